@@ -1,0 +1,240 @@
+"""One gold ranking against many systems, and all pairs of many rankings, in parallel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankcorr.alignment import align_ranks
+from rankcorr.correlation import Coefficient, Computed, Statistic, Variant, warn_undefined
+from rankcorr.errors import DuplicateLabelError, LabelError, LengthError, OptionError, TooFewItemsError
+from rankcorr.ranking import (
+    Ranking,
+    RankingLike,
+    Ranks,
+    as_ranking,
+    checked_numbers,
+    midrank_rows,
+    offending,
+    shown,
+)
+from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
+
+ManyRankings: TypeAlias = Mapping[Any, RankingLike] | ArrayLike
+Block = TypeVar("Block")
+
+# Enough work for a thread to outlast its scheduling, few enough rows for their ranks to stay in the cache.
+BLOCK_ITEMS = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class RankCorrelations(Computed):
+    """Rank correlations of many rankings, and what was computed; numpy takes it for the array `statistic`.
+
+    Attributes
+    ----------
+    statistic : ndarray of float64, shape (n_systems,) or (n_rankings, n_rankings)
+        Each value equals that of the one-by-one call to the last bit; nan where it is undefined.
+    names : tuple or None
+        Names of the rankings, in the order of `statistic`; None for the rows of a matrix.
+    n_items, coefficient, scheme, n0, weigher, tied_weights, variant
+        As in `RankCorrelation`.
+    """
+
+    statistic: NDArray[np.float64]
+    names: tuple[Any, ...] | None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.statistic, dtype=dtype, copy=copy)
+
+
+def correlate_many(
+    gold: RankingLike,
+    systems: ManyRankings,
+    *,
+    coefficient: Coefficient = "tau_w",
+    n0: float = DEFAULT_N0,
+    weigher: Weigher | None = None,
+    scheme: Scheme = "additive",
+    tied_weights: TiedWeights = "midrank",
+    variant: Variant = "b",
+    workers: int | None = None,
+) -> RankCorrelations:
+    """Correlate one gold ranking with each of many systems.
+
+    The gold ranking is ranked once, and the systems are shared among threads.
+
+    Parameters
+    ----------
+    gold : Ranking, mapping of label to score, or array_like of shape (n_items,)
+        The ranking to compare with; it takes the place of x in `weighted_rho` and `weighted_tau`.
+    systems : array_like of shape (n_systems, n_items), or mapping of name to ranking
+        A matrix holds scores, larger is better, one row for each system. The values of a mapping (dict, or the
+        columns of a pandas DataFrame) are rankings as `weighted_tau` takes them.
+    coefficient : {"tau_w", "rho_w", "tau", "rho"}
+        "tau" and "rho" weigh all items alike, and take neither n0 nor a weigher.
+    n0, weigher, scheme, tied_weights, variant
+        As in `weighted_tau`; the coefficients rho ignore `variant`.
+    workers : int, optional
+        Number of threads, by default that of the processors. A weigher of your own is called from all of them.
+
+    Returns
+    -------
+    RankCorrelations
+        With `statistic` of shape (n_systems,).
+
+    Raises
+    ------
+    RankingError
+        A subclass of it that names what is wrong, and the system it is wrong with.
+
+    Examples
+    --------
+    >>> gold = [5, 4, 3, 2, 1]
+    >>> result = correlate_many(gold, {"good": [9, 8, 7, 5, 6], "poor": [1, 2, 3, 4, 5]})
+    >>> dict(zip(result.names, result.statistic.round(4).tolist()))
+    {'good': 0.9531, 'poor': -1.0}
+    """
+    statistic = Statistic.of(
+        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
+    )
+    n_workers = checked_workers(workers)
+    first = as_ranking(gold)
+    names, matrix, are_ranks = _rows(systems, first, whose="system")
+
+    def correlate(block: slice) -> NDArray[np.float64]:
+        rows = matrix[block] if are_ranks else midrank_rows(matrix[block], descending=True)
+        return statistic.of_rows(first.ranks, rows)
+
+    step = max(1, BLOCK_ITEMS // first.n_items)
+    blocks = [slice(start, start + step) for start in range(0, len(matrix), step)]
+    values = np.concatenate(_in_threads(correlate, blocks, n_workers))
+    _warn_of_undefined(np.flatnonzero(np.isnan(values)), names)
+    return RankCorrelations(statistic=values, names=names, **statistic.described(first.n_items))
+
+
+def correlation_matrix(
+    rankings: ManyRankings,
+    *,
+    coefficient: Coefficient = "tau_w",
+    n0: float = DEFAULT_N0,
+    weigher: Weigher | None = None,
+    scheme: Scheme = "additive",
+    tied_weights: TiedWeights = "midrank",
+    variant: Variant = "b",
+    workers: int | None = None,
+) -> RankCorrelations:
+    """Correlate each of many rankings with each.
+
+    Parameters
+    ----------
+    rankings : array_like of shape (n_rankings, n_items), or mapping of name to ranking
+        A matrix holds scores, larger is better, one row for each ranking.
+    coefficient, n0, weigher, scheme, tied_weights, variant, workers
+        As in `correlate_many`.
+
+    Returns
+    -------
+    RankCorrelations
+        With `statistic` of shape (n_rankings, n_rankings); row i, column j holds the coefficient with ranking i as x
+        and ranking j as y. It is symmetric for the schemes "additive" and "multiplicative".
+
+    Raises
+    ------
+    RankingError
+        A subclass of it that names what is wrong, and the ranking it is wrong with.
+
+    Examples
+    --------
+    >>> correlation_matrix([[3, 2, 1], [3, 1, 2]], coefficient="tau").statistic.round(4)
+    array([[1.    , 0.3333],
+           [0.3333, 1.    ]])
+    """
+    statistic = Statistic.of(
+        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
+    )
+    n_workers = checked_workers(workers)
+    names, matrix, are_ranks = _rows(rankings, None, whose="ranking")
+    ranks = matrix if are_ranks else midrank_rows(matrix, descending=True)
+    symmetric = scheme in ("additive", "multiplicative")
+
+    def correlate(row: int) -> NDArray[np.float64]:
+        return statistic.of_rows(ranks[row], ranks[row if symmetric else 0 :])
+
+    values = np.empty((len(ranks), len(ranks)))
+    for row, of_row in enumerate(_in_threads(correlate, range(len(ranks)), n_workers)):
+        if symmetric:
+            values[row, row:] = values[row:, row] = of_row
+        else:
+            values[row] = of_row
+    _warn_of_undefined(np.flatnonzero(np.isnan(values.diagonal())), names)
+    return RankCorrelations(statistic=values, names=names, **statistic.described(ranks.shape[1]))
+
+
+def checked_workers(workers: int | None) -> int:
+    """Return the number of threads or processes to use."""
+    if workers is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
+        raise OptionError(f"workers must be a positive whole number; got {shown(workers)}")
+    return int(workers)
+
+
+def _rows(rankings: Any, gold: Ranking | None, *, whose: str) -> tuple[tuple[Any, ...] | None, NDArray[Any], bool]:
+    """Return names, the matrix of all rankings in one item order, and whether it holds ranks already, not scores."""
+    if not hasattr(rankings, "keys"):
+        scores = checked_numbers(rankings, what=f"{whose} score", n_dimensions=2)
+        _check_any(len(scores), whose)
+        if gold is not None and gold.labels is not None:
+            raise LabelError(
+                f"gold has labels and the matrix of {whose}s has none, so their items cannot be matched: "
+                f"pass a mapping of {whose}s with labels"
+            )
+        if gold is not None and scores.shape[1] != gold.n_items:
+            raise LengthError(
+                f"the matrix of {whose}s must have a column for each of the {gold.n_items} items of gold; "
+                f"got {scores.shape[1]}"
+            )
+        return None, scores, False
+    names = tuple(rankings.keys())
+    _check_any(len(names), whose)
+    if len(set(names)) < len(names):
+        again = dict.fromkeys(name for name in names if names.count(name) > 1)
+        raise DuplicateLabelError(offending(f"names of {whose}s must be unique; more than once", again))
+    reference, reference_name = gold, "gold"
+    rows: list[Ranks] = []
+    for name in names:
+        ranking = as_ranking(rankings[name])
+        if reference is None:
+            reference, reference_name = ranking, f"{whose} {name!r}"
+        rows.append(align_ranks(reference, ranking, names=(reference_name, f"{whose} {name!r}")))
+    ranks = np.array(rows)
+    ranks.flags.writeable = False
+    return names, ranks, True
+
+
+def _check_any(n_rankings: int, whose: str) -> None:
+    if n_rankings == 0:
+        raise TooFewItemsError(f"there is no {whose} to correlate")
+
+
+def _in_threads(
+    task: Callable[[Block], NDArray[np.float64]], blocks: Iterable[Block], workers: int
+) -> list[NDArray[np.float64]]:
+    blocks = list(blocks)
+    if workers == 1 or len(blocks) == 1:
+        return [task(block) for block in blocks]
+    with ThreadPoolExecutor(min(workers, len(blocks))) as pool:
+        return list(pool.map(task, blocks))
+
+
+def _warn_of_undefined(undefined: NDArray[np.intp], names: tuple[Any, ...] | None) -> None:
+    if undefined.size:
+        which = [names[row] for row in undefined] if names else undefined.tolist()
+        warn_undefined(offending("the weighted items cannot be told apart in gold or in", which))

@@ -1,0 +1,352 @@
+"""The `rankcorr` command: options -> files -> library calls -> a table or JSON."""
+
+import csv
+import io
+import json
+import math
+import os
+import re
+import sys
+import unicodedata
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from rankcorr import (
+    Hyperbolic,
+    InverseSquare,
+    Logarithmic,
+    OptionError,
+    Ranking,
+    RankingError,
+    TopK,
+    Uniform,
+    __version__,
+    first_rank_share,
+    offset_for_share,
+    top_share,
+    weighted_rho,
+    weighted_tau,
+)
+from rankcorr.correlation import VARIANTS
+from rankcorr.tables import printable, read_ranking
+from rankcorr.weights import SCHEMES, TIED_WEIGHTS
+
+_COEFFICIENTS = ("rho_w", "tau_w", "rho", "tau")
+_WEIGHERS = {"hyperbolic": Hyperbolic, "logarithmic": Logarithmic, "uniform": Uniform}
+_DEFAULT_TOP = 10
+_MAX_TOP = 100_000
+_EXAMPLE = """\b
+Example:
+  rankcorr compare gold.csv system_a.csv system_b.csv
+  rankcorr weights --n0 2 --top 10
+"""
+_COMPARE_EXAMPLE = """\b
+Example:
+  rankcorr compare gold.csv system_a.csv system_b.csv
+  rankcorr compare --id word1,word2 --score gold --score lch pairs.tsv pairs.tsv
+"""
+_WEIGHTS_EXAMPLE = """\b
+Example:
+  rankcorr weights --n0 2 --top 10
+  rankcorr weights --share 0.3
+  rankcorr weights --share 0.8 --k 10 --n-items 990
+"""
+
+
+class _OneLineErrors(click.Group):
+    """A group that reports every failure in one line on stderr and exits with 2."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        if not options.setdefault("standalone_mode", True):
+            return super().main(*args, **options)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no failure
+        try:
+            code = super().main(*args, **(options | {"standalone_mode": False}))
+        except click.Abort:
+            sys.exit(130)  # as a shell reports ctrl-c
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx else "rankcorr"
+            message = error.format_message().strip().rstrip(".")
+            _fail(f"{message}; '{command} --help' lists the options")
+        except (click.ClickException, RankingError) as error:
+            _fail(str(error))
+        except OSError as error:
+            # The rest of the output would fail again when Python closes stdout.
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _fail(f"cannot write the output: {error.strerror or error}")
+        sys.exit(code)
+
+
+def _fail(message: str) -> None:
+    line = re.sub(r"\s*\n\s*", " ", message)
+    click.echo(f"rankcorr: error: {printable(line, limit=None)}", err=True)
+    sys.exit(2)
+
+
+@click.group(
+    cls=_OneLineErrors,
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EXAMPLE,
+)
+@click.version_option(__version__, prog_name="rankcorr", message="%(prog)s %(version)s")
+def main() -> None:
+    """Tie-aware rank correlation in which the top of the list counts most."""
+
+
+def _split_columns(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> list[str]:
+    try:
+        return [name for value in values for name in (next(csv.reader([value], strict=True)) if value else [""])]
+    except (csv.Error, StopIteration) as error:
+        raise click.BadParameter(f"not a list of columns ({error})") from error
+
+
+@main.command(epilog=_COMPARE_EXAMPLE)
+@click.argument("gold")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@click.option(
+    "--id",
+    "ids",
+    multiple=True,
+    metavar="COLUMN[,COLUMN]",
+    callback=_split_columns,
+    help="Columns that name the item, in all files.",
+)
+@click.option(
+    "--score", "scores", multiple=True, metavar="COLUMN", help="Column of the numbers: once, or once for each file."
+)
+@click.option("--ranks", is_flag=True, help="The numbers are ranks: smaller is better.")
+@click.option("--no-header", is_flag=True, help="The first line is data; columns are named 1, 2, ...")
+@click.option("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
+@click.option(
+    "--weigher",
+    metavar="NAME",
+    help="Another weight than that of --n0: hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform.",
+)
+@click.option(
+    "--scheme",
+    type=click.Choice(SCHEMES),
+    default=SCHEMES[0],
+    show_default=True,
+    help="How the weights of an item's two ranks combine; 'first' is gold's alone.",
+)
+@click.option(
+    "--tied-weights",
+    type=click.Choice(TIED_WEIGHTS),
+    default=TIED_WEIGHTS[0],
+    show_default=True,
+    help="A tied item weighs f(mid-rank), or the mean of f over its group's positions.",
+)
+@click.option(
+    "--variant",
+    type=click.Choice(VARIANTS),
+    default="b",
+    show_default=True,
+    help="Denominator of tau_w and tau: 'b' leaves tied pairs out, 'a' keeps them.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with null where undefined.")
+def compare(
+    gold: str,
+    systems: tuple[str, ...],
+    ids: list[str],
+    scores: tuple[str, ...],
+    ranks: bool,
+    no_header: bool,
+    n0: float | None,
+    weigher: str | None,
+    scheme: str,
+    tied_weights: str,
+    variant: str,
+    as_json: bool,
+) -> None:
+    """Compare the rankings in the SYSTEM files with the one in GOLD.
+
+    Files are CSV or TSV in UTF-8 ('-' is stdin) and are matched by id. rho_w and tau_w weigh the top most; rho and
+    tau weigh all items alike. Ties are the items that share their score with another.
+    """
+    paths = [gold, *systems]
+    if paths.count("-") > 1:
+        raise OptionError("'-' (standard input) can be given only once")
+    if len(scores) > 1 and len(scores) != len(paths):
+        raise OptionError(
+            f"--score must be given once, or once for each file; got {len(scores)} for {len(paths)} files"
+        )
+    item_weigher = _weigher(weigher, n0)
+    options = {"weigher": item_weigher, "scheme": scheme, "tied_weights": tied_weights}
+
+    def read(path: str, column: str | None) -> _Named:
+        ranking = read_ranking(path, id_columns=ids or None, score_column=column, ranks=ranks, header=not no_header)
+        return _Named(path if column is None or paths.count(path) == 1 else f"{path}:{column}", ranking)
+
+    columns = list(scores) if len(scores) > 1 else [*scores, None][:1] * len(paths)
+    reference, *others = [read(path, column) for path, column in zip(paths, columns, strict=True)]
+    rows, notes = [], []
+    for other in others:
+        row, messages = _compared(reference, other, options, variant)
+        rows.append(row)
+        notes += messages
+    if as_json:
+        chosen = {
+            "id": ids or None,
+            "score": list(scores) or None,
+            "ranks": ranks,
+            "header": not no_header,
+            "n0": item_weigher.n0 if isinstance(item_weigher, InverseSquare) else None,
+            "weigher": weigher,
+            "scheme": scheme,
+            "tied_weights": tied_weights,
+            "variant": variant,
+        }
+        named = {"name": reference.name, "n": reference.ranking.n_items, "ties": reference.ranking.n_ties}
+        _print_json({"gold": named, "options": chosen, "systems": rows, "warnings": notes})
+        return
+    click.echo(f"gold: {reference.shown} ({reference.ranking.n_items} items, {reference.ranking.n_ties} ties)\n")
+    _print_table(
+        ["system", *_COEFFICIENTS, "n", "ties"],
+        [
+            [other.shown, *(f"{row[name]:.4f}" for name in _COEFFICIENTS), str(row["n"]), str(row["ties"])]
+            for other, row in zip(others, rows, strict=True)
+        ],
+    )
+    for note in notes:
+        text = f"{note['system']}: {', '.join(note['coefficients'])}: {note['message']}"
+        click.echo(f"rankcorr: note: {printable(text, limit=None)}", err=True)
+
+
+@dataclass(frozen=True)
+class _Named:
+    name: str
+    ranking: Ranking
+
+    @property
+    def shown(self) -> str:
+        return printable(self.name, limit=None)
+
+
+def _weigher(name: str | None, n0: float | None) -> Any:
+    if name is None:
+        return InverseSquare() if n0 is None else InverseSquare(n0)
+    if n0 is not None:
+        raise OptionError("--n0 and --weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
+    if name in _WEIGHERS:
+        return _WEIGHERS[name]()
+    if top := re.fullmatch(r"top-k:([0-9]{1,18})", name):
+        return TopK(int(top[1]))
+    raise OptionError(
+        f"--weigher must be one of hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform; got '{name}'"
+    )
+
+
+def _compared(
+    gold: _Named, system: _Named, options: Mapping[str, Any], variant: Any
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Row of the table for one system, and what the library warned of."""
+    calls = {
+        "rho_w": lambda x, y: weighted_rho(x, y, **options),
+        "tau_w": lambda x, y: weighted_tau(x, y, variant=variant, **options),
+        "rho": lambda x, y: weighted_rho(x, y, weigher=Uniform()),
+        "tau": lambda x, y: weighted_tau(x, y, weigher=Uniform(), variant=variant),
+    }
+    row: dict[str, Any] = {"system": system.name}
+    notes: dict[str, list[str]] = {}
+    for coefficient in _COEFFICIENTS:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                row[coefficient] = float(calls[coefficient](gold.ranking, system.ranking))
+            except RankingError as error:
+                raise click.ClickException(f"{gold.name} (x) and {system.name} (y): {error}") from error
+        for warning in caught:
+            notes.setdefault(str(warning.message), []).append(coefficient)
+    row |= {"n": system.ranking.n_items, "ties": system.ranking.n_ties}
+    messages = [{"system": system.name, "coefficients": names, "message": message} for message, names in notes.items()]
+    return row, messages
+
+
+@main.command(epilog=_WEIGHTS_EXAMPLE)
+@click.option("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
+@click.option("--share", type=float, help="Find the n0 at which the first rank (or --k ranks) has this share.")
+@click.option("--k", type=click.IntRange(min=1), help="Number of ranks that have the --share.  [default: 1]")
+@click.option(
+    "--top",
+    type=click.IntRange(1, _MAX_TOP),
+    help=f"Number of ranks to list.  [default: {_DEFAULT_TOP}, or --n-items if less]",
+)
+@click.option("--n-items", type=click.IntRange(min=1), help="Length of the ranking.  [default: endless]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def weights(
+    n0: float | None, share: float | None, k: int | None, top: int | None, n_items: int | None, as_json: bool
+) -> None:
+    """Show what share of the weight the top ranks have under 1/(n + n0)^2, or find n0 from a share.
+
+    R(n0) is the share of the first rank.
+    """
+    if share is not None and n0 is not None:
+        raise OptionError("--n0 and --share exclude each other")
+    if share is None and k is not None:
+        raise OptionError("--k belongs to --share, which is missing")
+    if top is not None and n_items is not None and top > n_items:
+        raise OptionError(f"--top is {top}, but --n-items is {n_items}")
+    if share is not None:
+        n0 = offset_for_share(share, k or 1, n_items)
+    elif n0 is None:
+        n0 = InverseSquare().n0
+    listed = top or min(_DEFAULT_TOP, n_items or _DEFAULT_TOP)
+    first = first_rank_share(n0, n_items)
+    # f(n) / f(1) times the first share: differences of cumulative shares would lose digits.
+    rows = [
+        (rank, first * ((n0 + 1) / (n0 + rank)) ** 2, top_share(rank, n0, n_items)) for rank in range(1, listed + 1)
+    ]
+    if as_json:
+        table = [{"rank": rank, "weight": weight, "cumulative_share": total} for rank, weight, total in rows]
+        asked = {"share": share, "k": (k or 1) if share is not None else None, "n_items": n_items}
+        _print_json({"n0": n0, "first_rank_share": first, **asked, "ranks": table})
+        return
+    length = "endless list" if n_items is None else f"{n_items} items"
+    form = ".6f" if rows[-1][1] >= 1e-4 else ".4e"
+    if share is not None:
+        click.echo(f"n0 = {n0:.10g} (share of the first {'rank' if (k or 1) == 1 else f'{k} ranks'}: {share:g})")
+    click.echo(f"R({n0:.10g}) = {first:{form}} ({length})\n")
+    _print_table(
+        ["rank", "weight", "cumulative"],
+        [[str(rank), f"{weight:{form}}", f"{total:{form}}"] for rank, weight, total in rows],
+    )
+
+
+def _print_json(document: Any) -> None:
+    click.echo(json.dumps(_nulled(document), indent=2, allow_nan=False))
+
+
+def _nulled(value: Any) -> Any:
+    """Replace nan, which JSON does not have, by None."""
+    if isinstance(value, dict):
+        return {key: _nulled(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_nulled(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print columns, the first aligned to the left and the others to the right."""
+    table = [header, *rows]
+    widths = [max(_width(row[column]) for row in table) for column in range(len(header))]
+    for row in table:
+        gaps = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [row[0] + gaps[0], *(gap + cell for cell, gap in zip(row[1:], gaps[1:], strict=True))]
+        click.echo("  ".join(cells))
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: a wide letter takes two, a combining mark none."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
+
+
+if __name__ == "__main__":
+    main()

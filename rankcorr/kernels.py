@@ -1,0 +1,293 @@
+"""The loops over items, compiled by numba.
+
+Imports numba alone, and is itself imported only by the call that needs it: numba costs 0.4 s to import. The callers
+have checked everything; rank vectors here are mid-ranks and read-only, so that each kernel is compiled for one type.
+With ``NUMBA_DISABLE_JIT=1`` the same loops run as plain Python.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+ADDITIVE, MULTIPLICATIVE, FIRST, SECOND = range(4)
+
+
+def kernel(function: F) -> F:
+    """Compile on first call, without the GIL, and keep the machine code on disk where that is possible."""
+    try:
+        compiled = njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # numba found no writable folder for its cache, as in a read-only container
+        compiled = njit(nogil=True)(function)
+    return cast(F, compiled)
+
+
+@kernel
+def add(total: float, lost: float, value: float) -> tuple[float, float]:
+    """Kahan's sum: adding one weight a million times over would otherwise cost five digits."""
+    corrected = value - lost
+    grown = total + corrected
+    return grown, (grown - total) - corrected
+
+
+@kernel
+def combine(scheme: int, x_weight: float, y_weight: float) -> float:
+    """Weight of an item from the weights of its two ranks (Eq. 9 and its variants), not normalised."""
+    if scheme == ADDITIVE:
+        return x_weight + y_weight
+    if scheme == MULTIPLICATIVE:
+        return x_weight * y_weight
+    return x_weight if scheme == FIRST else y_weight
+
+
+@kernel
+def midranks(values: Array, orders: Array, descending: bool, ranks: Array) -> None:
+    """Mid-ranks of each row of `values`, whose ascending order is `orders`; rank 1 is the largest if descending."""
+    n_rows, n_items = values.shape
+    for row in range(n_rows):
+        start = 0
+        value = values[row, orders[row, 0]]
+        while start < n_items:
+            stop = start + 1
+            following = value
+            while stop < n_items:
+                following = values[row, orders[row, stop]]
+                if following != value:
+                    break
+                stop += 1
+            rank = 0.5 * (start + 1 + stop)  # mean of the positions start + 1 to stop
+            if descending:
+                rank = n_items + 1 - rank
+            for position in range(start, stop):
+                ranks[row, orders[row, position]] = rank
+            start, value = stop, following
+
+
+@kernel
+def group_starts(ranks: Array) -> Array:
+    """First position, from 0, of the tied group of each key int(rank) - 1, and n_items for a key that nobody has.
+
+    The integer part of a group's mid-rank is one of the positions that the group occupies. So it tells groups apart,
+    and following the keys upwards visits the groups from best to worst.
+    """
+    n_items = ranks.size
+    starts = np.zeros(n_items, np.int32)
+    for item in range(n_items):
+        starts[int(ranks[item]) - 1] += 1
+    start = 0
+    for key in range(n_items):
+        size = starts[key]
+        starts[key] = start if size > 0 else n_items
+        start += size
+    return starts
+
+
+@kernel
+def mean_weights(ranks: Array, position_weights: Array) -> Array:
+    """Mean of `position_weights` over the positions of the tied group of each key, as `group_starts` has them."""
+    n_items = ranks.size
+    starts = group_starts(ranks)
+    means = np.zeros(n_items)
+    stop = n_items
+    for key in range(n_items - 1, -1, -1):
+        start = starts[key]
+        if start < n_items:
+            total, lost = 0.0, 0.0
+            for position in range(start, stop):
+                total, lost = add(total, lost, position_weights[position])
+            means[key] = total / (stop - start)
+            stop = start
+    return means
+
+
+@kernel
+def rank_weights(ranks: Array, table: Array, expected: bool, weights: Array) -> None:
+    """Weight of each item's rank.
+
+    `table` holds the weights of the ranks 1, 2, .. n, or of 1, 1.5, 2, .. n where a mid-rank may be a half. If
+    `expected`, a tied item has the mean over the positions of its group, and the table holds positions.
+    """
+    lookup = mean_weights(ranks, table) if expected else table
+    step = 1.0 if lookup.size == ranks.size else 2.0
+    for item in range(ranks.size):
+        weights[item] = lookup[int(step * (ranks[item] - 1.0))]
+
+
+@kernel
+def item_weights(x_ranks: Array, y_ranks: Array, table: Array, expected: bool, scheme: int) -> Array:
+    """Weight of each item, not normalised."""
+    weights = np.empty(x_ranks.size)
+    y_weights = np.empty(x_ranks.size)
+    rank_weights(x_ranks, table, expected, weights)
+    rank_weights(y_ranks, table, expected, y_weights)
+    for item in range(x_ranks.size):
+        weights[item] = combine(scheme, weights[item], y_weights[item])
+    return weights
+
+
+@kernel
+def weighted_moments(x_ranks: Array, y_ranks: Array, table: Array, expected: bool, scheme: int, moments: Array) -> None:
+    """Weighted covariance and variances of Eq. 8, times the sum of weights, for x against each row of y.
+
+    `moments` receives a row (covariance, variance of x, variance of y, largest weight) for each row of `y_ranks`.
+    """
+    n_rows, n_items = y_ranks.shape
+    x_weights = np.empty(n_items)
+    weights = np.empty(n_items)
+    rank_weights(x_ranks, table, expected, x_weights)
+    for row in range(n_rows):
+        rank_weights(y_ranks[row], table, expected, weights)
+        heaviest = 0
+        for item in range(n_items):
+            weights[item] = combine(scheme, x_weights[item], weights[item])
+            if weights[item] > weights[heaviest]:
+                heaviest = item
+        # Ranks count from those of the heaviest item. These differences are exact, so that a variance is exactly zero
+        # when the weighted items share one rank, and keeps its digits when it is small.
+        x_origin, y_origin = x_ranks[heaviest], y_ranks[row, heaviest]
+        weight_sum, x_sum, y_sum = 0.0, 0.0, 0.0
+        weight_lost, x_lost, y_lost = 0.0, 0.0, 0.0
+        for item in range(n_items):
+            weight = weights[item]
+            weight_sum, weight_lost = add(weight_sum, weight_lost, weight)
+            x_sum, x_lost = add(x_sum, x_lost, weight * (x_ranks[item] - x_origin))
+            y_sum, y_lost = add(y_sum, y_lost, weight * (y_ranks[row, item] - y_origin))
+        moments[row, 3] = weights[heaviest]
+        if weight_sum == 0.0:
+            continue
+        x_mean, y_mean = x_sum / weight_sum, y_sum / weight_sum
+        covariance, x_variance, y_variance = 0.0, 0.0, 0.0
+        covariance_lost, x_lost, y_lost = 0.0, 0.0, 0.0
+        for item in range(n_items):
+            weight = weights[item]
+            x_distance = x_ranks[item] - x_origin - x_mean
+            y_distance = y_ranks[row, item] - y_origin - y_mean
+            covariance, covariance_lost = add(covariance, covariance_lost, weight * (x_distance * y_distance))
+            x_variance, x_lost = add(x_variance, x_lost, weight * (x_distance * x_distance))
+            y_variance, y_lost = add(y_variance, y_lost, weight * (y_distance * y_distance))
+        moments[row, 0] = covariance
+        moments[row, 1] = x_variance
+        moments[row, 2] = y_variance
+
+
+@kernel
+def tree_sum(tree: Array, place: int) -> float:
+    """Sum of the first `place` places of a Fenwick tree."""
+    total = 0.0
+    while place > 0:
+        total += tree[place]
+        place &= place - 1
+    return total
+
+
+@kernel
+def tree_add(tree: Array, place: int, weight: float) -> None:
+    """Add a weight at a place, from 1, of a Fenwick tree."""
+    while place < tree.size:
+        tree[place] += weight
+        place += place & -place
+
+
+@kernel
+def merge_ties(keys: Array, weights: Array, start: int, stop: int, slots: Array, lost: Array) -> int:
+    """Merge, in place, the items start to stop that share a key; return where the merged ones end.
+
+    Items tied in both rankings then enter the tree as one: fewer walks, and rounding does not add up. `slots` tells
+    where a key stands; a slot before `start` was left by an earlier group.
+    """
+    end = start
+    for position in range(start, stop):
+        key = keys[position]
+        slot = slots[key]
+        if slot < start:
+            slots[key] = end
+            keys[end] = key
+            weights[end] = weights[position]
+            lost[end] = 0.0
+            end += 1
+        else:
+            weights[slot], lost[slot] = add(weights[slot], lost[slot], weights[position])
+    return end
+
+
+@kernel
+def pair_sums(x_ranks: Array, y_ranks: Array, table: Array, expected: bool, scheme: int, sums: Array) -> None:
+    """Sums of w_i w_j over pairs of items, for x against each row of y, in O(n log n) each.
+
+    `sums` receives a row for each row of `y_ranks`: the sum over concordant pairs, discordant pairs, pairs not tied in
+    x, pairs not tied in y, all pairs, and the largest weight. Items enter from best to worst in x, one tied group at a
+    time, and a Fenwick tree over the ranks of y holds the weights that have entered before.
+    """
+    n_rows, n_items = y_ranks.shape
+    starts = group_starts(x_ranks)
+    stops = starts.copy()
+    x_order = np.empty(n_items, np.int32)
+    for item in range(n_items):
+        key = int(x_ranks[item]) - 1
+        x_order[stops[key]] = item
+        stops[key] += 1
+    x_weights = np.empty(n_items)
+    rank_weights(x_ranks, table, expected, x_weights)
+
+    keys = np.empty(n_items, np.int32)
+    entering = np.empty(n_items)
+    lost = np.zeros(n_items)
+    tree = np.empty(n_items + 1)
+    tied_in_y = np.empty(n_items)
+    slots = np.empty(n_items, np.int32)
+    for row in range(n_rows):
+        # Gathered first: following an index inside the tree walk costs 5 times as much at a million items.
+        lookup = mean_weights(y_ranks[row], table) if expected else table
+        step = 1.0 if lookup.size == n_items else 2.0
+        heaviest, all_pairs, before = 0.0, 0.0, 0.0
+        for position in range(n_items):
+            item = x_order[position]
+            rank = y_ranks[row, item]
+            weight = combine(scheme, x_weights[item], lookup[int(step * (rank - 1.0))])
+            keys[position] = int(rank) - 1
+            entering[position] = weight
+            heaviest = max(heaviest, weight)
+            all_pairs += weight * before
+            before += weight
+        tree[:] = 0.0
+        tied_in_y[:] = 0.0
+        slots[:] = -1
+        concordant, discordant, untied_in_x = 0.0, 0.0, 0.0
+        before, before_lost = 0.0, 0.0
+        for group in range(n_items):
+            start = starts[group]
+            if start == n_items:
+                continue
+            stop = stops[group]
+            if stop - start > 1:
+                stop = merge_ties(keys, entering, start, stop, slots, lost)
+            # What is better in x has entered; the part of it that is worse in y is discordant, and the tree, which
+            # runs from the worst rank of y to the best, holds that in its first n - 1 - key places.
+            group_weight, group_lost = 0.0, 0.0
+            for position in range(start, stop):
+                key, weight = keys[position], entering[position]
+                worse = tree_sum(tree, n_items - 1 - key)
+                discordant += weight * worse
+                concordant += weight * (before - tied_in_y[key] - worse)
+                group_weight, group_lost = add(group_weight, group_lost, weight)
+            for position in range(start, stop):
+                key, weight = keys[position], entering[position]
+                tied_in_y[key] += weight
+                tree_add(tree, n_items - key, weight)
+            untied_in_x += group_weight * before
+            before, before_lost = add(before, before_lost, group_weight)
+        untied_in_y, before = 0.0, 0.0
+        for key in range(n_items):
+            untied_in_y += tied_in_y[key] * before
+            before += tied_in_y[key]
+        sums[row, 0] = concordant
+        sums[row, 1] = discordant
+        sums[row, 2] = untied_in_x
+        sums[row, 3] = untied_in_y
+        sums[row, 4] = all_pairs
+        sums[row, 5] = heaviest

@@ -1,0 +1,358 @@
+"""Scores, ranks and orders become a `Ranking`; after this step every input is a checked vector of mid-ranks."""
+
+from __future__ import annotations
+
+import numbers
+import sys
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from decimal import Decimal
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankcorr.errors import (
+    DimensionError,
+    DuplicateLabelError,
+    LabelError,
+    LengthError,
+    MissingValueError,
+    NonNumericError,
+    OptionError,
+    TooFewItemsError,
+)
+
+Ranks: TypeAlias = NDArray[np.float64]
+N_SHOWN = 5
+
+
+class Ranking:
+    """Items ranked from best to worst; an immutable vector of mid-ranks, with labels if the items have names.
+
+    Made by `Ranking.from_scores`, `Ranking.from_ranks` or `Ranking.from_order`, which differ in what the input means.
+    Calling the class itself is an error, because numbers alone do not say which of the three they are.
+
+    Attributes
+    ----------
+    ranks : ndarray of float64, shape (n_items,), read-only
+        Mid-ranks: 1 is the top, and tied items share the mean of the positions that they occupy.
+    labels : tuple of hashable, or None
+        Names of the items, in the order of `ranks`.
+
+    Examples
+    --------
+    >>> Ranking.from_scores({"apple": 0.9, "pear": 0.4, "plum": 0.4}).ranks
+    array([1. , 2.5, 2.5])
+    """
+
+    __slots__ = ("_labels", "_ranks")
+    _ranks: Ranks
+    _labels: tuple[Hashable, ...] | None
+
+    def __init__(self, *_args: object, **_options: object) -> None:
+        raise TypeError(
+            "numbers alone do not make a ranking: use Ranking.from_scores (larger is better), "
+            "Ranking.from_ranks (1 is the top) or Ranking.from_order (labels, best first)"
+        )
+
+    @classmethod
+    def _of(cls, ranks: Ranks, labels: tuple[Hashable, ...] | None) -> Ranking:
+        """Wrap mid-ranks that are known to be right, and freeze them."""
+        ranks.flags.writeable = False
+        ranking = object.__new__(cls)
+        object.__setattr__(ranking, "_ranks", ranks)
+        object.__setattr__(ranking, "_labels", labels)
+        return ranking
+
+    @classmethod
+    def from_scores(cls, scores: ScoresLike, labels: Iterable[Hashable] | None = None) -> Ranking:
+        """Rank items by their scores: the largest score is the top.
+
+        Parameters
+        ----------
+        scores : array_like of shape (n_items,), or mapping of label to score (dict, pandas Series)
+            Real numbers of any kind; infinite ones are fine.
+        labels : iterable of hashable, optional
+            Unique names of the items, in the order of `scores`.
+
+        Raises
+        ------
+        RankingError
+            One of its subclasses: `MissingValueError` for nan, `DimensionError`, `TooFewItemsError`,
+            `NonNumericError`, `LengthError`, `DuplicateLabelError`, `LabelError`.
+
+        Examples
+        --------
+        >>> Ranking.from_scores([0.2, 0.7, 0.7]).ranks
+        array([3. , 1.5, 1.5])
+        """
+        return cls._from_numbers(scores, labels, what="score", descending=True)
+
+    @classmethod
+    def from_ranks(cls, ranks: ScoresLike, labels: Iterable[Hashable] | None = None) -> Ranking:
+        """Rank items by numbers of which the smallest is the top.
+
+        Competition ranks (1, 2, 2, 4), dense ranks (1, 2, 2, 3) and any others are turned into mid-ranks.
+
+        Parameters
+        ----------
+        ranks : array_like of shape (n_items,), or mapping of label to rank
+            Real numbers, smaller is better.
+        labels : iterable of hashable, optional
+            Unique names of the items, in the order of `ranks`.
+
+        Raises
+        ------
+        RankingError
+            As `Ranking.from_scores`.
+
+        Examples
+        --------
+        >>> Ranking.from_ranks([1, 2, 2, 4]).ranks
+        array([1. , 2.5, 2.5, 4. ])
+        """
+        return cls._from_numbers(ranks, labels, what="rank", descending=False)
+
+    @classmethod
+    def from_order(cls, order: Iterable[Any]) -> Ranking:
+        """Rank labels that are listed from best to worst; a nested list, tuple or set is a group of ties.
+
+        Parameters
+        ----------
+        order : iterable of labels and groups of labels
+            Best first. Since a tuple is a group, a label cannot be a tuple here.
+
+        Raises
+        ------
+        RankingError
+            One of its subclasses: `TooFewItemsError`, `DuplicateLabelError`, `LabelError` for an empty group or a
+            label that is not hashable, `DimensionError` for a string, a set or a mapping, which hold no order.
+
+        Examples
+        --------
+        >>> ranking = Ranking.from_order(["apple", ["pear", "plum"], "quince"])
+        >>> dict(zip(ranking.labels, ranking.ranks.tolist()))
+        {'apple': 1.0, 'pear': 2.5, 'plum': 2.5, 'quince': 4.0}
+        """
+        if isinstance(order, str | bytes | Set | Mapping) or not isinstance(order, Iterable):
+            raise DimensionError(f"an order is a list of labels, best first; got {shown(order)}")
+        if isinstance(order, np.ndarray):
+            if order.ndim != 1:
+                raise DimensionError(f"an order has one dimension; got an array of shape {order.shape}")
+            order = order.tolist()
+        labels: list[Hashable] = []
+        ranks: list[float] = []
+        for position, entry in enumerate(order):
+            group = list(entry) if isinstance(entry, list | tuple | Set) else [entry]
+            if not group:
+                raise LabelError(f"order[{position}] is an empty group of ties")
+            ranks += [len(ranks) + (len(group) + 1) / 2] * len(group)
+            labels += group
+        _check_count(len(labels))
+        return cls._of(np.array(ranks), _checked_labels(labels, len(labels)))
+
+    @classmethod
+    def _from_numbers(
+        cls, numbers_: ScoresLike, labels: Iterable[Hashable] | None, *, what: str, descending: bool
+    ) -> Ranking:
+        if isinstance(numbers_, Ranking):
+            raise OptionError("this is a Ranking already: pass it on as it is")
+        found, values = split_labels(numbers_)
+        if found is not None and labels is not None:
+            raise OptionError(f"labels were given twice: as keys of the {what}s and as the argument 'labels'")
+        checked = checked_numbers(values, what=what, n_dimensions=1, labels=found)
+        names = found if labels is None else labels
+        return cls._of(
+            midrank_rows(checked[np.newaxis], descending=descending)[0],
+            None if names is None else _checked_labels(names, checked.size),
+        )
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a Ranking is immutable")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a Ranking is immutable")
+
+    @property
+    def ranks(self) -> Ranks:
+        """Mid-ranks, shape (n_items,), read-only; 1 is the top."""
+        return self._ranks
+
+    @property
+    def labels(self) -> tuple[Hashable, ...] | None:
+        """Names of the items, or None."""
+        return self._labels
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self._ranks.size
+
+    @property
+    def n_ties(self) -> int:
+        """Number of items that share their rank with another item."""
+        sizes = np.bincount(self._ranks.astype(np.intp))  # the integer part tells tied groups apart
+        return int(sizes[sizes > 1].sum())
+
+    def __len__(self) -> int:
+        return self.n_items
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ranking):
+            return NotImplemented
+        return self._labels == other._labels and np.array_equal(self._ranks, other._ranks)
+
+    def __hash__(self) -> int:
+        return hash((self._labels, self._ranks.tobytes()))
+
+    def __reduce__(self) -> tuple[Callable[..., Ranking], tuple[Ranks, tuple[Hashable, ...] | None]]:
+        return Ranking.from_ranks, (self._ranks, self._labels)
+
+    def __repr__(self) -> str:
+        first = np.argsort(self._ranks, kind="stable")[:N_SHOWN].tolist()
+        names = [repr(self._labels[item]) if self._labels else f"[{item}]" for item in first]
+        best = ", ".join(f"{name} {rank:g}" for name, rank in zip(names, self._ranks[first].tolist(), strict=True))
+        more = ", ..." if self.n_items > N_SHOWN else ""
+        return f"<Ranking of {self.n_items} items, {self.n_ties} tied: {best}{more}>"
+
+
+ScoresLike: TypeAlias = Mapping[Any, Any] | ArrayLike
+RankingLike: TypeAlias = Ranking | ScoresLike
+
+
+def as_ranking(ranking: RankingLike) -> Ranking:
+    """Return a `Ranking` as it is, and take anything else for scores."""
+    return ranking if isinstance(ranking, Ranking) else Ranking.from_scores(ranking)
+
+
+def split_labels(numbers_: ScoresLike) -> tuple[list[Hashable] | None, ArrayLike]:
+    """Split a mapping or a Series into labels and numbers; labels are None for an array."""
+    if isinstance(numbers_, Mapping):
+        return list(numbers_), list(numbers_.values())
+    if hasattr(numbers_, "keys") and hasattr(numbers_, "to_numpy"):  # a pandas Series, without importing pandas
+        return list(numbers_.keys()), numbers_.to_numpy()
+    return None, numbers_
+
+
+def checked_numbers(
+    values: ArrayLike, *, what: str, n_dimensions: int, labels: Sequence[Hashable] | None = None
+) -> NDArray[Any]:
+    """Check real numbers of at least two items; the result is float64 or int64 and orders as `values` do."""
+    if "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        masked = np.argwhere(np.ma.getmaskarray(values))
+        raise MissingValueError(f"every item needs a {what}; masked: {_places(what, masked, labels)}")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # numpy's word for rows of different lengths
+        raise DimensionError(f"{what}s must form an array; their rows differ in length") from error
+    if array.ndim != n_dimensions:
+        wanted = "one dimension" if n_dimensions == 1 else f"{n_dimensions} dimensions"
+        got = shown(values) if array.ndim == 0 else f"an array of shape {array.shape}"
+        raise DimensionError(f"{what}s must have {wanted}; got {got}")
+    _check_count(array.shape[-1])
+    array = _orderable(array, what, labels)
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        places = _places(what, np.argwhere(np.isnan(array)), labels)
+        raise MissingValueError(f"every item needs a {what}; nan: {places}")
+    return array
+
+
+def _orderable(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None) -> NDArray[Any]:
+    """Turn any real dtype into float64 or int64 without making or breaking a tie."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "f" and size <= 8:
+        return array.astype(np.float64, copy=False)
+    if kind == "b" or (kind in "iu" and (kind == "i" or size < 8)):
+        return array.astype(np.int64, copy=False)
+    if kind == "O":
+        real = np.array([isinstance(value, numbers.Real | Decimal) for value in array.flat], dtype=bool)
+        if not real.all():
+            wrong = np.argwhere(~real.reshape(array.shape))
+            example = array[tuple(wrong[0])]
+            raise NonNumericError(
+                f"every {what} must be a real number; got {shown(example)} at {_places(what, wrong, labels)}"
+            )
+        nan = np.array([_is_nan(value) for value in array.flat], dtype=bool)
+        if nan.any():
+            places = _places(what, np.argwhere(nan.reshape(array.shape)), labels)
+            raise MissingValueError(f"every item needs a {what}; nan: {places}")
+    elif kind == "f":
+        if np.isnan(array).any():
+            return array.astype(np.float64)  # the caller finds and names the nan
+    elif kind != "u":
+        raise NonNumericError(f"every {what} must be a real number; got an array of {array.dtype}")
+    # uint64, long double and Python's own numbers do not all fit a double: their places in the sorted set do.
+    codes = np.unique(array, return_inverse=True)[1]
+    return codes.reshape(array.shape).astype(np.int64, copy=False)
+
+
+def midrank_rows(values: NDArray[Any], *, descending: bool) -> Ranks:
+    """Mid-ranks of each row of checked numbers, read-only; rank 1 is the largest if descending."""
+    from rankcorr import kernels
+
+    ranks = np.empty(values.shape)
+    kernels.midranks(np.ascontiguousarray(values), values.argsort(axis=1), descending, ranks)
+    ranks.flags.writeable = False
+    return ranks
+
+
+def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
+    if isinstance(labels, str | bytes | Set) or not isinstance(labels, Iterable):
+        raise LabelError(f"labels must be a list of labels; got {shown(labels)}")
+    names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+    if len(names) != n_items:
+        raise LengthError(f"every item needs one label; got {len(names)} labels for {n_items} items")
+    try:
+        distinct = set(names)
+    except TypeError:
+        raise LabelError(offending("labels must be hashable", _unhashable(names))) from None
+    if len(distinct) < n_items:
+        seen: set[Hashable] = set()
+        again = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+        raise DuplicateLabelError(offending("labels must be unique; more than once", dict.fromkeys(again)))
+    nan = [position for position, name in enumerate(names) if isinstance(name, float) and _is_nan(name)]
+    if nan:
+        raise LabelError(offending("nan cannot be a label, because it does not equal itself; positions", nan))
+    return names
+
+
+def _is_nan(value: Any) -> bool:
+    return bool(value != value)  # noqa: PLR0124 - what nan is for every numeric type, Decimal included
+
+
+def _unhashable(names: Iterable[object]) -> list[object]:
+    wrong = []
+    for name in names:
+        try:
+            hash(name)
+        except TypeError:
+            wrong.append(name)
+    return wrong
+
+
+def _check_count(n_items: int) -> None:
+    if n_items < 2:
+        raise TooFewItemsError(f"a ranking needs at least two items; got {n_items}")
+
+
+def offending(message: str, values: Iterable[object]) -> str:
+    """Append up to five offending values, and the number of all of them where there are more."""
+    listed = list(values)
+    more = f", ... ({len(listed)} in all)" if len(listed) > N_SHOWN else ""
+    return f"{message}: {', '.join(shown(value) for value in listed[:N_SHOWN])}{more}"
+
+
+def _places(what: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | None) -> str:
+    """Name up to five places of an array, by label where there are labels."""
+    names = [
+        f"{what} of {shown(labels[index[0]])}" if labels else f"{what}s[{', '.join(map(str, index))}]"
+        for index in indices[:N_SHOWN].tolist()
+    ]
+    more = f", ... ({len(indices)} in all)" if len(indices) > N_SHOWN else ""
+    return ", ".join(names) + more
+
+
+def shown(value: object) -> str:
+    """Return the repr of a value for a message, cut to one line."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

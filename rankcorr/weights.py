@@ -1,0 +1,219 @@
+"""Rank vectors become item weights: weighers, schemes and what a tie weighs (Eq. 9 of Lombardo et al. 2020)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.alignment import align
+from rankcorr.errors import OptionError, WeightError
+from rankcorr.ranking import RankingLike, Ranks, shown
+
+Weigher: TypeAlias = Callable[[NDArray[np.float64]], Any]
+Scheme: TypeAlias = Literal["additive", "multiplicative", "first", "second"]
+TiedWeights: TypeAlias = Literal["midrank", "expected"]
+
+DEFAULT_N0: Final = 2.0
+SCHEMES: Final = ("additive", "multiplicative", "first", "second")
+TIED_WEIGHTS: Final = ("midrank", "expected")
+
+
+def check_offset(n0: float) -> float:
+    """Return n0 as a float, or say why it is none."""
+    try:
+        offset = float(n0) if isinstance(n0, Real) and not isinstance(n0, bool) else math.nan
+    except OverflowError:  # an integer beyond the largest float
+        offset = math.inf
+    if not -1 < offset < math.inf:
+        raise WeightError(f"n0 must be a finite number greater than -1; got {shown(n0)}")
+    return offset
+
+
+@dataclass(frozen=True)
+class InverseSquare:
+    """The paper's f(n; n0) = 1/(n + n0)^2, n0 > -1; a larger n0 spreads the weight over more ranks.
+
+    Examples
+    --------
+    >>> InverseSquare(n0=0)(np.array([1.0, 2.0]))
+    array([1.  , 0.25])
+    """
+
+    n0: float = DEFAULT_N0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n0", check_offset(self.n0))
+
+    def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
+        inverse = 1.0 / (ranks + self.n0)
+        return inverse * inverse
+
+
+@dataclass(frozen=True)
+class Hyperbolic:
+    """f(n) = 1/n, the weight of scipy.stats.weightedtau; its sum diverges, so that long lists drown the top."""
+
+    def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
+        return 1.0 / ranks
+
+
+@dataclass(frozen=True)
+class Logarithmic:
+    """f(n) = 1/log2(n + 1), the discount of DCG."""
+
+    def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
+        return np.asarray(1.0 / np.log2(ranks + 1.0))
+
+
+@dataclass(frozen=True)
+class TopK:
+    """f(n) = 1 for n <= k, else 0.
+
+    A tie across the cut counts by its mid-rank; with ``tied_weights="expected"`` it counts in part.
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
+            raise WeightError(f"k must be a positive whole number; got {shown(self.k)}")
+
+    def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
+        return (ranks <= self.k).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """f(n) = 1: the plain coefficients, Spearman's rho and Kendall's tau."""
+
+    def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
+        return np.ones_like(ranks)
+
+
+def item_weights(
+    x: RankingLike,
+    y: RankingLike,
+    *,
+    n0: float = DEFAULT_N0,
+    weigher: Weigher | None = None,
+    scheme: Scheme = "additive",
+    tied_weights: TiedWeights = "midrank",
+) -> NDArray[np.float64]:
+    """Importance of each item in a correlation of two rankings (Eq. 9 and its variants).
+
+    Parameters
+    ----------
+    x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better.
+    n0 : float, default 2
+        Offset of f(n) = 1/(n + n0)^2, greater than -1. Not together with `weigher`.
+    weigher : callable, optional
+        Used in place of f: takes an array of ranks and returns their weights, which depend on the rank alone.
+    scheme : {"additive", "multiplicative", "first", "second"}
+        With a and b the two rank vectors: f(a) + f(b), f(a) f(b), f(a), or f(b).
+    tied_weights : {"midrank", "expected"}
+        A tied item weighs f at its mid-rank, or the mean of f over the positions that its group occupies.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_items,)
+        Weights that sum to 1, in the item order of x.
+
+    Raises
+    ------
+    RankingError
+        `WeightError` for an unusable n0 or weigher, `OptionError` for an unknown scheme, and the errors of
+        `Ranking.from_scores` and of alignment.
+
+    Examples
+    --------
+    >>> item_weights([3, 2, 1], [3, 2, 1], n0=0).round(4)
+    array([0.7347, 0.1837, 0.0816])
+    """
+    weighting = Weighting.of(n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights)
+    first, y_ranks = align(x, y)
+    from rankcorr import kernels
+
+    weights = kernels.item_weights(first.ranks, y_ranks, *weighting.table(first.ranks, y_ranks))
+    check_usable(float(weights.max()))
+    return np.asarray(weights / weights.sum())
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """The options of a weighted coefficient, checked."""
+
+    weigher: Weigher
+    scheme: Scheme
+    tied_weights: TiedWeights
+
+    @classmethod
+    def of(cls, *, n0: float, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> Weighting:
+        """Check the options that every weighted function shares."""
+        # By identity: n0=2 written out beside a weigher contradicts it just as n0=3 does.
+        if weigher is not None and n0 is not DEFAULT_N0:
+            raise OptionError("n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
+        if weigher is not None and not callable(weigher):
+            raise WeightError(f"a weigher is a callable from ranks to weights; got {shown(weigher)}")
+        check_choice("scheme", scheme, SCHEMES)
+        check_choice("tied_weights", tied_weights, TIED_WEIGHTS)
+        return cls(InverseSquare(n0) if weigher is None else weigher, scheme, tied_weights)
+
+    @property
+    def n0(self) -> float | None:
+        """Offset of the paper's weight; None for another weigher."""
+        return self.weigher.n0 if isinstance(self.weigher, InverseSquare) else None
+
+    @property
+    def name(self) -> str:
+        """Name of the weigher, with its parameters."""
+        return getattr(self.weigher, "__name__", None) or repr(self.weigher)
+
+    def table(self, *rank_arrays: Ranks) -> tuple[NDArray[np.float64], bool, int]:
+        """Weights of all ranks that can occur in lists of this length, as the kernels look them up.
+
+        The table holds the weights of the ranks 1, 2, .. n, or of 1, 1.5, 2, .. n if some mid-rank is a half, up to
+        a factor that makes the largest 1: then equal weights are exactly 1, and their sums exact. Behind it stand
+        whether tied items weigh the mean over their positions, and the number of the scheme.
+        """
+        n_items = rank_arrays[0].shape[-1]
+        expected = self.tied_weights == "expected"
+        halves = not expected and any((ranks != np.floor(ranks)).any() for ranks in rank_arrays)
+        weights = self._checked(np.arange(1.0, n_items + 0.25, 0.5 if halves else 1.0))
+        return weights / weights.max(), expected, SCHEMES.index(self.scheme)
+
+    def _checked(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+        weights = np.asarray(self.weigher(ranks))
+        if weights.shape != ranks.shape:
+            raise WeightError(
+                f"{self.name} must return one weight for each rank, shape {ranks.shape}; got shape {weights.shape}"
+            )
+        if weights.dtype.kind not in "biuf":
+            raise WeightError(f"{self.name} must return real numbers; got an array of {weights.dtype}")
+        weights = weights.astype(np.float64, copy=False)
+        if not (weights.min() >= 0 and weights.max() < math.inf):  # also false for nan
+            wrong = int(np.flatnonzero(~((weights >= 0) & (weights < math.inf)))[0])
+            raise WeightError(
+                f"{self.name} must return weights that are finite and not negative; "
+                f"got {weights[wrong]} for rank {ranks[wrong]:g}"
+            )
+        check_usable(float(weights.max()))
+        return weights
+
+
+def check_usable(heaviest: float) -> None:
+    """Refuse weights of which the largest is zero."""
+    if heaviest == 0:
+        raise WeightError("all weights are zero: no item would count")
+
+
+def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuse an unknown value of an option with the list of choices."""
+    if not isinstance(value, str) or value not in choices:
+        raise OptionError(f"{option} must be one of {', '.join(map(repr, choices))}; got {shown(value)}")

@@ -1,0 +1,26 @@
+"""Hypothesis profiles, and the folder of real data."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+DATA_DIR = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+# No deadline: the first call of a numba kernel compiles it, so one example takes far longer than the rest.
+# Every setting is given in both, because hypothesis changes its own defaults where CI is set.
+settings.register_profile("dev", max_examples=30, deadline=None, derandomize=False, print_blob=False)
+settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("real_data") and not DATA_DIR.is_dir():
+        pytest.skip(f"real data not found: there is no folder {DATA_DIR}")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Folder of the real data; a test that uses it is marked `real_data`."""
+    return DATA_DIR

@@ -1,0 +1,78 @@
+"""Each formula spelt out, as slowly as the paper writes it. Imports nothing of ours.
+
+Equation numbers are those of Lombardo et al. 2020.
+"""
+
+import math
+
+
+def midranks(scores):
+    """Rank 1 is the largest score; ties share the mean of the positions that they occupy."""
+    return [
+        1 + sum(other > score for other in scores) + (sum(other == score for other in scores) - 1) / 2
+        for score in scores
+    ]
+
+
+def inverse_square(n0):
+    """f(n; n0) = 1/(n + n0)^2, section 3 of the paper."""
+    return lambda rank: 1 / (rank + n0) ** 2
+
+
+def rank_weights(ranks, f, tied_weights="midrank"):
+    """f of each mid-rank, or the mean of f over the positions that the tied group occupies."""
+    if tied_weights == "midrank":
+        return [f(rank) for rank in ranks]
+    weights = []
+    for rank in ranks:
+        before = sum(other < rank for other in ranks)
+        positions = range(before + 1, before + 1 + sum(other == rank for other in ranks))
+        weights.append(sum(f(position) for position in positions) / len(positions))
+    return weights
+
+
+def item_weights(a, b, f, scheme="additive", tied_weights="midrank"):
+    """Eq. 9, and the other schemes."""
+    of_a, of_b = rank_weights(a, f, tied_weights), rank_weights(b, f, tied_weights)
+    combined = {
+        "additive": [p + q for p, q in zip(of_a, of_b, strict=True)],
+        "multiplicative": [p * q for p, q in zip(of_a, of_b, strict=True)],
+        "first": of_a,
+        "second": of_b,
+    }[scheme]
+    return [weight / sum(combined) for weight in combined]
+
+
+def sign(number):
+    return int(number > 0) - int(number < 0)
+
+
+def gamma(a_matrix, b_matrix):
+    """Eq. 7."""
+    pairs = [(p, q) for rows in zip(a_matrix, b_matrix, strict=True) for p, q in zip(*rows, strict=True)]
+    top = math.fsum(p * q for p, q in pairs)
+    bottom = math.sqrt(math.fsum(p * p for p, _ in pairs)) * math.sqrt(math.fsum(q * q for _, q in pairs))
+    return top / bottom if bottom else math.nan
+
+
+def pair_matrix(ranks, weights, difference):
+    """a_ij = sqrt(w_i w_j) difference(a_j - a_i), the two choices above Eq. 8."""
+    return [
+        [math.sqrt(w_i) * math.sqrt(w_j) * difference(a_j - a_i) for a_j, w_j in zip(ranks, weights, strict=True)]
+        for a_i, w_i in zip(ranks, weights, strict=True)
+    ]
+
+
+def weighted_rho(a, b, weights):
+    """Eq. 7 with a_ij = sqrt(w_i w_j) (a_j - a_i)."""
+    return gamma(pair_matrix(a, weights, float), pair_matrix(b, weights, float))
+
+
+def weighted_tau(a, b, weights, variant="b"):
+    """Eq. 7 with a_ij = sqrt(w_i w_j) sign(a_j - a_i); variant "a" divides by 1 - sum_i w_i^2."""
+    a_matrix, b_matrix = pair_matrix(a, weights, sign), pair_matrix(b, weights, sign)
+    statistic = gamma(a_matrix, b_matrix)
+    if variant == "b" or math.isnan(statistic):
+        return statistic
+    top = math.fsum(p * q for rows in zip(a_matrix, b_matrix, strict=True) for p, q in zip(*rows, strict=True))
+    return top / (1 - math.fsum(weight * weight for weight in weights))

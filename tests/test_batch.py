@@ -1,0 +1,159 @@
+import math
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankcorr
+from rankcorr import (
+    Logarithmic,
+    Ranking,
+    UndefinedCorrelationWarning,
+    Uniform,
+    batch,
+    correlate_many,
+    correlation_matrix,
+    weighted_rho,
+    weighted_tau,
+)
+
+ONE_BY_ONE = {"tau_w": weighted_tau, "rho_w": weighted_rho, "tau": weighted_tau, "rho": weighted_rho}
+
+
+def random_systems(seed, n_systems, n_items):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 6, (n_systems, n_items)) + 0.5 * rng.permuted(
+        np.tile(np.arange(n_items) % 3, (n_systems, 1)), axis=1
+    )
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@given(seed=st.integers(0, 2**32 - 1), options=st.sampled_from([{}, {"n0": 0.5}, {"weigher": Logarithmic()}]))
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+@pytest.mark.usefixtures("blocks_of_three")
+def test_many_are_the_one_by_one_calls_to_the_last_bit(coefficient, workers, seed, options):
+    systems = random_systems(seed, 7, 23)
+    gold = systems[0] + np.arange(23) % 2
+    for tied_weights in ("midrank", "expected"):
+        for scheme in ("additive", "multiplicative", "first", "second"):
+            keywords = {**options, "scheme": scheme, "tied_weights": tied_weights}
+            result = correlate_many(gold, systems, coefficient=coefficient, workers=workers, **keywords)
+            expected = [ONE_BY_ONE[coefficient](gold, system, **keywords).statistic for system in systems]
+            assert result.statistic.tolist() == expected
+            matrix = correlation_matrix(systems, coefficient=coefficient, workers=workers, **keywords).statistic
+            for row, column in [(0, 1), (2, 2), (3, 6), (1, 4)]:
+                one = ONE_BY_ONE[coefficient](systems[row], systems[column], **keywords).statistic
+                assert matrix[row, column] == one
+            if scheme in ("first", "second"):
+                assert matrix[4, 1] == ONE_BY_ONE[coefficient](systems[4], systems[1], **keywords).statistic
+            else:
+                assert matrix.tolist() == matrix.T.tolist()
+
+
+@pytest.fixture(scope="module")
+def blocks_of_three():
+    """Blocks of three rows, so that small matrices take several."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "BLOCK_ITEMS", 70)
+        yield
+
+
+@pytest.mark.parametrize("coefficient", ["tau", "rho"])
+def test_plain_coefficients_have_equal_weights(coefficient):
+    systems = random_systems(1, 5, 12)
+    result = correlate_many(systems[0], systems, coefficient=coefficient)
+    expected = [ONE_BY_ONE[coefficient](systems[0], system, weigher=Uniform()).statistic for system in systems]
+    assert result.statistic.tolist() == expected
+    assert (result.coefficient, result.weigher) == (coefficient, "Uniform()")
+
+
+def test_a_mapping_is_aligned_by_label():
+    gold = {"a": 3, "b": 2, "c": 1}
+    systems = {"good": {"c": 1, "b": 2, "a": 3}, "order": Ranking.from_order(["b", ["a", "c"]])}
+    result = correlate_many(gold, systems)
+    assert result.names == ("good", "order")
+    assert result.statistic.tolist() == [weighted_tau(gold, system).statistic for system in systems.values()]
+    frame = pd.DataFrame({"good": [3, 2, 1], "poor": [1, 3, 2]}, index=["a", "b", "c"])
+    of_frame = correlate_many(gold, frame)
+    assert of_frame.names == ("good", "poor")
+    assert np.asarray(of_frame).tolist() == [1.0, weighted_tau(gold, frame["poor"]).statistic]
+    matrix = correlation_matrix({"gold": gold, **systems})
+    assert matrix.names == ("gold", "good", "order")
+    assert matrix.statistic[0, 2] == weighted_tau(gold, systems["order"]).statistic
+
+
+def test_numpy_takes_the_result_for_its_values():
+    result = correlate_many([3, 2, 1], [[3, 2, 1], [1, 2, 3]])
+    assert np.array(result, dtype=np.float32).dtype == np.float32
+    assert np.mean(result) == 0
+    assert result.names is None
+    assert (result.n_items, result.n0, result.variant) == (3, 2.0, "b")
+
+
+def test_undefined_systems_are_named():
+    with pytest.warns(UndefinedCorrelationWarning, match="in gold or in: 'flat'$") as caught:
+        result = correlate_many([3, 2, 1], {"flat": [1, 1, 1], "good": [3, 2, 1]})
+    assert math.isnan(result.statistic[0])
+    assert result.statistic[1] == 1
+    assert caught[0].filename == __file__
+    with pytest.warns(UndefinedCorrelationWarning, match="in gold or in: 1$"):
+        matrix = correlation_matrix([[3, 2, 1], [1, 1, 1]]).statistic
+    assert np.isnan(matrix).tolist() == [[False, True], [True, True]]
+
+
+def test_a_weigher_is_called_from_the_threads_and_its_error_arrives():
+    threads = set()
+
+    def failing(_):
+        threads.add(threading.current_thread().name)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        correlate_many(np.arange(40_000), np.zeros((3, 40_000)), weigher=failing, workers=2)
+    assert threads
+
+
+@pytest.mark.parametrize(
+    ("gold", "systems", "error", "message"),
+    [
+        ([1, 2, 3], [[1, 2]], rankcorr.LengthError, "column for each of the 3 items of gold; got 2"),
+        (
+            [1, 2],
+            [1, 2],
+            rankcorr.DimensionError,
+            r"system scores must have 2 dimensions; got an array of shape \(2,\)",
+        ),
+        ([1, 2], [[1, math.nan]], rankcorr.MissingValueError, r"nan: system scores\[0, 1\]"),
+        ([1, 2], [[1, "x"]], rankcorr.NonNumericError, "every system score must be a real number"),
+        ([1, 2], np.empty((0, 2)), rankcorr.TooFewItemsError, "there is no system to correlate"),
+        ([1, 2], {}, rankcorr.TooFewItemsError, "there is no system to correlate"),
+        ({"a": 1, "b": 2}, [[1, 2]], rankcorr.LabelError, "gold has labels and the matrix of systems has none"),
+        ({"a": 1, "b": 2}, {"s": [1, 2]}, rankcorr.LabelError, "gold has labels and system 's' has none"),
+        ({"a": 1, "b": 2}, {"s": {"a": 1, "c": 2}}, rankcorr.LabelMismatchError, "labels in system 's' only: 'c'"),
+        ([1, 2], {"s": [1, 2, 3]}, rankcorr.LengthError, "gold has 2 items and system 's' has 3"),
+        ([1, 2], pd.DataFrame([[1, 2], [3, 4]], columns=["s", "s"]), rankcorr.DuplicateLabelError, "'s'"),
+    ],
+)
+def test_systems_that_are_none(gold, systems, error, message):
+    with pytest.raises(error, match=message):
+        correlate_many(gold, systems)
+
+
+def test_rankings_that_do_not_match_are_named():
+    with pytest.raises(rankcorr.LengthError, match="ranking 'p' has 2 items and ranking 'q' has 3"):
+        correlation_matrix({"p": [1, 2], "q": [1, 2, 3]})
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1.5, True, "2"])
+def test_workers_that_are_none(workers):
+    with pytest.raises(rankcorr.OptionError, match="workers must be a positive whole number; got"):
+        correlate_many([1, 2], [[1, 2]], workers=workers)
+
+
+@pytest.mark.parametrize("option", [{"n0": 2.0}, {"weigher": Logarithmic()}])
+def test_plain_coefficients_take_no_weights(option):
+    with pytest.raises(rankcorr.OptionError, match="'rho' has equal weights, and takes neither n0 nor a weigher"):
+        correlate_many([1, 2], [[1, 2]], coefficient="rho", **option)

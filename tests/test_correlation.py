@@ -1,0 +1,342 @@
+"""Every fact that spec and paper state of the coefficients, as a property with ties common."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import rankcorr
+from rankcorr import (
+    Hyperbolic,
+    OptionError,
+    RankCorrelation,
+    Ranking,
+    TopK,
+    UndefinedCorrelationWarning,
+    Uniform,
+    WeightError,
+    correlate_many,
+    item_weights,
+    kendall_gamma,
+    weighted_rho,
+    weighted_tau,
+)
+from tests import naive
+from tests.strategies import (
+    N0S,
+    SYMMETRIC_SCHEME,
+    TIED_WEIGHT,
+    distinguishing_pairs,
+    tied_pairs,
+    tied_scores,
+    untied_pairs,
+    weighings,
+)
+
+COEFFICIENTS = pytest.mark.parametrize("coefficient", [weighted_rho, weighted_tau])
+SCHEME = st.sampled_from(["additive", "multiplicative", "first", "second"])
+
+
+def statistic(coefficient, x, y, **options):
+    """The value, nan included."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        return coefficient(x, y, **options).statistic
+
+
+@given(tied_pairs(), weighings(), SCHEME, TIED_WEIGHT, st.sampled_from(["a", "b"]))
+def test_both_are_the_double_sum_of_eq_7(pair, weighing, scheme, tied_weights, variant):
+    options, f = weighing
+    a, b = (naive.midranks(scores) for scores in pair)
+    assume(any(naive.rank_weights(a, f, tied_weights)) and any(naive.rank_weights(b, f, tied_weights)))
+    if scheme == "multiplicative":
+        assume(any(p * q for p, q in zip(*(naive.rank_weights(r, f, tied_weights) for r in (a, b)), strict=True)))
+    weights = naive.item_weights(a, b, f, scheme, tied_weights)
+    options = {**options, "scheme": scheme, "tied_weights": tied_weights}
+    assert_allclose(statistic(weighted_rho, *pair, **options), naive.weighted_rho(a, b, weights), atol=1e-12)
+    assert_allclose(
+        statistic(weighted_tau, *pair, **options, variant=variant),
+        naive.weighted_tau(a, b, weights, variant),
+        atol=1e-12,
+    )
+    assert_allclose(item_weights(*pair, **options), weights, rtol=1e-12)
+
+
+@COEFFICIENTS
+@given(tied_pairs(40), N0S, SYMMETRIC_SCHEME, TIED_WEIGHT)
+def test_symmetric_in_x_and_y(coefficient, pair, n0, scheme, tied_weights):
+    options = {"n0": n0, "scheme": scheme, "tied_weights": tied_weights}
+    assert_allclose(
+        statistic(coefficient, *pair, **options), statistic(coefficient, *pair[::-1], **options), atol=1e-13
+    )
+
+
+@COEFFICIENTS
+@given(tied_scores(40), N0S, SCHEME)
+def test_one_for_a_ranking_with_itself(coefficient, scores, n0, scheme):
+    assume(np.ptp(scores) > 0)
+    assert_allclose(coefficient(scores, scores, n0=n0, scheme=scheme).statistic, 1, rtol=4e-16)
+
+
+@COEFFICIENTS
+@given(tied_scores(40), N0S, SCHEME)
+def test_minus_one_against_its_reverse(coefficient, scores, n0, scheme):
+    assume(np.ptp(scores) > 0)
+    assert_allclose(coefficient(scores, -scores, n0=n0, scheme=scheme).statistic, -1, rtol=1e-13)
+
+
+@COEFFICIENTS
+@given(distinguishing_pairs(40), N0S)
+def test_strictly_increasing_maps_of_scores_change_nothing(coefficient, pair, n0):
+    x, y = pair
+    assert coefficient(x, y, n0=n0) == coefficient(np.exp(x / 1000), y**3 - 5, n0=n0)
+
+
+@COEFFICIENTS
+@given(distinguishing_pairs(40), st.randoms(use_true_random=False), N0S)
+def test_permuting_items_changes_nothing(coefficient, pair, random, n0):
+    items = list(range(pair[0].size))
+    random.shuffle(items)
+    assert_allclose(
+        coefficient(pair[0][items], pair[1][items], n0=n0).statistic, coefficient(*pair, n0=n0).statistic, atol=1e-13
+    )
+
+
+@given(distinguishing_pairs(40))
+def test_uniform_weights_give_spearman_and_kendall(pair):
+    assert_allclose(weighted_rho(*pair, weigher=Uniform()).statistic, scipy.stats.spearmanr(*pair)[0], atol=1e-13)
+    assert_allclose(weighted_tau(*pair, weigher=Uniform()).statistic, scipy.stats.kendalltau(*pair)[0], atol=1e-13)
+
+
+@COEFFICIENTS
+@given(distinguishing_pairs(40), SCHEME)
+def test_large_offsets_tend_to_uniform_weights(coefficient, pair, scheme):
+    plain = coefficient(*pair, weigher=Uniform()).statistic
+    distances = [abs(coefficient(*pair, n0=n0, scheme=scheme).statistic - plain) for n0 in (1e3, 1e6, 1e9)]
+    # Weights are within a factor (1 + 40/n0)^4 of equal.
+    assert distances[1] < 1e-3
+    assert distances[2] < 1e-6
+
+
+@given(untied_pairs(40), N0S)
+def test_variants_agree_without_ties(pair, n0):
+    assert_allclose(weighted_tau(*pair, n0=n0, variant="a").statistic, weighted_tau(*pair, n0=n0).statistic, atol=1e-13)
+
+
+@given(distinguishing_pairs(40), N0S)
+def test_scipy_weightedtau_with_the_same_weights(pair, n0):
+    weights = item_weights(*pair, n0=n0)
+    peer = scipy.stats.weightedtau(*pair, rank=np.arange(weights.size), weigher=lambda i: weights[i], additive=False)
+    assert_allclose(weighted_tau(*pair, n0=n0).statistic, peer[0], atol=1e-12)
+
+
+@given(distinguishing_pairs(40), N0S)
+def test_numpy_cov_with_the_same_weights(pair, n0):
+    a, b = (Ranking.from_scores(scores).ranks for scores in pair)
+    moments = np.cov(a, b, aweights=item_weights(*pair, n0=n0), ddof=0)
+    peer = moments[0, 1] / math.sqrt(moments[0, 0] * moments[1, 1])
+    assert_allclose(weighted_rho(*pair, n0=n0).statistic, peer, atol=1e-12)
+
+
+@given(st.integers(3, 200), st.floats(-0.9, 50))
+def test_swapping_the_top_costs_more_than_swapping_the_bottom(n_items, n0):
+    gold = np.arange(n_items, 0.0, -1)
+    top, bottom = gold.copy(), gold.copy()
+    top[:2], bottom[-2:] = top[1::-1], bottom[:-3:-1]
+    assert weighted_tau(gold, top, n0=n0).statistic < weighted_tau(gold, bottom, n0=n0).statistic
+    assert weighted_rho(gold, top, n0=n0).statistic < weighted_rho(gold, bottom, n0=n0).statistic
+
+
+@COEFFICIENTS
+@given(tied_pairs(60), N0S, SCHEME)
+def test_never_outside_one(coefficient, pair, n0, scheme):
+    value = statistic(coefficient, *pair, n0=n0, scheme=scheme)
+    assert math.isnan(value) or -1 <= value <= 1
+
+
+@given(tied_pairs(), st.sampled_from([np.sign, np.asarray]))
+def test_gamma_is_eq_7(pair, difference):
+    matrices = [difference(scores[np.newaxis] - scores[:, np.newaxis]) for scores in pair]
+    assert_allclose(statistic(kendall_gamma, *matrices), naive.gamma(*matrices), atol=1e-14)
+
+
+def test_gamma_of_huge_and_tiny_entries():
+    assert kendall_gamma([[0, 1e300], [-1e300, 0]], [[0, 1e-300], [-1e-300, 0]]).statistic == 1
+
+
+def test_2000_random_cases_against_three_oracles():
+    rng = np.random.default_rng(20201116)
+    for _ in range(2000):
+        n_items = int(rng.integers(2, 26))
+        x, y = (rng.integers(0, rng.integers(2, 30), n_items).astype(float) for _ in range(2))
+        if np.ptp(x) == 0 or np.ptp(y) == 0:
+            x[0], y[-1] = -1, -1
+        n0 = float(rng.choice([0, 0.5, 1, 2, 5, 10, 100]))
+        ours = weighted_rho(x, y, n0=n0).statistic, weighted_tau(x, y, n0=n0).statistic
+        _agree_with_oracles(x, y, n0, *ours)
+
+
+def _agree_with_oracles(x, y, n0, rho_w, tau_w):
+    a, b = (scipy.stats.rankdata(-scores) for scores in (x, y))
+    weights = 1 / (a + n0) ** 2 + 1 / (b + n0) ** 2
+    weights /= weights.sum()
+    root = np.sqrt(np.outer(weights, weights))
+    for statistic, difference in ((rho_w, np.asarray), (tau_w, np.sign)):
+        p, q = (root * difference(ranks[np.newaxis] - ranks[:, np.newaxis]) for ranks in (a, b))
+        double_sum = (p * q).sum() / math.sqrt((p * p).sum() * (q * q).sum())
+        assert abs(statistic - double_sum) < 1e-12
+    peer = scipy.stats.weightedtau(x, y, rank=np.arange(x.size), weigher=lambda i: weights[i], additive=False)
+    assert abs(tau_w - peer[0]) < 1e-12
+    moments = np.cov(a, b, aweights=weights, ddof=0)
+    assert abs(rho_w - moments[0, 1] / math.sqrt(moments[0, 0] * moments[1, 1])) < 1e-12
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("file", "gold", "systems", "spearman"),
+    [  # the Spearman correlations are those that the data set's own description states
+        ("EN-RG-65_wordnet30.tsv", "gold", ("lch", "path", "wup"), 0.781),
+        ("EN-WS-353-SIM_wordnet30.tsv", "gold", ("lch", "path", "wup"), 0.618),
+        ("russe_hj_vs_mj.csv", "hj", ("mj",), 0.789),
+    ],
+)
+def test_real_files_against_three_oracles(data_dir, file, gold, systems, spearman):
+    table = np.genfromtxt(
+        data_dir / file,
+        delimiter="\t" if file.endswith("tsv") else ",",
+        names=True,
+        dtype=None,
+        encoding="utf-8",
+        comments=None,
+    )
+    scored = ~np.any([np.isnan(table[name]) for name in (gold, *systems)], axis=0)
+    assert (~scored).sum() == (2 if "WS-353" in file else 0)  # two pairs have words that WordNet 3.0 lacks
+    table = table[scored]
+    for system in systems:
+        x, y = table[gold].astype(float), table[system].astype(float)
+        for n0 in (0.0, 2.0, 10.0):
+            _agree_with_oracles(x, y, n0, weighted_rho(x, y, n0=n0).statistic, weighted_tau(x, y, n0=n0).statistic)
+    plain = weighted_rho(table[gold], table[systems[0]], weigher=Uniform()).statistic
+    assert round(plain, 3) == spearman
+
+
+def test_many_likert_scores_keep_twelve_digits():
+    # The exact value comes from the 5 x 5 contingency table, whose cells hold integer counts.
+    rng = np.random.default_rng(7)
+    x = rng.integers(0, 5, 20_000)
+    y = np.clip(x + rng.integers(-1, 2, x.size), 0, 4)
+    a, b = (scipy.stats.rankdata(-scores) for scores in (x, y))
+    counts = {(p, q): int(((a == p) & (b == q)).sum()) for p in set(a) for q in set(b)}
+    mass = {cell: count * (1 / (cell[0] + 2) ** 2 + 1 / (cell[1] + 2) ** 2) for cell, count in counts.items()}
+    pairs = [(mass[c] * mass[d], naive.sign(d[0] - c[0]), naive.sign(d[1] - c[1])) for c in mass for d in mass]
+    sums = [
+        math.fsum(w * p * q for w, p, q in pairs),
+        *(math.fsum(pair[0] * pair[k] ** 2 for pair in pairs) for k in (1, 2)),
+    ]
+    assert abs(weighted_tau(x, y).statistic - sums[0] / math.sqrt(sums[1] * sums[2])) < 1e-12
+
+
+@COEFFICIENTS
+def test_a_constant_ranking_is_nan_with_a_warning(coefficient):
+    with pytest.warns(UndefinedCorrelationWarning, match="undefined, and nan") as caught:
+        result = coefficient([1, 1, 1], [3, 2, 1])
+    assert math.isnan(result.statistic)
+    assert caught[0].filename == __file__
+
+
+@COEFFICIENTS
+def test_weighted_items_that_are_all_tied_are_nan_too(coefficient):
+    with pytest.warns(UndefinedCorrelationWarning):
+        result = coefficient([5, 4, 3, 2], [7, 7, 1, 0], weigher=TopK(2), scheme="first")
+    assert math.isnan(result.statistic)
+
+
+def test_a_zero_matrix_is_nan_with_a_warning():
+    with pytest.warns(UndefinedCorrelationWarning, match="all zero") as caught:
+        assert math.isnan(kendall_gamma(np.zeros((2, 2)), np.ones((2, 2))).statistic)
+    assert caught[0].filename == __file__
+
+
+def test_the_result_says_what_was_computed():
+    result = weighted_tau([3, 2, 1], [3, 1, 2], n0=0, scheme="first", variant="a")
+    assert result == RankCorrelation(
+        statistic=result.statistic,
+        n_items=3,
+        coefficient="tau_w",
+        scheme="first",
+        n0=0.0,
+        weigher="InverseSquare(n0=0.0)",
+        tied_weights="midrank",
+        variant="a",
+    )
+    assert float(result) == result.statistic
+    other = weighted_rho([3, 2, 1], [3, 1, 2], weigher=Hyperbolic())
+    assert (other.coefficient, other.n0, other.weigher, other.variant) == ("rho_w", None, "Hyperbolic()", None)
+    with pytest.raises(AttributeError):
+        result.statistic = 1.0
+
+
+def test_published_facts_of_vigna_2015_toy_ranking():
+    # weightedtau's documented example: additive hyperbolic weights on ranks are Vigna's, which add the weights of a
+    # pair where ours multiply; with equal weights the two agree, and give tau-b = -0.4714045 (scipy documentation).
+    x, y = [12, 2, 1, 12, 2], [1, 4, 7, 1, 0]
+    assert_allclose(weighted_tau(x, y, weigher=Uniform()).statistic, -0.47140452079103173, rtol=1e-15)
+
+
+@pytest.mark.parametrize("n0", [-1, -3.5, math.nan, math.inf, -math.inf, "2", None, [2], True, 10**400])
+def test_an_unusable_n0(n0):
+    for function in (weighted_rho, weighted_tau, item_weights):
+        with pytest.raises(WeightError, match="n0 must be a finite number greater than -1; got"):
+            function([3, 2, 1], [1, 2, 3], n0=n0)
+
+
+def test_n0_and_weigher_exclude_each_other():
+    for n0 in (2, 2.0, 3.0):
+        with pytest.raises(OptionError, match="n0 and weigher exclude each other"):
+            weighted_tau([3, 2, 1], [1, 2, 3], n0=n0, weigher=Uniform())
+
+
+@pytest.mark.parametrize(
+    ("option", "choices"),
+    [
+        ("scheme", "'additive', 'multiplicative', 'first', 'second'"),
+        ("variant", "'b', 'a'|'a', 'b'"),
+        ("tied_weights", "'midrank', 'expected'"),
+    ],
+)
+@pytest.mark.parametrize("value", ["hyperbolic", None, 1, ["additive"]])
+def test_an_unknown_choice_lists_the_choices(option, choices, value):
+    with pytest.raises(OptionError, match=f"{option} must be one of ({choices}); got"):
+        weighted_tau([3, 2, 1], [1, 2, 3], **{option: value})
+
+
+def test_an_unknown_coefficient_lists_the_choices():
+    with pytest.raises(OptionError, match="coefficient must be one of 'rho_w', 'tau_w', 'rho', 'tau'; got 'spearman'"):
+        correlate_many([3, 2, 1], [[1, 2, 3]], coefficient="spearman")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "error", "message"),
+    [
+        ([[0, 1]], [[0, 1]], rankcorr.DimensionError, r"a_matrix must be square; got shape \(1, 2\)"),
+        ([[0, 1], [2, 0]], [1, 2], rankcorr.DimensionError, r"b_matrix must be square; got shape \(2,\)"),
+        (np.eye(2), np.eye(3), rankcorr.LengthError, "must have one shape"),
+        ([[1]], [[1]], rankcorr.TooFewItemsError, "at least two items; got 1"),
+        (
+            [["a", "b"], ["c", "d"]],
+            np.eye(2),
+            rankcorr.NonNumericError,
+            "every entry of a_matrix must be a real number",
+        ),
+        ([[0, math.nan], [0, 0]], np.eye(2), rankcorr.MissingValueError, r"a_matrix\[0, 1\] is nan"),
+        (np.eye(2), [[0, 0], [math.inf, 0]], rankcorr.MissingValueError, r"b_matrix\[1, 0\] is inf"),
+    ],
+)
+def test_matrices_that_are_none(a, b, error, message):
+    with pytest.raises(error, match=message):
+        kendall_gamma(a, b)

@@ -1,0 +1,230 @@
+import copy
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+import rankcorr
+from rankcorr import Ranking, weighted_tau
+from tests import naive
+from tests.strategies import tied_scores
+
+
+@given(tied_scores(60))
+def test_midranks_are_counted_and_are_those_of_scipy(scores):
+    ranking = Ranking.from_scores(scores)
+    assert ranking.ranks.tolist() == naive.midranks(scores.tolist())
+    assert_array_equal(ranking.ranks, scipy.stats.rankdata(-scores))
+    assert_array_equal(Ranking.from_ranks(scores).ranks, scipy.stats.rankdata(scores))
+
+
+@given(tied_scores(60), st.sampled_from(["min", "max", "dense", "average", "ordinal"]))
+def test_all_kinds_of_ranks_become_midranks(scores, method):
+    ranks = scipy.stats.rankdata(-scores, method=method)
+    again = scipy.stats.rankdata(ranks)
+    assert_array_equal(Ranking.from_ranks(ranks).ranks, again)
+    if method != "ordinal":
+        assert Ranking.from_ranks(ranks) == Ranking.from_scores(scores)
+
+
+@given(tied_scores(30))
+def test_an_order_of_groups_is_the_ranking_of_its_scores(scores):
+    order = [np.flatnonzero(scores == score).tolist() for score in np.unique(scores)[::-1]]
+    by_order = Ranking.from_order(order)
+    by_score = dict(enumerate(Ranking.from_scores(scores).ranks.tolist()))
+    assert dict(zip(by_order.labels, by_order.ranks.tolist(), strict=True)) == by_score
+
+
+@given(tied_scores(30))
+def test_n_ties_counts_the_items_that_share_a_rank(scores):
+    assert Ranking.from_scores(scores).n_ties == sum((scores == score).sum() > 1 for score in scores)
+
+
+@pytest.mark.parametrize(
+    ("scores", "ranks"),
+    [
+        ([1, 2, 3], [3, 2, 1]),
+        ((True, False), [1, 2]),
+        (np.array([200, 100], np.uint8), [1, 2]),
+        (np.array([1.5, 2.5], np.float16), [2, 1]),
+        (np.array([2**63, 2**63 + 1], np.uint64), [2, 1]),  # alike as doubles
+        ([2**53, 2**53 + 1], [2, 1]),  # alike as doubles
+        ([2**70, 2**70 + 1], [2, 1]),
+        ([Fraction(1, 3), Fraction(1, 2)], [2, 1]),
+        ([Decimal("0.1"), Decimal("0.10"), 0], [1.5, 1.5, 3]),
+        (np.array([1, 2], np.longdouble), [2, 1]),
+        ([np.inf, -np.inf, 0, np.inf], [1.5, 4, 3, 1.5]),
+        ([0.0, -0.0], [1.5, 1.5]),
+        (range(3), [3, 2, 1]),
+        (np.ma.masked_array([1, 2], mask=False), [2, 1]),
+    ],
+)
+def test_any_real_numbers_are_scores(scores, ranks):
+    assert Ranking.from_scores(scores).ranks.tolist() == ranks
+
+
+def test_mappings_and_series_bring_their_labels():
+    expected = Ranking.from_scores([1, 3, 2], labels=["a", "b", "c"])
+    assert Ranking.from_scores({"a": 1, "b": 3, "c": 2}) == expected
+    assert Ranking.from_scores(pd.Series([1, 3, 2], index=["a", "b", "c"])) == expected
+    assert Ranking.from_ranks({"a": 3, "b": 1, "c": 2}) == expected
+    assert Ranking.from_scores([1, 3, 2], labels=np.array(["a", "b", "c"])) == expected
+
+
+def test_orders_take_groups_and_arrays():
+    assert Ranking.from_order(["b", ("c", "a")]).ranks.tolist() == [1, 2.5, 2.5]
+    assert sorted(Ranking.from_order([{"c", "a"}, "b"]).ranks.tolist()) == [1.5, 1.5, 3]
+    assert Ranking.from_order(np.argsort([-0.1, -0.9, -0.5])) == Ranking.from_order([1, 2, 0])
+
+
+def test_an_order_cannot_pass_for_ranks_or_scores():
+    scores = np.array([0.1, 0.9, 0.5])
+    order = Ranking.from_order(np.argsort(-scores))
+    with pytest.raises(rankcorr.LabelError, match="y has labels and x has none"):
+        weighted_tau(scores, order)
+    labelled = Ranking.from_scores(scores, labels=range(3))
+    assert weighted_tau(labelled, order).statistic == 1
+
+
+def test_the_class_itself_does_not_guess():
+    with pytest.raises(TypeError, match=r"use Ranking\.from_scores"):
+        Ranking([3, 1, 2])
+
+
+def test_a_ranking_is_immutable():
+    ranking = Ranking.from_scores([1.0, 2.0])
+    with pytest.raises(AttributeError, match="immutable"):
+        ranking.ranks = np.array([1.0, 2.0])
+    with pytest.raises(AttributeError, match="immutable"):
+        del ranking.labels
+    with pytest.raises(ValueError, match="read-only"):
+        ranking.ranks[0] = 5
+
+
+def test_the_scores_are_copied():
+    scores = np.array([1.0, 2.0])
+    ranking = Ranking.from_ranks(scores)
+    scores[:] = 7
+    assert ranking.ranks.tolist() == [1, 2]
+    scores[0] = 8  # still the caller's to write
+
+
+def test_rankings_are_values():
+    ranking = Ranking.from_scores({"a": 1, "b": 2})
+    for twin in (copy.copy(ranking), copy.deepcopy(ranking), pickle.loads(pickle.dumps(ranking))):
+        assert twin == ranking
+        assert hash(twin) == hash(ranking)
+    assert ranking != Ranking.from_scores([1, 2])
+    assert ranking != Ranking.from_scores({"a": 2, "b": 1})
+    assert ranking != [2, 1]
+    assert len(ranking) == ranking.n_items == 2
+
+
+def test_repr_shows_the_best():
+    assert repr(Ranking.from_scores([5, 6, 6])) == "<Ranking of 3 items, 2 tied: [1] 1.5, [2] 1.5, [0] 3>"
+    shown = repr(Ranking.from_order(["cat", "dog", "owl", "fox", "elk", "bee"]))
+    assert shown == "<Ranking of 6 items, 0 tied: 'cat' 1, 'dog' 2, 'owl' 3, 'fox' 4, 'elk' 5, ...>"
+
+
+@pytest.mark.parametrize(
+    ("scores", "error", "message"),
+    [
+        ([1, float("nan")], rankcorr.MissingValueError, r"every item needs a score; nan: scores\[1\]$"),
+        ({"a": 1, "b": float("nan")}, rankcorr.MissingValueError, "nan: score of 'b'$"),
+        ([float("nan")] * 7, rankcorr.MissingValueError, r"scores\[4\], ... \(7 in all\)$"),
+        ([1, Decimal("nan")], rankcorr.MissingValueError, r"nan: scores\[1\]"),
+        (np.array([1, np.nan], np.longdouble), rankcorr.MissingValueError, r"nan: scores\[1\]"),
+        (np.ma.masked_array([1, 2, 3], mask=[0, 1, 0]), rankcorr.MissingValueError, r"masked: scores\[1\]"),
+        ([], rankcorr.TooFewItemsError, "needs at least two items; got 0"),
+        ({}, rankcorr.TooFewItemsError, "needs at least two items; got 0"),
+        ([1], rankcorr.TooFewItemsError, "needs at least two items; got 1"),
+        (3, rankcorr.DimensionError, "scores must have one dimension; got 3"),
+        ({1, 2}, rankcorr.DimensionError, r"scores must have one dimension; got \{1, 2\}"),
+        ([[1, 2], [3, 4]], rankcorr.DimensionError, r"one dimension; got an array of shape \(2, 2\)"),
+        ([[1, 2], [3]], rankcorr.DimensionError, "their rows differ in length"),
+        (pd.DataFrame({"a": [1, 2], "b": [3, 4]}), rankcorr.DimensionError, r"got an array of shape \(2, 2\)"),
+        (["a", "b"], rankcorr.NonNumericError, "must be a real number; got an array of <U1"),
+        (["1", "2"], rankcorr.NonNumericError, "must be a real number; got an array of <U1"),
+        ([1, None], rankcorr.NonNumericError, r"must be a real number; got None at scores\[1\]"),
+        ({"a": 1, "b": "x"}, rankcorr.NonNumericError, "must be a real number; got an array of <U"),
+        ([1j, 2], rankcorr.NonNumericError, "got an array of complex128"),
+        (np.array(["2020", "2021"], "M8[Y]"), rankcorr.NonNumericError, r"got an array of datetime64\[Y\]"),
+        (pd.Series([1, None], dtype="Int64"), rankcorr.RankingError, "score of 1"),
+    ],
+)
+def test_scores_that_are_none(scores, error, message):
+    with pytest.raises(error, match=message):
+        Ranking.from_scores(scores)
+    with pytest.raises(error):
+        weighted_tau(scores, [1, 2])
+
+
+def test_messages_about_ranks_speak_of_ranks():
+    with pytest.raises(rankcorr.MissingValueError, match=r"every item needs a rank; nan: ranks\[0\]"):
+        Ranking.from_ranks([float("nan"), 1])
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "message"),
+    [
+        (["a", "b"], rankcorr.LengthError, "got 2 labels for 3 items"),
+        (["a", "b", "a"], rankcorr.DuplicateLabelError, "more than once: 'a'$"),
+        ([1, True, 2], rankcorr.DuplicateLabelError, "more than once: True"),
+        (["a", ["b"], "c"], rankcorr.LabelError, r"labels must be hashable: \['b'\]"),
+        (["a", float("nan"), "c"], rankcorr.LabelError, "nan cannot be a label.* positions: 1"),
+        ("abc", rankcorr.LabelError, "labels must be a list of labels; got 'abc'"),
+        ({"a", "b", "c"}, rankcorr.LabelError, "labels must be a list of labels"),
+        (3, rankcorr.LabelError, "labels must be a list of labels; got 3"),
+    ],
+)
+def test_labels_that_are_none(labels, error, message):
+    with pytest.raises(error, match=message):
+        Ranking.from_scores([1, 2, 3], labels=labels)
+
+
+def test_labels_given_twice():
+    with pytest.raises(rankcorr.OptionError, match="labels were given twice: as keys of the scores"):
+        Ranking.from_scores({"a": 1, "b": 2}, labels=["a", "b"])
+
+
+def test_a_series_with_a_repeated_index():
+    with pytest.raises(rankcorr.DuplicateLabelError, match="more than once: 'a'"):
+        Ranking.from_scores(pd.Series([1, 2, 3], index=["a", "a", "b"]))
+
+
+def test_a_ranking_of_a_ranking():
+    with pytest.raises(rankcorr.OptionError, match="a Ranking already"):
+        Ranking.from_scores(Ranking.from_scores([1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("order", "error", "message"),
+    [
+        ([], rankcorr.TooFewItemsError, "got 0"),
+        (["a"], rankcorr.TooFewItemsError, "got 1"),
+        (["a", [], "b"], rankcorr.LabelError, r"order\[1\] is an empty group"),
+        (["a", ["b", "a"]], rankcorr.DuplicateLabelError, "more than once: 'a'"),
+        (["a", {"b": 1}], rankcorr.LabelError, "must be hashable"),
+        ("abc", rankcorr.DimensionError, "an order is a list of labels, best first; got 'abc'"),
+        ({"a", "b"}, rankcorr.DimensionError, "an order is a list of labels"),
+        ({"a": 1, "b": 2}, rankcorr.DimensionError, "an order is a list of labels"),
+        (5, rankcorr.DimensionError, "an order is a list of labels, best first; got 5"),
+        (np.zeros((2, 2)), rankcorr.DimensionError, r"an order has one dimension; got an array of shape \(2, 2\)"),
+    ],
+)
+def test_orders_that_are_none(order, error, message):
+    with pytest.raises(error, match=message):
+        Ranking.from_order(order)
+
+
+def test_every_error_is_a_ranking_error_and_a_value_error():
+    errors = [value for name, value in vars(rankcorr).items() if name.endswith("Error")]
+    assert len(errors) == 13
+    assert all(issubclass(error, rankcorr.RankingError) and issubclass(error, ValueError) for error in errors)

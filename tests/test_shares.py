@@ -1,0 +1,305 @@
+"""The closed forms of rankcorr.shares against brute-force sums, mpmath and scipy."""
+
+import math
+import sys
+from decimal import Context, Decimal, Inexact, localcontext
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import polygamma
+
+from rankcorr.errors import RankingError, ShareError, WeightError
+from rankcorr.shares import first_rank_share, offset_for_share, top_share
+
+LARGEST_FLOAT = sys.float_info.max
+
+
+def reference_share(k, n0, n_items=None):
+    """psi1 formula of `top_share` by mpmath, with 60 digits more than cancel; `n0` is a float or an mpf."""
+    magnitude = math.frexp(float(n0))[1] if n0 else 0
+    digits = 60 + max(0, magnitude) + 3 * len(str(k)) + len(str(n_items))
+    with mpmath.workdps(digits):
+        m = mpmath.mpf(n0) + 1
+        tail = 0 if n_items is None else mpmath.psi(1, m + n_items)
+        return (mpmath.psi(1, m) - mpmath.psi(1, m + k)) / (mpmath.psi(1, m) - tail)
+
+
+def assert_is_offset(n0, share, k, n_items):
+    """Check that the exact solution for the float `share` is within half a spacing of the float n0.
+
+    The share falls as n0 grows, so the solution is bracketed where the reference is above and below `share`. Below
+    n0 = 1e-3, where floats get finer than the arithmetic of m = n0 + 1, the half spacing becomes 1e-19.
+    """
+    with mpmath.workdps(400):
+        half_spacing = max(mpmath.mpf(math.ulp(n0)) * 0.5 * (1 + mpmath.mpf("1e-9")), mpmath.mpf("1e-19"))
+        below, above = n0 - half_spacing, n0 + half_spacing
+        assert below <= -1 or reference_share(k, below, n_items) >= share
+        assert reference_share(k, above, n_items) <= share
+
+
+OFFSETS = [-1 + 2**-53, -1 + 1e-12, -0.999, -0.5, 0.0, 1e-300, 0.3, 2.0, 14.9, 30.9, 31.0, 31.1, 1e3, 1e8, 1e12]
+SIZES = [
+    *[(1, None), (2, None), (31, None), (33, None), (1000, None), (10**9, None)],
+    *[(1, 1), (1, 2), (1, 10), (1, 990), (10, 990), (989, 990), (50, 51), (7, 10**6), (10**6, 10**9)],
+    *[(10**9 - 1, 10**9), (10**18, 10**18 + 1), (10**30, 10**31)],
+]
+
+offsets = st.one_of(
+    st.floats(-1 + 1e-12, 50),
+    st.floats(-12, 0).map(lambda exponent: -1 + 10.0**exponent),
+    st.floats(0, 12).map(lambda exponent: 10.0**exponent),
+    st.just(1e8),
+)
+sizes = st.one_of(st.integers(1, 50), st.integers(1, 10**6), st.integers(1, 10**15))
+
+
+@st.composite
+def lists(draw):
+    """Pairs (k, n_items) with k < n_items, or n_items None."""
+    k = draw(sizes)
+    rest = draw(st.none() | sizes)
+    return k, None if rest is None else k + rest
+
+
+# --- values
+
+
+def test_first_rank_share_published():
+    # Lombardo et al. 2020, after Eq. 9: R(0) ~ 0.61 and R(2) ~ 0.28; R(2) = 0.2813... by mpmath.psi(1, 3)
+    assert first_rank_share(0) == pytest.approx(6 / math.pi**2, rel=1e-15)
+    assert math.floor(first_rank_share(2) * 1e4) == 2813
+
+
+@pytest.mark.parametrize("n0", [-0.9, -0.5, 0, 0.5, 2, 10, 100])
+def test_first_rank_share_is_the_trigamma_formula(n0):
+    assert first_rank_share(n0) == pytest.approx(1 / ((n0 + 1) ** 2 * float(polygamma(1, n0 + 1))), rel=1e-14)
+
+
+@pytest.mark.parametrize("n0", [-0.999, 0.0, 2.0, 40.5, 1e8, 1e200])
+@pytest.mark.parametrize(("k", "n_items"), [(1, 1), (1, 7), (3, 7), (31, 40), (10, 990), (989, 990)])
+def test_top_share_is_the_sum_of_weights(k, n0, n_items):
+    with mpmath.workdps(50):
+        weights = [1 / (n + mpmath.mpf(n0)) ** 2 for n in range(1, n_items + 1)]
+        expected = mpmath.fsum(weights[:k]) / mpmath.fsum(weights)
+    assert top_share(k, n0, n_items) == float(expected)
+
+
+@pytest.mark.parametrize("n0", [*OFFSETS, 1e30])
+@pytest.mark.parametrize(("k", "n_items"), SIZES)
+def test_top_share_matches_mpmath(k, n0, n_items):
+    assert top_share(k, n0, n_items) == float(reference_share(k, n0, n_items))
+
+
+@given(offsets, lists())
+def test_top_share_matches_mpmath_anywhere(n0, k_and_n_items):
+    k, n_items = k_and_n_items
+    assert top_share(k, n0, n_items) == float(reference_share(k, n0, n_items))
+
+
+@given(offsets, st.none() | sizes)
+def test_first_rank_share_is_the_top_share_of_one(n0, n_items):
+    assert first_rank_share(n0, n_items) == top_share(1, n0, n_items)
+    with mpmath.workdps(80):
+        m = mpmath.mpf(n0) + 1
+        infinite = 1 / (m**2 * mpmath.psi(1, m))
+    assert first_rank_share(n0) == float(infinite)
+
+
+@given(offsets, sizes)
+def test_whole_list_holds_everything(n0, n_items):
+    assert top_share(n_items, n0, n_items) == 1.0
+
+
+def test_huge_offsets():
+    # psi1(m) ~ 1/m: the first of equal weights
+    assert first_rank_share(1e200) == 1e-200
+    assert first_rank_share(1e300) == 1e-300
+    assert top_share(1, 1e200, 990) == 1 / 990
+    assert top_share(3, 1e300, 990) == 3 / 990
+    assert top_share(990, LARGEST_FLOAT, 990) == 1.0
+
+
+def test_offset_next_to_minus_one():
+    assert first_rank_share(math.nextafter(-1, 0)) == 1.0
+
+
+def test_lists_beyond_the_float_range():
+    assert top_share(10**400, 2, 2 * 10**400) == 1.0
+    assert top_share(10**400, 1e300) == 1.0
+
+
+@given(st.lists(offsets, min_size=2, max_size=2, unique=True), lists())
+def test_top_share_falls_with_the_offset(pair, k_and_n_items):
+    k, n_items = k_and_n_items
+    low, high = sorted(pair)
+    assert top_share(k, low, n_items) >= top_share(k, high, n_items)
+
+
+@given(offsets, lists())
+def test_top_share_rises_with_k_and_falls_with_n_items(n0, k_and_n_items):
+    k, n_items = k_and_n_items
+    assert top_share(k, n0, n_items) <= top_share(k + 1, n0, n_items)
+    assert top_share(k, n0, n_items) >= top_share(k, n0)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, Fraction])
+def test_other_number_types(kind):
+    assert top_share(np.int64(3), kind(2), np.int32(10)) == top_share(3, 2.0, 10)
+    assert first_rank_share(kind(2)) == first_rank_share(2.0)
+    assert type(first_rank_share(kind(2))) is float
+
+
+# --- the inverse
+
+
+@given(st.floats(-0.9, 1e3), st.integers(1, 50), st.none() | st.integers(1, 1000))
+def test_offset_for_share_undoes_top_share(n0, k, rest):
+    n_items = None if rest is None else k + rest
+    share = top_share(k, n0, n_items)
+    # half a unit in the last digit of the share moves the solution by this much
+    with mpmath.workdps(60):
+        step = mpmath.mpf("1e-20")
+        slope = (reference_share(k, n0 + step, n_items) - reference_share(k, n0 - step, n_items)) / (2 * step)
+        rounding = float(math.ulp(share) / 2 / abs(slope))
+    assert offset_for_share(share, k, n_items) == pytest.approx(n0, abs=1.01 * rounding + math.ulp(n0), rel=0)
+
+
+@pytest.mark.parametrize(("k", "n_items"), [(k, n_items) for k, n_items in SIZES if k != n_items])
+def test_offset_for_share_matches_mpmath_to_the_ends_of_the_range(k, n_items):
+    lower = Fraction(k, n_items) if n_items else Fraction(0)
+    inside = [1 - 2**-53, 1 - 1e-15, 1 - 1e-12, 1 - 1e-6, 0.9, 0.5, 1e-3, 1e-12]
+    inside += [float(lower + (1 - lower) * Fraction(part)) for part in (1e-15, 1e-12, 1e-6, 0.01, 0.5, 0.99)]
+    nearest = float(lower) if float(lower) > lower else math.nextafter(float(lower), 1)
+    if n_items:
+        inside += [nearest, math.nextafter(nearest, 1)]
+    for share in inside:
+        if lower < share < 1:
+            assert_is_offset(offset_for_share(share, k, n_items), share, k, n_items)
+
+
+@pytest.mark.parametrize("share", [1e-20, 1e-100, 1e-300, 1e-307])
+def test_offset_for_tiny_shares_of_an_infinite_list(share):
+    # A/B = share/(1 - share) with A ~ k/m and B ~ 1: n0 = k/share, further terms are of order 1
+    assert offset_for_share(share) == float(1 / Fraction(share))
+
+
+@given(lists(), st.floats(0, 1, exclude_min=True, exclude_max=True))
+def test_offset_for_share_matches_mpmath_anywhere(k_and_n_items, part):
+    k, n_items = k_and_n_items
+    lower = Fraction(k, n_items) if n_items else Fraction(0)
+    share = float(lower + (1 - lower) * Fraction(max(part, 1e-30)))
+    if lower < share < 1:
+        assert_is_offset(offset_for_share(share, k, n_items), share, k, n_items)
+
+
+@pytest.mark.parametrize(("share", "k", "n_items"), [(0.3, 1, None), (0.8, 10, 990), (1 - 1e-12, 3, 7)])
+def test_offset_for_share_is_the_root_found_by_mpmath(share, k, n_items):
+    with mpmath.workdps(60):
+        start = offset_for_share(share, k, n_items)
+        root = mpmath.findroot(lambda n0: reference_share(k, n0, n_items) - mpmath.mpf(share), start)
+        assert start == float(root)
+
+
+def test_share_is_taken_exactly():
+    # the float 0.1 exceeds 1/10 by 5.55e-18, so that n0 ~ k (1 - share) / (share - k/n_items)
+    excess = Fraction(0.1) - Fraction(1, 10)
+    assert offset_for_share(0.1, 1, 10) == pytest.approx(float(Fraction(9, 10) / excess), rel=1e-15)
+    with pytest.raises(ShareError, match=r"open interval"):
+        offset_for_share(1 / 3, 1, 3)  # the float is below one third
+
+
+@given(lists(), st.lists(st.floats(0.001, 0.999), min_size=2, max_size=2))
+def test_offset_falls_with_the_share(k_and_n_items, parts):
+    k, n_items = k_and_n_items
+    lower = k / n_items if n_items else 0.0
+    low, high = (lower + (1 - lower) * part for part in sorted(parts))
+    if k < low * (n_items or math.inf) and high < 1:
+        assert offset_for_share(low, k, n_items) >= offset_for_share(high, k, n_items)
+
+
+# --- the arithmetic
+
+
+def test_callers_decimal_context_is_neither_used_nor_changed():
+    expected = first_rank_share(1e8, 990), offset_for_share(0.3, 2, 990)
+    with localcontext(Context(prec=3, traps=[Inexact])) as context:
+        assert (first_rank_share(1e8, 990), offset_for_share(0.3, 2, 990)) == expected
+        assert context.prec == 3
+        assert not context.flags[Inexact]
+
+
+# --- errors
+
+
+@pytest.mark.parametrize(
+    "n0", [-1, -1.0, -2, math.nan, math.inf, -math.inf, 10**400, "2", None, True, 2j, [2.0], Decimal(2)]
+)
+def test_bad_offset(n0):
+    with pytest.raises(WeightError, match=r"^n0 must be a finite number greater than -1; got "):
+        first_rank_share(n0)
+    with pytest.raises(WeightError, match=r"^n0 must be a finite number greater than -1; got "):
+        top_share(3, n0, 10)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.0, 2.5, "1", None, True, math.nan, np.array([1, 2])])
+def test_bad_k(k):
+    with pytest.raises(ShareError, match=r"^k must be a positive integer; got "):
+        top_share(k, 2)
+    with pytest.raises(ShareError, match=r"^k must be a positive integer; got "):
+        offset_for_share(0.5, k)
+
+
+@pytest.mark.parametrize("n_items", [4, 0, -1, 10.0, "10", True, math.inf])
+def test_bad_n_items(n_items):
+    with pytest.raises(ShareError, match=r"^n_items must be None or an integer of at least k = 5; got "):
+        top_share(5, 2, n_items)
+    with pytest.raises(ShareError, match=r"^n_items must be None or an integer of at least k = 5; got "):
+        offset_for_share(0.5, 5, n_items)
+
+
+@pytest.mark.parametrize("n_items", [0, -3, 2.0, False])
+def test_bad_n_items_for_the_first_rank(n_items):
+    with pytest.raises(ShareError, match=r"^n_items must be None or an integer of at least k = 1; got "):
+        first_rank_share(2, n_items)
+
+
+@pytest.mark.parametrize(
+    "share", [0, -0.1, 0.01, math.nextafter(10 / 990, 0), 1, 1.5, math.nan, math.inf, "0.5", None, True, 0.5j]
+)
+def test_share_out_of_range(share):
+    message = r"^share must lie in the open interval \(k/n_items, 1\) = \(10/990, 1\); got "
+    with pytest.raises(ShareError, match=message):
+        offset_for_share(share, 10, 990)
+
+
+@pytest.mark.parametrize("share", [0, 0.0, -1, 1, 1.0, 2, math.nan, 10**400])
+def test_share_out_of_range_of_an_infinite_list(share):
+    with pytest.raises(ShareError, match=r"^share must lie in the open interval \(0, 1\); got "):
+        offset_for_share(share, 10)
+
+
+def test_share_of_the_whole_list_has_no_inverse():
+    with pytest.raises(ShareError, match=r"k must be less than n_items: the first 5 of 5 ranks hold share 1"):
+        offset_for_share(0.5, 5, 5)
+    with pytest.raises(ShareError, match=r"k must be less than n_items"):
+        offset_for_share(1.0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("share", "k", "n_items"),
+    [(5e-324, 1, None), (1e-310, 1, None), (1e-300, 10**10, None), (0.5, 10**400, 2 * 10**400 + 1)],
+)
+def test_offset_beyond_the_largest_float(share, k, n_items):
+    with pytest.raises(ShareError, match=r"so close to its lower end that its n0 is beyond the largest float"):
+        offset_for_share(share, k, n_items)
+
+
+def test_errors_are_ranking_errors():
+    with pytest.raises(RankingError, match="n0"):
+        top_share(1, -1)
+    with pytest.raises(ValueError, match="share"):
+        offset_for_share(2)

@@ -1,0 +1,118 @@
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose
+
+from rankcorr import Hyperbolic, InverseSquare, Logarithmic, TopK, Uniform, WeightError, item_weights, weighted_tau
+from tests.strategies import N0S, tied_pairs
+
+RANKS = np.array([1.0, 2.0, 2.5, 4.0])
+
+
+@pytest.mark.parametrize(
+    ("weigher", "expected"),
+    [
+        (InverseSquare(), [1 / 9, 1 / 16, 1 / 20.25, 1 / 36]),
+        (InverseSquare(n0=0), [1, 1 / 4, 1 / 6.25, 1 / 16]),
+        (Hyperbolic(), [1, 1 / 2, 1 / 2.5, 1 / 4]),
+        (Logarithmic(), [1, 1 / math.log2(3), 1 / math.log2(3.5), 1 / math.log2(5)]),
+        (TopK(2), [1, 1, 0, 0]),
+        (Uniform(), [1, 1, 1, 1]),
+    ],
+)
+def test_weighers_are_their_formulas(weigher, expected):
+    assert_allclose(weigher(RANKS), expected, rtol=1e-15)
+    assert pickle.loads(pickle.dumps(weigher)) == weigher
+
+
+def test_eq_9_by_hand():
+    # Ranks (1, 2) and (2, 1) with n0 = 0: f = 1 and 1/4, so that both items weigh (1 + 1/4) / 2.5.
+    assert_allclose(item_weights([2, 1], [1, 2], n0=0), [0.5, 0.5], rtol=1e-15)
+    # Ranks (1, 2, 3) twice with n0 = 1: proportional to 1/4, 1/9, 1/16.
+    assert_allclose(item_weights([3, 2, 1], [3, 2, 1], n0=1), np.array([36, 16, 9]) / 61, rtol=1e-15)
+
+
+@given(tied_pairs(40), N0S)
+def test_weights_sum_to_one_and_expected_ones_keep_the_mass_of_an_untied_list(pair, n0):
+    n_items = pair[0].size
+    weights = item_weights(*pair, n0=n0, tied_weights="expected", scheme="first")
+    assert_allclose(weights.sum(), 1, rtol=1e-13)
+    ranks = np.argsort(np.argsort(-pair[0], kind="stable"), kind="stable") + 1.0
+    f = 1 / (ranks + n0) ** 2
+    for score in np.unique(pair[0]):
+        group = pair[0] == score
+        assert_allclose(weights[group].sum(), f[group].sum() / f.sum(), rtol=1e-12)
+    assert weights.shape == (n_items,)
+
+
+def test_labels_keep_the_item_order_of_x():
+    assert_allclose(
+        item_weights({"a": 1, "b": 3, "c": 2}, {"c": 9, "b": 8, "a": 7}, scheme="second", n0=0),
+        np.array([1 / 9, 1 / 4, 1]) / (1 + 1 / 4 + 1 / 9),
+    )
+
+
+def test_any_vectorised_callable_is_a_weigher():
+    result = weighted_tau([4, 3, 2, 1], [4, 3, 1, 2], weigher=lambda ranks: np.exp(-ranks))
+    assert result.weigher == "<lambda>"
+    assert result.n0 is None
+
+
+def test_a_weigher_sees_only_ranks_that_can_occur():
+    seen = []
+
+    def spy(ranks):
+        seen.append(ranks.tolist())
+        return ranks
+
+    weighted_tau([3, 2, 1], [1, 2, 3], weigher=spy)
+    weighted_tau([3, 2, 2], [1, 2, 3], weigher=spy)
+    weighted_tau([3, 2, 2], [1, 2, 3], weigher=spy, tied_weights="expected")
+    assert seen == [[1, 2, 3], [1, 1.5, 2, 2.5, 3], [1, 2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("weigher", "message"),
+    [
+        (lambda ranks: ranks - 2, "finite and not negative; got -1.0 for rank 1"),
+        (lambda ranks: np.where(ranks == 2, math.nan, 1), "got nan for rank 2"),
+        (lambda ranks: np.where(ranks == 3, math.inf, 1), "got inf for rank 3"),
+        (lambda ranks: ranks[:-1], r"shape \(3,\); got shape \(2,\)"),
+        (lambda _: 1.0, r"shape \(3,\); got shape \(\)"),
+        (lambda ranks: ranks.astype(str), "must return real numbers; got an array of <U"),
+        (lambda ranks: ranks * 1j, "must return real numbers; got an array of complex128"),
+        (lambda ranks: 0 * ranks, "all weights are zero"),
+        (5, "a weigher is a callable from ranks to weights; got 5"),
+        ("hyperbolic", "a weigher is a callable from ranks to weights; got 'hyperbolic'"),
+    ],
+)
+def test_a_weigher_that_is_none(weigher, message):
+    for function in (weighted_tau, item_weights):
+        with pytest.raises(WeightError, match=message):
+            function([3, 2, 1], [1, 2, 3], weigher=weigher)
+
+
+def test_weights_whose_products_are_all_zero():
+    for function in (weighted_tau, item_weights):
+        with pytest.raises(WeightError, match="all weights are zero"):
+            function([4, 3, 2, 1], [1, 2, 3, 4], weigher=TopK(1), scheme="multiplicative")
+
+
+def test_an_offset_so_large_that_its_squares_vanish():
+    with pytest.raises(WeightError, match="all weights are zero"):
+        weighted_tau([3, 2, 1], [1, 2, 3], n0=1e200)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, "2", None])
+def test_a_top_that_is_none(k):
+    with pytest.raises(WeightError, match="k must be a positive whole number; got"):
+        TopK(k)
+
+
+def test_the_weights_of_the_weigher_are_left_alone():
+    kept = np.array([3.0, 2.0, 1.0])
+    weighted_tau([3, 2, 1], [1, 2, 3], weigher=lambda _: kept)
+    assert kept.tolist() == [3, 2, 1]
