@@ -1,11 +1,13 @@
-"""Two rankings become two rank vectors over the same items in the same order; validation ends here."""
+"""Two rankings become two over the same items in the same order; validation ends here."""
+
+import numpy as np
 
 from rankcorr.errors import LabelError, LabelMismatchError, LengthError
-from rankcorr.ranking import Ranking, RankingLike, Ranks, as_ranking, offending
+from rankcorr.ranking import Ranking, RankingLike, as_ranking, offending
 
 
-def align(x: RankingLike, y: RankingLike, *, names: tuple[str, str] = ("x", "y")) -> tuple[Ranking, Ranks]:
-    """Return x as a `Ranking`, and the mid-ranks of y in the item order of x.
+def align(x: RankingLike, y: RankingLike, *, names: tuple[str, str] = ("x", "y")) -> tuple[Ranking, Ranking]:
+    """Return x as a `Ranking`, and y as one in the item order of x.
 
     Labelled rankings are matched by label, rankings without labels by position.
 
@@ -27,15 +29,15 @@ def align(x: RankingLike, y: RankingLike, *, names: tuple[str, str] = ("x", "y")
 
     Examples
     --------
-    >>> align({"a": 3, "b": 2, "c": 1}, {"c": 9, "b": 7, "a": 8})[1]
+    >>> align({"a": 3, "b": 2, "c": 1}, {"c": 9, "b": 7, "a": 8})[1].ranks
     array([2., 3., 1.])
     """
-    first, second = as_ranking(x), as_ranking(y)
-    return first, align_ranks(first, second, names=names)
+    first = as_ranking(x)
+    return first, aligned(first, as_ranking(y), names=names)
 
 
-def align_ranks(first: Ranking, second: Ranking, *, names: tuple[str, str]) -> Ranks:
-    """Mid-ranks of `second` in the item order of `first`."""
+def aligned(first: Ranking, second: Ranking, *, names: tuple[str, str]) -> Ranking:
+    """Return `second` in the item order of `first`."""
     if (first.labels is None) != (second.labels is None):
         with_labels, without = names if second.labels is None else names[::-1]
         raise LabelError(
@@ -48,9 +50,9 @@ def align_ranks(first: Ranking, second: Ranking, *, names: tuple[str, str]) -> R
                 f"rankings without labels must have the same length; {names[0]} has {first.n_items} items "
                 f"and {names[1]} has {second.n_items}"
             )
-        return second.ranks
+        return second
     if first.labels == second.labels:
-        return second.ranks
+        return second
     place = {label: position for position, label in enumerate(second.labels)}
     missing = [label for label in first.labels if label not in place]
     if missing or len(second.labels) > len(first.labels):
@@ -60,6 +62,4 @@ def align_ranks(first: Ranking, second: Ranking, *, names: tuple[str, str]) -> R
         raise LabelMismatchError(
             "; ".join(offending(f"labels in {name} only", labels) for labels, name in parts if labels)
         )
-    aligned = second.ranks[[place[label] for label in first.labels]]
-    aligned.flags.writeable = False
-    return aligned
+    return second.taken(np.array([place[label] for label in first.labels]))

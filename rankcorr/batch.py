@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr.alignment import align_ranks
+from rankcorr.alignment import aligned
 from rankcorr.correlation import Coefficient, Computed, Statistic, Variant, warn_undefined
 from rankcorr.errors import DuplicateLabelError, LabelError, LengthError, OptionError, TooFewItemsError
 from rankcorr.ranking import (
@@ -30,7 +30,7 @@ ManyRankings: TypeAlias = Mapping[Any, RankingLike] | ArrayLike
 Block = TypeVar("Block")
 
 # Enough work for a thread to outlast its scheduling, few enough rows for their ranks to stay in the cache.
-BLOCK_ITEMS = 1 << 14
+BLOCK_ITEMS = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +106,18 @@ def correlate_many(
     )
     n_workers = checked_workers(workers)
     first = as_ranking(gold)
-    names, matrix, are_ranks = _rows(systems, first, whose="system")
+    names: tuple[Any, ...] | None = None
+    if _have_names(systems):
+        names, rankings = _named(systems, first, whose="system")
+        matrix, ties = _stacked(rankings)
+    else:
+        matrix = _matrix(systems, first, whose="system")
 
     def correlate(block: slice) -> NDArray[np.float64]:
-        rows = matrix[block] if are_ranks else midrank_rows(matrix[block], descending=True)
-        return statistic.of_rows(first.ranks, rows)
+        if names is not None:
+            return statistic.of_rows(first, matrix[block], ties[block])
+        ranks, _, row_ties = midrank_rows(matrix[block], descending=True)
+        return statistic.of_rows(first, ranks, row_ties)
 
     step = max(1, BLOCK_ITEMS // first.n_items)
     blocks = [slice(start, start + step) for start in range(0, len(matrix), step)]
@@ -160,12 +167,18 @@ def correlation_matrix(
         coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
     )
     n_workers = checked_workers(workers)
-    names, matrix, are_ranks = _rows(rankings, None, whose="ranking")
-    ranks = matrix if are_ranks else midrank_rows(matrix, descending=True)
+    if _have_names(rankings):
+        names, items = _named(rankings, None, whose="ranking")
+    else:
+        names = None
+        rows = midrank_rows(_matrix(rankings, None, whose="ranking"), descending=True)
+        items = [Ranking.of_checked(*row) for row in zip(*rows, strict=True)]
+    ranks, ties = _stacked(items)
     symmetric = scheme in ("additive", "multiplicative")
 
     def correlate(row: int) -> NDArray[np.float64]:
-        return statistic.of_rows(ranks[row], ranks[row if symmetric else 0 :])
+        start = row if symmetric else 0
+        return statistic.of_rows(items[row], ranks[start:], ties[start:])
 
     values = np.empty((len(ranks), len(ranks)))
     for row, of_row in enumerate(_in_threads(correlate, range(len(ranks)), n_workers)):
@@ -186,37 +199,52 @@ def checked_workers(workers: int | None) -> int:
     return int(workers)
 
 
-def _rows(rankings: Any, gold: Ranking | None, *, whose: str) -> tuple[tuple[Any, ...] | None, NDArray[Any], bool]:
-    """Return names, the matrix of all rankings in one item order, and whether it holds ranks already, not scores."""
-    if not hasattr(rankings, "keys"):
-        scores = checked_numbers(rankings, what=f"{whose} score", n_dimensions=2)
-        _check_any(len(scores), whose)
-        if gold is not None and gold.labels is not None:
-            raise LabelError(
-                f"gold has labels and the matrix of {whose}s has none, so their items cannot be matched: "
-                f"pass a mapping of {whose}s with labels"
-            )
-        if gold is not None and scores.shape[1] != gold.n_items:
-            raise LengthError(
-                f"the matrix of {whose}s must have a column for each of the {gold.n_items} items of gold; "
-                f"got {scores.shape[1]}"
-            )
-        return None, scores, False
+def _have_names(rankings: ManyRankings) -> TypeGuard[Mapping[Any, RankingLike]]:
+    """Whether rankings have names: those of a dict, or of the columns of a pandas DataFrame."""
+    return hasattr(rankings, "keys")
+
+
+def _named(
+    rankings: Mapping[Any, RankingLike], gold: Ranking | None, *, whose: str
+) -> tuple[tuple[Any, ...], list[Ranking]]:
+    """Names, and rankings in the item order of gold, or of the first of them."""
     names = tuple(rankings.keys())
     _check_any(len(names), whose)
     if len(set(names)) < len(names):
         again = dict.fromkeys(name for name in names if names.count(name) > 1)
         raise DuplicateLabelError(offending(f"names of {whose}s must be unique; more than once", again))
     reference, reference_name = gold, "gold"
-    rows: list[Ranks] = []
+    items: list[Ranking] = []
     for name in names:
         ranking = as_ranking(rankings[name])
         if reference is None:
             reference, reference_name = ranking, f"{whose} {name!r}"
-        rows.append(align_ranks(reference, ranking, names=(reference_name, f"{whose} {name!r}")))
-    ranks = np.array(rows)
+        items.append(aligned(reference, ranking, names=(reference_name, f"{whose} {name!r}")))
+    return names, items
+
+
+def _matrix(rankings: Any, gold: Ranking | None, *, whose: str) -> NDArray[Any]:
+    """Return a matrix of checked scores that fits gold."""
+    scores = checked_numbers(rankings, what=f"{whose} score", n_dimensions=2)
+    _check_any(len(scores), whose)
+    if gold is not None and gold.labels is not None:
+        raise LabelError(
+            f"gold has labels and the matrix of {whose}s has none, so their items cannot be matched: "
+            f"pass a mapping of {whose}s with labels"
+        )
+    if gold is not None and scores.shape[1] != gold.n_items:
+        raise LengthError(
+            f"the matrix of {whose}s must have a column for each of the {gold.n_items} items of gold; "
+            f"got {scores.shape[1]}"
+        )
+    return scores
+
+
+def _stacked(rankings: list[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
+    """Mid-ranks as the rows of a matrix, read-only, and how many of each row are tied."""
+    ranks = np.array([ranking.ranks for ranking in rankings])
     ranks.flags.writeable = False
-    return names, ranks, True
+    return ranks, np.array([ranking.n_ties for ranking in rankings])
 
 
 def _check_any(n_rankings: int, whose: str) -> None:

@@ -24,7 +24,7 @@ from rankcorr.errors import (
     TooFewItemsError,
     UndefinedCorrelationWarning,
 )
-from rankcorr.ranking import RankingLike, Ranks
+from rankcorr.ranking import Ranking, RankingLike, Ranks
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_choice, check_usable
 
 Coefficient: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
@@ -252,17 +252,17 @@ class Statistic:
         weighting = Weighting.of(n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights)
         return cls(coefficient, weighting, variant if coefficient in ("tau_w", "tau") else None)
 
-    def of_rows(self, x_ranks: Ranks, y_ranks: Ranks) -> NDArray[np.float64]:
-        """Coefficient of x, shape (n_items,), with each row of y, shape (n_rows, n_items)."""
+    def of_rows(self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Coefficient of x with each row of mid-ranks, in its item order, of which so many are tied."""
         from rankcorr import kernels
 
-        table = self.weighting.table(x_ranks, y_ranks)
+        table = self.weighting.table(x, y_ranks, bool(y_ties.any()))
         if self.variant is None:
             moments = np.empty((len(y_ranks), 4))
-            kernels.weighted_moments(x_ranks, y_ranks, *table, moments)
+            kernels.weighted_moments(x.ranks, y_ranks, *table, moments)
             return np.array([_rho(*row) for row in moments.tolist()])
         sums = np.empty((len(y_ranks), 6))
-        kernels.pair_sums(x_ranks, y_ranks, *table, sums)
+        kernels.pair_sums(x.ranks, x.order, y_ranks, y_ties, *table, sums)
         return np.array([_tau(self.variant, *row) for row in sums.tolist()])
 
     def described(self, n_items: int) -> dict[str, Any]:
@@ -279,8 +279,8 @@ class Statistic:
 
 
 def _correlate(statistic: Statistic, x: RankingLike, y: RankingLike) -> RankCorrelation:
-    first, y_ranks = align(x, y)
-    value = float(statistic.of_rows(first.ranks, y_ranks[np.newaxis])[0])
+    first, second = align(x, y)
+    value = float(statistic.of_rows(first, second.ranks[np.newaxis], np.array([second.n_ties]))[0])
     if math.isnan(value):
         warn_undefined("one ranking does not tell the weighted items apart")
     return RankCorrelation(statistic=value, **statistic.described(first.n_items))

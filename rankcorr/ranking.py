@@ -23,6 +23,7 @@ from rankcorr.errors import (
 )
 
 Ranks: TypeAlias = NDArray[np.float64]
+Order: TypeAlias = NDArray[np.int32]
 N_SHOWN = 5
 
 
@@ -45,8 +46,10 @@ class Ranking:
     array([1. , 2.5, 2.5])
     """
 
-    __slots__ = ("_labels", "_ranks")
+    __slots__ = ("_labels", "_n_ties", "_order", "_ranks")
     _ranks: Ranks
+    _order: Order
+    _n_ties: int
     _labels: tuple[Hashable, ...] | None
 
     def __init__(self, *_args: object, **_options: object) -> None:
@@ -56,11 +59,12 @@ class Ranking:
         )
 
     @classmethod
-    def _of(cls, ranks: Ranks, labels: tuple[Hashable, ...] | None) -> Ranking:
-        """Wrap mid-ranks that are known to be right, and freeze them."""
-        ranks.flags.writeable = False
+    def of_checked(cls, ranks: Ranks, order: Order, n_ties: int, labels: tuple[Hashable, ...] | None = None) -> Ranking:
+        """Wrap a row of what `midrank_rows` returns."""
         ranking = object.__new__(cls)
         object.__setattr__(ranking, "_ranks", ranks)
+        object.__setattr__(ranking, "_order", order)
+        object.__setattr__(ranking, "_n_ties", int(n_ties))
         object.__setattr__(ranking, "_labels", labels)
         return ranking
 
@@ -148,8 +152,7 @@ class Ranking:
                 raise LabelError(f"order[{position}] is an empty group of ties")
             ranks += [len(ranks) + (len(group) + 1) / 2] * len(group)
             labels += group
-        _check_count(len(labels))
-        return cls._of(np.array(ranks), _checked_labels(labels, len(labels)))
+        return cls.from_ranks(ranks, _checked_labels(labels, len(labels)))
 
     @classmethod
     def _from_numbers(
@@ -162,10 +165,17 @@ class Ranking:
             raise OptionError(f"labels were given twice: as keys of the {what}s and as the argument 'labels'")
         checked = checked_numbers(values, what=what, n_dimensions=1, labels=found)
         names = found if labels is None else labels
-        return cls._of(
-            midrank_rows(checked[np.newaxis], descending=descending)[0],
-            None if names is None else _checked_labels(names, checked.size),
-        )
+        (ranks,), (order,), (n_ties,) = midrank_rows(checked[np.newaxis], descending=descending)
+        return cls.of_checked(ranks, order, n_ties, None if names is None else _checked_labels(names, checked.size))
+
+    def taken(self, items: NDArray[np.intp]) -> Ranking:
+        """Return the ranking with its items in another order: `items` holds the index of each, all of them once."""
+        place = np.empty(self.n_items, np.int32)
+        place[items] = np.arange(self.n_items, dtype=np.int32)
+        ranks, order = self._ranks[items], place[self._order]
+        ranks.flags.writeable = order.flags.writeable = False
+        labels = None if self._labels is None else tuple(self._labels[item] for item in items.tolist())
+        return Ranking.of_checked(ranks, order, self._n_ties, labels)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a Ranking is immutable")
@@ -184,6 +194,11 @@ class Ranking:
         return self._labels
 
     @property
+    def order(self) -> Order:
+        """Indices of the items from best to worst, tied items in any order, shape (n_items,), read-only."""
+        return self._order
+
+    @property
     def n_items(self) -> int:
         """Number of items."""
         return self._ranks.size
@@ -191,8 +206,7 @@ class Ranking:
     @property
     def n_ties(self) -> int:
         """Number of items that share their rank with another item."""
-        sizes = np.bincount(self._ranks.astype(np.intp))  # the integer part tells tied groups apart
-        return int(sizes[sizes > 1].sum())
+        return self._n_ties
 
     def __len__(self) -> int:
         return self.n_items
@@ -286,14 +300,17 @@ def _orderable(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None
     return codes.reshape(array.shape).astype(np.int64, copy=False)
 
 
-def midrank_rows(values: NDArray[Any], *, descending: bool) -> Ranks:
-    """Mid-ranks of each row of checked numbers, read-only; rank 1 is the largest if descending."""
+def midrank_rows(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Order, NDArray[np.int64]]:
+    """Mid-ranks of each row of checked numbers, its items from best to worst, and how many are tied."""
     from rankcorr import kernels
 
-    ranks = np.empty(values.shape)
-    kernels.midranks(np.ascontiguousarray(values), values.argsort(axis=1), descending, ranks)
-    ranks.flags.writeable = False
-    return ranks
+    values = np.ascontiguousarray(values).view()
+    values.flags.writeable = False  # whatever came in: one type, one compiled kernel
+    ranks, orders = np.empty(values.shape), np.empty(values.shape, np.int32)
+    ties = np.empty(len(values), np.int64)
+    kernels.midranks(values, values.argsort(axis=1), descending, ranks, orders, ties)
+    ranks.flags.writeable = orders.flags.writeable = False
+    return ranks, orders, ties
 
 
 def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:

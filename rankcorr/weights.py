@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import align
 from rankcorr.errors import OptionError, WeightError
-from rankcorr.ranking import RankingLike, Ranks, shown
+from rankcorr.ranking import Ranking, RankingLike, Ranks, shown
 
 Weigher: TypeAlias = Callable[[NDArray[np.float64]], Any]
 Scheme: TypeAlias = Literal["additive", "multiplicative", "first", "second"]
@@ -51,8 +51,10 @@ class InverseSquare:
         object.__setattr__(self, "n0", check_offset(self.n0))
 
     def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
-        inverse = 1.0 / (ranks + self.n0)
-        return inverse * inverse
+        weights = np.asarray(ranks + self.n0)
+        np.divide(1.0, weights, out=weights)  # in place: at a million ranks, fresh memory costs more than the sums
+        weights *= weights
+        return weights
 
 
 @dataclass(frozen=True)
@@ -137,10 +139,11 @@ def item_weights(
     array([0.7347, 0.1837, 0.0816])
     """
     weighting = Weighting.of(n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights)
-    first, y_ranks = align(x, y)
+    first, second = align(x, y)
     from rankcorr import kernels
 
-    weights = kernels.item_weights(first.ranks, y_ranks, *weighting.table(first.ranks, y_ranks))
+    table = weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)
+    weights = kernels.item_weights(first.ranks, second.ranks, *table)
     check_usable(float(weights.max()))
     return np.asarray(weights / weights.sum())
 
@@ -175,20 +178,27 @@ class Weighting:
         """Name of the weigher, with its parameters."""
         return getattr(self.weigher, "__name__", None) or repr(self.weigher)
 
-    def table(self, *rank_arrays: Ranks) -> tuple[NDArray[np.float64], bool, int]:
+    def table(self, x: Ranking, y_ranks: Ranks, y_tied: bool) -> tuple[NDArray[np.float64], bool, int]:
         """Weights of all ranks that can occur in lists of this length, as the kernels look them up.
 
         The table holds the weights of the ranks 1, 2, .. n, or of 1, 1.5, 2, .. n if some mid-rank is a half, up to
         a factor that makes the largest 1: then equal weights are exactly 1, and their sums exact. Behind it stand
         whether tied items weigh the mean over their positions, and the number of the scheme.
         """
-        n_items = rank_arrays[0].shape[-1]
-        expected = self.tied_weights == "expected"
-        halves = not expected and any((ranks != np.floor(ranks)).any() for ranks in rank_arrays)
-        weights = self._checked(np.arange(1.0, n_items + 0.25, 0.5 if halves else 1.0))
-        return weights / weights.max(), expected, SCHEMES.index(self.scheme)
+        from rankcorr import kernels
 
-    def _checked(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+        expected = self.tied_weights == "expected"
+        halves = not expected and (
+            (x.n_ties > 0 and kernels.has_halves(x.ranks)) or (y_tied and kernels.has_halves(y_ranks.reshape(-1)))
+        )
+        return (
+            self._scaled(np.arange(1.0, x.n_items + 0.25, 0.5 if halves else 1.0)),
+            expected,
+            SCHEMES.index(self.scheme),
+        )
+
+    def _scaled(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weights of ranks, checked, and divided by the largest."""
         weights = np.asarray(self.weigher(ranks))
         if weights.shape != ranks.shape:
             raise WeightError(
@@ -197,14 +207,15 @@ class Weighting:
         if weights.dtype.kind not in "biuf":
             raise WeightError(f"{self.name} must return real numbers; got an array of {weights.dtype}")
         weights = weights.astype(np.float64, copy=False)
-        if not (weights.min() >= 0 and weights.max() < math.inf):  # also false for nan
+        heaviest = float(weights.max())
+        if not (weights.min() >= 0 and heaviest < math.inf):  # also false for nan
             wrong = int(np.flatnonzero(~((weights >= 0) & (weights < math.inf)))[0])
             raise WeightError(
                 f"{self.name} must return weights that are finite and not negative; "
                 f"got {weights[wrong]} for rank {ranks[wrong]:g}"
             )
-        check_usable(float(weights.max()))
-        return weights
+        check_usable(heaviest)
+        return weights / heaviest
 
 
 def check_usable(heaviest: float) -> None:

@@ -22,10 +22,12 @@ def test_labels_decide_and_not_positions(pair, random):
 
 
 def test_the_item_order_is_that_of_x():
-    x, y_ranks = align({"a": 1, "b": 2, "c": 3}, Ranking.from_order(["c", "a", "b"]))
+    x, y = align({"a": 1, "b": 2, "c": 3}, Ranking.from_order(["c", "a", "b"]))
     assert x.labels == ("a", "b", "c")
-    assert y_ranks.tolist() == [2, 3, 1]
-    assert not y_ranks.flags.writeable
+    assert y == Ranking.from_scores({"a": 2, "b": 1, "c": 3})
+    assert y.order.tolist() == [2, 0, 1]
+    assert not y.ranks.flags.writeable
+    assert not y.order.flags.writeable
 
 
 def test_labels_on_one_side_only():

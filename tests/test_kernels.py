@@ -1,0 +1,76 @@
+"""What the public functions cannot show: how the kernels are compiled, and that no digit is lost in long sums."""
+
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rankcorr import (
+    Ranking,
+    Uniform,
+    correlate_many,
+    correlation_matrix,
+    item_weights,
+    kernels,
+    weighted_rho,
+    weighted_tau,
+)
+from rankcorr.kernels import add
+
+JIT = hasattr(kernels.pair_sums, "signatures")
+
+
+@pytest.mark.skipif(not JIT, reason="numba is switched off")
+def test_each_kernel_is_compiled_for_one_type():
+    labelled = [dict(enumerate(scores)) for scores in ([3.0, 1.0, 1.0], [1.0, 3.0, 2.0])]
+    x, y = np.array([3.0, 1.0, 1.0, 2.0]), np.array([1, 4, 2, 2])
+    for options in ({}, {"weigher": Uniform()}, {"scheme": "first", "tied_weights": "expected"}):
+        weighted_tau(x, y, **options)
+        weighted_rho(x[::2], x[1::2], **options)
+        weighted_tau(*labelled, **options)
+        weighted_rho(Ranking.from_order([0, 1, 2]), labelled[0], **options)
+        item_weights(x, y, **options)
+        for coefficient in ("tau_w", "rho_w"):
+            correlate_many(x, np.array([x, y])[:, ::-1], coefficient=coefficient, **options)
+            correlate_many(labelled[0], {"a": labelled[1]}, coefficient=coefficient, **options)
+            correlation_matrix([x, y], coefficient=coefficient, **options)
+    called = ("midranks", "has_halves", "item_weights", "weighted_moments", "pair_sums")
+    compiled = {name: len(getattr(kernels, name).signatures) for name in called}
+    assert compiled.pop("midranks") == 2  # of float64 and of int64 scores
+    assert set(compiled.values()) == {1}, compiled
+
+
+def test_kahan_adds_equal_weights_without_drift():
+    total, lost = 0.0, 0.0
+    for _ in range(100_000):
+        total, lost = add(total, lost, 1e-6)
+    assert total == pytest.approx(math.fsum([1e-6] * 100_000), rel=2e-16)
+
+
+def test_kernels_run_as_plain_python():
+    program = (
+        "import numpy as np; from rankcorr import *;"
+        "x, y = [3, 1, 1, 2, 5], [1, 4, 2, 2, 5];"
+        "print(weighted_tau(x, y).statistic, weighted_rho(x, y, tied_weights='expected').statistic)"
+    )
+    environment = dict(os.environ, NUMBA_DISABLE_JIT="1")
+    output = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    x, y = [3, 1, 1, 2, 5], [1, 4, 2, 2, 5]
+    expected = weighted_tau(x, y).statistic, weighted_rho(x, y, tied_weights="expected").statistic
+    assert [float(word) for word in output.stdout.split()] == pytest.approx(expected, rel=1e-15)
+
+
+def test_kernels_compile_where_nothing_can_be_written(tmp_path):
+    # numba's cache then has no folder: neither beside the source, nor at home, nor where NUMBA_CACHE_DIR points.
+    program = (
+        "import numba.core.caching as caching;"
+        "caching.CacheImpl._locator_classes = [];"
+        "from rankcorr import weighted_tau; print(weighted_tau([3, 2, 1], [3, 2, 1]).statistic)"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert output.stdout.strip() == "1.0"
