@@ -45,7 +45,8 @@ def medians(*calls: Callable[[], object]) -> list[float]:
     timers = [timeit.Timer(call) for call in calls]
     for timer in timers:
         timer.timeit(1)  # compiles kernels
-    repeats = [max(1, int(SECONDS_PER_TURN / timer.timeit(1))) for timer in timers]
+    once = [timer.timeit(1) for timer in timers]
+    repeats = [max(1 if seconds > 1 else 3, int(SECONDS_PER_TURN / seconds)) for seconds in once]
     times: list[list[float]] = [[] for _ in calls]
     end = time.perf_counter() + SECONDS_PER_ROW
     while len(times[0]) < MIN_TURNS or time.perf_counter() < end:

@@ -256,7 +256,7 @@ class Statistic:
         """Coefficient of x with each row of mid-ranks, in its item order, of which so many are tied."""
         from rankcorr import kernels
 
-        table = self.weighting.table(x, y_ranks, bool(y_ties.any()))
+        table = self.weighting.table(x, y_ranks, bool(np.count_nonzero(y_ties)))
         if self.variant is None:
             moments = np.empty((len(y_ranks), 4))
             kernels.weighted_moments(x.ranks, y_ranks, *table, moments)

@@ -160,13 +160,14 @@ class Ranking:
     ) -> Ranking:
         if isinstance(numbers_, Ranking):
             raise OptionError("this is a Ranking already: pass it on as it is")
-        found, values = split_labels(numbers_)
-        if found is not None and labels is not None:
+        keys, values = split_labels(numbers_)
+        if keys is not None and labels is not None:
             raise OptionError(f"labels were given twice: as keys of the {what}s and as the argument 'labels'")
-        checked = checked_numbers(values, what=what, n_dimensions=1, labels=found)
-        names = found if labels is None else labels
-        (ranks,), (order,), (n_ties,) = midrank_rows(checked[np.newaxis], descending=descending)
-        return cls.of_checked(ranks, order, n_ties, None if names is None else _checked_labels(names, checked.size))
+        checked = checked_numbers(values, what=what, n_dimensions=1, labels=keys)
+        names = keys if labels is None else labels
+        ranks, orders, ties = midrank_rows(checked[np.newaxis], descending=descending)
+        found = None if names is None else _checked_labels(names, checked.size)
+        return cls.of_checked(ranks[0], orders[0], ties[0], found)
 
     def taken(self, items: NDArray[np.intp]) -> Ranking:
         """Return the ranking with its items in another order: `items` holds the index of each, all of them once."""
@@ -265,7 +266,7 @@ def checked_numbers(
         raise DimensionError(f"{what}s must have {wanted}; got {got}")
     _check_count(array.shape[-1])
     array = _orderable(array, what, labels)
-    if array.dtype.kind == "f" and np.isnan(array).any():
+    if array.dtype.kind == "f" and np.count_nonzero(np.isnan(array)):
         places = _places(what, np.argwhere(np.isnan(array)), labels)
         raise MissingValueError(f"every item needs a {what}; nan: {places}")
     return array

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Real
 from typing import Any, Final, Literal, TypeAlias
 
@@ -176,46 +177,57 @@ class Weighting:
     @property
     def name(self) -> str:
         """Name of the weigher, with its parameters."""
-        return getattr(self.weigher, "__name__", None) or repr(self.weigher)
+        return name_of(self.weigher)
 
     def table(self, x: Ranking, y_ranks: Ranks, y_tied: bool) -> tuple[NDArray[np.float64], bool, int]:
-        """Weights of all ranks that can occur in lists of this length, as the kernels look them up.
-
-        The table holds the weights of the ranks 1, 2, .. n, or of 1, 1.5, 2, .. n if some mid-rank is a half, up to
-        a factor that makes the largest 1: then equal weights are exactly 1, and their sums exact. Behind it stand
-        whether tied items weigh the mean over their positions, and the number of the scheme.
-        """
+        """What the kernels look weights up in: `rank_table`, whether ties have the mean of it, and the scheme."""
         from rankcorr import kernels
 
         expected = self.tied_weights == "expected"
         halves = not expected and (
             (x.n_ties > 0 and kernels.has_halves(x.ranks)) or (y_tied and kernels.has_halves(y_ranks.reshape(-1)))
         )
-        return (
-            self._scaled(np.arange(1.0, x.n_items + 0.25, 0.5 if halves else 1.0)),
-            expected,
-            SCHEMES.index(self.scheme),
-        )
+        keep = x.n_items <= MAX_KEPT_ITEMS and isinstance(self.weigher, READY_WEIGHERS)
+        table = (kept_rank_table if keep else rank_table)(self.weigher, x.n_items, halves)
+        return table, expected, SCHEMES.index(self.scheme)
 
-    def _scaled(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weights of ranks, checked, and divided by the largest."""
-        weights = np.asarray(self.weigher(ranks))
-        if weights.shape != ranks.shape:
-            raise WeightError(
-                f"{self.name} must return one weight for each rank, shape {ranks.shape}; got shape {weights.shape}"
-            )
-        if weights.dtype.kind not in "biuf":
-            raise WeightError(f"{self.name} must return real numbers; got an array of {weights.dtype}")
-        weights = weights.astype(np.float64, copy=False)
-        heaviest = float(weights.max())
-        if not (weights.min() >= 0 and heaviest < math.inf):  # also false for nan
-            wrong = int(np.flatnonzero(~((weights >= 0) & (weights < math.inf)))[0])
-            raise WeightError(
-                f"{self.name} must return weights that are finite and not negative; "
-                f"got {weights[wrong]} for rank {ranks[wrong]:g}"
-            )
-        check_usable(heaviest)
-        return weights / heaviest
+
+def rank_table(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float64]:
+    """Weights of the ranks 1, 2, .. n, or of 1, 1.5, 2, .. n if some mid-rank is a half; checked, and read-only.
+
+    They are divided by the largest: then equal weights are exactly 1, and their sums exact.
+    """
+    ranks = np.arange(1.0, n_items + 0.25, 0.5 if halves else 1.0)
+    weights = np.asarray(weigher(ranks))
+    name = name_of(weigher)
+    if weights.shape != ranks.shape:
+        raise WeightError(f"{name} must return one weight for each rank, shape {ranks.shape}; got {weights.shape}")
+    if weights.dtype.kind not in "biuf":
+        raise WeightError(f"{name} must return real numbers; got an array of {weights.dtype}")
+    weights = weights.astype(np.float64, copy=False)
+    heaviest = float(weights.max())
+    if not (weights.min() >= 0 and heaviest < math.inf):  # also false for nan
+        wrong = int(np.flatnonzero(~((weights >= 0) & (weights < math.inf)))[0])
+        raise WeightError(
+            f"{name} must return weights that are finite and not negative; "
+            f"got {weights[wrong]} for rank {ranks[wrong]:g}"
+        )
+    check_usable(heaviest)
+    table = np.asarray(weights / heaviest)
+    table.flags.writeable = False
+    return table
+
+
+# Most programs compare many lists of one length. At most 32 tables of 160 kB are kept, and only of weighers of ours,
+# which are values and always give the same weights.
+MAX_KEPT_ITEMS: Final = 10_000
+READY_WEIGHERS: Final = (InverseSquare, Hyperbolic, Logarithmic, TopK, Uniform)
+kept_rank_table = lru_cache(maxsize=32)(rank_table)
+
+
+def name_of(weigher: Weigher) -> str:
+    """Name of a weigher, with its parameters."""
+    return getattr(weigher, "__name__", None) or repr(weigher)
 
 
 def check_usable(heaviest: float) -> None:

@@ -80,8 +80,8 @@ def test_a_weigher_sees_only_ranks_that_can_occur():
         (lambda ranks: ranks - 2, "finite and not negative; got -1.0 for rank 1"),
         (lambda ranks: np.where(ranks == 2, math.nan, 1), "got nan for rank 2"),
         (lambda ranks: np.where(ranks == 3, math.inf, 1), "got inf for rank 3"),
-        (lambda ranks: ranks[:-1], r"shape \(3,\); got shape \(2,\)"),
-        (lambda _: 1.0, r"shape \(3,\); got shape \(\)"),
+        (lambda ranks: ranks[:-1], r"shape \(3,\); got \(2,\)"),
+        (lambda _: 1.0, r"shape \(3,\); got \(\)"),
         (lambda ranks: ranks.astype(str), "must return real numbers; got an array of <U"),
         (lambda ranks: ranks * 1j, "must return real numbers; got an array of complex128"),
         (lambda ranks: 0 * ranks, "all weights are zero"),
@@ -116,3 +116,22 @@ def test_the_weights_of_the_weigher_are_left_alone():
     kept = np.array([3.0, 2.0, 1.0])
     weighted_tau([3, 2, 1], [1, 2, 3], weigher=lambda _: kept)
     assert kept.tolist() == [3, 2, 1]
+
+
+def test_subclasses_of_ready_weighers_are_not_confused():
+    class Steeper(Hyperbolic):
+        def __call__(self, ranks):
+            return super().__call__(ranks) ** 4
+
+    assert weighted_tau([4, 3, 2, 1], [3, 4, 2, 1], weigher=Hyperbolic()) != weighted_tau(
+        [4, 3, 2, 1], [3, 4, 2, 1], weigher=Steeper()
+    )
+    steep, plain = item_weights([3, 2, 1], [3, 2, 1], weigher=Steeper()), item_weights([3, 2, 1], [3, 2, 1], n0=0.0)
+    assert_allclose(steep, plain**2 / (plain**2).sum(), rtol=1e-14)
+
+
+def test_long_lists_and_short_ones_get_the_same_weights():
+    n_items = 10_001  # beyond what is kept
+    scores = np.arange(n_items, 0.0, -1)
+    f = 1 / (np.arange(1, n_items + 1) + 2.0) ** 2
+    assert_allclose(item_weights(scores, scores), f / f.sum(), rtol=1e-13)
