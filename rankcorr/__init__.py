@@ -1,6 +1,15 @@
 """Tie-aware, top-weighted rank correlation.
 
-Scores become a `Ranking`, two rankings become item weights, and both become a `RankCorrelation`:
+Scores become a `Ranking`, two rankings become item weights, and both become a `RankCorrelation`.
+
+- rankings: `Ranking.from_scores`, `Ranking.from_ranks`, `Ranking.from_order`
+- coefficients of two rankings: `weighted_rho`, `weighted_tau`, and `kendall_gamma` of two score matrices
+- of many: `correlate_many` (one gold ranking, many systems), `correlation_matrix`
+- weights: `item_weights`; in place of 1/(n + n0)^2: `Hyperbolic`, `Logarithmic`, `TopK`, `Uniform`
+- what n0 means: `first_rank_share`, `top_share`, `offset_for_share`
+- errors: all are subclasses of `RankingError`
+
+Where a function takes a ranking it takes a `Ranking`, plain scores (larger is better), or a mapping of label to score.
 
 >>> from rankcorr import weighted_tau
 >>> round(weighted_tau([4, 3, 2, 1], [4, 3, 1, 2]).statistic, 4)

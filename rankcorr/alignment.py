@@ -42,7 +42,7 @@ def aligned(first: Ranking, second: Ranking, *, names: tuple[str, str]) -> Ranki
         with_labels, without = names if second.labels is None else names[::-1]
         raise LabelError(
             f"{with_labels} has labels and {without} has none, so their items cannot be matched: "
-            "give both labels, or neither"
+            "give both labels, or neither (a dict is labelled by its keys, a Series by its index)"
         )
     if first.labels is None or second.labels is None:
         if first.n_items != second.n_items:
@@ -62,4 +62,4 @@ def aligned(first: Ranking, second: Ranking, *, names: tuple[str, str]) -> Ranki
         raise LabelMismatchError(
             "; ".join(offending(f"labels in {name} only", labels) for labels, name in parts if labels)
         )
-    return second.taken(np.array([place[label] for label in first.labels]))
+    return second._taken(np.array([place[label] for label in first.labels]))

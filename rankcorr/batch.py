@@ -13,7 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import aligned
 from rankcorr.correlation import Coefficient, Computed, Statistic, Variant, warn_undefined
-from rankcorr.errors import DuplicateLabelError, LabelError, LengthError, OptionError, TooFewItemsError
+from rankcorr.errors import (
+    DimensionError,
+    DuplicateLabelError,
+    LabelError,
+    LengthError,
+    OptionError,
+    RankingError,
+    TooFewItemsError,
+)
 from rankcorr.ranking import (
     Ranking,
     RankingLike,
@@ -33,7 +41,7 @@ Block = TypeVar("Block")
 BLOCK_ITEMS = 1 << 15
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RankCorrelations(Computed):
     """Rank correlations of many rankings, and what was computed; numpy takes it for the array `statistic`.
 
@@ -172,7 +180,7 @@ def correlation_matrix(
     else:
         names = None
         rows = midrank_rows(_matrix(rankings, None, whose="ranking"), descending=True)
-        items = [Ranking.of_checked(*row) for row in zip(*rows, strict=True)]
+        items = [Ranking._of_checked(*row) for row in zip(*rows, strict=True)]
     ranks, ties = _stacked(items)
     symmetric = scheme in ("additive", "multiplicative")
 
@@ -216,7 +224,10 @@ def _named(
     reference, reference_name = gold, "gold"
     items: list[Ranking] = []
     for name in names:
-        ranking = as_ranking(rankings[name])
+        try:
+            ranking = as_ranking(rankings[name])
+        except RankingError as error:
+            raise type(error)(f"{whose} {name!r}: {error}") from error
         if reference is None:
             reference, reference_name = ranking, f"{whose} {name!r}"
         items.append(aligned(reference, ranking, names=(reference_name, f"{whose} {name!r}")))
@@ -225,6 +236,10 @@ def _named(
 
 def _matrix(rankings: Any, gold: Ranking | None, *, whose: str) -> NDArray[Any]:
     """Return a matrix of checked scores that fits gold."""
+    if isinstance(rankings, Iterable) and any(isinstance(entry, Ranking | Mapping) for entry in rankings):
+        raise DimensionError(
+            f"{whose}s must be a matrix of scores, or a mapping of name to ranking; got a list of rankings"
+        )
     scores = checked_numbers(rankings, what=f"{whose} score", n_dimensions=2)
     _check_any(len(scores), whose)
     if gold is not None and gold.labels is not None:
@@ -265,4 +280,4 @@ def _in_threads(
 def _warn_of_undefined(undefined: NDArray[np.intp], names: tuple[Any, ...] | None) -> None:
     if undefined.size:
         which = [names[row] for row in undefined] if names else undefined.tolist()
-        warn_undefined(offending("the weighted items cannot be told apart in gold or in", which))
+        warn_undefined(offending("all items that have weight are tied in gold or in", which))

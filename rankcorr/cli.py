@@ -32,6 +32,7 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
+from rankcorr.alignment import align
 from rankcorr.correlation import VARIANTS
 from rankcorr.tables import printable, read_ranking
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS
@@ -122,7 +123,7 @@ def _split_columns(_context: click.Context, _parameter: click.Parameter, values:
 @click.option(
     "--score", "scores", multiple=True, metavar="COLUMN", help="Column of the numbers: once, or once for each file."
 )
-@click.option("--ranks", is_flag=True, help="The numbers are ranks: smaller is better.")
+@click.option("--ranks", is_flag=True, help="The numbers in all files are ranks: smaller is better.")
 @click.option("--no-header", is_flag=True, help="The first line is data; columns are named 1, 2, ...")
 @click.option("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
 @click.option(
@@ -176,7 +177,8 @@ def compare(
         raise OptionError("'-' (standard input) can be given only once")
     if len(scores) > 1 and len(scores) != len(paths):
         raise OptionError(
-            f"--score must be given once, or once for each file; got {len(scores)} for {len(paths)} files"
+            f"--score must be given once, or once for each file; got {len(scores)} for {len(paths)} files "
+            "(for several columns of one file, repeat the file)"
         )
     item_weigher = _weigher(weigher, n0)
     options = {"weigher": item_weigher, "scheme": scheme, "tied_weights": tied_weights}
@@ -254,15 +256,16 @@ def _compared(
         "rho": lambda x, y: weighted_rho(x, y, weigher=Uniform()),
         "tau": lambda x, y: weighted_tau(x, y, weigher=Uniform(), variant=variant),
     }
+    aligned = align(gold.ranking, system.ranking, names=(gold.name, system.name))
     row: dict[str, Any] = {"system": system.name}
     notes: dict[str, list[str]] = {}
     for coefficient in _COEFFICIENTS:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                row[coefficient] = float(calls[coefficient](gold.ranking, system.ranking))
+                row[coefficient] = float(calls[coefficient](*aligned))
             except RankingError as error:
-                raise click.ClickException(f"{gold.name} (x) and {system.name} (y): {error}") from error
+                raise click.ClickException(f"{gold.name} and {system.name}: {error}") from error
         for warning in caught:
             notes.setdefault(str(warning.message), []).append(coefficient)
     row |= {"n": system.ranking.n_items, "ties": system.ranking.n_ties}
@@ -270,14 +273,14 @@ def _compared(
     return row, messages
 
 
-@main.command(epilog=_WEIGHTS_EXAMPLE)
+@main.command(epilog=_WEIGHTS_EXAMPLE, short_help="Show the weight of the top ranks, or find n0.")
 @click.option("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
 @click.option("--share", type=float, help="Find the n0 at which the first rank (or --k ranks) has this share.")
 @click.option("--k", type=click.IntRange(min=1), help="Number of ranks that have the --share.  [default: 1]")
 @click.option(
     "--top",
     type=click.IntRange(1, _MAX_TOP),
-    help=f"Number of ranks to list.  [default: {_DEFAULT_TOP}, or --n-items if less]",
+    help=f"Number of ranks to list.  [default: {_DEFAULT_TOP}, or --k if more]",
 )
 @click.option("--n-items", type=click.IntRange(min=1), help="Length of the ranking.  [default: endless]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -298,7 +301,7 @@ def weights(
         n0 = offset_for_share(share, k or 1, n_items)
     elif n0 is None:
         n0 = InverseSquare().n0
-    listed = top or min(_DEFAULT_TOP, n_items or _DEFAULT_TOP)
+    listed = top or min(max(_DEFAULT_TOP, k or 1), n_items or _MAX_TOP, _MAX_TOP)
     first = first_rank_share(n0, n_items)
     # f(n) / f(1) times the first share: differences of cumulative shares would lose digits.
     rows = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -34,7 +34,7 @@ COEFFICIENTS: Final = ("rho_w", "tau_w", "rho", "tau")
 VARIANTS: Final = ("a", "b")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Computed:
     """What was computed: shared by the result for one pair of rankings and the results for many."""
 
@@ -46,8 +46,14 @@ class Computed:
     tied_weights: str | None = None
     variant: str | None = None
 
+    def __repr__(self) -> str:
+        """Show the result first, and leave out the options that did not take part."""
+        shown = {"statistic": None} | {field.name: getattr(self, field.name) for field in fields(self)}
+        options = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value is not None)
+        return f"{type(self).__name__}({options})"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class RankCorrelation(Computed):
     """A rank correlation and what was computed.
 
@@ -282,7 +288,7 @@ def _correlate(statistic: Statistic, x: RankingLike, y: RankingLike) -> RankCorr
     first, second = align(x, y)
     value = float(statistic.of_rows(first, second.ranks[np.newaxis], np.array([second.n_ties]))[0])
     if math.isnan(value):
-        warn_undefined("one ranking does not tell the weighted items apart")
+        warn_undefined("all items that have weight are tied in one ranking")
     return RankCorrelation(statistic=value, **statistic.described(first.n_items))
 
 

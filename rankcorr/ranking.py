@@ -59,7 +59,9 @@ class Ranking:
         )
 
     @classmethod
-    def of_checked(cls, ranks: Ranks, order: Order, n_ties: int, labels: tuple[Hashable, ...] | None = None) -> Ranking:
+    def _of_checked(
+        cls, ranks: Ranks, order: Order, n_ties: int, labels: tuple[Hashable, ...] | None = None
+    ) -> Ranking:
         """Wrap a row of what `midrank_rows` returns."""
         ranking = object.__new__(cls)
         object.__setattr__(ranking, "_ranks", ranks)
@@ -167,16 +169,16 @@ class Ranking:
         names = keys if labels is None else labels
         ranks, orders, ties = midrank_rows(checked[np.newaxis], descending=descending)
         found = None if names is None else _checked_labels(names, checked.size)
-        return cls.of_checked(ranks[0], orders[0], ties[0], found)
+        return cls._of_checked(ranks[0], orders[0], ties[0], found)
 
-    def taken(self, items: NDArray[np.intp]) -> Ranking:
+    def _taken(self, items: NDArray[np.intp]) -> Ranking:
         """Return the ranking with its items in another order: `items` holds the index of each, all of them once."""
         place = np.empty(self.n_items, np.int32)
         place[items] = np.arange(self.n_items, dtype=np.int32)
         ranks, order = self._ranks[items], place[self._order]
         ranks.flags.writeable = order.flags.writeable = False
         labels = None if self._labels is None else tuple(self._labels[item] for item in items.tolist())
-        return Ranking.of_checked(ranks, order, self._n_ties, labels)
+        return Ranking._of_checked(ranks, order, self._n_ties, labels)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a Ranking is immutable")

@@ -163,6 +163,10 @@ class Weighting:
         # By identity: n0=2 written out beside a weigher contradicts it just as n0=3 does.
         if weigher is not None and n0 is not DEFAULT_N0:
             raise OptionError("n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
+        if isinstance(weigher, type):
+            raise WeightError(
+                f"a weigher is a callable from ranks to weights; got the class: write {weigher.__name__}(...)"
+            )
         if weigher is not None and not callable(weigher):
             raise WeightError(f"a weigher is a callable from ranks to weights; got {shown(weigher)}")
         check_choice("scheme", scheme, SCHEMES)

@@ -94,7 +94,7 @@ def test_numpy_takes_the_result_for_its_values():
 
 
 def test_undefined_systems_are_named():
-    with pytest.warns(UndefinedCorrelationWarning, match="in gold or in: 'flat'$") as caught:
+    with pytest.warns(UndefinedCorrelationWarning, match="tied in gold or in: 'flat'$") as caught:
         result = correlate_many([3, 2, 1], {"flat": [1, 1, 1], "good": [3, 2, 1]})
     assert math.isnan(result.statistic[0])
     assert result.statistic[1] == 1
@@ -126,6 +126,14 @@ def test_a_weigher_is_called_from_the_threads_and_its_error_arrives():
             rankcorr.DimensionError,
             r"system scores must have 2 dimensions; got an array of shape \(2,\)",
         ),
+        ([1, 2], [[1, 2], {"a": 1}], rankcorr.DimensionError, "a mapping of name to ranking; got a list of rankings"),
+        (
+            [1, 2],
+            {"s": [1, math.nan]},
+            rankcorr.MissingValueError,
+            r"^system 's': every item needs a score; nan: scores",
+        ),
+        ([1, 2], pd.Series([1, 2]), rankcorr.DimensionError, "system 0: scores must have one dimension"),
         ([1, 2], [[1, math.nan]], rankcorr.MissingValueError, r"nan: system scores\[0, 1\]"),
         ([1, 2], [[1, "x"]], rankcorr.NonNumericError, "every system score must be a real number"),
         ([1, 2], np.empty((0, 2)), rankcorr.TooFewItemsError, "there is no system to correlate"),

@@ -217,7 +217,7 @@ def test_names_are_shown_on_one_line_and_aligned(folder):
         (". gold.csv", ".: cannot be read: "),
         (
             "gold.csv other.csv",
-            "gold.csv (x) and other.csv (y): labels in x only: 'b', 'c', 'd', 'e'; labels in y only",
+            "labels in gold.csv only: 'b', 'c', 'd', 'e'; labels in other.csv only",
         ),
         ("gold.csv both.tsv", "both.tsv:1: say which column holds the ids (--id) and the numbers (--score)"),
         ("gold.csv gold.csv --score x", 'gold.csv:1: no column "x"; the columns are "id", "score"'),
@@ -245,7 +245,7 @@ def test_compare_refuses(arguments, message):
 
 
 def test_weights_that_are_all_zero_are_refused():
-    assert "gold.csv (x) and constant.csv (y): " in refusal(
+    assert "gold.csv and constant.csv: " in refusal(
         "compare", "gold.csv", "constant.csv", "--scheme", "second", "--weigher", "top-k:1"
     )
 

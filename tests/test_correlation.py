@@ -275,6 +275,9 @@ def test_the_result_says_what_was_computed():
         variant="a",
     )
     assert float(result) == result.statistic
+    assert repr(kendall_gamma(np.ones((2, 2)), np.ones((2, 2)))) == (
+        "RankCorrelation(statistic=1.0, n_items=2, coefficient='gamma')"
+    )
     other = weighted_rho([3, 2, 1], [3, 1, 2], weigher=Hyperbolic())
     assert (other.coefficient, other.n0, other.weigher, other.variant) == ("rho_w", None, "Hyperbolic()", None)
     with pytest.raises(AttributeError):

@@ -86,6 +86,7 @@ def test_a_weigher_sees_only_ranks_that_can_occur():
         (lambda ranks: ranks * 1j, "must return real numbers; got an array of complex128"),
         (lambda ranks: 0 * ranks, "all weights are zero"),
         (5, "a weigher is a callable from ranks to weights; got 5"),
+        (TopK, r"got the class: write TopK\(\.\.\.\)"),
         ("hyperbolic", "a weigher is a callable from ranks to weights; got 'hyperbolic'"),
     ],
 )
