@@ -34,7 +34,8 @@ from rankcorr import (
 )
 from rankcorr.alignment import align
 from rankcorr.correlation import VARIANTS
-from rankcorr.tables import printable, read_ranking
+from rankcorr.records import printable
+from rankcorr.tables import read_ranking
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS
 
 _COEFFICIENTS = ("rho_w", "tau_w", "rho", "tau")

@@ -374,5 +374,8 @@ def _places(what: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | N
 
 def shown(value: object) -> str:
     """Return the repr of a value for a message, cut to one line."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of too many digits for Python to print
+        text = f"{type(value).__name__} that cannot be shown"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -291,7 +291,22 @@ def test_published_facts_of_vigna_2015_toy_ranking():
     assert_allclose(weighted_tau(x, y, weigher=Uniform()).statistic, -0.47140452079103173, rtol=1e-15)
 
 
-@pytest.mark.parametrize("n0", [-1, -3.5, math.nan, math.inf, -math.inf, "2", None, [2], True, 10**400])
+@pytest.mark.parametrize(
+    "n0",
+    [
+        -1,
+        -3.5,
+        math.nan,
+        math.inf,
+        -math.inf,
+        "2",
+        None,
+        [2],
+        True,
+        pytest.param(10**400, id="huge"),
+        pytest.param(10**5000, id="unprintable"),
+    ],
+)
 def test_an_unusable_n0(n0):
     for function in (weighted_rho, weighted_tau, item_weights):
         with pytest.raises(WeightError, match="n0 must be a finite number greater than -1; got"):

@@ -1,0 +1,193 @@
+"""Read records from a CSV or TSV file; whatever is doubtful is an error that names file, line and column.
+
+bytes -> text -> records -> numbers. What the columns mean is the caller's business.
+"""
+
+import csv
+import io
+import math
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from rankcorr.errors import TableError
+
+_DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "pipe"}
+_BREAK = re.compile(r"\r\n|\r|\n")
+_BREAK_BYTES = re.compile(rb"\r\n|\r|\n")
+# float() alone would take 1_000 and digits of other scripts. No digit can match in two ways here, so that a
+# long cell costs linear time.
+_NUMBER = re.compile(r"[+-]?(?:(?P<mantissa>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)", re.I)
+_INTEGER = re.compile(r"[+-]?[0-9]{1,300}")
+_NAN = re.compile(r"[+-]?nan", re.I)
+_SHOWN_COLUMNS = 20
+_SHOWN_CHARACTERS = 60
+
+
+def printable(text: str, limit: int | None = _SHOWN_CHARACTERS) -> str:
+    """Return text fit for one line of a terminal: control characters escaped, a long end cut off."""
+    cut = text if limit is None or len(text) <= limit else text[:limit] + "..."
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in quotes, the first 20 of many."""
+    rest = len(names) - _SHOWN_COLUMNS
+    listed = ", ".join(f'"{printable(name)}"' for name in names[:_SHOWN_COLUMNS])
+    return listed if rest <= 0 else f"{listed} and {rest} more"
+
+
+@dataclass(frozen=True)
+class Record:
+    """Cells of one row."""
+
+    line: int  # of its first character
+    cells: list[str]
+
+
+class TextTable:
+    """One file, or standard input for the path "-"; its name is part of every error.
+
+    Parameters
+    ----------
+    path : str
+    error : type of exception
+        What `fail` raises.
+    wanted : str
+        What a table of one column lacks.
+    """
+
+    def __init__(
+        self, path: str, *, error: type[Exception] = TableError, wanted: str = "an id and a score are wanted"
+    ) -> None:
+        self.path = path
+        self.error = error
+        self.wanted = wanted
+        self.name = "<stdin>" if path == "-" else printable(path, limit=None)
+
+    def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
+        """Raise the error with its place."""
+        place = self.name if line is None else f"{self.name}:{line}"
+        if column is not None:
+            place += f': column "{printable(column)}"'
+        raise self.error(f"{place}: {message}")
+
+    def text(self) -> str:
+        """Whole text of the file, which is UTF-8 and not empty."""
+        data = self._bytes()
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            before = error.object[: error.start]  # without the byte order mark, which ends no line
+            line = 1 + len(_BREAK_BYTES.findall(before))
+            self.fail(f"byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8", line)
+        if "\0" in text:
+            line = 1 + len(_BREAK.findall(text, 0, text.index("\0")))
+            self.fail("a null byte; this is not a text file", line)
+        if not text.strip():
+            self.fail("the file is empty")
+        return text
+
+    def _bytes(self) -> bytes:
+        if self.path == "-":
+            if sys.stdin is None:
+                self.fail("standard input is closed")
+            return sys.stdin.buffer.read()
+        try:
+            with open(self.path, "rb") as file:
+                return file.read()
+        except OSError as error:
+            self.fail(f"cannot be read: {error.strerror or error}")
+        except ValueError as error:  # a null byte in the path
+            self.fail(f"cannot be read: {error}")
+
+    def delimiter(self, text: str, asked: Sequence[str]) -> str:
+        """Delimiter of the first line; where it has several, the one by which the columns asked for exist."""
+        line, found = delimiters_of(text)
+        if not found:
+            next(self.records(text, ","), None)  # a quote left open is the better error
+            self.fail(f"one column; {self.wanted}, separated by comma, tab, semicolon or pipe", line)
+        if len(found) > 1:
+            fitting = [d for d in found if asked and set(asked) <= self._first_cells(text, d)]
+            found = fitting or found
+        if len(found) > 1 and "\t" not in found:
+            names = " and ".join(_DELIMITERS[d] for d in found)
+            self.fail(f"{names} could both separate the columns; put cells that contain one into quotes", line)
+        return found[0]  # the tab comes first
+
+    def _first_cells(self, text: str, delimiter: str) -> set[str]:
+        try:
+            return set(next(self.records(text, delimiter)).cells)
+        except self.error:  # the quotes do not fit this delimiter
+            return set()
+
+    def records(self, text: str, delimiter: str) -> Iterator[Record]:
+        """Rows that are not blank, one after the other."""
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        while True:
+            line = reader.line_num + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                self.fail(_explained(str(error), delimiter), line)
+            if cells and not (len(cells) == 1 and cells[0].isspace()):
+                yield Record(line, cells)
+
+    def number(self, cell: str, line: int, column: str) -> float:
+        """Number in a cell; an integer stays exact."""
+        digits = cell.strip()
+        match = _NUMBER.fullmatch(digits)
+        if match is None:
+            if not digits:
+                self.fail("empty cell; every row needs a number", line, column)
+            if _NAN.fullmatch(digits):
+                self.fail(f'"{digits}" is not a value; every row needs a number', line, column)
+            self.fail(f'"{printable(cell)}" is not a number', line, column)
+        if _INTEGER.fullmatch(digits):
+            return int(digits)  # a float would tie integers beyond 2^53
+        number, mantissa = float(digits), match["mantissa"]
+        if mantissa and (math.isinf(number) or (number == 0 and mantissa.strip("0."))):
+            self.fail(f'"{printable(cell)}" is beyond the range of a 64-bit float', line, column)
+        return number
+
+
+def delimiters_of(text: str) -> tuple[int, list[str]]:
+    """Line number of the first line that is not blank, and the delimiters that it has outside quotes."""
+    start = next(match.start() for match in re.finditer(r"\S", text))
+    begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    line = 1 + len(_BREAK.findall(text, 0, begin))
+    found, state = set(), "start"  # of a cell; then "plain", or "quoted" and "closed"
+    for character in text[begin:]:
+        if state == "quoted":
+            state = "closed" if character == '"' else state
+        elif character == '"' and state in {"start", "closed"}:  # a doubled quote closes and opens again
+            state = "quoted"
+        elif character in "\r\n":
+            break
+        else:
+            state = "start" if character in _DELIMITERS else "plain"
+            found.update({character} & _DELIMITERS.keys())
+    return line, [d for d in _DELIMITERS if d in found]
+
+
+def is_float(cell: str) -> bool:
+    """Whether Python reads the cell as a number, nan included."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _explained(message: str, delimiter: str) -> str:
+    if "field larger" in message:
+        return f"a cell of more than {csv.field_size_limit()} characters; is a quote left open?"
+    if "unexpected end" in message:
+        return "a quote is opened here and never closed"
+    if "expected after" in message:
+        return f"no {_DELIMITERS[delimiter]} after a closing quote; quotes inside a cell must be doubled"
+    return message
