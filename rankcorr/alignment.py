@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from rankcorr.checks import offending
 from rankcorr.errors import LabelError, LabelMismatchError, LengthError
-from rankcorr.ranking import Ranking, RankingLike, as_ranking, offending
+from rankcorr.ranking import Ranking, RankingLike, as_ranking
 
 
 def align(x: RankingLike, y: RankingLike, *, names: tuple[str, str] = ("x", "y")) -> tuple[Ranking, Ranking]:

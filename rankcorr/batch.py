@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import aligned
+from rankcorr.checks import offending, shown, whole_number
 from rankcorr.correlation import Coefficient, Computed, Statistic, Variant, warn_undefined
 from rankcorr.errors import (
     DimensionError,
@@ -29,8 +30,6 @@ from rankcorr.ranking import (
     as_ranking,
     checked_numbers,
     midrank_rows,
-    offending,
-    shown,
 )
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
 
@@ -202,9 +201,10 @@ def checked_workers(workers: int | None) -> int:
     """Return the number of threads or processes to use."""
     if workers is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
+    number = whole_number(workers)
+    if number is None or number < 1:
         raise OptionError(f"workers must be a positive whole number; got {shown(workers)}")
-    return int(workers)
+    return number
 
 
 def _have_names(rankings: ManyRankings) -> TypeGuard[Mapping[Any, RankingLike]]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import align
+from rankcorr.checks import check_choice
 from rankcorr.errors import (
     DimensionError,
     LengthError,
@@ -25,7 +26,7 @@ from rankcorr.errors import (
     UndefinedCorrelationWarning,
 )
 from rankcorr.ranking import Ranking, RankingLike, Ranks
-from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_choice, check_usable
+from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable
 
 Coefficient: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
 Variant: TypeAlias = Literal["a", "b"]

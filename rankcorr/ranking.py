@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankcorr.checks import N_SHOWN, offending, shown
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -24,7 +25,6 @@ from rankcorr.errors import (
 
 Ranks: TypeAlias = NDArray[np.float64]
 Order: TypeAlias = NDArray[np.int32]
-N_SHOWN = 5
 
 
 class Ranking:
@@ -355,13 +355,6 @@ def _check_count(n_items: int) -> None:
         raise TooFewItemsError(f"a ranking needs at least two items; got {n_items}")
 
 
-def offending(message: str, values: Iterable[object]) -> str:
-    """Append up to five offending values, and the number of all of them where there are more."""
-    listed = list(values)
-    more = f", ... ({len(listed)} in all)" if len(listed) > N_SHOWN else ""
-    return f"{message}: {', '.join(shown(value) for value in listed[:N_SHOWN])}{more}"
-
-
 def _places(what: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | None) -> str:
     """Name up to five places of an array, by label where there are labels."""
     names = [
@@ -370,12 +363,3 @@ def _places(what: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | N
     ]
     more = f", ... ({len(indices)} in all)" if len(indices) > N_SHOWN else ""
     return ", ".join(names) + more
-
-
-def shown(value: object) -> str:
-    """Return the repr of a value for a message, cut to one line."""
-    try:
-        text = repr(value)
-    except ValueError:  # an integer of too many digits for Python to print
-        text = f"{type(value).__name__} that cannot be shown"
-    return text if len(text) <= 60 else f"{text[:57]}..."

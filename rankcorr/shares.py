@@ -8,12 +8,10 @@ n_items.
 """
 
 import math
-import operator
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
 from fractions import Fraction
-from numbers import Real
-from typing import SupportsIndex, cast
 
+from rankcorr.checks import real_number, whole_number
 from rankcorr.errors import ShareError
 from rankcorr.weights import check_offset
 
@@ -150,7 +148,7 @@ def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> fl
     if k == n_items:
         raise ShareError(f"k must be less than n_items: the first {k} of {k} ranks hold share 1 at every n0")
     lower = Fraction(k, n_items) if n_items else Fraction(0)
-    wanted = _real(share)
+    wanted = real_number(share)
     if not lower < wanted < 1:
         ends = f"(k/n_items, 1) = ({k}/{n_items}, 1)" if n_items else "(0, 1)"
         raise ShareError(f"share must lie in the open interval {ends}; got {share!r}")
@@ -162,35 +160,17 @@ def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> fl
     return n0
 
 
-def _real(value: object) -> float:
-    """`value` as a float, nan if it is not a real number."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:  # an integer or fraction beyond the largest float
-        return math.inf
-
-
 def _checked_sizes(k: object, n_items: object) -> tuple[int, int | None]:
     """`k` and `n_items` as plain integers with 1 <= k <= n_items."""
-    checked_k = _index(k)
+    checked_k = whole_number(k)
     if checked_k is None or checked_k < 1:
         raise ShareError(f"k must be a positive integer; got {k!r}")
     if n_items is None:
         return checked_k, None
-    checked_n_items = _index(n_items)
+    checked_n_items = whole_number(n_items)
     if checked_n_items is None or checked_n_items < checked_k:
         raise ShareError(f"n_items must be None or an integer of at least k = {checked_k}; got {n_items!r}")
     return checked_k, checked_n_items
-
-
-def _index(value: object) -> int | None:
-    """`value` as a plain integer, None if it is not one."""
-    try:
-        return None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
-    except TypeError:
-        return None
 
 
 def _solve_excess(target: Decimal, k: int, n_items: int | None) -> Decimal:

@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from numbers import Real
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import align
+from rankcorr.checks import check_choice, real_number, shown, whole_number
 from rankcorr.errors import OptionError, WeightError
-from rankcorr.ranking import Ranking, RankingLike, Ranks, shown
+from rankcorr.ranking import Ranking, RankingLike, Ranks
 
 Weigher: TypeAlias = Callable[[NDArray[np.float64]], Any]
 Scheme: TypeAlias = Literal["additive", "multiplicative", "first", "second"]
@@ -27,10 +27,7 @@ TIED_WEIGHTS: Final = ("midrank", "expected")
 
 def check_offset(n0: float) -> float:
     """Return n0 as a float, or say why it is none."""
-    try:
-        offset = float(n0) if isinstance(n0, Real) and not isinstance(n0, bool) else math.nan
-    except OverflowError:  # an integer beyond the largest float
-        offset = math.inf
+    offset = real_number(n0)
     if not -1 < offset < math.inf:
         raise WeightError(f"n0 must be a finite number greater than -1; got {shown(n0)}")
     return offset
@@ -84,7 +81,8 @@ class TopK:
     k: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
+        k = whole_number(self.k)
+        if k is None or k < 1:
             raise WeightError(f"k must be a positive whole number; got {shown(self.k)}")
 
     def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
@@ -238,9 +236,3 @@ def check_usable(heaviest: float) -> None:
     """Refuse weights of which the largest is zero."""
     if heaviest == 0:
         raise WeightError("all weights are zero: no item would count")
-
-
-def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuse an unknown value of an option with the list of choices."""
-    if not isinstance(value, str) or value not in choices:
-        raise OptionError(f"{option} must be one of {', '.join(map(repr, choices))}; got {shown(value)}")
