@@ -1,16 +1,9 @@
 """The `rankcorr` command: options -> files -> library calls -> a table or JSON."""
 
 import csv
-import io
-import json
-import math
-import os
 import re
-import sys
-import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +26,7 @@ from rankcorr import (
     weighted_tau,
 )
 from rankcorr.alignment import align
+from rankcorr.console import OneLineErrors, print_json, print_table
 from rankcorr.correlation import VARIANTS
 from rankcorr.records import printable
 from rankcorr.tables import read_ranking
@@ -60,40 +54,9 @@ Example:
 """
 
 
-class _OneLineErrors(click.Group):
-    """A group that reports every failure in one line on stderr and exits with 2."""
-
-    def main(self, *args: Any, **options: Any) -> Any:
-        if not options.setdefault("standalone_mode", True):
-            return super().main(*args, **options)
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no failure
-        try:
-            code = super().main(*args, **(options | {"standalone_mode": False}))
-        except click.Abort:
-            sys.exit(130)  # as a shell reports ctrl-c
-        except click.UsageError as error:
-            command = error.ctx.command_path if error.ctx else "rankcorr"
-            message = error.format_message().strip().rstrip(".")
-            _fail(f"{message}; '{command} --help' lists the options")
-        except (click.ClickException, RankingError) as error:
-            _fail(str(error))
-        except OSError as error:
-            # The rest of the output would fail again when Python closes stdout.
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            _fail(f"cannot write the output: {error.strerror or error}")
-        sys.exit(code)
-
-
-def _fail(message: str) -> None:
-    line = re.sub(r"\s*\n\s*", " ", message)
-    click.echo(f"rankcorr: error: {printable(line, limit=None)}", err=True)
-    sys.exit(2)
-
-
 @click.group(
-    cls=_OneLineErrors,
+    name="rankcorr",
+    cls=OneLineErrors,
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EXAMPLE,
@@ -208,10 +171,10 @@ def compare(
             "variant": variant,
         }
         named = {"name": reference.name, "n": reference.ranking.n_items, "ties": reference.ranking.n_ties}
-        _print_json({"gold": named, "options": chosen, "systems": rows, "warnings": notes})
+        print_json({"gold": named, "options": chosen, "systems": rows, "warnings": notes})
         return
     click.echo(f"gold: {reference.shown} ({reference.ranking.n_items} items, {reference.ranking.n_ties} ties)\n")
-    _print_table(
+    print_table(
         ["system", *_COEFFICIENTS, "n", "ties"],
         [
             [other.shown, *(f"{row[name]:.4f}" for name in _COEFFICIENTS), str(row["n"]), str(row["ties"])]
@@ -311,45 +274,17 @@ def weights(
     if as_json:
         table = [{"rank": rank, "weight": weight, "cumulative_share": total} for rank, weight, total in rows]
         asked = {"share": share, "k": (k or 1) if share is not None else None, "n_items": n_items}
-        _print_json({"n0": n0, "first_rank_share": first, **asked, "ranks": table})
+        print_json({"n0": n0, "first_rank_share": first, **asked, "ranks": table})
         return
     length = "endless list" if n_items is None else f"{n_items} items"
     form = ".6f" if rows[-1][1] >= 1e-4 else ".4e"
     if share is not None:
         click.echo(f"n0 = {n0:.10g} (share of the first {'rank' if (k or 1) == 1 else f'{k} ranks'}: {share:g})")
     click.echo(f"R({n0:.10g}) = {first:{form}} ({length})\n")
-    _print_table(
+    print_table(
         ["rank", "weight", "cumulative"],
         [[str(rank), f"{weight:{form}}", f"{total:{form}}"] for rank, weight, total in rows],
     )
-
-
-def _print_json(document: Any) -> None:
-    click.echo(json.dumps(_nulled(document), indent=2, allow_nan=False))
-
-
-def _nulled(value: Any) -> Any:
-    """Replace nan, which JSON does not have, by None."""
-    if isinstance(value, dict):
-        return {key: _nulled(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_nulled(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print columns, the first aligned to the left and the others to the right."""
-    table = [header, *rows]
-    widths = [max(_width(row[column]) for row in table) for column in range(len(header))]
-    for row in table:
-        gaps = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
-        cells = [row[0] + gaps[0], *(gap + cell for cell, gap in zip(row[1:], gaps[1:], strict=True))]
-        click.echo("  ".join(cells))
-
-
-def _width(text: str) -> int:
-    """Columns of a terminal: a wide letter takes two, a combining mark none."""
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
 
 
 if __name__ == "__main__":

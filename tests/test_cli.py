@@ -212,7 +212,7 @@ def test_names_are_shown_on_one_line_and_aligned(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("gold.csv", "Missing argument 'SYSTEM...'; 'main compare --help' lists the options"),
+        ("gold.csv", "Missing argument 'SYSTEM...'; 'rankcorr compare --help' lists the options"),
         ("gold.csv missing.csv", "missing.csv: cannot be read: No such file or directory"),
         (". gold.csv", ".: cannot be read: "),
         (
@@ -305,7 +305,7 @@ def test_weights_solves_for_the_offset():
         ("--n0 -1", "n0 must be a finite number greater than -1; got -1.0"),
         ("--share 1", "share must lie in the open interval (0, 1); got 1.0"),
         ("--share 0.2 --k 3 --n-items 10", "share must lie in the open interval (k/n_items, 1) = (3/10, 1); got 0.2"),
-        ("--share 0.2 extra", "Got unexpected extra argument (extra); 'main weights --help' lists the options"),
+        ("--share 0.2 extra", "Got unexpected extra argument (extra); 'rankcorr weights --help' lists the options"),
     ],
 )
 def test_weights_refuses(arguments, message):
@@ -339,7 +339,7 @@ def test_examples_of_the_help_run(folder):
 
 
 def test_no_command():
-    assert refusal() == "Missing command; 'main --help' lists the options"
+    assert refusal() == "Missing command; 'rankcorr --help' lists the options"
     assert "No such command 'compute'" in refusal("compute")
 
 
@@ -363,7 +363,7 @@ def test_output_that_cannot_be_written(monkeypatch):
     def full(*_args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cli, "_print_table", full)
+    monkeypatch.setattr(cli, "print_table", full)
     result = run("weights")
     assert (result.exit_code, result.stderr) == (
         2,
@@ -375,7 +375,7 @@ def test_interrupted(monkeypatch):
     def interrupt(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_print_table", interrupt)
+    monkeypatch.setattr(cli, "print_table", interrupt)
     result = run("weights")
     assert result.exit_code == 130
     assert result.stderr.strip() == ""
