@@ -19,6 +19,7 @@ from rankcorr.errors import (
     DuplicateLabelError,
     LabelError,
     LengthError,
+    MissingValueError,
     OptionError,
     RankingError,
     TooFewItemsError,
@@ -29,6 +30,7 @@ from rankcorr.ranking import (
     Ranks,
     as_ranking,
     checked_numbers,
+    is_masked,
     midrank_rows,
 )
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
@@ -115,8 +117,13 @@ def correlate_many(
     first = as_ranking(gold)
     names: tuple[Any, ...] | None = None
     if _have_names(systems):
-        names, rankings = _named(systems, first, whose="system")
-        matrix, ties = _stacked(rankings)
+        names, rankings = _named(systems, whose="system")
+        matrix, ties = _stacked(
+            [
+                aligned(first, item, names=("gold", f"system {name!r}"))
+                for name, item in zip(names, rankings, strict=True)
+            ]
+        )
     else:
         matrix = _matrix(systems, first, whose="system")
 
@@ -129,7 +136,9 @@ def correlate_many(
     step = max(1, BLOCK_ITEMS // first.n_items)
     blocks = [slice(start, start + step) for start in range(0, len(matrix), step)]
     values = np.concatenate(_in_threads(correlate, blocks, n_workers))
-    _warn_of_undefined(np.flatnonzero(np.isnan(values)), names)
+    if np.isnan(values).any():
+        _warn_of_undefined(np.flatnonzero(np.isnan(values)).tolist(), names, "in gold or in")
+    values.flags.writeable = False
     return RankCorrelations(statistic=values, names=names, **statistic.described(first.n_items))
 
 
@@ -157,7 +166,8 @@ def correlation_matrix(
     -------
     RankCorrelations
         With `statistic` of shape (n_rankings, n_rankings); row i, column j holds the coefficient with ranking i as x
-        and ranking j as y. It is symmetric for the schemes "additive" and "multiplicative".
+        and ranking j as y. It is symmetric, to the rounding of the last digits, for the schemes "additive" and
+        "multiplicative".
 
     Raises
     ------
@@ -175,26 +185,43 @@ def correlation_matrix(
     )
     n_workers = checked_workers(workers)
     if _have_names(rankings):
-        names, items = _named(rankings, None, whose="ranking")
+        names, items = _named(rankings, whose="ranking")
     else:
         names = None
         rows = midrank_rows(_matrix(rankings, None, whose="ranking"), descending=True)
         items = [Ranking._of_checked(*row) for row in zip(*rows, strict=True)]
-    ranks, ties = _stacked(items)
-    symmetric = scheme in ("additive", "multiplicative")
+    labels = names or range(len(items))
+    ranks, ties = _stacked(
+        [
+            aligned(items[0], item, names=(f"ranking {labels[0]!r}", f"ranking {name!r}"))
+            for name, item in zip(labels, items, strict=True)
+        ]
+    )
 
     def correlate(row: int) -> NDArray[np.float64]:
-        start = row if symmetric else 0
-        return statistic.of_rows(items[row], ranks[start:], ties[start:])
+        columns = _columns(items[row], items[0])
+        others = ranks if columns is None else np.ascontiguousarray(ranks[:, columns])
+        others.flags.writeable = False
+        return statistic.of_rows(items[row], others, ties)
 
-    values = np.empty((len(ranks), len(ranks)))
-    for row, of_row in enumerate(_in_threads(correlate, range(len(ranks)), n_workers)):
-        if symmetric:
-            values[row, row:] = values[row:, row] = of_row
-        else:
-            values[row] = of_row
-    _warn_of_undefined(np.flatnonzero(np.isnan(values.diagonal())), names)
+    values = np.array(_in_threads(correlate, range(len(ranks)), n_workers))
+    undefined = [
+        (row, column) if row != column else row
+        for row, column in np.argwhere(np.isnan(values)).tolist()
+        if row == column or not np.isnan(values[[row, column], [row, column]]).any()
+    ]
+    if undefined:
+        _warn_of_undefined(undefined, names, "in")
+    values.flags.writeable = False
     return RankCorrelations(statistic=values, names=names, **statistic.described(ranks.shape[1]))
+
+
+def _columns(own: Ranking, reference: Ranking) -> NDArray[np.intp] | None:
+    """Where the items of a ranking stand in the reference; None where both have the same order."""
+    if own.labels is None or reference.labels is None or own.labels == reference.labels:
+        return None
+    place = {label: position for position, label in enumerate(reference.labels)}
+    return np.array([place[label] for label in own.labels])
 
 
 def checked_workers(workers: int | None) -> int:
@@ -212,34 +239,31 @@ def _have_names(rankings: ManyRankings) -> TypeGuard[Mapping[Any, RankingLike]]:
     return hasattr(rankings, "keys")
 
 
-def _named(
-    rankings: Mapping[Any, RankingLike], gold: Ranking | None, *, whose: str
-) -> tuple[tuple[Any, ...], list[Ranking]]:
-    """Names, and rankings in the item order of gold, or of the first of them."""
+def _named(rankings: Mapping[Any, RankingLike], *, whose: str) -> tuple[tuple[Any, ...], list[Ranking]]:
+    """Names, and rankings, each in its own item order."""
     names = tuple(rankings.keys())
     _check_any(len(names), whose)
     if len(set(names)) < len(names):
         again = dict.fromkeys(name for name in names if names.count(name) > 1)
         raise DuplicateLabelError(offending(f"names of {whose}s must be unique; more than once", again))
-    reference, reference_name = gold, "gold"
     items: list[Ranking] = []
     for name in names:
         try:
-            ranking = as_ranking(rankings[name])
+            items.append(as_ranking(rankings[name]))
         except RankingError as error:
             raise type(error)(f"{whose} {name!r}: {error}") from error
-        if reference is None:
-            reference, reference_name = ranking, f"{whose} {name!r}"
-        items.append(aligned(reference, ranking, names=(reference_name, f"{whose} {name!r}")))
     return names, items
 
 
 def _matrix(rankings: Any, gold: Ranking | None, *, whose: str) -> NDArray[Any]:
     """Return a matrix of checked scores that fits gold."""
-    if isinstance(rankings, Iterable) and any(isinstance(entry, Ranking | Mapping) for entry in rankings):
-        raise DimensionError(
-            f"{whose}s must be a matrix of scores, or a mapping of name to ranking; got a list of rankings"
-        )
+    if isinstance(rankings, list | tuple):
+        if any(isinstance(row, Ranking) or hasattr(row, "keys") for row in rankings):
+            raise DimensionError(
+                f"{whose}s must be a matrix of scores, or a mapping of name to ranking; got a list of rankings"
+            )
+        if any(is_masked(row) for row in rankings):
+            raise MissingValueError(f"every item needs a {whose} score; some rows have masked ones")
     scores = checked_numbers(rankings, what=f"{whose} score", n_dimensions=2)
     _check_any(len(scores), whose)
     if gold is not None and gold.labels is not None:
@@ -277,7 +301,11 @@ def _in_threads(
         return list(pool.map(task, blocks))
 
 
-def _warn_of_undefined(undefined: NDArray[np.intp], names: tuple[Any, ...] | None) -> None:
-    if undefined.size:
-        which = [names[row] for row in undefined] if names else undefined.tolist()
-        warn_undefined(offending("all items that have weight are tied in gold or in", which))
+def _warn_of_undefined(undefined: list[Any], names: tuple[Any, ...] | None, where: str) -> None:
+    """Warn at the line that called the public function; `undefined` holds rows, or pairs of them."""
+
+    def named(row: Any) -> Any:
+        return tuple(map(named, row)) if isinstance(row, tuple) else names[row] if names else row
+
+    which = [named(row) for row in undefined]
+    warn_undefined(offending(f"all items that have weight are tied {where}", which))

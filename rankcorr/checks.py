@@ -41,6 +41,7 @@ def shown(value: object) -> str:
         text = repr(value)
     except ValueError:  # an integer of too many digits for Python to print
         text = f"{type(value).__name__} that cannot be shown"
+    text = " ".join(text.split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

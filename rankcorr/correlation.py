@@ -25,7 +25,7 @@ from rankcorr.errors import (
     TooFewItemsError,
     UndefinedCorrelationWarning,
 )
-from rankcorr.ranking import Ranking, RankingLike, Ranks
+from rankcorr.ranking import Ranking, RankingLike, Ranks, is_masked
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable
 
 Coefficient: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
@@ -104,7 +104,8 @@ def weighted_rho(
     n0 : float, default 2
         Offset of the weight 1/(n + n0)^2, greater than -1. Not together with `weigher`.
     weigher : callable, optional
-        Used in place of 1/(n + n0)^2: takes an array of ranks and returns their weights.
+        Used in place of 1/(n + n0)^2. It takes an array of ranks that may occur (not one for each item: its size
+        means nothing) and returns their weights.
     scheme : {"additive", "multiplicative", "first", "second"}
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
@@ -160,7 +161,8 @@ def weighted_tau(
     n0 : float, default 2
         Offset of the weight 1/(n + n0)^2, greater than -1. Not together with `weigher`.
     weigher : callable, optional
-        Used in place of 1/(n + n0)^2: takes an array of ranks and returns their weights.
+        Used in place of 1/(n + n0)^2. It takes an array of ranks that may occur (not one for each item: its size
+        means nothing) and returns their weights.
     scheme : {"additive", "multiplicative", "first", "second"}
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
@@ -269,7 +271,7 @@ class Statistic:
             kernels.weighted_moments(x.ranks, y_ranks, *table, moments)
             return np.array([_rho(*row) for row in moments.tolist()])
         sums = np.empty((len(y_ranks), 6))
-        kernels.pair_sums(x.ranks, x.order, y_ranks, y_ties, *table, sums)
+        kernels.pair_sums(x.ranks, x._order, y_ranks, y_ties, *table, sums)
         return np.array([_tau(self.variant, *row) for row in sums.tolist()])
 
     def described(self, n_items: int) -> dict[str, Any]:
@@ -328,7 +330,12 @@ def warn_undefined(why: str, *, stacklevel: int = 4) -> None:
 
 
 def _square(name: str, matrix: ArrayLike) -> NDArray[np.float64]:
-    array = np.asarray(matrix)
+    if is_masked(matrix):
+        raise MissingValueError(f"{name} has masked entries; every entry must be finite")
+    try:
+        array = np.asarray(matrix)
+    except ValueError as error:  # numpy's word for rows of different lengths
+        raise DimensionError(f"{name} must be square; its rows differ in length") from error
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise DimensionError(f"{name} must be square; got shape {array.shape}")
     if array.dtype.kind not in "biuf":

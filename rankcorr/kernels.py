@@ -156,6 +156,10 @@ def weighted_moments(x_ranks: Array, y_ranks: Array, table: Array, expected: boo
             weights[item] = combine(scheme, x_weights[item], weights[item])
             if weights[item] > weights[heaviest]:
                 heaviest = item
+        moments[row, 3] = weights[heaviest]
+        if weights[heaviest] == 0.0:
+            continue
+        weights /= weights[heaviest]  # so that no product is too small for a float
         # Ranks count from those of the heaviest item. These differences are exact, so that a variance is exactly zero
         # when the weighted items share one rank, and keeps its digits when it is small.
         x_origin, y_origin = x_ranks[heaviest], y_ranks[row, heaviest]
@@ -166,9 +170,6 @@ def weighted_moments(x_ranks: Array, y_ranks: Array, table: Array, expected: boo
             weight_sum, weight_lost = add(weight_sum, weight_lost, weight)
             x_sum, x_lost = add(x_sum, x_lost, weight * (x_ranks[item] - x_origin))
             y_sum, y_lost = add(y_sum, y_lost, weight * (y_ranks[row, item] - y_origin))
-        moments[row, 3] = weights[heaviest]
-        if weight_sum == 0.0:
-            continue
         x_mean, y_mean = x_sum / weight_sum, y_sum / weight_sum
         covariance, x_variance, y_variance = 0.0, 0.0, 0.0
         covariance_lost, x_lost, y_lost = 0.0, 0.0, 0.0
@@ -239,7 +240,7 @@ def pair_sums(
 
     `sums` receives a row for each row of `y_ranks`: the sum over concordant pairs, discordant pairs, pairs not tied in
     x, pairs not tied in y, all pairs, and the largest weight. Items enter from best to worst in x, one tied group at a
-    time, and a Fenwick tree over the ranks of y holds the weights that have entered before.
+    time, and Fenwick trees over the ranks of y hold the weights that have entered before.
     """
     n_rows, n_items = y_ranks.shape
     x_sorted = x_ranks[x_order]
@@ -249,24 +250,30 @@ def pair_sums(
     keys = np.empty(n_items, np.int32)
     entering = np.empty(n_items)
     lost = np.zeros(n_items)
-    tree = np.empty(n_items + 1)
-    tied_in_y = np.empty(n_items)
+    worse_tree = np.empty(n_items + 1)
+    better_tree = np.empty(n_items + 1 if y_ties.max() > 0 else 0)
+    tied_in_y = np.empty(n_items if y_ties.max() > 0 else 0)
     slots = np.empty(n_items, np.int32)
     for row in range(n_rows):
         # Gathered first: following an index inside the tree walk costs 5 times as much at a million items.
         lookup = mean_weights(y_ranks[row], table) if expected else table
         step = 1.0 if lookup.size == n_items else 2.0
         y_tied = y_ties[row] > 0
-        heaviest, all_pairs, before = 0.0, 0.0, 0.0
+        heaviest = 0.0
         for position in range(n_items):
             rank = y_ranks[row, x_order[position]]
             weight = combine(scheme, x_weights[position], lookup[int(step * (rank - 1.0))])
             keys[position] = int(rank) - 1
             entering[position] = weight
             heaviest = max(heaviest, weight)
-            all_pairs += weight * before
-            before += weight
-        tree[:] = 0.0
+        all_pairs, before = 0.0, 0.0
+        if heaviest > 0.0:
+            for position in range(n_items):
+                entering[position] /= heaviest  # so that no product is too small for a float
+                all_pairs += entering[position] * before
+                before += entering[position]
+        worse_tree[:] = 0.0
+        better_tree[:] = 0.0
         tied_in_y[:] = 0.0
         slots[:] = -1
         concordant, discordant, untied_in_x = 0.0, 0.0, 0.0
@@ -277,22 +284,24 @@ def pair_sums(
             stop = next_start
             if stop - start > 1:
                 stop = merge_ties(keys, entering, start, stop, slots, lost)
-            # What is better in x has entered; the part of it that is worse in y is discordant, and the tree, which
-            # runs from the worst rank of y to the best, holds that in its first n - 1 - key places.
+            # What is better in x has entered. The part of it that is worse in y is discordant; it stands in the first
+            # n - 1 - key places of a tree that runs from the worst rank of y to the best. The part that is better in y
+            # is concordant. Without ties it is the rest. With ties, where a heavy group may be tied, a difference
+            # would lose its digits, and a second tree that runs from the best to the worst holds it.
             group_weight, group_lost = 0.0, 0.0
             for position in range(start, stop):
                 key, weight = keys[position], entering[position]
-                worse = tree_sum(tree, n_items - 1 - key)
+                worse = tree_sum(worse_tree, n_items - 1 - key)
                 discordant += weight * worse
-                # Without ties the look-up is spared: far apart in memory, it costs an eighth of the walk.
-                better = before - worse - tied_in_y[key] if y_tied else before - worse
+                better = tree_sum(better_tree, key) if y_tied else before - worse
                 concordant += weight * better
                 group_weight, group_lost = add(group_weight, group_lost, weight)
             for position in range(start, stop):
                 key, weight = keys[position], entering[position]
+                tree_add(worse_tree, n_items - key, weight)
                 if y_tied:
+                    tree_add(better_tree, key + 1, weight)
                     tied_in_y[key] += weight
-                tree_add(tree, n_items - key, weight)
             untied_in_x += group_weight * before
             before, before_lost = add(before, before_lost, group_weight)
             start = next_start

@@ -6,7 +6,7 @@ import numbers
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from decimal import Decimal
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,7 +62,8 @@ class Ranking:
     def _of_checked(
         cls, ranks: Ranks, order: Order, n_ties: int, labels: tuple[Hashable, ...] | None = None
     ) -> Ranking:
-        """Wrap a row of what `midrank_rows` returns."""
+        """Wrap a row of what `midrank_rows` returns: mid-ranks, and the indices of the items from best to worst."""
+        ranks.flags.writeable = order.flags.writeable = False
         ranking = object.__new__(cls)
         object.__setattr__(ranking, "_ranks", ranks)
         object.__setattr__(ranking, "_order", order)
@@ -140,11 +141,17 @@ class Ranking:
         >>> dict(zip(ranking.labels, ranking.ranks.tolist()))
         {'apple': 1.0, 'pear': 2.5, 'plum': 2.5, 'quince': 4.0}
         """
-        if isinstance(order, str | bytes | Set | Mapping) or not isinstance(order, Iterable):
+        if (
+            isinstance(order, str | bytes | bytearray | Set)
+            or hasattr(order, "keys")
+            or not isinstance(order, Iterable)
+        ):
             raise DimensionError(f"an order is a list of labels, best first; got {shown(order)}")
         if isinstance(order, np.ndarray):
-            if order.ndim != 1:
-                raise DimensionError(f"an order has one dimension; got an array of shape {order.shape}")
+            if order.ndim != 1 or order.dtype.kind == "V" or is_masked(order):
+                raise DimensionError(
+                    f"an order has one dimension and plain labels; got an array of {order.dtype}, shape {order.shape}"
+                )
             order = order.tolist()
         labels: list[Hashable] = []
         ranks: list[float] = []
@@ -176,7 +183,6 @@ class Ranking:
         place = np.empty(self.n_items, np.int32)
         place[items] = np.arange(self.n_items, dtype=np.int32)
         ranks, order = self._ranks[items], place[self._order]
-        ranks.flags.writeable = order.flags.writeable = False
         labels = None if self._labels is None else tuple(self._labels[item] for item in items.tolist())
         return Ranking._of_checked(ranks, order, self._n_ties, labels)
 
@@ -195,11 +201,6 @@ class Ranking:
     def labels(self) -> tuple[Hashable, ...] | None:
         """Names of the items, or None."""
         return self._labels
-
-    @property
-    def order(self) -> Order:
-        """Indices of the items from best to worst, tied items in any order, shape (n_items,), read-only."""
-        return self._order
 
     @property
     def n_items(self) -> int:
@@ -222,8 +223,8 @@ class Ranking:
     def __hash__(self) -> int:
         return hash((self._labels, self._ranks.tobytes()))
 
-    def __reduce__(self) -> tuple[Callable[..., Ranking], tuple[Ranks, tuple[Hashable, ...] | None]]:
-        return Ranking.from_ranks, (self._ranks, self._labels)
+    def __reduce__(self) -> tuple[Callable[..., Ranking], tuple[Any, ...]]:
+        return Ranking._of_checked, (self._ranks, self._order, self._n_ties, self._labels)
 
     def __repr__(self) -> str:
         first = np.argsort(self._ranks, kind="stable")[:N_SHOWN].tolist()
@@ -255,13 +256,15 @@ def checked_numbers(
     values: ArrayLike, *, what: str, n_dimensions: int, labels: Sequence[Hashable] | None = None
 ) -> NDArray[Any]:
     """Check real numbers of at least two items; the result is float64 or int64 and orders as `values` do."""
-    if "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    if is_masked(values):
         masked = np.argwhere(np.ma.getmaskarray(values))
         raise MissingValueError(f"every item needs a {what}; masked: {_places(what, masked, labels)}")
     try:
         array = np.asarray(values)
     except ValueError as error:  # numpy's word for rows of different lengths
         raise DimensionError(f"{what}s must form an array; their rows differ in length") from error
+    if not isinstance(values, np.ndarray) and (array.dtype.kind in "US" or _has_lost_integers(array)):
+        array = np.array(values, dtype=object)  # what numpy converted to one type
     if array.ndim != n_dimensions:
         wanted = "one dimension" if n_dimensions == 1 else f"{n_dimensions} dimensions"
         got = shown(values) if array.ndim == 0 else f"an array of shape {array.shape}"
@@ -272,6 +275,16 @@ def checked_numbers(
         places = _places(what, np.argwhere(np.isnan(array)), labels)
         raise MissingValueError(f"every item needs a {what}; nan: {places}")
     return array
+
+
+def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
+    """Whether a numpy array has masked entries."""
+    return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray) and bool(np.ma.is_masked(values))
+
+
+def _has_lost_integers(array: NDArray[Any]) -> bool:
+    """Whether an array of floats may have been made from integers that a float does not hold."""
+    return array.dtype.kind == "f" and bool((np.abs(array[np.isfinite(array)]) >= 2.0**53).any())
 
 
 def _orderable(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None) -> NDArray[Any]:
@@ -317,8 +330,10 @@ def midrank_rows(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Orde
 
 
 def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
-    if isinstance(labels, str | bytes | Set) or not isinstance(labels, Iterable):
+    if isinstance(labels, str | bytes | bytearray | Set) or hasattr(labels, "keys") or not isinstance(labels, Iterable):
         raise LabelError(f"labels must be a list of labels; got {shown(labels)}")
+    if isinstance(labels, np.ndarray) and (labels.ndim != 1 or labels.dtype.kind == "V" or is_masked(labels)):
+        raise LabelError(f"labels must be a list of labels; got an array of {labels.dtype}, shape {labels.shape}")
     names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
     if len(names) != n_items:
         raise LengthError(f"every item needs one label; got {len(names)} labels for {n_items} items")
@@ -330,14 +345,24 @@ def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable,
         seen: set[Hashable] = set()
         again = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
         raise DuplicateLabelError(offending("labels must be unique; more than once", dict.fromkeys(again)))
-    nan = [position for position, name in enumerate(names) if isinstance(name, float) and _is_nan(name)]
+    nan = [position for position, name in enumerate(names) if not _equals_itself(name)]
     if nan:
         raise LabelError(offending("nan cannot be a label, because it does not equal itself; positions", nan))
     return names
 
 
 def _is_nan(value: Any) -> bool:
-    return bool(value != value)  # noqa: PLR0124 - what nan is for every numeric type, Decimal included
+    # nan is what differs from itself, for every numeric type; Decimal's signaling nan will not even be compared.
+    return value.is_nan() if isinstance(value, Decimal) else bool(value != value)  # noqa: PLR0124
+
+
+def _equals_itself(label: Any) -> bool:
+    if isinstance(label, tuple):
+        return all(_equals_itself(part) for part in label)
+    try:
+        return bool(label == label)  # noqa: PLR0124
+    except (TypeError, ArithmeticError):  # pandas' NA, a signaling nan
+        return False
 
 
 def _unhashable(names: Iterable[object]) -> list[object]:

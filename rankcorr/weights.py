@@ -115,7 +115,8 @@ def item_weights(
     n0 : float, default 2
         Offset of f(n) = 1/(n + n0)^2, greater than -1. Not together with `weigher`.
     weigher : callable, optional
-        Used in place of f: takes an array of ranks and returns their weights, which depend on the rank alone.
+        Used in place of f. It takes an array of ranks that may occur (not one for each item: its size means nothing)
+        and returns their weights.
     scheme : {"additive", "multiplicative", "first", "second"}
         With a and b the two rank vectors: f(a) + f(b), f(a) f(b), f(a), or f(b).
     tied_weights : {"midrank", "expected"}
@@ -174,7 +175,7 @@ class Weighting:
     @property
     def n0(self) -> float | None:
         """Offset of the paper's weight; None for another weigher."""
-        return self.weigher.n0 if isinstance(self.weigher, InverseSquare) else None
+        return self.weigher.n0 if type(self.weigher) is InverseSquare else None
 
     @property
     def name(self) -> str:
@@ -189,7 +190,7 @@ class Weighting:
         halves = not expected and (
             (x.n_ties > 0 and kernels.has_halves(x.ranks)) or (y_tied and kernels.has_halves(y_ranks.reshape(-1)))
         )
-        keep = x.n_items <= MAX_KEPT_ITEMS and isinstance(self.weigher, READY_WEIGHERS)
+        keep = x.n_items <= MAX_KEPT_ITEMS and type(self.weigher) in READY_WEIGHERS
         table = (kept_rank_table if keep else rank_table)(self.weigher, x.n_items, halves)
         return table, expected, SCHEMES.index(self.scheme)
 
@@ -200,8 +201,14 @@ def rank_table(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float
     They are divided by the largest: then equal weights are exactly 1, and their sums exact.
     """
     ranks = np.arange(1.0, n_items + 0.25, 0.5 if halves else 1.0)
-    weights = np.asarray(weigher(ranks))
     name = name_of(weigher)
+    if type(weigher) is InverseSquare:
+        weights = ((1 + weigher.n0) / (ranks + weigher.n0)) ** 2  # f(n)/f(1), which no n0 makes too small for a float
+    else:
+        try:
+            weights = np.asarray(weigher(ranks))
+        except ValueError as error:
+            raise WeightError(f"{name} failed on an array of ranks: {error}") from error
     if weights.shape != ranks.shape:
         raise WeightError(f"{name} must return one weight for each rank, shape {ranks.shape}; got {weights.shape}")
     if weights.dtype.kind not in "biuf":
@@ -214,6 +221,8 @@ def rank_table(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float
             f"{name} must return weights that are finite and not negative; "
             f"got {weights[wrong]} for rank {ranks[wrong]:g}"
         )
+    # By the whole ranks alone: whether another list has half ranks must not change a digit of this one's result.
+    heaviest = float(weights[:: 2 if halves else 1].max()) or heaviest
     check_usable(heaviest)
     table = np.asarray(weights / heaviest)
     table.flags.writeable = False

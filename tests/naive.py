@@ -75,4 +75,5 @@ def weighted_tau(a, b, weights, variant="b"):
     if variant == "b" or math.isnan(statistic):
         return statistic
     top = math.fsum(p * q for rows in zip(a_matrix, b_matrix, strict=True) for p, q in zip(*rows, strict=True))
-    return top / (1 - math.fsum(weight * weight for weight in weights))
+    # 1 - sum_i w_i^2 without the difference, which loses digits when one weight is nearly all.
+    return top / math.fsum(w_i * w_j for i, w_i in enumerate(weights) for j, w_j in enumerate(weights) if i != j)

@@ -25,9 +25,9 @@ def test_the_item_order_is_that_of_x():
     x, y = align({"a": 1, "b": 2, "c": 3}, Ranking.from_order(["c", "a", "b"]))
     assert x.labels == ("a", "b", "c")
     assert y == Ranking.from_scores({"a": 2, "b": 1, "c": 3})
-    assert y.order.tolist() == [2, 0, 1]
+    assert y._order.tolist() == [2, 0, 1]
     assert not y.ranks.flags.writeable
-    assert not y.order.flags.writeable
+    assert not y._order.flags.writeable
 
 
 def test_labels_on_one_side_only():

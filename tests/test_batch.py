@@ -11,6 +11,7 @@ import rankcorr
 from rankcorr import (
     Logarithmic,
     Ranking,
+    TopK,
     UndefinedCorrelationWarning,
     Uniform,
     batch,
@@ -43,14 +44,25 @@ def test_many_are_the_one_by_one_calls_to_the_last_bit(coefficient, workers, see
             result = correlate_many(gold, systems, coefficient=coefficient, workers=workers, **keywords)
             expected = [ONE_BY_ONE[coefficient](gold, system, **keywords).statistic for system in systems]
             assert result.statistic.tolist() == expected
-            matrix = correlation_matrix(systems, coefficient=coefficient, workers=workers, **keywords).statistic
-            for row, column in [(0, 1), (2, 2), (3, 6), (1, 4)]:
-                one = ONE_BY_ONE[coefficient](systems[row], systems[column], **keywords).statistic
-                assert matrix[row, column] == one
-            if scheme in ("first", "second"):
-                assert matrix[4, 1] == ONE_BY_ONE[coefficient](systems[4], systems[1], **keywords).statistic
-            else:
-                assert matrix.tolist() == matrix.T.tolist()
+            matrix = correlation_matrix(systems[:4], coefficient=coefficient, workers=workers, **keywords)
+            each = [[ONE_BY_ONE[coefficient](x, y, **keywords).statistic for y in systems[:4]] for x in systems[:4]]
+            assert matrix.statistic.tolist() == each
+
+
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+@pytest.mark.parametrize("weigher", [Logarithmic(), lambda ranks: 1 / (1 + (ranks - 2.5) ** 2)])
+def test_labels_in_any_order_change_no_digit(coefficient, weigher):
+    systems = random_systems(3, 5, 40)
+    rng = np.random.default_rng(4)
+    named = {}
+    for number, scores in enumerate(systems):
+        order = rng.permutation(40)
+        named[number] = dict(zip(order.tolist(), scores[order].tolist(), strict=True))
+    matrix = correlation_matrix(named, coefficient=coefficient, weigher=weigher).statistic
+    many = correlate_many(named[2], named, coefficient=coefficient, weigher=weigher).statistic
+    each = [[ONE_BY_ONE[coefficient](x, y, weigher=weigher).statistic for y in named.values()] for x in named.values()]
+    assert matrix.tolist() == each
+    assert many.tolist() == each[2]
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +111,21 @@ def test_undefined_systems_are_named():
     assert math.isnan(result.statistic[0])
     assert result.statistic[1] == 1
     assert caught[0].filename == __file__
-    with pytest.warns(UndefinedCorrelationWarning, match="in gold or in: 1$"):
+    with pytest.warns(UndefinedCorrelationWarning, match="tied in: 1$"):
         matrix = correlation_matrix([[3, 2, 1], [1, 1, 1]]).statistic
     assert np.isnan(matrix).tolist() == [[False, True], [True, True]]
+
+
+def test_undefined_pairs_are_named():
+    first = {"weigher": TopK(2), "scheme": "first"}
+    with pytest.warns(UndefinedCorrelationWarning, match=r"tied in: \('p', 'q'\)$"):
+        matrix = correlation_matrix({"p": [5, 4, 3, 2], "q": [1, 1, 5, 4]}, **first).statistic
+    assert np.isnan(matrix).tolist() == [[False, True], [False, False]]
+
+
+def test_the_values_are_read_only():
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(correlate_many([1, 2], [[1, 2]]))[0] = 5
 
 
 def test_a_weigher_is_called_from_the_threads_and_its_error_arrives():
@@ -145,7 +169,7 @@ def test_a_weigher_is_called_from_the_threads_and_its_error_arrives():
         ([1, 2], pd.DataFrame([[1, 2], [3, 4]], columns=["s", "s"]), rankcorr.DuplicateLabelError, "'s'"),
     ],
 )
-def test_systems_that_are_none(gold, systems, error, message):
+def test_systems_that_are_invalid(gold, systems, error, message):
     with pytest.raises(error, match=message):
         correlate_many(gold, systems)
 
@@ -156,7 +180,7 @@ def test_rankings_that_do_not_match_are_named():
 
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True, "2"])
-def test_workers_that_are_none(workers):
+def test_workers_that_are_invalid(workers):
     with pytest.raises(rankcorr.OptionError, match="workers must be a positive whole number; got"):
         correlate_many([1, 2], [[1, 2]], workers=workers)
 

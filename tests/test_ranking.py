@@ -57,6 +57,8 @@ def test_n_ties_counts_the_items_that_share_a_rank(scores):
         (np.array([2**63, 2**63 + 1], np.uint64), [2, 1]),  # alike as doubles
         ([2**53, 2**53 + 1], [2, 1]),  # alike as doubles
         ([2**70, 2**70 + 1], [2, 1]),
+        ([2**53, 2**53 + 1, 0.5], [2, 1, 3]),  # alike as doubles, which numpy makes of the list
+        ([2**63, 2**63 + 1, -1], [2, 1, 3]),
         ([Fraction(1, 3), Fraction(1, 2)], [2, 1]),
         ([Decimal("0.1"), Decimal("0.10"), 0], [1.5, 1.5, 3]),
         (np.array([1, 2], np.longdouble), [2, 1]),
@@ -150,16 +152,18 @@ def test_repr_shows_the_best():
         ([[1, 2], [3, 4]], rankcorr.DimensionError, r"one dimension; got an array of shape \(2, 2\)"),
         ([[1, 2], [3]], rankcorr.DimensionError, "their rows differ in length"),
         (pd.DataFrame({"a": [1, 2], "b": [3, 4]}), rankcorr.DimensionError, r"got an array of shape \(2, 2\)"),
-        (["a", "b"], rankcorr.NonNumericError, "must be a real number; got an array of <U1"),
-        (["1", "2"], rankcorr.NonNumericError, "must be a real number; got an array of <U1"),
+        (["a", "b"], rankcorr.NonNumericError, r"must be a real number; got 'a' at scores\[0\], scores\[1\]"),
+        (np.array(["a", "b"]), rankcorr.NonNumericError, "must be a real number; got an array of <U1"),
+        (["1", "2"], rankcorr.NonNumericError, r"must be a real number; got '1' at scores\[0\]"),
         ([1, None], rankcorr.NonNumericError, r"must be a real number; got None at scores\[1\]"),
-        ({"a": 1, "b": "x"}, rankcorr.NonNumericError, "must be a real number; got an array of <U"),
+        ({"a": 1, "b": "x"}, rankcorr.NonNumericError, "must be a real number; got 'x' at score of 'b'$"),
+        ([Decimal("sNaN"), 1], rankcorr.MissingValueError, r"nan: scores\[0\]"),
         ([1j, 2], rankcorr.NonNumericError, "got an array of complex128"),
         (np.array(["2020", "2021"], "M8[Y]"), rankcorr.NonNumericError, r"got an array of datetime64\[Y\]"),
         (pd.Series([1, None], dtype="Int64"), rankcorr.RankingError, "score of 1"),
     ],
 )
-def test_scores_that_are_none(scores, error, message):
+def test_scores_that_are_invalid(scores, error, message):
     with pytest.raises(error, match=message):
         Ranking.from_scores(scores)
     with pytest.raises(error):
@@ -182,9 +186,13 @@ def test_messages_about_ranks_speak_of_ranks():
         ("abc", rankcorr.LabelError, "labels must be a list of labels; got 'abc'"),
         ({"a", "b", "c"}, rankcorr.LabelError, "labels must be a list of labels"),
         (3, rankcorr.LabelError, "labels must be a list of labels; got 3"),
+        (np.array("abc"), rankcorr.LabelError, r"labels must be a list of labels; got an array of <U3, shape \(\)"),
+        ({"a": 1, "b": 2, "c": 3}, rankcorr.LabelError, "labels must be a list of labels"),
+        (["a", pd.NA, "c"], rankcorr.LabelError, "nan cannot be a label.* positions: 1"),
+        (["a", ("b", float("nan")), "c"], rankcorr.LabelError, "nan cannot be a label.* positions: 1"),
     ],
 )
-def test_labels_that_are_none(labels, error, message):
+def test_labels_that_are_invalid(labels, error, message):
     with pytest.raises(error, match=message):
         Ranking.from_scores([1, 2, 3], labels=labels)
 
@@ -216,10 +224,12 @@ def test_a_ranking_of_a_ranking():
         ({"a", "b"}, rankcorr.DimensionError, "an order is a list of labels"),
         ({"a": 1, "b": 2}, rankcorr.DimensionError, "an order is a list of labels"),
         (5, rankcorr.DimensionError, "an order is a list of labels, best first; got 5"),
-        (np.zeros((2, 2)), rankcorr.DimensionError, r"an order has one dimension; got an array of shape \(2, 2\)"),
+        (np.zeros((2, 2)), rankcorr.DimensionError, r"one dimension and plain labels; got .* shape \(2, 2\)"),
+        (np.array([(1, 2)], dtype="i4,i4"), rankcorr.DimensionError, "plain labels; got an array of"),
+        (pd.DataFrame({"a": [1]}), rankcorr.DimensionError, "an order is a list of labels"),
     ],
 )
-def test_orders_that_are_none(order, error, message):
+def test_orders_that_are_invalid(order, error, message):
     with pytest.raises(error, match=message):
         Ranking.from_order(order)
 

@@ -83,6 +83,7 @@ def test_a_weigher_sees_only_ranks_that_can_occur():
         (lambda ranks: ranks[:-1], r"shape \(3,\); got \(2,\)"),
         (lambda _: 1.0, r"shape \(3,\); got \(\)"),
         (lambda ranks: ranks.astype(str), "must return real numbers; got an array of <U"),
+        (lambda _: [[1.0], [1.0, 2.0]], "failed on an array of ranks: setting an array element"),
         (lambda ranks: ranks * 1j, "must return real numbers; got an array of complex128"),
         (lambda ranks: 0 * ranks, "all weights are zero"),
         (5, "a weigher is a callable from ranks to weights; got 5"),
@@ -90,7 +91,7 @@ def test_a_weigher_sees_only_ranks_that_can_occur():
         ("hyperbolic", "a weigher is a callable from ranks to weights; got 'hyperbolic'"),
     ],
 )
-def test_a_weigher_that_is_none(weigher, message):
+def test_a_weigher_that_is_invalid(weigher, message):
     for function in (weighted_tau, item_weights):
         with pytest.raises(WeightError, match=message):
             function([3, 2, 1], [1, 2, 3], weigher=weigher)
@@ -102,13 +103,14 @@ def test_weights_whose_products_are_all_zero():
             function([4, 3, 2, 1], [1, 2, 3, 4], weigher=TopK(1), scheme="multiplicative")
 
 
-def test_an_offset_so_large_that_its_squares_vanish():
-    with pytest.raises(WeightError, match="all weights are zero"):
-        weighted_tau([3, 2, 1], [1, 2, 3], n0=1e200)
+def test_an_offset_so_large_that_its_squares_vanish_gives_equal_weights():
+    x, y = [4, 3, 2, 1], [4, 2, 3, 1]
+    for n0 in (1e160, 1e200, 1e308):
+        assert weighted_tau(x, y, n0=n0).statistic == pytest.approx(weighted_tau(x, y, weigher=Uniform()).statistic)
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "2", None])
-def test_a_top_that_is_none(k):
+def test_a_top_that_is_invalid(k):
     with pytest.raises(WeightError, match="k must be a positive whole number; got"):
         TopK(k)
 
@@ -136,3 +138,19 @@ def test_long_lists_and_short_ones_get_the_same_weights():
     scores = np.arange(n_items, 0.0, -1)
     f = 1 / (np.arange(1, n_items + 1) + 2.0) ** 2
     assert_allclose(item_weights(scores, scores), f / f.sum(), rtol=1e-13)
+
+
+def test_a_subclass_with_a_parameter_of_its_own_is_not_mistaken_for_another():
+    class Power(InverseSquare):
+        def __init__(self, power):
+            super().__init__()
+            object.__setattr__(self, "power", power)
+
+        def __call__(self, ranks):
+            return ranks**-self.power
+
+    x, y = [4, 3, 2, 1], [3, 4, 2, 1]
+    low, high = weighted_tau(x, y, weigher=Power(1.0)), weighted_tau(x, y, weigher=Power(9.0))
+    assert low.statistic == weighted_tau(x, y, weigher=Hyperbolic()).statistic
+    assert high.statistic < low.statistic
+    assert high.n0 is None
