@@ -11,7 +11,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/.runtime ## Install the library alone and compare real rankings
+demo: .venv/.runtime ## Install the library alone, compare real rankings, plan and simulate ballots
 	@$(BIN)/python benchmarks/demo.py
 
 test: .venv/.dev ## Run every test and doctest
@@ -24,6 +24,7 @@ check: .venv/.dev ## Check format, lint and types
 
 bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/coefficients.py
+	@$(BIN)/python benchmarks/ballots.py
 
 format: .venv/.dev ## Format the code and repair what the linter can
 	$(BIN)/ruff format

@@ -1,8 +1,9 @@
-"""Ask whether three benchmarks of semantic relatedness rank eight systems alike, and alike at the top."""
+"""Compare real rankings; plan ballots and simulate them."""
 
 from itertools import combinations
 from textwrap import fill
 
+from adaptive import VoterPopulation, exponential_similarity, plan_ballots, simulate
 from rankcorr import Ranking, correlation_matrix
 from rankcorr.datasets import russian_relatedness_systems
 
@@ -11,6 +12,7 @@ COEFFICIENTS = ("rho", "tau", "rho_w", "tau_w")
 
 
 def main() -> None:
+    """Ask whether three benchmarks of semantic relatedness rank eight systems alike, and alike at the top."""
     systems = russian_relatedness_systems()
     print(fill(systems.description, WIDTH), fill(f"Source: {systems.source}", WIDTH), "", sep="\n")
 
@@ -33,5 +35,17 @@ def main() -> None:
     print("", fill(answer, WIDTH), sep="\n")
 
 
+def plan_and_simulate() -> None:
+    """Plan ballots for 200 items, and see by simulation what they reach."""
+    plan = plan_ballots(200, n_ballots=4, fraction=0.45, presentations=26)
+    print("", "What would it take to rank 200 items by pairwise votes, the top most precisely?", "", plan, "", sep="\n")
+    result = simulate(plan, VoterPopulation(), exponential_similarity(200), n_simulations=20, seed=1)
+    print(f"{'20 simulations, 100 voters':<28}{''.join(f'{name:>18}' for name in COEFFICIENTS)}")
+    for approach in ("adaptive", "uniform"):
+        cells = [f"{result.mean[approach][name]:.3f} +- {result.sd[approach][name]:.3f}" for name in COEFFICIENTS]
+        print(f"  {approach:<26}{''.join(f'{cell:>18}' for cell in cells)}")
+
+
 if __name__ == "__main__":
     main()
+    plan_and_simulate()

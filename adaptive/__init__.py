@@ -1,0 +1,87 @@
+"""Gold rankings from pairwise votes, most precise at the top (Lombardo et al. 2020).
+
+tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ballot -> `ProtocolResult`
+
+- tokens: `read_tokens`, `pair_tokens`
+- plan: `plan_ballots`, `plan_for_budget`, `plan_for_top`
+- one ballot: `draw_ballot`, `borda_scores`, `rescale`, `select_top`
+- the whole: `run_protocol` with a function that votes, `BallotProtocol` for votes that arrive over days
+- before paying: `simulate` with voters of a `VoterPopulation`
+- errors: all are subclasses of `AdaptiveError`
+"""
+
+from adaptive.draw import Ballot, BallotCertificate, draw_ballot
+from adaptive.errors import (
+    AdaptiveError,
+    DrawError,
+    PlanError,
+    ProtocolError,
+    SimilarityError,
+    TableError,
+    TokenError,
+    VoteError,
+)
+from adaptive.pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
+from adaptive.plan import Advice, BallotPlan, plan_ballots, plan_for_budget, plan_for_top
+from adaptive.protocol import run_protocol
+from adaptive.record import BallotRecord, ProtocolResult
+from adaptive.scores import borda_scores, rescale, running_mean
+from adaptive.selection import Selection, select_by_mean, select_top
+from adaptive.session import BallotProtocol
+from adaptive.similarity import (
+    embedding_similarity,
+    exponential_similarity,
+    power_law_similarity,
+    read_similarities,
+)
+from adaptive.simulation import SimulationResult, simulate
+from adaptive.voters import VoterPool, VoterPopulation, true_ranking
+from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
+
+__all__ = [
+    "LEFT",
+    "RIGHT",
+    "TIE",
+    "UNANSWERED",
+    "AdaptiveError",
+    "Advice",
+    "Ballot",
+    "BallotCertificate",
+    "BallotPlan",
+    "BallotProtocol",
+    "BallotRecord",
+    "DrawError",
+    "FewRareTokensWarning",
+    "Pairing",
+    "PlanError",
+    "ProtocolError",
+    "ProtocolResult",
+    "Selection",
+    "SimilarityError",
+    "SimulationResult",
+    "TableError",
+    "Token",
+    "TokenError",
+    "Vote",
+    "VoteError",
+    "VoterPool",
+    "VoterPopulation",
+    "borda_scores",
+    "draw_ballot",
+    "embedding_similarity",
+    "exponential_similarity",
+    "pair_tokens",
+    "plan_ballots",
+    "plan_for_budget",
+    "plan_for_top",
+    "power_law_similarity",
+    "read_similarities",
+    "read_tokens",
+    "rescale",
+    "run_protocol",
+    "running_mean",
+    "select_by_mean",
+    "select_top",
+    "simulate",
+    "true_ranking",
+]

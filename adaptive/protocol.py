@@ -1,0 +1,213 @@
+"""The ballots of a plan in order: draw -> votes -> scores -> selection -> result.
+
+`close_ballot` is the one implementation of a step. `run_protocol` loops over it; `adaptive.session.BallotProtocol`
+calls it when votes arrive over days.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from adaptive.draw import LIMIT, Ballot, draw_ballot
+from adaptive.errors import ProtocolError
+from adaptive.plan import BallotPlan
+from adaptive.record import BallotRecord, Places, ProtocolResult
+from adaptive.scores import Average, Scores, running_mean, score_ballot
+from adaptive.selection import Select, Selection, select_by_mean
+from rankcorr.checks import offending, shown
+
+__all__ = ["BallotRecord", "ProtocolResult", "Standing", "close_ballot", "run_protocol"]
+
+Items: TypeAlias = int | Sequence[Hashable]
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Where a protocol stands between two ballots.
+
+    Attributes
+    ----------
+    n_closed : int
+        Ballots closed so far.
+    places : ndarray of intp, read-only
+        Items of the next ballot, as indices into all items; none after the last ballot.
+    mean : ndarray of float64, shape (n_items,), read-only
+        The last ybar of every item; nan before ballot 1 is closed.
+    """
+
+    n_closed: int
+    places: Places
+    mean: Scores
+
+    @classmethod
+    def first(cls, plan: BallotPlan) -> Standing:
+        """Before ballot 1, which has all items."""
+        return cls(0, np.arange(plan.n_items), np.full(plan.n_items, np.nan))
+
+    def labels(self, items: Sequence[Hashable]) -> Sequence[Hashable]:
+        """Labels of the items of the next ballot, as `draw_ballot` takes them."""
+        if not self.n_closed:
+            return items
+        places = self.places.tolist()
+        return places if isinstance(items, range) else [items[place] for place in places]
+
+
+def run_protocol(
+    plan: BallotPlan,
+    vote: Callable[[Ballot], ArrayLike],
+    *,
+    items: Items,
+    rng: np.random.Generator,
+    voters: Items = 100,
+    select: Select = select_by_mean,
+    average: Average = running_mean,
+) -> ProtocolResult:
+    """Run all ballots of a plan: draw, vote, score, select.
+
+    Parameters
+    ----------
+    plan : BallotPlan
+    vote : callable
+        Takes a `Ballot` and returns LEFT, RIGHT, TIE or UNANSWERED for each of its comparisons, shape
+        (n_comparisons,): a simulator, a file of votes or real voters.
+    items : int or sequence of hashable
+        Unique labels of the plan's items; an integer N stands for 0..N-1.
+    rng : numpy.random.Generator
+        Draws the ballots and breaks the ties at the cuts.
+    voters : int or sequence of hashable
+        Names of the voters; an integer V stands for 0..V-1.
+    select : callable
+        Takes the `BallotScores` of a ballot, the number of items of the next one and a generator, and returns a
+        `Selection`. `select_by_mean` takes the largest ybar.
+    average : callable
+        Takes ybar^(k-1), y^(k) and k >= 2, and returns ybar^(k). `running_mean` is Eq. 5.
+
+    Returns
+    -------
+    ProtocolResult
+
+    Raises
+    ------
+    ProtocolError
+        When the items are not those of the plan, or `select` or `average` returns something else.
+    VoteError
+        When the answers are not those of a ballot's comparisons, or an item has no answer in a ballot.
+    DrawError
+        When no ballot can be drawn for the voters.
+
+    Examples
+    --------
+    >>> from adaptive.plan import plan_ballots
+    >>> plan = plan_ballots(8, n_ballots=3, fraction=0.5, presentations=7)
+    >>> def prefer_smaller(ballot):
+    ...     items = np.array(ballot.items)
+    ...     return np.sign(items[ballot.right] - items[ballot.left])
+    >>> result = run_protocol(plan, prefer_smaller, items=8, rng=np.random.default_rng(1))
+    >>> result.ranking.ranks, result.last_ballot
+    (array([1., 2., 3., 4., 5., 6., 7., 8.]), array([3, 3, 2, 2, 1, 1, 1, 1]))
+    """
+    labels = checked_items(plan, items)
+    standing, records = Standing.first(plan), []
+    while standing.n_closed < plan.n_ballots:
+        ballot = draw_ballot(standing.labels(labels), plan.presentations, voters, rng)
+        record, standing = close_ballot(plan, standing, ballot, vote(ballot), rng=rng, select=select, average=average)
+        records.append(record)
+    return ProtocolResult(plan, labels, standing.mean, tuple(records))
+
+
+def close_ballot(
+    plan: BallotPlan,
+    standing: Standing,
+    ballot: Ballot,
+    answers: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    select: Select = select_by_mean,
+    average: Average = running_mean,
+) -> tuple[BallotRecord, Standing]:
+    """Score a ballot and select the items of the next one; the arguments stay as they are.
+
+    Parameters
+    ----------
+    plan : BallotPlan
+    standing : Standing
+        Where the protocol stood when the ballot was drawn.
+    ballot : Ballot
+    answers : array_like of shape (n_comparisons,)
+    rng, select, average
+        As in `run_protocol`.
+
+    Raises
+    ------
+    ProtocolError, VoteError
+        As `run_protocol`.
+    """
+    number, places = standing.n_closed + 1, standing.places
+    previous = standing.mean[places] if standing.n_closed else None
+    scores = score_ballot(ballot, answers, ballot_number=number, previous_mean=previous, average=average)
+    mean = standing.mean.copy()
+    mean[places] = scores.ybar
+    if number < plan.n_ballots:
+        selection = _checked_selection(select(scores, plan.sizes[number], rng), plan.sizes[number], len(places))
+    else:
+        selection = Selection(np.empty(0, np.intp), 0)
+    following = places[selection.chosen]
+    for array in (places, mean, following):
+        array.flags.writeable = False
+    record = BallotRecord(
+        number=number,
+        items=ballot.items,
+        places=places,
+        tally=scores.tally,
+        x=scores.x,
+        y=scores.y,
+        b=scores.b,
+        ybar=scores.ybar,
+        n_tied_at_cut=selection.n_tied_at_cut,
+    )
+    return record, Standing(number, following, mean)
+
+
+def checked_items(plan: BallotPlan, items: Items) -> Sequence[Hashable]:
+    """Return the labels of the plan's items: a range for an integer, else a tuple of unique labels."""
+    labels = checked_labels(items, "items")
+    if len(labels) != plan.n_items:
+        raise ProtocolError(f"the plan is for {plan.n_items} items; got {len(labels)}")
+    return labels
+
+
+def checked_labels(labels: Items, what: str) -> Sequence[Hashable]:
+    """Return a range for an integer, else a tuple of unique labels."""
+    if isinstance(labels, int | np.integer) and not isinstance(labels, bool):
+        if not 0 <= labels <= LIMIT:
+            raise ProtocolError(f"{what} must be from 0 to {LIMIT} in number; got {shown(labels)}")
+        return range(int(labels))
+    if isinstance(labels, str | bytes) or not isinstance(labels, Sequence | np.ndarray):
+        raise ProtocolError(f"{what} must be a number or a list of labels; got {shown(labels)}")
+    if isinstance(labels, range) and labels == range(len(labels)):
+        return labels
+    names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+    try:
+        distinct = set(names)
+    except TypeError:
+        raise ProtocolError(f"{what} must be hashable, as strings and tuples are; got {shown(names)}") from None
+    if len(distinct) < len(names):
+        again = [name for name, times in Counter(names).items() if times > 1]
+        raise ProtocolError(offending(f"{what} must be unique; more than once", again))
+    return names
+
+
+def _checked_selection(selection: Selection, n_selected: int, n_items: int) -> Selection:
+    chosen = np.asarray(selection.chosen)
+    indices = (
+        chosen.dtype.kind in "iu" and chosen.shape == (n_selected,) and chosen.min() >= 0 and chosen.max() < n_items
+    )
+    if not indices or np.bincount(chosen).max() > 1:
+        raise ProtocolError(f"select must return {n_selected} different indices below {n_items}; got {shown(chosen)}")
+    return selection

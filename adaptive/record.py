@@ -1,0 +1,223 @@
+"""What the ballots of a protocol gave, one by one and in the end, and how it is written as CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.errors import ProtocolError
+from adaptive.plan import BallotPlan
+from adaptive.scores import Counts, Scores, Tally
+from rankcorr import Ranking
+from rankcorr.checks import shown
+
+Places: TypeAlias = NDArray[np.intp]
+RESULT_FORMAT = "adaptive.ProtocolResult"
+RESULT_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class BallotRecord:
+    """What one closed ballot gave, in the order of its items.
+
+    Attributes
+    ----------
+    number : int
+        k, counted from 1.
+    items : sequence of hashable
+        The ballot's items; from ballot 2 on best first by the ballots before.
+    places : ndarray of intp, shape (n_items,), read-only
+        Where these items stand among all items of the protocol.
+    tally : Tally
+        Wins, ties, losses and unanswered presentations in this ballot.
+    x, y, ybar : ndarray of float64, shape (n_items,), read-only
+        Borda scores (Eq. 1), rescaled scores (Eq. 6) and their mean over ballots 1..k (Eq. 5).
+    b : float
+        Slope of the rescaling; 1 in ballot 1.
+    n_tied_at_cut : int
+        Items tied at the cut of the selection that followed; 0 if there were none, and in the last ballot.
+    """
+
+    number: int
+    items: Sequence[Hashable]
+    places: Places
+    tally: Tally
+    x: Scores
+    y: Scores
+    b: float
+    ybar: Scores
+    n_tied_at_cut: int
+
+    def __repr__(self) -> str:
+        return (
+            f"<BallotRecord {self.number}: {len(self.items)} items, b {self.b:.4g}, {self.n_tied_at_cut} tied at cut>"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ProtocolResult:
+    """The ranking that a protocol ends with, and how it came about.
+
+    Attributes
+    ----------
+    plan : BallotPlan
+    items : sequence of hashable
+        All items, in the order in which they were given.
+    ybar : ndarray of float64, shape (n_items,), read-only
+        Each item's mean rescaled score after the last ballot that it took part in.
+    ballots : tuple of BallotRecord
+    """
+
+    plan: BallotPlan
+    items: Sequence[Hashable]
+    ybar: Scores
+    ballots: tuple[BallotRecord, ...]
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """All items by ybar, labelled."""
+        return Ranking.from_scores(self.ybar, labels=self.items)
+
+    @cached_property
+    def wins(self) -> Counts:
+        """Comparisons that each item won, over all ballots; shape (n_items,)."""
+        return self._total(lambda tally: tally.wins)
+
+    @cached_property
+    def ties(self) -> Counts:
+        """Comparisons that each item tied, over all ballots; shape (n_items,)."""
+        return self._total(lambda tally: tally.ties)
+
+    @cached_property
+    def losses(self) -> Counts:
+        """Comparisons that each item lost, over all ballots; shape (n_items,)."""
+        return self._total(lambda tally: tally.losses)
+
+    @cached_property
+    def presentations(self) -> Counts:
+        """Presentations of each item, answered or not, over all ballots; shape (n_items,)."""
+        return self._total(lambda tally: tally.presentations)
+
+    @cached_property
+    def last_ballot(self) -> Counts:
+        """Number of the last ballot that each item took part in, counted from 1; shape (n_items,)."""
+        last = np.zeros(len(self.items), np.int64)
+        for record in self.ballots:
+            last[record.places] = record.number
+        return last
+
+    def _total(self, count: Callable[[Tally], Counts]) -> Counts:
+        total = np.zeros(len(self.items), np.int64)
+        for record in self.ballots:
+            total[record.places] += count(record.tally)
+        return total
+
+    def to_csv(self) -> str:
+        """Return a table with one row for each item, best first.
+
+        The columns are item, rank, ybar, presentations, wins, ties, losses and last_ballot. Items that are tuples of
+        one length get a column for each part: item_1, item_2, ...
+
+        Examples
+        --------
+        >>> from adaptive.plan import plan_ballots
+        >>> from adaptive.protocol import run_protocol
+        >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=3)
+        >>> def prefer_smaller(ballot):
+        ...     items = np.array(ballot.items)
+        ...     return np.sign(items[ballot.right] - items[ballot.left])
+        >>> print(run_protocol(plan, prefer_smaller, items=4, rng=np.random.default_rng(0)).to_csv())
+        item,rank,ybar,presentations,wins,ties,losses,last_ballot
+        0,1.0,1.0,6,6,0,0,2
+        1,2.0,0.6666666666666666,6,2,0,4,2
+        2,3.0,0.3333333333333333,3,1,0,2,1
+        3,4.0,0.0,3,0,0,3,1
+        <BLANKLINE>
+        """
+        lengths = {len(item) if isinstance(item, tuple) else 0 for item in self.items}
+        n_parts = lengths.pop() if len(lengths) == 1 else 0
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        rows = self._rows()
+        names = [f"item_{part}" for part in range(1, n_parts + 1)] or ["item"]
+        writer.writerow([*names, *list(rows[0])[1:]])
+        for row in rows:
+            item, *values = row.values()
+            writer.writerow([*(item if n_parts else [item]), *values])
+        return file.getvalue()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python objects, items best first, ready for JSON.
+
+        Labels stay as they are, but for tuples, which become lists.
+        """
+        return {
+            "format": RESULT_FORMAT,
+            "version": RESULT_VERSION,
+            "plan": self.plan.to_dict(),
+            "items": [{**row, "item": json_label(row["item"])} for row in self._rows()],
+            "ballots": [
+                {
+                    "number": record.number,
+                    "b": record.b,
+                    "n_tied_at_cut": record.n_tied_at_cut,
+                    "items": [json_label(item) for item in record.items],
+                    "x": record.x.tolist(),
+                    "y": record.y.tolist(),
+                    "ybar": record.ybar.tolist(),
+                    "presentations": record.tally.presentations.tolist(),
+                    "wins": record.tally.wins.tolist(),
+                    "ties": record.tally.ties.tolist(),
+                    "losses": record.tally.losses.tolist(),
+                }
+                for record in self.ballots
+            ],
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON.
+
+        Raises
+        ------
+        ProtocolError
+            When a label is not a string, an integer or a tuple of those.
+        """
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        columns: dict[str, list[Any]] = {
+            "item": list(self.items),
+            "rank": self.ranking.ranks.tolist(),
+            "ybar": self.ybar.tolist(),
+            "presentations": self.presentations.tolist(),
+            "wins": self.wins.tolist(),
+            "ties": self.ties.tolist(),
+            "losses": self.losses.tolist(),
+            "last_ballot": self.last_ballot.tolist(),
+        }
+        best_first = self.ranking.ranks.argsort(kind="stable").tolist()
+        return [{name: column[place] for name, column in columns.items()} for place in best_first]
+
+    def __repr__(self) -> str:
+        return f"<ProtocolResult of {len(self.ballots)} ballots: {self.ranking!r}>"
+
+
+def json_label(label: Any) -> Any:
+    """Return a label as JSON holds it: strings and integers as they are, a tuple of them as a list."""
+    if isinstance(label, str):
+        if not label.isascii() and any("\ud800" <= character <= "\udfff" for character in label):
+            raise ProtocolError(f"JSON holds text; got a label with half a character: {shown(label)}")
+        return label
+    if isinstance(label, int) and not isinstance(label, bool):
+        return label
+    if isinstance(label, tuple) and label and all(isinstance(part, str | int) for part in label):
+        return [json_label(part) for part in label]
+    raise ProtocolError(f"JSON holds labels that are strings, integers or tuples of those; got {shown(label)}")

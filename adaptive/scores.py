@@ -1,0 +1,273 @@
+"""The answers to a ballot become counts, Borda scores, rescaled scores and their running mean (Eqs. 1, 5 and 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adaptive.draw import Ballot
+from adaptive.errors import ProtocolError, VoteError
+from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, checked_answers
+from rankcorr.checks import offending
+
+Scores: TypeAlias = NDArray[np.float64]
+Counts: TypeAlias = NDArray[np.int64]
+Average: TypeAlias = Callable[[Scores, Scores, int], Scores]
+"""Mean up to ballot k - 1, rescaled scores y of ballot k, and k >= 2: gives the mean up to ballot k."""
+
+Number = TypeVar("Number", np.int64, np.float64)
+N_CODES = LEFT - UNANSWERED + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How often each item of a ballot won, tied and lost, in the order of the ballot's items.
+
+    Attributes
+    ----------
+    wins, ties, losses, unanswered : ndarray of int64, shape (n_items,), read-only
+        An item's presentations are the sum of the four.
+    """
+
+    wins: Counts
+    ties: Counts
+    losses: Counts
+    unanswered: Counts
+
+    @property
+    def answered(self) -> Counts:
+        """Presentations that were answered, shape (n_items,)."""
+        return self.wins + self.ties + self.losses
+
+    @property
+    def presentations(self) -> Counts:
+        """Presentations, answered or not, shape (n_items,)."""
+        return self.answered + self.unanswered
+
+
+@dataclass(frozen=True, eq=False)
+class Rescaled:
+    """Scores on the scale of the earlier ballots (Eq. 6).
+
+    Attributes
+    ----------
+    y : ndarray of float64, shape (n_items,), read-only
+    b : float
+        Slope of the line y = 1 - b + b x.
+    """
+
+    y: Scores
+    b: float
+
+
+@dataclass(frozen=True, eq=False)
+class BallotScores:
+    """The scores that one ballot gives, in the order of its items.
+
+    Attributes
+    ----------
+    tally : Tally
+    x, y, ybar : ndarray of float64, shape (n_items,), read-only
+        Borda scores of this ballot (Eq. 1), the rescaled ones (Eq. 6), and the mean of the latter up to this ballot
+        (Eq. 5).
+    b : float
+        Slope of the rescaling; 1 in ballot 1, where y = x.
+    """
+
+    tally: Tally
+    x: Scores
+    y: Scores
+    b: float
+    ybar: Scores
+
+
+def tally(ballot: Ballot, answers: ArrayLike) -> Tally:
+    """Count the wins, ties, losses and unanswered presentations of each item.
+
+    Parameters
+    ----------
+    ballot : Ballot
+    answers : array_like of shape (n_comparisons,)
+        LEFT, RIGHT, TIE or UNANSWERED for each comparison.
+
+    Raises
+    ------
+    VoteError
+        When the answers are not those of the ballot's comparisons.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive.draw import draw_ballot
+    >>> ballot = draw_ballot(["apple", "pear"], 1, 1, np.random.default_rng(0))
+    >>> counts = tally(ballot, [LEFT])
+    >>> counts.wins.sum(), counts.losses.sum(), counts.answered.tolist()
+    (np.int64(1), np.int64(1), [1, 1])
+    """
+    codes = checked_answers(ballot, answers) - np.int8(UNANSWERED)
+    n_items = len(ballot.items)
+    on_left = np.bincount(ballot.left * N_CODES + codes, minlength=N_CODES * n_items)
+    on_right = np.bincount(ballot.right * N_CODES + codes, minlength=N_CODES * n_items)
+    left, right = on_left.reshape(n_items, N_CODES).T, on_right.reshape(n_items, N_CODES).T
+    won, lost, tied, silent = (code - UNANSWERED for code in (LEFT, RIGHT, TIE, UNANSWERED))
+    return Tally(
+        wins=_frozen(left[won] + right[lost]),
+        ties=_frozen(left[tied] + right[tied]),
+        losses=_frozen(left[lost] + right[won]),
+        unanswered=_frozen(left[silent] + right[silent]),
+    )
+
+
+def borda_scores(ballot: Ballot, answers: ArrayLike) -> Scores:
+    """Return x = (wins + ties / 2) / presentations answered of each item (Eq. 1).
+
+    Parameters
+    ----------
+    ballot : Ballot
+    answers : array_like of shape (n_comparisons,)
+        LEFT, RIGHT, TIE or UNANSWERED for each comparison.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_items,), read-only
+        Between 0 and 1, in the order of the ballot's items.
+
+    Raises
+    ------
+    VoteError
+        When the answers are not those of the ballot's comparisons, or an item has no answer at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive.draw import draw_ballot
+    >>> ballot = draw_ballot(["apple", "pear"], 2, 1, np.random.default_rng(0))
+    >>> borda_scores(ballot, [TIE, UNANSWERED])
+    array([0.5, 0.5])
+    """
+    return _shares(tally(ballot, answers), ballot.items)
+
+
+def rescale(x: ArrayLike, previous_mean: ArrayLike) -> Rescaled:
+    """Put the scores of a ballot k > 1 on the scale of the ballots before it (Eq. 6).
+
+    b = sum_j (1 - x_j)(1 - ybar_j) / sum_j (1 - x_j)^2 and y_i = 1 - b + b x_i: the line through (1, 1) that lies
+    closest to the means so far. Where every x is 1, b does not exist; no ballot has such scores, because where one
+    item wins another loses.
+
+    Parameters
+    ----------
+    x : array_like of shape (n_items,)
+        Borda scores of ballot k, between 0 and 1.
+    previous_mean : array_like of shape (n_items,)
+        ybar^(k-1) of the same items, at most 1.
+
+    Raises
+    ------
+    ProtocolError
+        When the two do not match, a number is out of range, or every x is 1.
+
+    Examples
+    --------
+    >>> rescaled = rescale([0.25, 0.5, 0.75], [0.5, 0.75, 0.75])
+    >>> rescaled.b, rescaled.y.round(3).tolist()
+    (0.6428571428571429, [0.518, 0.679, 0.839])
+    """
+    scores, means = np.asarray(x, np.float64), np.asarray(previous_mean, np.float64)
+    if scores.ndim != 1 or scores.shape != means.shape:
+        raise ProtocolError(
+            f"x and the previous mean need one number for each item; got shapes {scores.shape} and {means.shape}"
+        )
+    valid = (scores >= 0) & (scores <= 1)
+    if not valid.all():
+        raise ProtocolError(offending("every x must lie between 0 and 1; got", scores[~valid].tolist()))
+    valid = (means > -np.inf) & (means <= 1)
+    if not valid.all():
+        raise ProtocolError(offending("every previous mean must be finite and at most 1; got", means[~valid].tolist()))
+    below = 1 - scores
+    # A sum of products and not a BLAS dot, whose rounding depends on the machine: a saved protocol replays on another.
+    squares = float((below * below).sum())
+    if squares == 0:
+        raise ProtocolError(f"the slope b of Eq. 6 is undefined: x is 1 for each of {scores.size} items")
+    b = float((below * (1 - means)).sum()) / squares
+    return Rescaled(_frozen(1 - b * below), b)
+
+
+def running_mean(previous_mean: Scores, y: Scores, ballot_number: int) -> Scores:
+    """Return ybar^(k) = ((k - 1) ybar^(k-1) + y^(k)) / k, the mean over ballots 1..k (Eq. 5), k = `ballot_number`.
+
+    Examples
+    --------
+    >>> running_mean(np.array([0.5, 0.75]), np.array([1.0, 0.25]), 2)
+    array([0.75, 0.5 ])
+    """
+    return ((ballot_number - 1) * previous_mean + y) / ballot_number
+
+
+def score_ballot(
+    ballot: Ballot,
+    answers: ArrayLike,
+    *,
+    ballot_number: int,
+    previous_mean: Scores | None,
+    average: Average = running_mean,
+) -> BallotScores:
+    """Score a ballot: answers -> tally -> x -> y and b -> ybar.
+
+    Parameters
+    ----------
+    ballot : Ballot
+    answers : array_like of shape (n_comparisons,)
+        LEFT, RIGHT, TIE or UNANSWERED for each comparison.
+    ballot_number : int
+        k, counted from 1. In ballot 1, ybar = y = x and b = 1.
+    previous_mean : ndarray of float64, shape (n_items,), or None
+        ybar^(k-1) of the ballot's items; None in ballot 1, and only there.
+    average : callable
+        Takes ybar^(k-1), y^(k) and k >= 2, and returns ybar^(k). `running_mean` is Eq. 5.
+
+    Raises
+    ------
+    VoteError
+        When the answers are not those of the ballot's comparisons, or an item has no answer at all.
+    ProtocolError
+        When `average` does not return one finite number for each item.
+
+    Examples
+    --------
+    >>> from adaptive.draw import draw_ballot
+    >>> ballot = draw_ballot(["apple", "pear"], 1, 1, np.random.default_rng(0))
+    >>> scores = score_ballot(ballot, [TIE], ballot_number=2, previous_mean=np.array([0.75, 0.5]))
+    >>> scores.b, scores.y, scores.ybar
+    (0.75, array([0.625, 0.625]), array([0.6875, 0.5625]))
+    """
+    counts = tally(ballot, answers)
+    x = _shares(counts, ballot.items)
+    if previous_mean is None:
+        return BallotScores(counts, x, x, 1.0, x)
+    rescaled = rescale(x, previous_mean)
+    mean: Scores = np.array(average(previous_mean, rescaled.y, ballot_number), np.float64)
+    if mean.shape != x.shape or not np.isfinite(mean).all():
+        raise ProtocolError(
+            f"average must return one finite number for each of {x.size} items; got {mean.size} numbers of shape "
+            f"{mean.shape}, {np.count_nonzero(~np.isfinite(mean))} of them not finite"
+        )
+    return BallotScores(counts, x, rescaled.y, rescaled.b, _frozen(mean))
+
+
+def _shares(counts: Tally, items: Sequence[Hashable]) -> Scores:
+    answered = counts.answered
+    if not answered.all():
+        silent = np.flatnonzero(answered == 0)
+        names = [items[place] for place in silent.tolist()]
+        raise VoteError(offending("every item needs an answered comparison in each ballot; without any", names))
+    return _frozen((counts.wins + counts.ties / 2) / answered)
+
+
+def _frozen(array: NDArray[Number]) -> NDArray[Number]:
+    array.flags.writeable = False
+    return array

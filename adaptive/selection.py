@@ -1,0 +1,92 @@
+"""The scores of a ballot become the items of the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adaptive.errors import ProtocolError
+from adaptive.scores import BallotScores
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The items that go on to the next ballot.
+
+    Attributes
+    ----------
+    chosen : ndarray of intp, shape (n_selected,), read-only
+        Indices of the items, best first; of equal items the first comes first, but for those tied at the cut.
+    n_tied_at_cut : int
+        Items that share the score at the cut, of which only some could go on; 0 when the cut separates two scores.
+    """
+
+    chosen: NDArray[np.intp]
+    n_tied_at_cut: int
+
+
+Select: TypeAlias = Callable[[BallotScores, int, np.random.Generator], Selection]
+"""Scores of ballot k, N_(k+1), and a generator for ties: gives the items of ballot k + 1."""
+
+
+def select_top(scores: ArrayLike, n_selected: int, rng: np.random.Generator) -> Selection:
+    """Select the items with the largest scores; ties at the cut are broken at random.
+
+    The generator is used only when there are ties at the cut.
+
+    Parameters
+    ----------
+    scores : array_like of shape (n_items,)
+        Larger is better.
+    n_selected : int
+        From 1 to n_items.
+    rng : numpy.random.Generator
+
+    Raises
+    ------
+    ProtocolError
+        When a score is nan, or there are not that many items.
+
+    Examples
+    --------
+    >>> select_top([0.2, 0.9, 0.4], 2, np.random.default_rng(0))
+    Selection(chosen=array([1, 2]), n_tied_at_cut=0)
+    >>> select_top([0.4, 0.9, 0.4, 0.4], 2, np.random.default_rng(0)).n_tied_at_cut
+    3
+    """
+    values = np.asarray(scores, np.float64)
+    if values.ndim != 1 or np.isnan(values).any():
+        n_nan = np.count_nonzero(np.isnan(values))
+        raise ProtocolError(f"selection needs one score for each item; got shape {values.shape} with {n_nan} nan")
+    if not 1 <= n_selected <= values.size:
+        raise ProtocolError(f"cannot select {n_selected} of {values.size} items")
+    # Stable, because the order of equal items under another sort depends on the processor, and the next draw on it.
+    order = (-values).argsort(kind="stable")
+    chosen, n_tied = order[:n_selected], 0
+    cut = values[order[n_selected - 1]]
+    if n_selected < values.size and values[order[n_selected]] == cut:
+        tied = np.flatnonzero(values == cut)
+        n_tied = tied.size
+        n_above = np.count_nonzero(values > cut)
+        chosen = np.concatenate([order[:n_above], rng.permutation(tied)[: n_selected - n_above]])
+    chosen.flags.writeable = False
+    return Selection(chosen, n_tied)
+
+
+def select_by_mean(scores: BallotScores, n_selected: int, rng: np.random.Generator) -> Selection:
+    """Select by ybar^(k), "according to the results of the previous ballots" (section 2.5 of the paper).
+
+    Examples
+    --------
+    >>> from adaptive.draw import draw_ballot
+    >>> from adaptive.scores import score_ballot
+    >>> ballot = draw_ballot(["apple", "pear"], 1, 1, np.random.default_rng(0))
+    >>> scores = score_ballot(ballot, [0], ballot_number=2, previous_mean=np.array([0.5, 0.75]))
+    >>> select_by_mean(scores, 1, np.random.default_rng(0)).chosen
+    array([1])
+    """
+    return select_top(scores.ybar, n_selected, rng)

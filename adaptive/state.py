@@ -1,0 +1,180 @@
+"""The JSON of a session: what is in it, how it is checked before it is replayed, how it gets to the disk whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import secrets
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.draw import Ballot
+from adaptive.errors import ProtocolError, TableError
+from adaptive.record import json_label
+from rankcorr.checks import shown
+
+STATE_FORMAT: Final = "adaptive.BallotProtocol"
+STATE_VERSION: Final = 1
+HEADER: Final = ("plan", "items", "voters", "seed")
+_STATE_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "format": (str,),
+    "version": (int,),
+    "numpy": (str,),
+    "plan": (dict,),
+    "items": (int, list),
+    "voters": (int, list),
+    "seed": (int,),
+    "digest": (str,),
+    "ballots": (list,),
+}
+_BALLOT_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "number": (int,),
+    "closed": (bool,),
+    "drawn": (str,),
+    "votes": (dict,),
+    "digest": (str,),
+}
+
+
+def full_state(header: dict[str, Any], ballots: list[dict[str, Any]]) -> dict[str, Any]:
+    """Complete the state: format, versions and the digest of the header."""
+    return {
+        "format": STATE_FORMAT,
+        "version": STATE_VERSION,
+        "numpy": np.__version__,
+        **header,
+        "digest": _digest(header),
+        "ballots": ballots,
+    }
+
+
+def ballot_state(number: int, *, closed: bool, drawn: str, votes: dict[str, str]) -> dict[str, Any]:
+    """State of one ballot, with a digest of its votes."""
+    entry = {"number": number, "closed": closed, "drawn": drawn, "votes": votes}
+    return {**entry, "digest": _digest(entry)}
+
+
+def drawn_digest(ballot: Ballot, places: NDArray[np.intp]) -> str:
+    """Digest of a drawn ballot: which items of the protocol it has, and who compares which of them in which order."""
+    digest = hashlib.sha256(places.astype("<i8").tobytes())
+    for column in (ballot.left, ballot.right, ballot.voter):
+        digest.update(column.astype("<i4").tobytes())
+    return digest.hexdigest()
+
+
+def json_labels(labels: Sequence[Hashable]) -> int | list[Any]:
+    """Labels as JSON holds them; those of a range are its length."""
+    return len(labels) if isinstance(labels, range) else [json_label(label) for label in labels]
+
+
+def labels_of(labels: int | list[Any]) -> int | list[Hashable]:
+    """Labels that `json_labels` wrote."""
+    if isinstance(labels, int):
+        return labels
+    return [tuple(label) if isinstance(label, list) else label for label in labels]
+
+
+def checked_state(text: str, source: str) -> dict[str, Any]:
+    """Parse a state and check all that can be checked without a replay.
+
+    Raises
+    ------
+    TableError
+        When the text is not JSON, a key comes twice, or a number is nan or infinite.
+    ProtocolError
+        When it is of another format or version, a key is missing or unknown, or a digest does not match.
+    """
+    state = _parsed(text, source)
+    if not isinstance(state, dict) or state.get("format") != STATE_FORMAT:
+        raise ProtocolError(f"{source}: not a saved protocol: it needs the format {STATE_FORMAT!r}")
+    version = state.get("version")
+    if isinstance(version, bool) or version != STATE_VERSION:
+        raise ProtocolError(f"{source}: version {shown(version)} of the format; this release reads {STATE_VERSION}")
+    _check_keys(state, _STATE_TYPES, source)
+    if state["digest"] != _digest({key: state[key] for key in HEADER}):
+        raise ProtocolError(f"{source}: the digest does not match: the plan, items, voters or seed were edited")
+    for place, entry in enumerate(state["ballots"]):
+        where = f"{source}: ballots[{place}]"
+        if not isinstance(entry, dict):
+            raise ProtocolError(f"{where} must be an object; got {shown(entry)}")
+        _check_keys(entry, _BALLOT_TYPES, where)
+        if entry["number"] != place + 1:
+            raise ProtocolError(f"{where} must have number {place + 1}; got {entry['number']}")
+        if entry["digest"] != _digest({key: entry[key] for key in _BALLOT_TYPES if key != "digest"}):
+            raise ProtocolError(f"{where}: the digest does not match: the votes of ballot {place + 1} were edited")
+    return state
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file that is whole at every moment: the old one until the new one is on the disk."""
+    target = Path(os.path.realpath(path))  # a link stays a link
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            if target.exists():
+                temporary.chmod(target.stat().st_mode & 0o7777)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":  # the new name of the file, too, outlives a loss of power
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _parsed(text: str, source: str) -> Any:
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = dict(pairs)
+        if len(keys) < len(pairs):
+            seen: set[str] = set()
+            again = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise TableError(f"{source}: the key {shown(again)} comes twice")
+        return keys
+
+    def refused(constant: str) -> NoReturn:
+        raise TableError(f"{source}: {constant} is not a number that JSON knows")
+
+    def finite(digits: str) -> float:
+        number = float(digits)
+        if math.isinf(number):
+            raise TableError(f"{source}: {digits:.60} is too large for a number")
+        return number
+
+    try:
+        return json.loads(text, object_pairs_hook=distinct, parse_float=finite, parse_constant=refused)
+    except TableError:
+        raise
+    except json.JSONDecodeError as error:
+        raise TableError(f"{source}:{error.lineno}: column {error.colno}: not JSON: {error.msg}") from error
+    except (ValueError, RecursionError) as error:  # an integer of thousands of digits, thousands of brackets
+        raise TableError(f"{source}: not JSON that can be read: {error}") from error
+
+
+def _check_keys(entry: dict[str, Any], types: dict[str, tuple[type, ...]], where: str) -> None:
+    missing = [key for key in types if key not in entry]
+    if missing:
+        raise ProtocolError(f"{where}: missing: {', '.join(missing)}")
+    unknown = [key for key in entry if key not in types]
+    if unknown:
+        raise ProtocolError(f"{where}: unknown: {', '.join(map(repr, unknown[:5]))}")
+    for key, wanted in types.items():
+        if type(entry[key]) not in wanted:
+            names = " or ".join(kind.__name__ for kind in wanted)
+            raise ProtocolError(f"{where}: {key} must be of type {names}; got {shown(entry[key])}")
+
+
+def _digest(value: Any) -> str:
+    canonical = json.dumps(value, ensure_ascii=True, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,376 @@
+"""Tables of a voting: items and votes come in, items and comparisons go out.
+
+An item is named by one column, ``item``, or by one for each of its parts, ``item_1``, ``item_2``, ...; it is then a
+tuple. The sides of a comparison are named alike: ``left`` and ``right``, or ``left_1``, ``left_2``, ...
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.box import Comparison
+from adaptive.draw import Ballot
+from adaptive.errors import TableError, VoteError
+from adaptive.pairing import Pairing
+from adaptive.votes import Vote, parse_vote
+from rankcorr.checks import shown
+from rankcorr.records import Record, TextTable, delimiters_of, listed
+
+__all__ = [
+    "VoteFile",
+    "VoteRow",
+    "comparisons_csv",
+    "csv_text",
+    "item_cells",
+    "item_columns",
+    "pairing_csv",
+    "read_items",
+    "read_vote_file",
+]
+
+Label: TypeAlias = str | tuple[str, ...]
+
+
+class VoteRow(NamedTuple):
+    """One row of a file of votes; what the file has no column for is None.
+
+    Attributes
+    ----------
+    line : int
+        Line of its first character.
+    comparison, voter : str or None
+    left, right : str, tuple of str, or None
+    vote : Vote
+        UNANSWERED for an empty cell.
+    """
+
+    line: int
+    comparison: str | None
+    voter: str | None
+    left: Label | None
+    right: Label | None
+    vote: Vote
+
+
+@dataclass(frozen=True)
+class VoteFile:
+    """The rows of a file of votes.
+
+    Attributes
+    ----------
+    name : str
+        Of the file, for messages.
+    rows : tuple of VoteRow
+    """
+
+    name: str
+    rows: tuple[VoteRow, ...]
+
+    def fail(self, message: str, line: int | None = None) -> NoReturn:
+        """Raise a `VoteError` with its place."""
+        raise VoteError(f"{self.name}{'' if line is None else f':{line}'}: {message}")
+
+    def as_ballot(self) -> tuple[Ballot, NDArray[np.int8]]:
+        """Return the comparisons as a ballot for one voter, and its answers; items are in the order of the file.
+
+        Raises
+        ------
+        VoteError
+            With file and line: an item against itself, or a comparison that comes twice.
+        """
+        index: dict[Label, int] = {}
+        lines: dict[str, int] = {}
+        pairs = []
+        for row in self.rows:
+            if row.left is None or row.right is None:
+                self.fail("the items of a comparison are wanted, left and right", row.line)
+            if row.left == row.right:
+                self.fail(f"{shown(row.left)} is compared with itself", row.line)
+            if row.comparison is not None and lines.setdefault(row.comparison, row.line) != row.line:
+                self.fail(f"comparison {row.comparison!r} is also on line {lines[row.comparison]}", row.line)
+            pairs.append([index.setdefault(item, len(index)) for item in (row.left, row.right)])
+        left, right = np.array(pairs, np.int32).T
+        most = int(np.bincount(left).max())
+        ballot = Ballot(tuple(index), most, range(1), left, right, np.zeros(len(pairs), np.int32))
+        return ballot, np.array([row.vote for row in self.rows], np.int8)
+
+
+def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
+    r"""Read the items of a CSV or TSV file in UTF-8, from the column item or the columns item_1, item_2, ...
+
+    Other columns are not read, and blank lines hold no item.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input, ``"./-"`` a file of that name.
+
+    Returns
+    -------
+    tuple of str, or of tuple of str
+        In the order of the file.
+
+    Raises
+    ------
+    TableError
+        With file, line and column: no such column; a cell that is empty, begins or ends with a space or has several
+        lines; an item that comes twice; no item at all. Also when the file cannot be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "items.csv")
+    ...     _ = file.write_text("item_1,item_2\nsalary,wage\nsalary,tax\n")
+    ...     read_items(file)
+    (('salary', 'wage'), ('salary', 'tax'))
+    """
+    table, header, records = _opened(path, "item")
+    columns = _label_columns(table, header, "item")
+    if not columns:
+        table.fail(
+            f'a column "item" is wanted, or "item_1", "item_2", ...; the columns are {listed(header.cells)}',
+            header.line,
+        )
+    lines: dict[Label, int] = {}
+    for record in records:
+        item = _label(table, header, record, columns)
+        if item in lines:
+            table.fail(f"item {shown(item)} is also on line {lines[item]}; items must be unique", record.line)
+        lines[item] = record.line
+    if not lines:
+        table.fail("no items, only the names of the columns", header.line)
+    return tuple(lines)
+
+
+def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str]) -> VoteFile:
+    r"""Read votes from a CSV or TSV file in UTF-8.
+
+    The columns are comparison, voter, left (or left_1, left_2, ...), right and winner, in any order. The winner is
+    "left", "right" or "tie", or empty where the comparison is not answered. Other columns are not read.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input, ``"./-"`` a file of that name.
+    needed : sequence of str
+        Columns that must be there; the others of these five may be missing.
+
+    Raises
+    ------
+    TableError
+        With file, line and column: a column that is missing or there twice; a cell that is empty, begins or ends with
+        a space or has several lines; no row at all. Also when the file cannot be read.
+    VoteError
+        With file, line and column: a winner that is none of the three.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "votes.csv")
+    ...     _ = file.write_text("left,right,winner\napple,pear,left\npear,plum,\n")
+    ...     votes = read_vote_file(file, needed=["left", "right", "winner"])
+    >>> votes.rows[0].left, votes.rows[0].vote.name, votes.rows[1].vote.name
+    ('apple', 'LEFT', 'UNANSWERED')
+    """
+    table, header, records = _opened(path, "winner")
+    stems = ("comparison", "voter", "left", "right", "winner")
+    columns = {
+        stem: _label_columns(table, header, stem) if stem in {"left", "right"} else _named(table, header, stem)
+        for stem in stems
+    }
+    for stem in needed:
+        if not columns[stem]:
+            names = ", ".join(needed)
+            table.fail(
+                f'no column "{stem}"; the columns {names} are wanted, and {listed(header.cells)} came', header.line
+            )
+    if len(columns["left"]) != len(columns["right"]):
+        table.fail(
+            f"as many columns are wanted for left as for right; got {len(columns['left'])} and {len(columns['right'])}",
+            header.line,
+        )
+
+    def label(record: Record, stem: str) -> Label | None:
+        return _label(table, header, record, columns[stem]) if columns[stem] else None
+
+    def cell(record: Record, stem: str) -> str | None:
+        return _cell(table, header, record, columns[stem][0]) if columns[stem] else None
+
+    rows = []
+    for record in records:
+        _check_width(table, header, record)
+        winner = record.cells[columns["winner"][0]] if columns["winner"] else ""
+        try:
+            vote = parse_vote(winner) if winner.strip() else Vote.UNANSWERED
+        except VoteError as error:
+            raise VoteError(f'{table.name}:{record.line}: column "winner": {error}, or an empty cell') from None
+        left, right = label(record, "left"), label(record, "right")
+        rows.append(VoteRow(record.line, cell(record, "comparison"), cell(record, "voter"), left, right, vote))
+    if not rows:
+        table.fail("no votes, only the names of the columns", header.line)
+    return VoteFile(table.name, tuple(rows))
+
+
+def item_cells(item: Hashable) -> tuple[str, ...]:
+    """Cells that name an item, as text.
+
+    Examples
+    --------
+    >>> item_cells(("salary", "wage")), item_cells(7)
+    (('salary', 'wage'), ('7',))
+    """
+    return tuple(str(part) for part in item) if isinstance(item, tuple) else (str(item),)
+
+
+def item_columns(stem: str, items: Iterable[Hashable]) -> list[str]:
+    """Names of the columns that hold items.
+
+    Raises
+    ------
+    TableError
+        When the items are tuples of several lengths, or only some are tuples.
+
+    Examples
+    --------
+    >>> item_columns("left", [("salary", "wage"), ("salary", "tax")]), item_columns("left", ["salary", "tax"])
+    (['left_1', 'left_2'], ['left'])
+    """
+    lengths = {len(item) if isinstance(item, tuple) else 0 for item in items}
+    if len(lengths) > 1:
+        raise TableError(f"the items of a table are all single labels or all of one length; got {sorted(lengths)}")
+    return [f"{stem}_{part}" for part in range(1, max(lengths) + 1)] or [stem]
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as CSV."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+def pairing_csv(pairing: Pairing) -> str:
+    """Items of `adaptive.pairing.pair_tokens` as CSV: item_1, item_2, area and, if frequencies are known, rare.
+
+    Examples
+    --------
+    >>> from adaptive.pairing import pair_tokens
+    >>> print(pairing_csv(pair_tokens([("salary", "work"), ("wage", "work")])), end="")
+    item_1,item_2,area
+    salary,wage,work
+    """
+    areas = ("" if area is None else area for area in pairing.areas)
+    if pairing.rare is None:
+        rows = [(*item, area) for item, area in zip(pairing.items, areas, strict=True)]
+        return csv_text(["item_1", "item_2", "area"], rows)
+    rare = ("yes" if rare else "no" for rare in pairing.rare)
+    marked = [(*item, area, mark) for item, area, mark in zip(pairing.items, areas, rare, strict=True)]
+    return csv_text(["item_1", "item_2", "area", "rare"], marked)
+
+
+def comparisons_csv(comparisons: Sequence[Comparison]) -> str:
+    """Comparisons as CSV, voter by voter, with an empty column for the winner; each voter's are in ballot order.
+
+    Parameters
+    ----------
+    comparisons : sequence of Comparison
+        In the order of the ballot.
+
+    Raises
+    ------
+    TableError
+        As `item_columns`.
+
+    Examples
+    --------
+    >>> shown = [Comparison("1-0", "Bob", "apple", "pear"), Comparison("1-1", "Ann", "pear", "plum"),
+    ...          Comparison("1-2", "Bob", "plum", "apple")]
+    >>> print(comparisons_csv(shown), end="")
+    comparison,voter,left,right,winner
+    1-0,Bob,apple,pear,
+    1-2,Bob,plum,apple,
+    1-1,Ann,pear,plum,
+    """
+    items = {item for comparison in comparisons for item in (comparison.left, comparison.right)}
+    header = ["comparison", "voter", *item_columns("left", items), *item_columns("right", items), "winner"]
+    by_voter: dict[Hashable, list[Comparison]] = {}
+    for comparison in comparisons:
+        by_voter.setdefault(comparison.voter, []).append(comparison)
+    # Voters that are numbers come in order; names as the ballot has them.
+    if all(isinstance(voter, int) for voter in by_voter):
+        by_voter = dict(sorted(by_voter.items()))
+    rows = (
+        [each.id, " ".join(item_cells(each.voter)), *item_cells(each.left), *item_cells(each.right), ""]
+        for own in by_voter.values()
+        for each in own
+    )
+    return csv_text(header, rows)
+
+
+def _opened(path: str | os.PathLike[str], asked: str) -> tuple[TextTable, Record, Iterator[Record]]:
+    """Open a table whose first line names the columns, and return what follows that line."""
+    table = TextTable(os.fspath(path), error=TableError)
+    text = table.text()
+    # A table of one column has no delimiter; the columns that are missing are the better error.
+    delimiter = table.delimiter(text, [asked]) if delimiters_of(text)[1] else ","
+    records = table.records(text, delimiter)
+    return table, next(records), records
+
+
+def _named(table: TextTable, header: Record, name: str) -> list[int]:
+    """Position of a column, in a list that is empty if there is none."""
+    places = [place for place, other in enumerate(header.cells) if other == name]
+    if len(places) > 1:
+        table.fail("more than one column has this name", header.line, name)
+    return places
+
+
+def _label_columns(table: TextTable, header: Record, stem: str) -> list[int]:
+    """Positions of the columns that name an item; a single one for `stem` itself, else one for each part."""
+    single = _named(table, header, stem)
+    numbers = sorted(int(cell[len(stem) + 1 :]) for cell in header.cells if re.fullmatch(f"{stem}_[0-9]{{1,4}}", cell))
+    if single and numbers:
+        table.fail(f'columns "{stem}" and "{stem}_{numbers[0]}" exclude each other', header.line)
+    parts = [_named(table, header, f"{stem}_{number}") for number in range(1, len(numbers) + 1)]
+    if not all(parts):
+        missing = next(number for number, part in enumerate(parts, start=1) if not part)
+        table.fail(f'no column "{stem}_{missing}"; parts are numbered from 1', header.line)
+    return single or [part[0] for part in parts]
+
+
+def _label(table: TextTable, header: Record, record: Record, columns: Sequence[int]) -> Label:
+    _check_width(table, header, record)
+    cells = tuple(_cell(table, header, record, column) for column in columns)
+    return cells if header.cells[columns[0]][-1].isdigit() else cells[0]
+
+
+def _check_width(table: TextTable, header: Record, record: Record) -> None:
+    if len(record.cells) != len(header.cells):
+        table.fail(f"{len(header.cells)} cells are wanted, as in the first row; got {len(record.cells)}", record.line)
+
+
+def _cell(table: TextTable, header: Record, record: Record, column: int) -> str:
+    cell, name = record.cells[column], header.cells[column]
+    if not cell.strip():
+        table.fail(
+            f"empty cell; every row needs {'an item' if name[-1].isdigit() else f'its {name}'}", record.line, name
+        )
+    if cell != cell.strip():
+        table.fail(f"{shown(cell)} begins or ends with a space", record.line, name)
+    if "\n" in cell or "\r" in cell:
+        table.fail(f"{shown(cell)} has several lines", record.line, name)
+    return cell

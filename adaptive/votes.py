@@ -1,0 +1,108 @@
+"""Votes: what a voter answers to a comparison, as small whole numbers, and the check of a whole ballot's answers."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adaptive.errors import VoteError
+from rankcorr.checks import shown
+
+if TYPE_CHECKING:
+    from adaptive.draw import Ballot
+
+
+class Vote(IntEnum):
+    """The answer to a comparison: which side is larger, a tie, or none yet."""
+
+    LEFT = 1
+    TIE = 0
+    RIGHT = -1
+    UNANSWERED = -2
+
+
+LEFT, TIE, RIGHT, UNANSWERED = (int(vote) for vote in (Vote.LEFT, Vote.TIE, Vote.RIGHT, Vote.UNANSWERED))
+WORDS = {"left": Vote.LEFT, "right": Vote.RIGHT, "tie": Vote.TIE}
+
+
+def parse_vote(word: str) -> Vote:
+    """Vote of the word "left", "right" or "tie", as files and forms hold it.
+
+    Parameters
+    ----------
+    word : str
+        In lower case, without spaces around it.
+
+    Returns
+    -------
+    Vote
+
+    Raises
+    ------
+    VoteError
+        Anything else.
+
+    Examples
+    --------
+    >>> parse_vote("tie")
+    <Vote.TIE: 0>
+    """
+    vote = WORDS.get(word) if isinstance(word, str) else None
+    if vote is None:
+        raise VoteError(f"a vote is 'left', 'right' or 'tie'; got {shown(word)}")
+    return vote
+
+
+def checked_answers(ballot: Ballot, answers: ArrayLike) -> NDArray[np.int8]:
+    """Answers to all comparisons of a ballot, checked.
+
+    Parameters
+    ----------
+    ballot : Ballot
+        What was asked.
+    answers : array_like of int, shape (n_comparisons,)
+        In the order of the ballot's comparisons: `Vote`s, or their codes 1 (left), 0 (tie), -1 (right) and -2
+        (unanswered).
+
+    Returns
+    -------
+    ndarray of int8, shape (n_comparisons,)
+        The codes, read-only.
+
+    Raises
+    ------
+    VoteError
+        Answers of another number, dimension or type (truth values and text too), or another code.
+
+    Examples
+    --------
+    >>> from adaptive.draw import draw_ballot
+    >>> ballot = draw_ballot(4, 2, voters=1, rng=np.random.default_rng(0))
+    >>> checked_answers(ballot, [Vote.LEFT, Vote.TIE, -1, -2])
+    array([ 1,  0, -1, -2], dtype=int8)
+    """
+    try:
+        array = np.asarray(answers)
+    except ValueError as error:  # numpy's word for rows of different lengths
+        raise VoteError(f"answers must be a list of codes; got {shown(answers)}") from error
+    if array.shape != (ballot.n_comparisons,):
+        raise VoteError(f"a ballot of {ballot.n_comparisons} comparisons needs as many answers; got {_size(array)}")
+    if array.dtype.kind not in "iu":
+        raise VoteError(
+            f"answers must be whole numbers, 1 (left), 0 (tie), -1 (right) or -2 (unanswered); got {array.dtype}"
+        )
+    wrong = np.flatnonzero((array < UNANSWERED) | (array > LEFT))
+    if wrong.size:
+        raise VoteError(
+            f"answers[{wrong[0]}] is {array[wrong[0]]}; an answer is 1 (left), 0 (tie), -1 (right) or -2 (unanswered)"
+        )
+    codes = array.astype(np.int8)
+    codes.flags.writeable = False
+    return codes
+
+
+def _size(array: NDArray[np.generic]) -> str:
+    return str(array.size) if array.ndim == 1 else f"an array of shape {array.shape}"

@@ -1,0 +1,41 @@
+"""Plans, ballots and votes for property tests; ties and unanswered comparisons are common."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from adaptive.plan import plan_ballots
+from adaptive.votes import UNANSWERED, Vote
+
+SEEDS = st.integers(0, 2**32 - 1)
+PLANS = st.builds(
+    lambda n_items, n_ballots, fraction, presentations: plan_ballots(
+        n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations
+    ),
+    st.integers(8, 14),
+    st.integers(2, 3),
+    st.sampled_from([0.5, 0.7, 0.9]),
+    st.integers(1, 5),
+)
+
+
+def answers_to(ballot, seed, *, all_answered=False):
+    """Random answers, a third of them ties; of the rest some are missing, but none that is an item's only one."""
+    rng = np.random.default_rng(seed)
+    answers = rng.integers(-1, 2, ballot.n_comparisons).astype(np.int8)
+    n_answers = np.bincount(np.concatenate([ballot.left, ballot.right]), minlength=len(ballot.items))
+    for comparison in rng.permutation(ballot.n_comparisons)[: 0 if all_answered else ballot.n_comparisons // 3]:
+        pair = [ballot.left[comparison], ballot.right[comparison]]
+        if (n_answers[pair] > 1).all():
+            n_answers[pair] -= 1
+            answers[comparison] = UNANSWERED
+    return answers
+
+
+def spelt_out(ballot, answers):
+    """A ballot and its answers as the naive twins take them."""
+    names = {Vote.LEFT: "left", Vote.RIGHT: "right", Vote.TIE: "tie", Vote.UNANSWERED: None}
+    comparisons = [
+        (ballot.items[left], ballot.items[right], names[answer])
+        for left, right, answer in zip(ballot.left, ballot.right, np.asarray(answers).tolist(), strict=True)
+    ]
+    return list(ballot.items), comparisons

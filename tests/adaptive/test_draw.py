@@ -1,0 +1,447 @@
+"""Each guarantee of a draw as a property, its randomness by chi-square, and a certificate that sees what is wrong."""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from adaptive import kernels
+from adaptive.draw import Ballot, draw_ballot
+from adaptive.errors import DrawError
+
+JIT = hasattr(kernels.draw_comparisons, "signatures")
+MAX_ITEMS = 200 if JIT else 30
+
+
+@st.composite
+def ballots(draw, least_presentations=1):
+    """Ballots of 2 to 200 items; M small, about N - 1 or up to 3 N, odd and even; few and many voters."""
+    n_items = draw(st.integers(2, MAX_ITEMS))
+    presentations = draw(
+        st.one_of(
+            st.integers(1, 6),
+            st.integers(n_items - 3, n_items + 2),
+            st.integers(2 * n_items - 4, 2 * n_items),
+            st.integers(1, 3 * n_items),
+        ).map(lambda wanted: max(wanted, least_presentations))
+    )
+    voters = draw(st.one_of(st.integers(1, 5), st.integers(1, 2 * n_items), st.integers(1, 5_000 if JIT else 300)))
+    return draw_ballot(n_items, presentations, voters, np.random.default_rng(draw(st.integers(0, 2**32))))
+
+
+def pairs(ballot):
+    """The unordered pair of each comparison."""
+    return [(min(a, b), max(a, b)) for a, b in zip(ballot.left.tolist(), ballot.right.tolist(), strict=True)]
+
+
+def repeats(ballot):
+    """How often each of all possible pairs is compared."""
+    found = dict.fromkeys(((a, b) for b in range(ballot.n_items) for a in range(b)), 0)
+    for pair in pairs(ballot):
+        found[pair] += 1
+    return found
+
+
+@given(ballots())
+def test_each_item_is_presented_as_often_as_wanted(ballot):
+    wanted, n_items = ballot.presentations, ballot.n_items
+    presented = Counter(ballot.left.tolist()) + Counter(ballot.right.tolist())
+    expected = Counter({wanted: n_items})
+    if wanted % 2 == 1 and n_items % 2 == 1:
+        expected = Counter({wanted: n_items - 1, wanted + 1: 1})
+    assert Counter(presented.values()) == expected
+    assert ballot.n_comparisons == -(-wanted * n_items // 2)
+
+
+@given(ballots())
+def test_no_item_meets_itself(ballot):
+    assert not np.any(ballot.left == ballot.right)
+
+
+@given(ballots())
+def test_no_pair_repeats_more_than_it_must(ballot):
+    found = set(repeats(ballot).values())
+    copies, rest = divmod(ballot.presentations, ballot.n_items - 1)
+    assert found <= ({copies, copies + 1} if rest else {copies})
+
+
+@given(ballots())
+def test_each_item_is_on_the_left_in_half_of_its_presentations(ballot):
+    on_left, on_right = Counter(ballot.left.tolist()), Counter(ballot.right.tolist())
+    for item in range(ballot.n_items):
+        assert abs(on_left[item] - on_right[item]) == (on_left[item] + on_right[item]) % 2
+
+
+@given(ballots())
+def test_loads_of_voters_differ_by_one_at_most(ballot):
+    loads = Counter(ballot.voter.tolist())
+    assert {loads[voter] - ballot.n_comparisons // ballot.n_voters for voter in range(ballot.n_voters)} <= {0, 1}
+
+
+@given(ballots())
+def test_no_voter_gets_a_pair_more_often_than_needed(ballot):
+    total = repeats(ballot)
+    for (pair, _), n_times in Counter(zip(pairs(ballot), ballot.voter.tolist(), strict=True)).items():
+        assert n_times <= -(-total[pair] // ballot.n_voters)  # 1, unless there are fewer voters than repeats
+
+
+@given(ballots(least_presentations=2))
+def test_comparisons_join_all_items(ballot):
+    neighbours = {item: set() for item in range(ballot.n_items)}
+    for a, b in pairs(ballot):
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+    reached, waiting = {0}, [0]
+    while waiting:
+        new = neighbours[waiting.pop()] - reached
+        reached |= new
+        waiting += new
+    assert len(reached) == ballot.n_items
+
+
+@given(ballots())
+def test_certificate_of_a_draw_counts_what_is_there(ballot):
+    certificate = ballot.certificate()
+    presented = Counter(ballot.left.tolist()) + Counter(ballot.right.tolist())
+    loads, times = Counter(ballot.voter.tolist()), repeats(ballot).values()
+    voter_pairs = Counter(zip(pairs(ballot), ballot.voter.tolist(), strict=True))
+    assert certificate.broken == ()
+    assert (certificate.presentations_min, certificate.presentations_max) == (
+        min(presented.values()),
+        max(presented.values()),
+    )
+    more = [item for item, n_times in presented.items() if n_times > ballot.presentations]
+    assert ([] if certificate.item_with_one_more is None else [certificate.item_with_one_more]) == more
+    assert (certificate.repeats_min, certificate.repeats_max) == (min(times), max(times))
+    assert certificate.left_excess == ballot.presentations % 2
+    assert certificate.load_max == max(loads.values())
+    assert certificate.load_min == (min(loads.values()) if len(loads) == ballot.n_voters else 0)
+    assert certificate.n_voter_repeats == ballot.n_comparisons - len(voter_pairs)
+
+
+@pytest.mark.parametrize("n_items", range(2, 15 if JIT else 8))
+def test_every_small_size_holds_every_guarantee(n_items):
+    rng = np.random.default_rng(n_items)
+    for presentations in range(1, 2 * n_items + 2):
+        for voters in (1, 2, 3, 50):
+            assert draw_ballot(n_items, presentations, voters, rng).certificate().broken == ()
+
+
+@pytest.mark.skipif(not JIT, reason="slow as plain Python")
+@pytest.mark.parametrize(
+    ("n_items", "presentations", "voters"),
+    [(990, 40, 100), (5001, 7, 60), (5000, 4, 10_000), (400, 333, 7), (16, 1000, 90), (3, 4000, 3000), (2, 999, 800)],
+)
+def test_large_draws_hold_every_guarantee(n_items, presentations, voters):
+    assert draw_ballot(n_items, presentations, voters, np.random.default_rng(8)).certificate().broken == ()
+
+
+def graph_of(ballot):
+    return tuple(sorted(pairs(ballot)))
+
+
+@pytest.mark.parametrize(
+    ("n_items", "presentations", "n_graphs"),
+    [
+        (6, 1, 15),  # perfect matchings: 5!!
+        (5, 1, 30),  # a path of three items, 3 C(5, 3), and the other two
+        (4, 2, 3),  # closed rounds: (n - 1)! / 2
+        (5, 2, 12),
+        (6, 2, 60),
+        (5, 3, 15),  # all pairs but two that are disjoint
+        (6, 3, 70),  # what 2-regular graphs leave out: OEIS A001205(6)
+        (6, 4, 15),  # all pairs but a perfect matching
+        (5, 6, 12),  # all pairs and a 2-regular graph: rounds of five
+        (4, 5, 3),  # all pairs, and all but a perfect matching once more
+    ],
+)
+def test_small_draws_are_uniform(n_items, presentations, n_graphs):
+    rng = np.random.default_rng(2020)
+    drawn = Counter(graph_of(draw_ballot(n_items, presentations, 2, rng)) for _ in range(30 * n_graphs))
+    assert len(drawn) == n_graphs
+    assert chisquare(list(drawn.values())).pvalue > 0.001
+
+
+@pytest.mark.parametrize(("n_items", "presentations", "voters"), [(4, 2, 2), (4, 3, 3), (3, 4, 3), (3, 1, 4)])
+@pytest.mark.parametrize("place", [0, -1])
+def test_order_sides_and_voters_are_uniform(n_items, presentations, voters, place):
+    rng = np.random.default_rng(1945)
+    shown = Counter()
+    n_outcomes = n_items * (n_items - 1) * voters
+    for _ in range(30 * n_outcomes):
+        ballot = draw_ballot(n_items, presentations, voters, rng)
+        shown[int(ballot.left[place]), int(ballot.right[place]), int(ballot.voter[place])] += 1
+    assert len(shown) == n_outcomes
+    assert chisquare(list(shown.values())).pvalue > 0.001
+
+
+def test_copies_of_a_pair_are_with_any_two_voters():
+    rng = np.random.default_rng(7)
+    together = Counter()
+    for _ in range(300):
+        ballot = draw_ballot(4, 6, 5, rng)  # every pair twice
+        voters = sorted(zip(pairs(ballot), ballot.voter.tolist(), strict=True))
+        together.update(tuple(sorted((u, v))) for (_, u), (_, v) in list(pairwise(voters))[::2])
+    assert len(together) == 10
+    assert chisquare(list(together.values())).pvalue > 0.001
+
+
+def test_copies_of_a_pair_are_with_many_pairs_of_voters_in_one_ballot():
+    # dealt side by side to six voters in turn, two copies would be with one of three pairs of voters
+    ballot = draw_ballot(8, 14, 6, np.random.default_rng(7))
+    by_pair = sorted(zip(pairs(ballot), ballot.voter.tolist(), strict=True))
+    together = {(u, v) for (_, u), (_, v) in list(pairwise(by_pair))[::2]}
+    assert len(together) > 6
+
+
+@pytest.mark.parametrize(("n_items", "presentations"), [(60, 2), (20, 14), (20, 38)])
+def test_comparisons_that_follow_each_other_share_items_by_chance_only(n_items, presentations):
+    ballot = draw_ballot(n_items, presentations, 3, np.random.default_rng(7))
+    shared = [bool(set(pair) & set(following)) for pair, following in pairwise(pairs(ballot))]
+    by_chance = 4 / n_items  # about: each of two items, on each of two sides
+    assert np.mean(shared) < by_chance + 4 * np.sqrt(by_chance / len(shared))
+    if presentations > n_items:
+        assert sum(pair == following for pair, following in pairwise(pairs(ballot))) < len(shared) / 20
+
+
+def n_triangles(graphs, n_items):
+    adjacent = np.zeros((len(graphs), n_items, n_items))
+    for matrix, (first, second) in zip(adjacent, graphs, strict=True):
+        matrix[first, second] = matrix[second, first] = 1
+    return np.einsum("gij,gji->g", adjacent @ adjacent, adjacent) / 6
+
+
+@pytest.mark.skipif(not JIT, reason="slow as plain Python")
+def test_larger_draws_have_as_many_triangles_as_uniform_ones():
+    # 8,000 draws without mixing are 5 standard errors off
+    rng = np.random.default_rng(12)
+    n_items, degree, n_draws = 12, 5, 8_000
+    mixed = [kernels.draw_pairs(n_items, 0, degree, -1, rng)[:2] for _ in range(n_draws)]
+    exact = []
+    for _ in range(n_draws):
+        stubs = np.repeat(np.arange(n_items, dtype=np.int32), degree)
+        kernels.draw_exactly(stubs, n_items, kernels.pair_set(n_items**2, 30), rng)
+        exact.append((stubs[::2], stubs[1::2]))
+    ours, theirs = n_triangles(mixed, n_items), n_triangles(exact, n_items)
+    assert abs(ours.mean() - theirs.mean()) < 3.5 * np.sqrt((ours.var() + theirs.var()) / n_draws)
+
+
+def test_what_is_not_connected_is_drawn_again():
+    # 35 of the 19,355 graphs in which 8 items have 3 neighbours each are two parts of four
+    for seed in range(3_000):
+        first, second, _ = kernels.draw_pairs(8, 0, 3, -1, np.random.default_rng(seed))
+        if not kernels.is_connected(8, first, second):
+            break
+    else:
+        pytest.fail("no seed draws two parts")
+    ballot = draw_ballot(8, 3, 1, np.random.default_rng(seed))
+    assert ballot.certificate().n_components == 1
+    unjoined = Ballot(range(8), 3, range(1), first, second, np.zeros(12, int))
+    assert unjoined.certificate().n_components == 2
+
+
+def test_a_repair_that_gets_stuck_is_given_up():
+    stubs = np.repeat(np.arange(2, dtype=np.int32), 3)
+    assert not kernels.draw_by_exchanges(stubs, 2, kernels.pair_set(4, 3), 1, np.random.default_rng(0))
+
+
+@given(st.lists(st.integers(0, 40)), st.booleans())
+def test_pair_set_is_a_set(keys, hashed):
+    """Both kinds; the hash table starts a third full and may become two thirds full, so that keys meet."""
+    members = kernels.pair_set(2**62 if hashed else 2**10, 20)
+    assert (members[0].size == 0) == hashed
+    factor = (2**31 - 1) * 2**20 + 1 if hashed else 1
+    naive = set()
+    for key in [*range(0, 41, 2), *keys]:
+        if key in naive:
+            kernels.discard(members, key * factor)
+            naive.discard(key)
+        else:
+            kernels.insert(members, key * factor)
+            naive.add(key)
+        assert [other for other in range(41) if kernels.contains(members, other * factor)] == sorted(naive)
+
+
+def test_same_state_of_the_rng_draws_the_same_ballot():
+    first, again, other = (draw_ballot(30, 7, 4, np.random.default_rng(seed)) for seed in (3, 3, 4))
+    assert first == again
+    assert hash(first) == hash(again)
+    assert first != other
+
+
+def test_a_seed_draws_the_same_ballot_in_every_version():
+    """Recorded from version 0.1.0: saved protocols draw their ballots again."""
+    ballot = draw_ballot(6, 3, 2, np.random.default_rng(5))
+    assert ballot.left.tolist() == [4, 1, 0, 5, 0, 2, 2, 3, 3]
+    assert ballot.right.tolist() == [5, 0, 3, 1, 2, 4, 5, 4, 1]
+    assert ballot.voter.tolist() == [0, 1, 0, 1, 0, 1, 0, 1, 0]
+
+
+def test_plain_python_draws_the_same_ballots():
+    program = (
+        "import numpy as np; from adaptive.draw import draw_ballot\n"
+        "rng = np.random.default_rng(1)\n"
+        "for sizes in ((5, 3, 2), (12, 5, 3), (13, 11, 4), (6, 11, 9), (30, 7, 3), (7, 2, 2)):\n"
+        "    ballot = draw_ballot(*sizes, rng)\n"
+        "    print(ballot.left.tolist(), ballot.right.tolist(), ballot.voter.tolist())"
+    )
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-W", "error", "-c", program],
+            env=dict(os.environ, NUMBA_DISABLE_JIT=disabled),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for disabled in ("0", "1")
+    ]
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count("\n") == 6
+
+
+def test_labels_and_names_are_kept():
+    ballot = draw_ballot(["b", "a", ("c", 1)], 2, ["Ann", "Bob"], np.random.default_rng(0))
+    assert ballot.items == ("b", "a", ("c", 1))
+    assert ballot.voters == ("Ann", "Bob")
+    assert draw_ballot(np.array(["b", "a"]), 1, 1, np.random.default_rng(0)).items == ("b", "a")
+    assert draw_ballot(iter("ab"), 1, 1, np.random.default_rng(0)).items == ("a", "b")
+    assert draw_ballot(range(5, 8), 1, 1, np.random.default_rng(0)).items == (5, 6, 7)
+
+
+def test_a_number_of_items_means_their_indices():
+    by_number, by_range, by_label = (
+        draw_ballot(n, 2, 2, np.random.default_rng(0)) for n in (4, range(4), [0, 1, 2, 3])
+    )
+    assert by_number == by_range == by_label
+    assert hash(by_number) == hash(by_label)
+    assert by_number != draw_ballot(list("abcd"), 2, 2, np.random.default_rng(0))
+
+
+def test_ballot_is_a_value():
+    ballot = draw_ballot(5, 2, 2, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="read-only"):
+        ballot.left[0] = 1
+    with pytest.raises(AttributeError, match="cannot assign"):
+        ballot.presentations = 3
+    copied = pickle.loads(pickle.dumps(ballot))
+    assert copied == ballot
+    assert not copied.voter.flags.writeable
+    assert ballot != "a ballot"
+    for field, other in [("presentations", 4), ("items", "abcde"), ("voters", ("Ann", "Bob")), ("left", ballot.right)]:
+        assert replace(ballot, **{field: other}) != ballot
+    assert repr(ballot) == "<Ballot of 5 comparisons: 5 items, 2 presentations each, 2 voters>"
+
+
+def test_ballot_copies_its_arrays():
+    left = np.array([0, 1])
+    ballot = Ballot(range(2), 2, range(1), left, np.array([1, 0]), np.zeros(2, int))
+    left[0] = 1
+    assert ballot.left.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"left": [0, 1, 2, 3, 0]}, "items are presented 1 to 3 times in 5 comparisons, not 2 times each"),
+        ({"left": [0, 1, 2, 3]}, "items are presented"),
+        ({"right": [1, 2, 3, 4, 4]}, "1 comparisons are of an item with itself"),
+        ({"right": [1, 0, 3, 4, 0]}, "pairs are compared 0 to 2 times, not 0 to 1"),
+        ({"left": [0, 2, 2, 3, 4], "right": [1, 1, 3, 4, 0]}, "an item is on one side 2 times more than on the other"),
+        ({"voter": [0, 0, 0, 0, 1]}, "voters get 1 to 4 comparisons"),
+        ({"voters": range(3)}, "voters get 0 to 3 comparisons"),
+        ({"right": [1, 0, 3, 4, 0], "voter": [0, 0, 1, 1, 1]}, "voters get a pair again in 1 comparisons, not 0"),
+        ({"left": [0, 1, 2, 3, 4], "right": [1, 2, 0, 4, 3]}, "the comparisons fall into 2 parts"),
+        ({"presentations": 3}, "not 3 times each, one of them once more"),
+    ],
+)
+def test_certificate_names_what_is_broken(changes, sentence):
+    fields = {"left": [0, 1, 2, 3, 4], "right": [1, 2, 3, 4, 0], "voter": [0, 1, 0, 1, 0]}
+    ballot = Ballot(**{"items": range(5), "presentations": 2, "voters": range(2)} | fields)
+    assert ballot.certificate().broken == ()
+    changed = {"items": range(5), "presentations": 2, "voters": range(2)} | fields | changes
+    if len(changed["left"]) == 4:
+        changed |= {"right": [1, 2, 3, 4], "voter": [0, 1, 0, 1]}
+    assert any(sentence in broken for broken in Ballot(**changed).certificate().broken)
+
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1, 2, 1, RNG), "the number of items must be an integer of at least 2; got 1"),
+        ((True, 2, 1, RNG), "the number of items must be an integer of at least 2; got True"),
+        ((4.0, 2, 1, RNG), r"the number of items must be an integer of at least 2; got 4\.0"),
+        ((["a"], 2, 1, RNG), "a ballot needs at least 2 items; got 1"),
+        (([], 2, 1, RNG), "a ballot needs at least 2 items; got 0"),
+        ((range(1), 2, 1, RNG), "a ballot needs at least 2 items; got 1"),
+        (("abc", 2, 1, RNG), "items must be a number or a list of names; got 'abc'"),
+        (({"a", "b"}, 2, 1, RNG), "items must be a number or a list of names; got {"),
+        ((None, 2, 1, RNG), "items must be a number or a list of names; got None"),
+        ((["a", "b", "a"], 2, 1, RNG), "items must be unique; more than once: 'a'"),
+        ((["a", ["b"]], 2, 1, RNG), r"items must be hashable; got \['b'\]"),
+        ((["a", float("nan")], 2, 1, RNG), "items must equal themselves; got nan"),
+        ((4, 0, 1, RNG), "presentations must be an integer of at least 1; got 0"),
+        ((4, 2.5, 1, RNG), r"presentations must be an integer of at least 1; got 2\.5"),
+        ((4, True, 1, RNG), "presentations must be an integer of at least 1; got True"),
+        ((4, "2", 1, RNG), "presentations must be an integer of at least 1; got '2'"),
+        ((4, 2, 0, RNG), "the number of voters must be an integer of at least 1; got 0"),
+        ((4, 2, [], RNG), "a ballot needs at least 1 voter; got 0"),
+        ((4, 2, ["Ann", "Ann"], RNG), "voters must be unique; more than once: 'Ann'"),
+        ((4, 2, "Ann", RNG), "voters must be a number or a list of names; got 'Ann'"),
+        ((4, 2, 1, 5), r"rng must be a numpy\.random\.Generator, .*; got 5"),
+        ((4, 2, 1, np.random), r"rng must be a numpy\.random\.Generator"),
+        ((2**29, 4, 1, RNG), "a ballot holds at most 1073741823 comparisons; got 1073741824"),
+        ((4, 10**5000, 1, RNG), "a ballot holds at most 1073741823 comparisons; got int that cannot be shown"),
+        ((10**30, 2, 1, RNG), "a ballot holds at most 1073741823 items; got 10000"),
+        ((4, 2, range(2**30), RNG), "a ballot holds at most 1073741823 voters; got 1073741824"),
+    ],
+)
+def test_bad_input_of_a_draw(arguments, message):
+    with pytest.raises(DrawError, match=message):
+        draw_ballot(*arguments)
+
+
+def test_a_draw_that_fails_leaves_the_rng_as_it_was():
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    with pytest.raises(DrawError, match="at least 1"):
+        draw_ballot(4, 0, 1, rng)
+    assert rng.bit_generator.state == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"left": [0, 4]}, "left must be indices from 0 to 3; got: 4"),
+        ({"right": [-1, 2]}, "right must be indices from 0 to 3; got: -1"),
+        ({"voter": [0, 1]}, "voter must be indices from 0 to 0; got: 1"),
+        ({"voter": [0]}, "left, right and voter must be of one length; got 2 and voter of 1"),
+        ({"left": [0.0, 1.0]}, r"left must be integers in one dimension; got float64 of shape \(2,\)"),
+        ({"left": [[0, 1]]}, r"left must be integers in one dimension; got int64 of shape \(1, 2\)"),
+        ({"items": range(1)}, "a ballot needs at least 2 items; got 1"),
+        ({"voters": ()}, "a ballot needs at least 1 voter; got 0"),
+        ({"presentations": 0}, "presentations must be an integer of at least 1; got 0"),
+    ],
+)
+def test_bad_input_of_a_ballot(changes, message):
+    fields = {
+        "items": range(4),
+        "presentations": 1,
+        "voters": range(1),
+        "left": [0, 1],
+        "right": [2, 3],
+        "voter": [0, 0],
+    }
+    with pytest.raises(DrawError, match=message):
+        Ballot(**fields | changes)

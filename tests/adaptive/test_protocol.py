@@ -1,0 +1,244 @@
+"""Whole protocols against section 2.6 of the paper in fractions, and the tables that they are exported as."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from adaptive.errors import DrawError, ProtocolError, VoteError
+from adaptive.plan import plan_ballots
+from adaptive.protocol import run_protocol
+from adaptive.selection import Selection, select_top
+from adaptive.votes import UNANSWERED
+from rankcorr import Ranking
+from rankcorr.tables import read_ranking
+from tests.adaptive import naive
+from tests.adaptive.ballots import PLANS, SEEDS, answers_to, spelt_out
+
+PLAN = plan_ballots(8, n_ballots=3, fraction=0.5, presentations=3)
+PAIRS = [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d"), ("d", "a,\n"), ("=1+1", "Ж")]
+
+
+def run_and_watch(plan, seed, **options):
+    """A result, and the ballots and answers that led to it."""
+    seen = []
+
+    def vote(ballot):
+        answers = answers_to(ballot, seed + len(seen))
+        seen.append((ballot, answers))
+        return answers
+
+    options = {"items": plan.n_items, "rng": np.random.default_rng(seed), "voters": 5, **options}
+    return run_protocol(plan, vote, **options), seen
+
+
+@given(PLANS, SEEDS)
+def test_a_protocol_is_that_of_the_paper(plan, seed):
+    result, seen = run_and_watch(plan, seed)
+    expected = naive.protocol([spelt_out(ballot, answers) for ballot, answers in seen])
+    final = {}
+    for record, (x, y, b, ybar), (ballot, _) in zip(result.ballots, expected, seen, strict=True):
+        assert record.items == ballot.items
+        assert_allclose(record.b, float(b), rtol=1e-9)
+        for ours, theirs in ((record.x, x), (record.y, y), (record.ybar, ybar)):
+            assert_allclose(ours, [float(theirs[item]) for item in record.items], rtol=1e-9, atol=1e-12)
+        final |= ybar
+    assert_allclose(result.ybar, [float(final[item]) for item in range(plan.n_items)], rtol=1e-9, atol=1e-12)
+    assert result.ranking == Ranking.from_scores(result.ybar, labels=range(plan.n_items))
+
+
+@given(PLANS, SEEDS)
+def test_each_ballot_has_the_best_items_of_the_one_before(plan, seed):
+    result, seen = run_and_watch(plan, seed)
+    assert [len(record.items) for record in result.ballots] == list(plan.sizes)
+    expected = naive.protocol([spelt_out(ballot, answers) for ballot, answers in seen])
+    for record, following, (*_, ybar) in zip(result.ballots, result.ballots[1:], expected, strict=False):
+        left_out = set(record.items) - set(following.items)
+        assert left_out < set(record.items)
+        kept = [float(ybar[item]) for item in following.items]
+        assert_allclose(kept, sorted(kept, reverse=True), atol=1e-12)
+        assert min(kept) >= max((float(ybar[item]) for item in left_out), default=-np.inf) - 1e-12
+        assert record.n_tied_at_cut == naive.n_tied_at_cut(record.ybar.tolist(), len(following.items))
+    assert result.ballots[-1].n_tied_at_cut == 0
+
+
+@given(PLANS, SEEDS)
+def test_counts_are_those_of_all_ballots(plan, seed):
+    result, seen = run_and_watch(plan, seed)
+    comparisons = [comparison for ballot, answers in seen for comparison in spelt_out(ballot, answers)[1]]
+    assert len(comparisons) == plan.n_comparisons
+    for item in range(plan.n_items):
+        counts = naive.count(item, comparisons)
+        assert (result.wins[item], result.ties[item], result.losses[item]) == (
+            counts["wins"],
+            counts["ties"],
+            counts["losses"],
+        )
+        assert result.presentations[item] == sum(counts.values())
+        assert result.last_ballot[item] == max(k for k, (ballot, _) in enumerate(seen, 1) if item in ballot.items)
+
+
+@given(PLANS, SEEDS)
+def test_the_same_generator_gives_the_same_result_whatever_the_labels(plan, seed):
+    first, _ = run_and_watch(plan, seed)
+    again, _ = run_and_watch(plan, seed, items=[f"item {i}" for i in range(plan.n_items)])
+    assert_array_equal(first.ybar, again.ybar)
+    assert again.ranking.labels == tuple(f"item {i}" for i in range(plan.n_items))
+
+
+@given(PLANS, SEEDS)
+def test_the_published_variants_plug_in(plan, seed):
+    """Section 9 of the specification, 3 and 4: ballot 1 is left out of the mean, and x^(k) alone selects."""
+
+    def select_by_x(scores, n_selected, rng):
+        return select_top(scores.x, n_selected, rng)
+
+    def mean_without_ballot_1(previous_mean, y, k):
+        return y if k == 2 else ((k - 2) * previous_mean + y) / (k - 1)
+
+    result, _ = run_and_watch(plan, seed, select=select_by_x, average=mean_without_ballot_1)
+    history = {}
+    for record, following in zip(result.ballots, [*result.ballots[1:], None], strict=True):
+        for item, x, y, ybar in zip(record.items, record.x, record.y, record.ybar, strict=True):
+            history.setdefault(item, []).append(y)
+            later = history[item][1:] or history[item]
+            assert_allclose(ybar, sum(later) / len(later), atol=1e-12)
+            if following is not None and item not in following.items:
+                assert x <= min(x for i, x in zip(record.items, record.x, strict=True) if i in following.items)
+
+
+def test_better_items_rank_better():
+    plan = plan_ballots(60, n_ballots=4, fraction=0.5, presentations=20)
+
+    def smaller_wins(ballot):
+        items = np.array(ballot.items)
+        return np.sign(items[ballot.right] - items[ballot.left])
+
+    result = run_protocol(plan, smaller_wins, items=60, rng=np.random.default_rng(0))
+    assert result.last_ballot[:5].tolist() == [4] * 5
+    assert np.abs(result.ranking.ranks - np.arange(1, 61)).max() < 15
+
+
+def test_the_answers_are_checked():
+    with pytest.raises(VoteError, match="needs as many answers"):
+        run_protocol(PLAN, lambda _: [1], items=8, rng=np.random.default_rng(0))
+    with pytest.raises(VoteError, match="every item needs an answered comparison"):
+        run_protocol(PLAN, lambda b: [UNANSWERED] * b.n_comparisons, items=8, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (9, "the plan is for 8 items; got 9"),
+        (range(7), "the plan is for 8 items; got 7"),
+        (-1, "items must be from 0 to [0-9]+ in number; got -1"),
+        (2**31, "items must be from 0 to [0-9]+ in number; got 2147483648"),
+        (True, "items must be a number or a list of labels; got True"),
+        ("abcdefgh", "items must be a number or a list of labels; got 'abcdefgh'"),
+        ({"a": 1}, "items must be a number or a list of labels; got {'a': 1}"),
+        (["a", "b", "a", *"cdefg"], "items must be unique; more than once: 'a'"),
+        ([["a"], *"bcdefgh"], "items must be hashable"),
+    ],
+)
+def test_items_that_are_not_those_of_the_plan(items, message):
+    with pytest.raises(ProtocolError, match=message):
+        run_and_watch(PLAN, 0, items=items)
+
+
+@pytest.mark.parametrize("items", [8, np.int64(8), range(8), np.arange(8), list(range(8))])
+def test_items_by_number(items):
+    result, _ = run_and_watch(PLAN, 0, items=items)
+    assert list(result.items) == list(range(8))
+
+
+def test_no_voters():
+    with pytest.raises(DrawError, match="voters must be an integer of at least 1; got 0"):
+        run_and_watch(PLAN, 0, voters=0)
+
+
+@pytest.mark.parametrize("chosen", [[0, 1, 2], [0, 1, 2, 2], [0, 1, 2, 8], [-1, 0, 1, 2], [0.0, 1.0, 2.0, 3.0]])
+def test_a_selection_must_be_so_many_items_of_the_ballot(chosen):
+    with pytest.raises(ProtocolError, match="select must return 4 different indices below 8; got"):
+        run_and_watch(PLAN, 0, select=lambda _scores, _n_selected, _rng: Selection(np.array(chosen), 0))
+
+
+@given(SEEDS, st.sampled_from([PAIRS, [f"{left} {right}" for left, right in PAIRS]]))
+def test_the_table_has_every_item_best_first(seed, items):
+    result, _ = run_and_watch(PLAN, seed, items=items)
+    header, *rows = csv.reader(io.StringIO(result.to_csv(), newline=""))
+    names = ["item_1", "item_2"] if items is PAIRS else ["item"]
+    assert header == [*names, "rank", "ybar", "presentations", "wins", "ties", "losses", "last_ballot"]
+    ranks = [float(row[len(names)]) for row in rows]
+    assert ranks == sorted(result.ranking.ranks)
+    for row in rows:
+        item = tuple(row[:2]) if items is PAIRS else row[0]
+        place = items.index(item)
+        columns = (result.ranking.ranks, result.ybar, result.presentations, result.wins, result.ties, result.losses)
+        assert [float(value) for value in row[len(names) :]] == [
+            *(column[place] for column in columns),
+            result.last_ballot[place],
+        ]
+
+
+@pytest.mark.parametrize("columns", [["item"], ["item_1", "item_2"]])
+def test_rankcorr_reads_the_table(columns, tmp_path):
+    items = [f"item {i}" for i in range(8)] if columns == ["item"] else [(f"token {i}", "noun") for i in range(8)]
+    result, _ = run_and_watch(PLAN, 0, items=items)
+    (tmp_path / "ranking.csv").write_text(result.to_csv(), encoding="utf-8")
+    ranking = read_ranking(tmp_path / "ranking.csv", id_columns=columns, score_column="ybar")
+    assert dict(zip(ranking.labels, ranking.ranks, strict=True)) == dict(zip(items, result.ranking.ranks, strict=True))
+
+
+def test_labels_of_several_lengths_share_one_column():
+    result, _ = run_and_watch(PLAN, 0, items=[("a", "b"), *"cdefghi"])
+    assert result.to_csv().startswith("item,rank,")
+    assert "\"('a', 'b')\"," in result.to_csv()
+
+
+def test_json_holds_all_of_it():
+    result, _ = run_and_watch(PLAN, 0, items=PAIRS)
+    data = json.loads(result.to_json())
+    assert (data["format"], data["version"]) == ("adaptive.ProtocolResult", 1)
+    assert data["plan"] == PLAN.to_dict()
+    assert [row["rank"] for row in data["items"]] == sorted(result.ranking.ranks)
+    assert {tuple(row["item"]): row["ybar"] for row in data["items"]} == dict(
+        zip(PAIRS, result.ybar.tolist(), strict=True)
+    )
+    for entry, record in zip(data["ballots"], result.ballots, strict=True):
+        assert [tuple(item) for item in entry["items"]] == list(record.items)
+        assert (entry["number"], entry["b"], entry["n_tied_at_cut"]) == (record.number, record.b, record.n_tied_at_cut)
+        for name in ("x", "y", "ybar"):
+            assert entry[name] == getattr(record, name).tolist()
+        for name in ("presentations", "wins", "ties", "losses"):
+            assert entry[name] == getattr(record.tally, name).tolist()
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        (0.5, "JSON holds labels that are strings, integers or tuples of those; got 0.5"),
+        (True, "JSON holds labels .* got True"),
+        (("a", ("b",)), r"JSON holds labels .* got \('a', \('b',\)\)"),
+        (("a", False), "JSON holds labels .* got False"),
+        ((), r"JSON holds labels .* got \(\)"),
+        ("\ud800", "JSON holds text; got a label with half a character"),
+    ],
+)
+def test_labels_that_json_would_not_give_back(label, message):
+    result, _ = run_and_watch(PLAN, 0, items=[label, *"bcdefgh"])
+    with pytest.raises(ProtocolError, match=message):
+        result.to_json()
+
+
+def test_a_result_is_frozen_and_says_what_it_is():
+    result, _ = run_and_watch(PLAN, 0)
+    for array in (result.ybar, result.ballots[1].places, result.ballots[1].x, result.ballots[1].tally.wins):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    assert repr(result).startswith("<ProtocolResult of 3 ballots: <Ranking of 8 items, ")
+    assert repr(result.ballots[0]).startswith("<BallotRecord 1: 8 items, b 1, ")

@@ -1,0 +1,223 @@
+"""The protocol replayed on real votes: what is in the file, how a comparison is answered, and what comes out."""
+
+import csv
+import gzip
+import importlib.util
+import re
+import sys
+from collections import Counter, defaultdict
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from adaptive.draw import draw_ballot
+from adaptive.plan import plan_ballots
+from adaptive.scores import borda_scores
+from adaptive.votes import LEFT, RIGHT, TIE
+from rankcorr import Ranking, weighted_rho
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "replay_real_votes.py"
+HEADER = "topic,item_a,item_b,worker,vote\n"
+ADAPTIVE, UNIFORM = 0, 1
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    specification = importlib.util.spec_from_file_location("replay_real_votes", BENCHMARK)
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module  # where dataclasses look their annotations up
+    specification.loader.exec_module(module)
+    yield module
+    del sys.modules[specification.name]
+
+
+@pytest.fixture(scope="module")
+def votes_file(data_dir):
+    return data_dir / "ukpconvarg1_votes.csv.gz"
+
+
+@pytest.fixture(scope="module")
+def topics(benchmark, votes_file):
+    return benchmark.read_topics(votes_file)
+
+
+def written(folder, *lines):
+    path = folder / "votes.csv.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write(HEADER + "".join(f"{line}\n" for line in lines))
+    return path
+
+
+def borda_by_hand(path):
+    """(wins + ties / 2) / votes of every item, by topic, as exact fractions."""
+    earned, judged = defaultdict(Fraction), Counter()
+    credit = {"a1": (Fraction(1), Fraction(0)), "a2": (Fraction(0), Fraction(1)), "equal": (Fraction(1, 2),) * 2}
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            for column, share in zip(("item_a", "item_b"), credit[row["vote"]], strict=True):
+                earned[row["topic"], row[column]] += share
+                judged[row["topic"], row[column]] += 1
+    return {key: earned[key] / votes for key, votes in judged.items()}
+
+
+# How a comparison is answered, on votes written here.
+
+
+def test_either_side_of_a_pair_may_come_first(benchmark, tmp_path):
+    # a > b > c > d > e by every vote; the file names the winner first in some rows and second in others.
+    votes = ["t,a,b,w,a1", "t,c,a,w,a2", "t,a,d,w,a1", "t,e,a,w,a2", "t,b,c,w,a1"]
+    votes += ["t,d,b,w,a2", "t,b,e,w,a1", "t,d,c,w,a2", "t,c,e,w,a1", "t,e,d,w,a2"]
+    (topic,) = benchmark.read_topics(written(tmp_path, *votes))
+    assert topic.items == ("a", "b", "c", "d", "e")
+    assert_allclose(topic.borda_scores(), [1, 0.75, 0.5, 0.25, 0])
+    rng = np.random.default_rng(0)
+    ballot = draw_ballot(5, 8, 1, rng)
+    assert_array_equal(topic.answer(ballot, rng), np.where(ballot.left < ballot.right, LEFT, RIGHT))
+    later = draw_ballot([4, 1, 2], 4, 1, rng)  # a later ballot: some of the items, in another order
+    items = np.array(later.items)
+    first = items[later.left] < items[later.right]
+    assert_array_equal(topic.answer(later, rng), np.where(first, LEFT, RIGHT))
+
+
+def test_every_vote_on_a_pair_is_as_likely_and_ties_are_kept(benchmark, tmp_path):
+    votes = ["t,a,b,w1,equal", "t,b,a,w2,a2", "t,a,b,w3,a2", "t,a,b,w4,equal"]  # two ties, a wins, b wins
+    (topic,) = benchmark.read_topics(written(tmp_path, *votes, "t,a,c,w1,a1", "t,b,c,w1,a1"))
+    rng = np.random.default_rng(1)
+    ballot = draw_ballot([0, 1], 4000, 1, rng)
+    answers = topic.answer(ballot, rng)
+    a_wins = np.where(ballot.left == 0, answers, -answers)
+    shares = [(a_wins == code).mean() for code in (LEFT, TIE, RIGHT)]
+    assert_allclose(shares, [0.25, 0.5, 0.25], atol=0.035)  # over 4 standard errors of 4,000 answers
+
+
+def test_votes_held_out_are_never_drawn(benchmark, tmp_path):
+    votes = [
+        f"t,{a},{b},w{i},{vote}" for a, b in ("ab", "cb", "ac") for i, vote in enumerate(["a1", "a2", "equal", "a1"])
+    ]
+    (topic,) = benchmark.read_topics(written(tmp_path, *votes))
+    firsts = set()
+    for seed in range(20):
+        drawn, rest = topic.split(1, np.random.default_rng(seed))
+        assert_array_equal(drawn.votes_per_pair(), [[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+        assert_array_equal(rest.votes_per_pair(), [[0, 3, 3], [0, 0, 3], [0, 0, 0]])
+        for first, second in ((0, 1), (0, 2), (1, 2)):
+            shares = [part.votes[(part.pairs == (first, second)).all(axis=1)].tolist() for part in (drawn, rest, topic)]
+            assert sorted(shares[0] + shares[1]) == sorted(shares[2])
+        firsts.add(tuple(drawn.votes.tolist()))
+    assert len(firsts) > 5  # of 27
+
+
+def test_topics_do_not_mix(benchmark, tmp_path):
+    one, other = benchmark.read_topics(written(tmp_path, "t,a,b,w,a1", "s,a,b,w,a2"))
+    assert (one.name, other.name) == ("s", "t")
+    assert_array_equal(one.borda_scores(), [0, 1])
+    assert_array_equal(other.borda_scores(), [1, 0])
+
+
+def test_a_missing_file_is_one_clear_line(benchmark, tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        benchmark.main([str(tmp_path / "none.csv.gz")])
+    assert stop.value.code == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err == f"there is no file of votes {tmp_path / 'none.csv.gz'}; give its path as the argument\n"
+
+
+@pytest.mark.parametrize(
+    ("difference", "says"),
+    [
+        ([0.1, 0.2, 0.3], r"rho: the adaptive ballots come nearer .* \+0\.2000 \+- 0\.0577 .* 3 of 3 topics"),
+        ([-0.1, -0.2, -0.3], r"rho: the uniform ballots come nearer .* -0\.2000 \+- 0\.0577 .* 0 of 3 topics"),
+        ([-0.1, 0.1, 0.3], r"rho: no clear difference\. .* \+0\.1000 \+- 0\.1155 .* 2 of 3 topics"),
+    ],
+)
+def test_the_sentence_follows_the_figures(benchmark, difference, says):
+    # By hand: sd is 0.1 or 0.2, and the standard error of 3 topics sd / sqrt(3).
+    assert re.match(says, benchmark.finding("rho", np.array(difference)))
+
+
+# The real votes.
+
+
+@pytest.mark.real_data
+def test_every_pair_of_every_topic_is_judged(topics):
+    assert len(topics) == 16
+    assert sum(topic.votes.size for topic in topics) == 41_750
+    assert {min(topic.n_items for topic in topics), max(topic.n_items for topic in topics)} == {25, 35}
+    for topic in topics:
+        above = np.triu_indices(topic.n_items, 1)
+        counts = topic.votes_per_pair()
+        assert set(counts[above].tolist()) == {4, 5}
+        assert counts.sum() == counts[above].sum() == topic.votes.size
+    ties = sum(int((topic.votes == TIE).sum()) for topic in topics)
+    assert ties / 41_750 == pytest.approx(0.23, abs=0.005)  # data/README.md: 23 %
+
+
+@pytest.mark.real_data
+def test_gold_scores_are_those_of_an_independent_count(topics, votes_file):
+    by_hand = borda_by_hand(votes_file)
+    assert len(by_hand) == sum(topic.n_items for topic in topics)
+    levels = {score: level for level, score in enumerate(sorted(set(by_hand.values())))}
+    for topic in topics:
+        expected = [float(by_hand[topic.name, item]) for item in topic.items]
+        assert_allclose(topic.borda_scores(), expected, rtol=0, atol=1e-12)
+        # Scores that are equal as fractions must tie: one rounding error would order them.
+        exact = Ranking.from_scores([levels[by_hand[topic.name, item]] for item in topic.items])
+        assert_array_equal(Ranking.from_scores(topic.borda_scores()).ranks, exact.ranks)
+
+
+@pytest.mark.real_data
+def test_many_presentations_come_near_to_all_votes(topics):
+    rng = np.random.default_rng(3)
+    for topic in topics[:4]:
+        ballot = draw_ballot(topic.n_items, 40 * (topic.n_items - 1), 1, rng)  # each pair 40 times
+        scores = borda_scores(ballot, topic.answer(ballot, rng))
+        # A score has 40 (n - 1) answers, each with a deviation of at most 1/2: 5 standard errors. Pairs of 4 votes
+        # count as much as those of 5 here, and less in the gold scores.
+        assert_allclose(scores, topic.borda_scores(), atol=2.5 / np.sqrt(40 * (topic.n_items - 1)) + 0.01)
+        assert weighted_rho(topic.borda_scores(), scores).statistic > 0.95
+
+
+@pytest.mark.real_data
+def test_replay_of_all_topics(benchmark, topics):
+    means = []
+    held_out = []
+    for topic, seed in zip(topics, np.random.SeedSequence(1).spawn(16), strict=True):
+        plan = plan_ballots(topic.n_items, n_ballots=3, fraction=0.5, presentations=10)
+        again = np.random.SeedSequence(1, spawn_key=seed.spawn_key)
+        statistics = benchmark.replay(topic, plan, 8, seed)
+        assert_array_equal(benchmark.replay(topic, plan, 8, again), statistics)
+        assert statistics.shape == (8, 2, 4)
+        assert np.abs(statistics).max() <= 1
+        # Well above chance, about -0.3 in rho_w and tau_w for such lists; and a tenth of the votes is not all of them.
+        assert statistics.mean(axis=0).min() > 0
+        assert statistics.mean(axis=0).max() < 0.99
+        uniform_cost = -(-benchmark.uniform_presentations(plan) * topic.n_items // 2)
+        assert uniform_cost == pytest.approx(plan.n_comparisons, rel=0.03)
+        means.append(statistics.mean(axis=0))
+        held_out.append(benchmark.replay(topic, plan, 8, again, hold_out=True).mean(axis=0))
+    rho_w, tau_w, rho, tau = np.mean(means, axis=0).T
+    for values, least in ((rho_w, 0.75), (tau_w, 0.5), (rho, 0.75), (tau, 0.55)):
+        assert least < values.min() <= values.max() < 0.95
+    assert (
+        np.mean(held_out, axis=0).max() < np.mean(means, axis=0).max()
+    )  # the votes drawn are no longer among the gold
+    assert np.mean(held_out, axis=0).min() > 0.4
+    # 200 repetitions give a difference of 0.083 with a standard error of 0.011 over the topics.
+    assert tau_w[ADAPTIVE] > tau_w[UNIFORM]
+
+
+@pytest.mark.real_data
+def test_the_table_as_printed(benchmark, votes_file, capsys):
+    benchmark.main([str(votes_file), "--repetitions", "1"])
+    lines = capsys.readouterr().out.splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    assert rows[0][3:] == ["rho_w adaptive", "rho_w uniform", "tau_w adaptive", "tau_w uniform"]
+    table = np.array([[float(cell) for cell in row[3:]] for row in rows[2:-2]])
+    assert table.shape == (16, 4)
+    assert [cells[0] for cells in rows[-2:]] == ["mean", "mean, votes held out"]
+    assert_allclose([float(cell) for cell in rows[-2][3:]], table.mean(axis=0), atol=1.1e-4)
+    assert [line.split(":")[0] for line in lines if "less uniform" in line] == ["  rho_w", "  tau_w"] * 2

@@ -1,0 +1,154 @@
+"""Counts, Borda scores and rescaled scores against the formulas in fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from adaptive.draw import draw_ballot
+from adaptive.errors import ProtocolError, VoteError
+from adaptive.scores import borda_scores, rescale, running_mean, score_ballot, tally
+from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED
+from tests.adaptive import naive
+from tests.adaptive.ballots import SEEDS, answers_to, spelt_out
+
+SHARES = st.fractions(0, 1, max_denominator=20)
+
+
+def drawn(n_items, presentations, seed):
+    return draw_ballot([f"item {i}" for i in range(n_items)], presentations, 3, np.random.default_rng(seed))
+
+
+@given(st.integers(2, 9), st.integers(1, 6), SEEDS)
+def test_counts_and_scores_are_those_of_the_comparisons(n_items, presentations, seed):
+    ballot = drawn(n_items, presentations, seed)
+    answers = answers_to(ballot, seed)
+    items, comparisons = spelt_out(ballot, answers)
+    counts = tally(ballot, answers)
+    for name in ("wins", "ties", "losses", "unanswered"):
+        assert getattr(counts, name).tolist() == [naive.count(item, comparisons)[name] for item in items]
+    assert_array_equal(counts.presentations, counts.answered + counts.unanswered)
+    assert counts.presentations.sum() == 2 * ballot.n_comparisons
+    expected = naive.borda_scores(items, comparisons)
+    assert_allclose(borda_scores(ballot, answers), [float(expected[item]) for item in items], rtol=1e-15)
+
+
+@given(st.integers(2, 9), st.integers(1, 6), SEEDS)
+def test_swapping_the_sides_changes_nothing(n_items, presentations, seed):
+    ballot = drawn(n_items, presentations, seed)
+    answers = answers_to(ballot, seed)
+    swapped = type(ballot)(ballot.items, ballot.presentations, ballot.voters, ballot.right, ballot.left, ballot.voter)
+    mirrored = np.where(answers == UNANSWERED, UNANSWERED, -answers)
+    assert_array_equal(borda_scores(swapped, mirrored), borda_scores(ballot, answers))
+
+
+def test_all_answers_of_one_kind_of_a_single_comparison():
+    ballot = drawn(2, 1, 0)
+    left, right = ballot.left[0], ballot.right[0]
+    assert borda_scores(ballot, [LEFT])[[left, right]].tolist() == [1, 0]
+    assert borda_scores(ballot, [RIGHT])[[left, right]].tolist() == [0, 1]
+    assert borda_scores(ballot, [TIE]).tolist() == [0.5, 0.5]
+
+
+def test_items_without_any_answer_are_named():
+    ballot = drawn(4, 1, 0)
+    answers = np.zeros(2, int)
+    answers[0] = UNANSWERED
+    names = sorted(ballot.items[place] for place in (ballot.left[0], ballot.right[0]))
+    with pytest.raises(VoteError, match=f"every item needs an answered comparison .* without any: '{names[0]}', "):
+        borda_scores(ballot, answers)
+    with pytest.raises(VoteError, match=r"'item 4', \.\.\. \(8 in all\)"):
+        borda_scores(drawn(8, 1, 0), np.full(4, UNANSWERED))
+
+
+@pytest.mark.parametrize("score", [tally, borda_scores])
+@pytest.mark.parametrize("answers", [[LEFT], [LEFT, 7], [[LEFT, LEFT]], [0.5, 1.0]])
+def test_answers_that_are_not_those_of_the_ballot(score, answers):
+    with pytest.raises(VoteError, match="answers"):
+        score(drawn(4, 1, 0), answers)
+
+
+@given(st.lists(st.tuples(SHARES, SHARES), min_size=2, max_size=12).filter(lambda rows: any(x < 1 for x, _ in rows)))
+def test_rescaling_is_eq_6(rows):
+    x, means = ({place: row[column] for place, row in enumerate(rows)} for column in (0, 1))
+    rescaled = rescale([float(v) for v in x.values()], [float(v) for v in means.values()])
+    assert_allclose(rescaled.b, float(naive.slope(x, means)), rtol=1e-12, atol=1e-12)
+    expected = [float(y) for y in naive.rescaled(x, means).values()]
+    assert_allclose(rescaled.y, expected, rtol=1e-12, atol=1e-12 * (1 + rescaled.b))
+    assert all(y == 1 for y, (score, _) in zip(rescaled.y, rows, strict=True) if score == 1)
+    assert (rescaled.y <= 1).all()
+
+
+def test_the_slope_is_the_least_squares_line_through_the_corner():
+    rng = np.random.default_rng(0)
+    x, means = rng.random(50), rng.random(50)
+    b = np.linalg.lstsq((1 - x)[:, np.newaxis], 1 - means, rcond=None)[0][0]
+    assert_allclose(rescale(x, means).b, b, rtol=1e-12)
+
+
+def test_rescaling_by_hand():
+    # b = (1/2 * 1/4 + 1 * 1/2) / (1/4 + 1) = 1/2
+    rescaled = rescale([0.5, 0.0], [0.75, 0.5])
+    assert rescaled.b == 0.5
+    assert rescaled.y.tolist() == [0.75, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("x", "means", "message"),
+    [
+        ([0.5], [0.5, 0.5], r"one number for each item; got shapes \(1,\) and \(2,\)"),
+        ([[0.5]], [[0.5]], "one number for each item"),
+        ([0.5, 1.5], [0.5, 0.5], "every x must lie between 0 and 1; got: 1.5"),
+        ([0.5, -0.1], [0.5, 0.5], "every x must lie between 0 and 1; got: -0.1"),
+        ([0.5, np.nan], [0.5, 0.5], "every x must lie between 0 and 1; got: nan"),
+        ([0.5, 0.5], [0.5, 1.5], "every previous mean must be finite and at most 1; got: 1.5"),
+        ([0.5, 0.5], [0.5, np.nan], "every previous mean must be finite and at most 1; got: nan"),
+        ([0.5, 0.5], [0.5, -np.inf], "every previous mean must be finite and at most 1; got: -inf"),
+        ([1.0, 1.0, 1.0], [0.5, 0.5, 1.0], "the slope b of Eq. 6 is undefined: x is 1 for each of 3 items"),
+    ],
+)
+def test_what_cannot_be_rescaled(x, means, message):
+    with pytest.raises(ProtocolError, match=message):
+        rescale(x, means)
+
+
+@given(st.lists(SHARES, min_size=1, max_size=10))
+def test_the_running_mean_is_the_mean(shares):
+    mean = np.array([float(shares[0])])
+    for k, y in enumerate(shares[1:], start=2):
+        mean = running_mean(mean, np.array([float(y)]), k)
+    assert_allclose(mean, float(sum(shares, Fraction(0)) / len(shares)), rtol=1e-13, atol=1e-15)
+
+
+@given(st.integers(2, 9), st.integers(1, 6), SEEDS)
+def test_ballot_1_is_not_rescaled(n_items, presentations, seed):
+    ballot = drawn(n_items, presentations, seed)
+    answers = answers_to(ballot, seed)
+    scores = score_ballot(ballot, answers, ballot_number=1, previous_mean=None)
+    assert scores.b == 1
+    for values in (scores.x, scores.y, scores.ybar):
+        assert_array_equal(values, borda_scores(ballot, answers))
+        assert not values.flags.writeable
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_a_later_ballot_is_rescaled_and_averaged(k):
+    ballot = drawn(6, 5, 1)
+    answers, previous = answers_to(ballot, 1), np.linspace(0.9, 0.4, 6)
+    scores = score_ballot(ballot, answers, ballot_number=k, previous_mean=previous)
+    rescaled = rescale(borda_scores(ballot, answers), previous)
+    assert scores.b == rescaled.b
+    assert_array_equal(scores.y, rescaled.y)
+    assert_allclose(scores.ybar, ((k - 1) * previous + rescaled.y) / k)
+    last = score_ballot(ballot, answers, ballot_number=k, previous_mean=previous, average=lambda _mean, y, _k: y)
+    assert_array_equal(last.ybar, rescaled.y)
+
+
+@pytest.mark.parametrize("average", [lambda _mean, y, _k: y[1:], lambda _mean, y, _k: y * np.nan])
+def test_an_average_must_be_one_finite_number_for_each_item(average):
+    ballot = drawn(4, 2, 0)
+    with pytest.raises(ProtocolError, match="average must return one finite number for each of 4 items"):
+        score_ballot(ballot, [TIE] * 4, ballot_number=2, previous_mean=np.full(4, 0.5), average=average)

@@ -1,0 +1,75 @@
+"""Codes and words of votes, and the check of a ballot's answers."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptive.draw import Ballot
+from adaptive.errors import VoteError
+from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Vote, checked_answers, parse_vote
+
+BALLOT = Ballot(range(4), 2, range(1), [0, 1, 2, 3], [1, 2, 3, 0], [0, 0, 0, 0])
+
+
+def test_codes_are_those_of_the_contract():
+    assert (LEFT, TIE, RIGHT, UNANSWERED) == (1, 0, -1, -2)
+    assert [vote.value for vote in (Vote.LEFT, Vote.TIE, Vote.RIGHT, Vote.UNANSWERED)] == [1, 0, -1, -2]
+    assert all(type(code) is int for code in (LEFT, TIE, RIGHT, UNANSWERED))
+
+
+@pytest.mark.parametrize(("word", "vote"), [("left", Vote.LEFT), ("right", Vote.RIGHT), ("tie", Vote.TIE)])
+def test_a_word_is_a_vote(word, vote):
+    assert parse_vote(word) is vote
+
+
+@pytest.mark.parametrize("word", ["", "Left", " tie", "unanswered", "both", 1, None, ["left"]])
+def test_other_words_are_no_votes(word):
+    with pytest.raises(VoteError, match="a vote is 'left', 'right' or 'tie'; got "):
+        parse_vote(word)
+
+
+@given(
+    st.lists(st.sampled_from([1, 0, -1, -2]), min_size=4, max_size=4),
+    st.sampled_from(
+        [list, tuple, np.array, lambda codes: np.array(codes, np.int8), lambda codes: [Vote(code) for code in codes]]
+    ),
+)
+def test_answers_become_int8_codes(codes, container):
+    answers = checked_answers(BALLOT, container(codes))
+    assert answers.dtype == np.int8
+    assert answers.tolist() == codes
+    assert not answers.flags.writeable
+
+
+def test_answers_are_copied():
+    given_answers = np.zeros(4, np.int8)
+    answers = checked_answers(BALLOT, given_answers)
+    given_answers[0] = 1
+    assert answers.tolist() == [0, 0, 0, 0]
+
+
+def test_unsigned_answers_are_answers():
+    assert checked_answers(BALLOT, np.array([0, 1, 1, 0], np.uint8)).tolist() == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([1, 0, -1], "a ballot of 4 comparisons needs as many answers; got 3"),
+        ([], "a ballot of 4 comparisons needs as many answers; got 0"),
+        ([[1, 0, -1, 0]], r"a ballot of 4 comparisons needs as many answers; got an array of shape \(1, 4\)"),
+        (1, r"a ballot of 4 comparisons needs as many answers; got an array of shape \(\)"),
+        ([[1], [1, 0], 1, 1], r"answers must be a list of codes; got \[\[1\], \[1, 0\], 1, 1\]"),
+        ([1, 2, 0, 0], r"answers\[1\] is 2; an answer is 1 \(left\), 0 \(tie\), -1 \(right\) or -2 \(unanswered\)"),
+        ([1, 1, 0, -3], r"answers\[3\] is -3; an answer is"),
+        (np.array([0, 0, 255, 0], np.uint8), r"answers\[2\] is 255; an answer is"),
+        ([1.0, 0.0, 0.0, 0.0], "answers must be whole numbers, .*; got float64"),
+        ([True, False, False, True], "answers must be whole numbers, .*; got bool"),
+        (["left", "tie", "tie", "left"], "answers must be whole numbers, .*; got <U4"),
+        ([None, 1, 1, 1], "answers must be whole numbers, .*; got object"),
+    ],
+)
+def test_bad_answers(answers, message):
+    with pytest.raises(VoteError, match=message):
+        checked_answers(BALLOT, answers)
