@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from adaptive.box import BallotBox
 from adaptive.cli_output import emit
+from adaptive.cli_paper import figures_command, table2_command
 from adaptive.cli_plan import PlanOptions, number_of_items, plan_dict, plan_options, print_plan
 from adaptive.cli_run import run
 from adaptive.draw import draw_ballot
@@ -94,6 +95,8 @@ def main() -> None:
 
 
 main.add_command(run)
+main.add_command(table2_command)
+main.add_command(figures_command)
 
 
 @main.command(epilog=_PAIR_EXAMPLE, short_help="Tokens -> items: pairs of tokens.")

@@ -217,8 +217,8 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
     Raises
     ------
     TableError
-        With file, line and column, when the file cannot be read, is not such a table, or holds a number outside [-1, 1],
-        nan, or fewer than two items.
+        With file, line and column, when the file cannot be read, is not such a table, or holds a number outside
+        [-1, 1], nan, or fewer than two items.
 
     Examples
     --------
