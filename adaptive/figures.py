@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.errors import TableError
+from adaptive.errors import SimilarityError, TableError
 from adaptive.plan import plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.record import ProtocolResult
@@ -42,9 +42,9 @@ NONCONFORMITY, OVERSIGHT = 0.1, 0.01  # s and e of every voter in Figure 2
 
 _SHOWN_BALLOTS = 5
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Marker, line style and grey of each series.
+# Marker and line style of each distribution, marker of each ballot.
 _LINES = {"exponential": ("o", "-"), "power_law": ("s", "--"), "embedding": ("^", ":")}
-_BALLOTS = (("o", "0.72"), ("s", "0.55"), ("^", "0.45"), ("D", "0.35"), ("v", "0.2"))
+_MARKERS = ("o", "s", "^", "D", "v")
 
 
 class MissingMatplotlibError(ImportError):
@@ -54,17 +54,26 @@ class MissingMatplotlibError(ImportError):
 def draw_rescaling(result: ProtocolResult) -> Figure:
     """Figure 2: ybar^(1) against x^(2) for the items of ballot 2, and the line of the rescaling (Eq. 6).
 
+    Scores are multiples of 1/M, and many items share a point: its area is their number.
+
     Raises
     ------
     MissingMatplotlibError
     """
     first, second = result.ballots[:2]
-    before = np.full(len(result.items), np.nan)
+    before = np.empty(len(result.items))
     before[first.places] = first.ybar
-    figure, axes = _canvas("Score in ballot 2, x⁽²⁾", "Mean score after ballot 1, ȳ⁽¹⁾")
-    axes.plot(second.x, before[second.places], "o", ms=3.5, mfc="none", mec="0.45", mew=0.7, label="items of ballot 2")
+    points, counts = np.unique(np.column_stack([second.x, before[second.places]]), axis=0, return_counts=True)
+    figure = _canvas()
+    axes = _axes(figure, (1, 1, 1), "Score in ballot 2, x⁽²⁾", "Score after ballot 1, ȳ⁽¹⁾")
+    label = "items of ballot 2 (area: how many)"
+    axes.scatter(
+        points[:, 0], points[:, 1], s=12.0 * counts, facecolors="0.85", edgecolors="0.3", linewidths=0.7, label=label
+    )
     ends = np.array([0.0, 1.0])
-    axes.plot(ends, 1 - second.b + second.b * ends, "k-", lw=2, label=f"y = 1 - b + bx, b = {second.b:.3f}")
+    axes.plot(
+        ends, 1 - second.b + second.b * ends, "k-", lw=2, label=f"y = 1 \N{MINUS SIGN} b + bx, b = {second.b:.3f}"
+    )
     axes.legend(loc="lower right")
     return figure
 
@@ -81,7 +90,8 @@ def draw_similarities(similarities: dict[str, NDArray[np.float64]]) -> Figure:
     ------
     MissingMatplotlibError
     """
-    figure, axes = _canvas("Item i, most similar first", "Similarity zᵢ")
+    figure = _canvas()
+    axes = _axes(figure, (1, 1, 1), "Item, most similar first", "Similarity z")
     for shift, (name, values) in enumerate(similarities.items()):
         marker, style = _LINES[name]
         every = max(1, values.size // 9)
@@ -115,14 +125,28 @@ def draw_scores(result: ProtocolResult, gold: Ranking) -> Figure:
     ------
     MissingMatplotlibError
     """
-    figure, axes = _canvas("True rank", "Score")
-    for record, (marker, grey) in zip(result.ballots[:_SHOWN_BALLOTS], _BALLOTS, strict=False):
-        label = f"x⁽{str(record.number).translate(_SUPERSCRIPTS)}⁾, {len(record.items)} items"
-        axes.plot(gold.ranks[record.places], record.x, marker, ms=4, mfc="none", mec=grey, mew=0.7, label=label)
-    axes.plot(gold.ranks, result.ybar, "k.", ms=4, label="final ȳ, all items")
-    axes.set_xscale("log")
-    axes.legend()
+    figure = _canvas()
+    # A panel each: in one, 1,000 and more markers hide each other.
+    for place, (record, marker) in enumerate(zip(result.ballots[:_SHOWN_BALLOTS], _MARKERS, strict=False), start=1):
+        ballot = f"x⁽{str(record.number).translate(_SUPERSCRIPTS)}⁾, {len(record.items)} items"
+        _draw_panel(figure, place, ballot, gold.ranks[record.places], record.x, marker)
+    _draw_panel(figure, _SHOWN_BALLOTS + 1, f"final ȳ, {len(result.items)} items", gold.ranks, result.ybar, ".")
     return figure
+
+
+def _draw_panel(
+    figure: Figure, place: int, title: str, ranks: NDArray[np.float64], scores: NDArray[np.float64], marker: str
+) -> None:
+    lower, left = place > 3, place % 3 == 1
+    axes = _axes(figure, (2, 3, place), "True rank" if lower else "", "Score" if left else "")
+    axes.plot(ranks, scores, marker, ms=3.5, color="k", mfc="k" if marker == "." else "none", mew=0.5)
+    axes.set_title(title, fontsize=11)
+    axes.set_xscale("log")
+    axes.set_xlim(0.8, 1.3 * ranks.max() if place == 1 else figure.axes[0].get_xlim()[1])
+    axes.set_ylim(-0.04, 1.04)
+    decades = [10**power for power in range(int(np.log10(axes.get_xlim()[1])) + 1)]
+    axes.set_xticks(decades, labels=[str(rank) for rank in decades] if lower else [])
+    axes.tick_params(labelleft=left)
 
 
 def simulate_protocol(pool: VoterPool, similarity: NDArray[np.float64], rng: np.random.Generator) -> ProtocolResult:
@@ -177,10 +201,14 @@ def write_figures(out: str | os.PathLike[str], *, seed: int, n_items: int = N_IT
         When matplotlib is not installed.
     TableError
         When a file cannot be written.
-    SimilarityError, PlanError
-        As `simulate_protocol`.
+    SimilarityError
+        When `seed` or `n_items` is not as above.
+    PlanError
+        When the items are too few for seven ballots.
     """
     _figure_class()  # before the simulations
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise SimilarityError(f"seed must be a whole number, not negative; got {seed!r}")
     for_figure_2, for_figure_4 = np.random.default_rng(seed).spawn(2)
     similarity = exponential_similarity(n_items)
     alike = VoterPool(np.full(N_VOTERS, NONCONFORMITY), np.full(N_VOTERS, OVERSIGHT))
@@ -210,14 +238,17 @@ def _figure_class() -> type[Figure]:
     return Figure
 
 
-def _canvas(x_label: str, y_label: str) -> tuple[Figure, Axes]:
+def _canvas() -> Figure:
     # Without pyplot: no state is shared, and no window system is asked for.
-    figure = _figure_class()(figsize=(6.4, 4.4), layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
+    return _figure_class()(figsize=(6.4, 4.4), layout="constrained")
+
+
+def _axes(figure: Figure, place: tuple[int, int, int], x_label: str, y_label: str) -> Axes:
+    axes = figure.add_subplot(*place)
+    axes.set_xlabel(x_label, fontsize=12)
+    axes.set_ylabel(y_label, fontsize=12)
     axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    return axes
 
 
 def _saved(figure: Figure, form: str) -> bytes:

@@ -186,10 +186,10 @@ def test_2000_random_cases_against_three_oracles():
             x[0], y[-1] = -1, -1
         n0 = float(rng.choice([0, 0.5, 1, 2, 5, 10, 100]))
         ours = weighted_rho(x, y, n0=n0).statistic, weighted_tau(x, y, n0=n0).statistic
-        _agree_with_oracles(x, y, n0, *ours)
+        check_three_oracles(x, y, n0, *ours)
 
 
-def _agree_with_oracles(x, y, n0, rho_w, tau_w):
+def check_three_oracles(x, y, n0, rho_w, tau_w):
     a, b = (scipy.stats.rankdata(-scores) for scores in (x, y))
     weights = 1 / (a + n0) ** 2 + 1 / (b + n0) ** 2
     weights /= weights.sum()
@@ -228,7 +228,7 @@ def test_real_files_against_three_oracles(data_dir, file, gold, systems, spearma
     for system in systems:
         x, y = table[gold].astype(float), table[system].astype(float)
         for n0 in (0.0, 2.0, 10.0):
-            _agree_with_oracles(x, y, n0, weighted_rho(x, y, n0=n0).statistic, weighted_tau(x, y, n0=n0).statistic)
+            check_three_oracles(x, y, n0, weighted_rho(x, y, n0=n0).statistic, weighted_tau(x, y, n0=n0).statistic)
     plain = weighted_rho(table[gold], table[systems[0]], weigher=Uniform()).statistic
     assert round(plain, 3) == spearman
 
