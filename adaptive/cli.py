@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +14,7 @@ from adaptive.box import BallotBox
 from adaptive.cli_output import emit
 from adaptive.cli_paper import figures_command, table2_command
 from adaptive.cli_plan import PlanOptions, number_of_items, plan_dict, plan_options, print_plan
+from adaptive.cli_processes import quiet_executor
 from adaptive.cli_run import run
 from adaptive.draw import draw_ballot
 from adaptive.errors import AdaptiveError, VoteError
@@ -36,7 +34,7 @@ from adaptive.tables import (
     read_vote_file,
 )
 from adaptive.voters import VoterPopulation
-from rankcorr import OptionError, Ranking, RankingError, UndefinedCorrelationWarning, __version__
+from rankcorr import OptionError, Ranking, RankingError, __version__
 from rankcorr.console import OneLineErrors, print_json, print_table
 from rankcorr.records import printable
 
@@ -252,18 +250,7 @@ def simulate_command(
     """Simulate a plan, and a uniform ballot of equal cost: mean +- sd of the coefficients with the true ranking."""
     values = _similarity(similarity, n_items)
     planned, population = options.plan(values.size), VoterPopulation(voters)
-    with ExitStack() as stack:
-        # Said below for all simulations at once.
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        executor = None
-        if workers > 1:
-            # A process that is forked has no progress bar's thread, but may have its lock.
-            executor = stack.enter_context(
-                ProcessPoolExecutor(
-                    workers, get_context("spawn"), warnings.simplefilter, ("ignore", UndefinedCorrelationWarning)
-                )
-            )
+    with quiet_executor(workers) as executor:  # undefined coefficients are told of below, for all simulations at once
         result = simulate(
             planned,
             population,

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
-from multiprocessing import get_context
-
 import click
 import numpy as np
 
+from adaptive.cli_processes import quiet_executor
 from adaptive.figures import MissingMatplotlibError, write_figures
 from adaptive.similarity import read_similarities
 from adaptive.table2 import table2
-from rankcorr import UndefinedCorrelationWarning
 from rankcorr.console import print_json
 from rankcorr.records import printable
 
@@ -46,7 +40,7 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
     cost. The numbers are not those the paper prints: its code does not do what its text says.
     """
     values = None if embedding is None else read_similarities(embedding)
-    with _quiet_executor(workers) as executor:
+    with quiet_executor(workers) as executor:
         table = table2(n_simulations=simulations, seed=seed, executor=executor, embedding=values)
     if as_json:
         print_json(table.to_dict())
@@ -74,18 +68,3 @@ def figures_command(out: str, seed: int) -> None:
         raise click.ClickException(str(error)) from error
     for path in paths:
         click.echo(printable(str(path), limit=None))
-
-
-@contextmanager
-def _quiet_executor(workers: int) -> Iterator[Executor | None]:
-    """Give an executor of processes, or None for one; undefined coefficients are told of once, by the caller."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        if workers == 1:
-            yield None
-            return
-        # A process that is forked has no progress bar's thread, but may have its lock.
-        with ProcessPoolExecutor(
-            workers, get_context("spawn"), warnings.simplefilter, ("ignore", UndefinedCorrelationWarning)
-        ) as executor:
-            yield executor

@@ -7,7 +7,6 @@ along the rows, and the number of a pair gives its tokens, so that a sample cost
 from __future__ import annotations
 
 import math
-import operator
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -15,12 +14,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from numbers import Real
-from typing import Any, NamedTuple, SupportsIndex, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from adaptive.errors import TableError, TokenError
-from rankcorr.checks import shown
+from rankcorr.checks import shown, whole_number
 from rankcorr.records import Record, TextTable, delimiters_of
 
 __all__ = ["FewRareTokensWarning", "Pairing", "Token", "pair_tokens", "read_tokens"]
@@ -228,10 +227,7 @@ def _pairs(
 
 
 def _sampled(n_pairs: int, sample: object, rng: object) -> np.ndarray[Any, np.dtype[np.int64]]:
-    try:
-        size = None if isinstance(sample, bool) else operator.index(cast("SupportsIndex", sample))
-    except TypeError:
-        size = None
+    size = whole_number(sample)
     if size is None or not 1 <= size <= n_pairs:
         raise TokenError(f"sample must be an integer from 1 to the number of pairs, {n_pairs}; got {shown(sample)}")
     if not isinstance(rng, np.random.Generator):

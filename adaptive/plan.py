@@ -7,15 +7,14 @@ of presentations of an item in a ballot. Plans are whole numbers, so the inverse
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, SupportsIndex, cast
+from typing import Any
 
 from adaptive.advice import Advice, advice_on, advice_on_voters
 from adaptive.errors import PlanError
-from rankcorr.checks import shown
+from rankcorr.checks import real_number, shown, whole_number
 
 __all__ = ["Advice", "BallotPlan", "plan_ballots", "plan_for_budget", "plan_for_top"]
 
@@ -366,10 +365,7 @@ def _largest(fits: Callable[[int], bool]) -> int:
 
 
 def _checked_integer(value: object, name: str, *, least: int, most: int = _LARGEST_COUNT) -> int:
-    try:
-        number = None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
-    except TypeError:
-        number = None
+    number = whole_number(value)
     if number is None:
         raise PlanError(f"{name} must be an integer; got {shown(value)}")
     if number < least:
@@ -381,24 +377,14 @@ def _checked_integer(value: object, name: str, *, least: int, most: int = _LARGE
 
 
 def _checked_fraction(value: object) -> float:
-    fraction = _real(value)
+    fraction = real_number(value)
     if not 0 < fraction < 1:
         raise PlanError(f"fraction must be a number between 0 and 1, both excluded; got {shown(value)}")
     return fraction
 
 
 def _checked_positive(value: object, name: str) -> float:
-    number = _real(value)
+    number = real_number(value)
     if not 0 < number < math.inf:
         raise PlanError(f"{name} must be a finite number above 0; got {shown(value)}")
     return number
-
-
-def _real(value: object) -> float:
-    """`value` as a float, nan if it is not a real number."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:  # an integer beyond the largest float
-        return math.inf
