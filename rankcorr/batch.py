@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeGuard, TypeVar
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import aligned
-from rankcorr.checks import offending, shown, whole_number
+from rankcorr.checks import offending
 from rankcorr.correlation import Coefficient, Computed, Statistic, Variant, warn_undefined
 from rankcorr.errors import (
     DimensionError,
@@ -20,7 +18,6 @@ from rankcorr.errors import (
     LabelError,
     LengthError,
     MissingValueError,
-    OptionError,
     RankingError,
     TooFewItemsError,
 )
@@ -34,9 +31,9 @@ from rankcorr.ranking import (
     midrank_rows,
 )
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
+from rankcorr.workers import Progress, checked_workers, in_threads
 
 ManyRankings: TypeAlias = Mapping[Any, RankingLike] | ArrayLike
-Block = TypeVar("Block")
 
 # Enough work for a thread to outlast its scheduling, few enough rows for their ranks to stay in the cache.
 BLOCK_ITEMS = 1 << 15
@@ -74,6 +71,7 @@ def correlate_many(
     tied_weights: TiedWeights = "midrank",
     variant: Variant = "b",
     workers: int | None = None,
+    progress: Progress | None = None,
 ) -> RankCorrelations:
     """Correlate one gold ranking with each of many systems.
 
@@ -92,6 +90,9 @@ def correlate_many(
         As in `weighted_tau`; the coefficients rho ignore `variant`.
     workers : int, optional
         Number of threads, by default that of the processors. A weigher of your own is called from all of them.
+    progress : callable, optional
+        Called now and then with the number of systems that are newly done, such as the `update` of a tqdm bar. An
+        exception that it raises ends the work.
 
     Returns
     -------
@@ -134,8 +135,8 @@ def correlate_many(
         return statistic.of_rows(first, ranks, row_ties)
 
     step = max(1, BLOCK_ITEMS // first.n_items)
-    blocks = [slice(start, start + step) for start in range(0, len(matrix), step)]
-    values = np.concatenate(_in_threads(correlate, blocks, n_workers))
+    blocks = [slice(start, min(start + step, len(matrix))) for start in range(0, len(matrix), step)]
+    values = np.concatenate(in_threads(correlate, blocks, n_workers, progress, lambda block: block.stop - block.start))
     if np.isnan(values).any():
         _warn_of_undefined(np.flatnonzero(np.isnan(values)).tolist(), names, "in gold or in")
     values.flags.writeable = False
@@ -152,6 +153,7 @@ def correlation_matrix(
     tied_weights: TiedWeights = "midrank",
     variant: Variant = "b",
     workers: int | None = None,
+    progress: Progress | None = None,
 ) -> RankCorrelations:
     """Correlate each of many rankings with each.
 
@@ -159,8 +161,8 @@ def correlation_matrix(
     ----------
     rankings : array_like of shape (n_rankings, n_items), or mapping of name to ranking
         A matrix holds scores, larger is better, one row for each ranking.
-    coefficient, n0, weigher, scheme, tied_weights, variant, workers
-        As in `correlate_many`.
+    coefficient, n0, weigher, scheme, tied_weights, variant, workers, progress
+        As in `correlate_many`; progress counts rows of the matrix.
 
     Returns
     -------
@@ -204,7 +206,7 @@ def correlation_matrix(
         others.flags.writeable = False
         return statistic.of_rows(items[row], others, ties)
 
-    values = np.array(_in_threads(correlate, range(len(ranks)), n_workers))
+    values = np.array(in_threads(correlate, range(len(ranks)), n_workers, progress))
     undefined = [
         (row, column) if row != column else row
         for row, column in np.argwhere(np.isnan(values)).tolist()
@@ -222,16 +224,6 @@ def _columns(own: Ranking, reference: Ranking) -> NDArray[np.intp] | None:
         return None
     place = {label: position for position, label in enumerate(reference.labels)}
     return np.array([place[label] for label in own.labels])
-
-
-def checked_workers(workers: int | None) -> int:
-    """Return the number of threads or processes to use."""
-    if workers is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    number = whole_number(workers)
-    if number is None or number < 1:
-        raise OptionError(f"workers must be a positive whole number; got {shown(workers)}")
-    return number
 
 
 def _have_names(rankings: ManyRankings) -> TypeGuard[Mapping[Any, RankingLike]]:
@@ -289,16 +281,6 @@ def _stacked(rankings: list[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
 def _check_any(n_rankings: int, whose: str) -> None:
     if n_rankings == 0:
         raise TooFewItemsError(f"there is no {whose} to correlate")
-
-
-def _in_threads(
-    task: Callable[[Block], NDArray[np.float64]], blocks: Iterable[Block], workers: int
-) -> list[NDArray[np.float64]]:
-    blocks = list(blocks)
-    if workers == 1 or len(blocks) == 1:
-        return [task(block) for block in blocks]
-    with ThreadPoolExecutor(min(workers, len(blocks))) as pool:
-        return list(pool.map(task, blocks))
 
 
 def _warn_of_undefined(undefined: list[Any], names: tuple[Any, ...] | None, where: str) -> None:

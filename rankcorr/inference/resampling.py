@@ -1,0 +1,87 @@
+"""Random resamples in blocks: the same numbers whatever the number of workers, in memory bounded by the blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.errors import OptionError
+from rankcorr.workers import Progress, checked_workers, in_threads
+
+Result = TypeVar("Result")
+
+# Enough work for a thread to outlast its scheduling, few enough numbers to stay in the cache.
+BLOCK_NUMBERS = 1 << 15
+
+
+def checked_resamples(n_resamples: object) -> int:
+    """Return the number of resamples."""
+    number = whole_number(n_resamples)
+    if number is None or number < 1:
+        raise OptionError(f"n_resamples must be a positive whole number; got {shown(n_resamples)}")
+    return number
+
+
+def checked_seed(seed: object) -> int:
+    """Return the seed of the random resamples."""
+    number = whole_number(seed)
+    if number is None or number < 0:
+        raise OptionError(f"seed must be a whole number, not negative; got {shown(seed)}")
+    return number
+
+
+def checked_level(level: object, name: str = "level") -> float:
+    """Return a level of confidence."""
+    value = real_number(level)
+    if not 0 < value < 1:
+        raise OptionError(f"{name} must be a number between 0 and 1, both excluded; got {shown(level)}")
+    return value
+
+
+def in_blocks(
+    task: Callable[[np.random.Generator, int], Result],
+    n_resamples: int,
+    numbers_each: int,
+    *,
+    seed: int,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """Results of a task for each block of resamples.
+
+    Parameters
+    ----------
+    task : callable
+        Takes the generator of a block and the number of its resamples.
+    n_resamples : int
+        Number of resamples in all blocks together.
+    numbers_each : int
+        Numbers that one resample takes in memory; it decides the size of the blocks.
+    seed : int
+        Block i draws from `numpy.random.SeedSequence(seed, spawn_key=(i,))`.
+    workers : int, optional
+        Number of threads, by default that of the processors.
+    progress : callable, optional
+        Called with the number of resamples that are newly done; what it raises ends the work.
+
+    Examples
+    --------
+    >>> blocks = in_blocks(lambda rng, size: rng.random(size), 5, 1 << 14, seed=1, workers=2)
+    >>> [block.size for block in blocks]
+    [2, 2, 1]
+    """
+    number, key = checked_resamples(n_resamples), checked_seed(seed)
+    step = max(1, BLOCK_NUMBERS // max(1, numbers_each))
+    blocks = list(enumerate(min(step, number - start) for start in range(0, number, step)))
+
+    def run(block: tuple[int, int]) -> Result:
+        index, size = block
+        return task(np.random.default_rng(np.random.SeedSequence(key, spawn_key=(index,))), size)
+
+    def size_of(block: tuple[Any, int]) -> int:
+        return block[1]
+
+    return in_threads(run, blocks, checked_workers(workers), progress, size_of)

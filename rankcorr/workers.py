@@ -1,0 +1,61 @@
+"""Independent blocks of work, shared among threads; the results do not depend on how many there are."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeAlias, TypeVar
+
+from rankcorr.checks import shown, whole_number
+from rankcorr.errors import OptionError
+
+Progress: TypeAlias = Callable[[int], object]
+Block = TypeVar("Block")
+Result = TypeVar("Result")
+
+
+def checked_workers(workers: int | None) -> int:
+    """Return the number of threads or processes to use."""
+    if workers is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    number = whole_number(workers)
+    if number is None or number < 1:
+        raise OptionError(f"workers must be a positive whole number; got {shown(workers)}")
+    return number
+
+
+def in_threads(
+    task: Callable[[Block], Result],
+    blocks: Sequence[Block],
+    workers: int,
+    progress: Progress | None = None,
+    size: Callable[[Block], int] = lambda _: 1,
+) -> list[Result]:
+    """Results of a task for each block, in the order of the blocks.
+
+    `progress` is called from the calling thread after each block, in order, with its size. Whatever it raises ends
+    the work: blocks that have not started never do, and the exception goes on to the caller.
+    """
+    results: list[Result] = []
+
+    def finished(block: Block, result: Result) -> None:
+        results.append(result)
+        if progress is not None:
+            progress(size(block))
+
+    if workers == 1 or len(blocks) == 1:
+        for block in blocks:
+            finished(block, task(block))
+        return results
+    with ThreadPoolExecutor(min(workers, len(blocks))) as pool:
+        waiting: deque[tuple[Block, Future[Any]]] = deque((block, pool.submit(task, block)) for block in blocks)
+        try:
+            while waiting:
+                block, future = waiting.popleft()
+                finished(block, future.result())
+        finally:
+            for _, future in waiting:
+                future.cancel()
+    return results

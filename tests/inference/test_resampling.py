@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from rankcorr import OptionError
+from rankcorr.inference.resampling import BLOCK_NUMBERS, checked_level, checked_resamples, checked_seed, in_blocks
+
+
+def drawn(n_resamples, *, seed, workers=None, progress=None):
+    blocks = in_blocks(
+        lambda rng, size: rng.random((size, 1000)), n_resamples, 1000, seed=seed, workers=workers, progress=progress
+    )
+    return np.concatenate(blocks)
+
+
+def test_the_numbers_do_not_depend_on_the_workers():
+    expected = drawn(100, seed=3, workers=1)
+    assert expected.shape == (100, 1000)
+    for workers in (2, 3, None):
+        np.testing.assert_array_equal(drawn(100, seed=3, workers=workers), expected)
+    assert not np.array_equal(drawn(100, seed=4), expected)
+
+
+def test_no_two_blocks_are_alike():
+    values = drawn(100, seed=0)
+    assert len(np.unique(values)) == values.size
+
+
+def test_more_resamples_begin_with_the_same_whole_blocks():
+    whole = BLOCK_NUMBERS // 1000
+    np.testing.assert_array_equal(drawn(2 * whole + 5, seed=1)[: 2 * whole], drawn(2 * whole, seed=1))
+
+
+def test_progress_counts_resamples():
+    done = []
+    drawn(100, seed=0, progress=done.append)
+    assert sum(done) == 100
+    assert max(done) == BLOCK_NUMBERS // 1000
+
+
+@pytest.mark.parametrize("n_resamples", [0, -1, 1.5, True, None, "9"])
+def test_resamples_that_are_none(n_resamples):
+    with pytest.raises(OptionError, match="n_resamples must be a positive whole number; got"):
+        checked_resamples(n_resamples)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True, None, "9"])
+def test_seeds_that_are_none(seed):
+    with pytest.raises(OptionError, match="seed must be a whole number, not negative; got"):
+        checked_seed(seed)
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.1, 1.1, float("nan"), "0.9", None, True])
+def test_levels_outside_0_to_1(level):
+    with pytest.raises(OptionError, match="level must be a number between 0 and 1, both excluded; got"):
+        checked_level(level)

@@ -1,0 +1,52 @@
+import threading
+import time
+
+import pytest
+
+from rankcorr.workers import in_threads
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_results_and_progress_are_in_the_order_of_the_blocks(workers):
+    done = []
+    blocks = [5, 1, 4, 2, 3]
+
+    def slow_first(block):
+        time.sleep(0.01 if block == 5 else 0)
+        return block * block
+
+    results = in_threads(slow_first, blocks, workers, done.append, size=lambda block: block)
+    assert results == [25, 1, 16, 4, 9]
+    assert done == blocks
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_exception_of_progress_ends_the_work(workers):
+    started = []
+
+    def stop(_):
+        raise TimeoutError("enough")
+
+    def task(block):
+        started.append(block)
+        time.sleep(0.01)
+
+    with pytest.raises(TimeoutError, match="enough"):
+        in_threads(task, range(50), workers, stop)
+    assert len(started) <= 4  # those of the two threads that ran, and none of those that waited
+
+
+def test_one_worker_starts_no_thread():
+    caller = threading.current_thread()
+    assert in_threads(lambda _: threading.current_thread() is caller, [1, 2], 1) == [True, True]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_exception_of_a_task_reaches_the_caller(workers):
+    def failing(block):
+        if block == 2:
+            raise ValueError("block 2")
+        return block
+
+    with pytest.raises(ValueError, match="block 2"):
+        in_threads(failing, [1, 2, 3], workers)
