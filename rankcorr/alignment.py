@@ -1,16 +1,27 @@
 """Two rankings become two over the same items in the same order; validation ends here."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Final, Literal, TypeAlias
+
 import numpy as np
 
-from rankcorr.checks import offending
-from rankcorr.errors import LabelError, LabelMismatchError, LengthError
+from rankcorr.checks import check_choice, offending
+from rankcorr.errors import LabelError, LabelMismatchError, LengthError, TooFewItemsError
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 
+Missing: TypeAlias = Literal["raise", "intersection", "bottom"]
 
-def align(x: RankingLike, y: RankingLike, *, names: tuple[str, str] = ("x", "y")) -> tuple[Ranking, Ranking]:
-    """Return x as a `Ranking`, and y as one in the item order of x.
+MISSING: Final = ("raise", "intersection", "bottom")
 
-    Labelled rankings are matched by label, rankings without labels by position.
+
+def align(
+    x: RankingLike, y: RankingLike, *, names: tuple[str, str] = ("x", "y"), missing: Missing = "raise"
+) -> tuple[Ranking, Ranking]:
+    """Return x and y as two rankings of the same items in the same order.
+
+    Labelled rankings are matched by label, rankings without labels by position. The items come in the order of x.
 
     Parameters
     ----------
@@ -18,27 +29,43 @@ def align(x: RankingLike, y: RankingLike, *, names: tuple[str, str] = ("x", "y")
         Plain numbers are scores: larger is better.
     names : pair of str
         What error messages call the two.
+    missing : {"raise", "intersection", "bottom"}
+        What becomes of labels that are in one ranking only. "raise": they are an error. "intersection": they are left
+        out, and the others are ranked again. "bottom": a ranking has the items that it lacks tied below all that it
+        has, and the items that are in y only come last, in the order of y. Without labels there is nothing to match,
+        and rankings must have the same length whatever `missing` is.
+
+    Returns
+    -------
+    tuple of Ranking, Ranking
 
     Raises
     ------
     LabelError
         Only one of the two has labels.
     LabelMismatchError
-        Some labels are in one ranking only.
+        Some labels are in one ranking only, and `missing` is "raise".
+    TooFewItemsError
+        Fewer than two labels are in both, and `missing` is "intersection".
     LengthError
         Rankings without labels that differ in length.
+    OptionError
+        Another value of `missing`.
 
     Examples
     --------
-    >>> align({"a": 3, "b": 2, "c": 1}, {"c": 9, "b": 7, "a": 8})[1].ranks
-    array([2., 3., 1.])
+    >>> gold, system = Ranking.from_order(["ant", "bee", "cat"]), Ranking.from_order(["cat", "dog", "ant"])
+    >>> for ranking in align(gold, system, missing="intersection"):
+    ...     print(dict(zip(ranking.labels, ranking.ranks.tolist())))
+    {'ant': 1.0, 'cat': 2.0}
+    {'ant': 2.0, 'cat': 1.0}
+    >>> for ranking in align(gold, system, missing="bottom"):
+    ...     print(dict(zip(ranking.labels, ranking.ranks.tolist())))
+    {'ant': 1.0, 'bee': 2.0, 'cat': 3.0, 'dog': 4.0}
+    {'ant': 3.0, 'bee': 4.0, 'cat': 1.0, 'dog': 2.0}
     """
-    first = as_ranking(x)
-    return first, aligned(first, as_ranking(y), names=names)
-
-
-def aligned(first: Ranking, second: Ranking, *, names: tuple[str, str]) -> Ranking:
-    """Return `second` in the item order of `first`."""
+    check_choice("missing", missing, MISSING)
+    first, second = as_ranking(x), as_ranking(y)
     if (first.labels is None) != (second.labels is None):
         with_labels, without = names if second.labels is None else names[::-1]
         raise LabelError(
@@ -48,19 +75,86 @@ def aligned(first: Ranking, second: Ranking, *, names: tuple[str, str]) -> Ranki
     if first.labels is None or second.labels is None:
         if first.n_items != second.n_items:
             raise LengthError(
-                f"rankings without labels must have the same length; {names[0]} has {first.n_items} items "
-                f"and {names[1]} has {second.n_items}"
+                f"rankings without labels must have the same length{needs_labels(missing)}; "
+                f"{names[0]} has {first.n_items} items and {names[1]} has {second.n_items}"
             )
-        return second
+        return first, second
     if first.labels == second.labels:
-        return second
+        return first, second
     place = {label: position for position, label in enumerate(second.labels)}
-    missing = [label for label in first.labels if label not in place]
-    if missing or len(second.labels) > len(first.labels):
+    x_only = [label for label in first.labels if label not in place]
+    if x_only or len(second.labels) > len(first.labels):
         known = set(first.labels)
-        extra = [label for label in second.labels if label not in known]
-        parts = [(missing, names[0]), (extra, names[1])]
-        raise LabelMismatchError(
-            "; ".join(offending(f"labels in {name} only", labels) for labels, name in parts if labels)
+        y_only = [label for label in second.labels if label not in known]
+        if missing == "raise":
+            if not (x_only and y_only):
+                longer, shorter = names if x_only else names[::-1]
+                raise LabelMismatchError(offending(f"labels in {longer} only, which {shorter} lacks", x_only or y_only))
+            raise LabelMismatchError(
+                f"{offending(f'labels in {names[0]} only', x_only)}; {offending(f'labels in {names[1]} only', y_only)}"
+            )
+        if missing == "bottom":
+            return _union(first, second, x_only, y_only)
+        first = _restricted(first, second, names)
+    return first, _taken(second, [place[label] for label in first.labels or ()])
+
+
+def n_missing(x: Ranking, y: Ranking, n_items: int) -> int:
+    """Number of items in one ranking only, from the rankings before alignment and the number of items after it."""
+    # Of n_x + n_y items, those in both count twice; "intersection" leaves n_both, "bottom" n_both and the others.
+    return abs(x.n_items + y.n_items - 2 * n_items)
+
+
+def needs_labels(missing: Missing) -> str:
+    """What to say of items that no label can match."""
+    return "" if missing == "raise" else f" (missing={missing!r} needs labels, to know which items are missing)"
+
+
+def _restricted(first: Ranking, second: Ranking, names: tuple[str, str]) -> Ranking:
+    """Items of the first ranking that the second has too, ranked again."""
+    both = set(second.labels or ())
+    kept = [position for position, label in enumerate(first.labels or ()) if label in both]
+    if len(kept) < 2:
+        raise TooFewItemsError(
+            f"{names[0]} and {names[1]} must have at least two labels in common; "
+            f"{len(kept)} of their {first.n_items} and {second.n_items} are"
         )
-    return second._taken(np.array([place[label] for label in first.labels]))
+    return _taken(first, kept)
+
+
+def _union(first: Ranking, second: Ranking, x_only: list[Hashable], y_only: list[Hashable]) -> tuple[Ranking, Ranking]:
+    """Both rankings over all labels: those of the first, and then what only the second has."""
+    first, second = _extended(first, y_only), _extended(second, x_only)
+    place = {label: position for position, label in enumerate(second.labels or ())}
+    return first, second._taken(np.array([place[label] for label in first.labels or ()]))
+
+
+def _extended(ranking: Ranking, labels: list[Hashable]) -> Ranking:
+    """Append labels, tied below all items of a ranking."""
+    if not labels:
+        return ranking
+    n_items, n_more = ranking.n_items, len(labels)
+    return Ranking._of_checked(
+        np.append(ranking.ranks, np.full(n_more, n_items + 0.5 * (n_more + 1))),
+        np.append(ranking._order, np.arange(n_items, n_items + n_more, dtype=np.int32)),
+        ranking.n_ties + (n_more if n_more > 1 else 0),
+        (*(ranking.labels or ()), *labels),
+    )
+
+
+def _taken(ranking: Ranking, items: list[int]) -> Ranking:
+    """Return the ranking of some of its items, in a new order, each at most once; ties stay ties. O(n)."""
+    taken = np.array(items)
+    if taken.size == ranking.n_items:
+        return ranking._taken(taken)
+    place = np.full(ranking.n_items, -1, np.int32)
+    place[taken] = np.arange(taken.size, dtype=np.int32)
+    kept = ranking._order[place[ranking._order] >= 0]
+    order = place[kept]
+    sorted_ranks = ranking.ranks[kept]
+    starts = np.flatnonzero(np.diff(sorted_ranks, prepend=0.0))  # ranks are at least 1, so the first is a start
+    sizes = np.diff(starts, append=taken.size)
+    ranks = np.empty(taken.size)
+    ranks[order] = np.repeat(starts + 0.5 * (sizes + 1), sizes)
+    labels = None if ranking.labels is None else tuple(ranking.labels[item] for item in items)
+    return Ranking._of_checked(ranks, order, int(sizes[sizes > 1].sum()), labels)

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr.alignment import aligned
-from rankcorr.checks import offending
-from rankcorr.correlation import Coefficient, Computed, Statistic, Variant, warn_undefined
+from rankcorr.alignment import MISSING, Missing, align, n_missing, needs_labels
+from rankcorr.checks import check_choice, offending
+from rankcorr.correlation import Coefficient, Computed, Statistic, Variant
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -21,6 +21,7 @@ from rankcorr.errors import (
     RankingError,
     TooFewItemsError,
 )
+from rankcorr.notices import warn_undefined
 from rankcorr.ranking import (
     Ranking,
     RankingLike,
@@ -34,6 +35,7 @@ from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
 from rankcorr.workers import Progress, checked_workers, in_threads
 
 ManyRankings: TypeAlias = Mapping[Any, RankingLike] | ArrayLike
+Counts: TypeAlias = tuple[int, int]  # items that a comparison is of, and items in one of its rankings only
 
 # Enough work for a thread to outlast its scheduling, few enough rows for their ranks to stay in the cache.
 BLOCK_ITEMS = 1 << 15
@@ -49,12 +51,20 @@ class RankCorrelations(Computed):
         Each value equals that of the one-by-one call to the last bit; nan where it is undefined.
     names : tuple or None
         Names of the rankings, in the order of `statistic`; None for the rows of a matrix.
-    n_items, coefficient, scheme, n0, weigher, tied_weights, variant
+    n_items : int
+        Number of items of the gold ranking; in a matrix, of all rankings together.
+    n_compared : ndarray of int64, shape of `statistic`, or None
+        Number of items that each comparison is of, after alignment; None where `missing` is, and all are of `n_items`.
+    n_missing : ndarray of int64, shape of `statistic`, or None
+        Number of items in one of the two rankings only; None where `missing` is.
+    coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`.
     """
 
     statistic: NDArray[np.float64]
     names: tuple[Any, ...] | None
+    n_compared: NDArray[np.int64] | None = None
+    n_missing: NDArray[np.int64] | None = None
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.statistic, dtype=dtype, copy=copy)
@@ -70,6 +80,7 @@ def correlate_many(
     scheme: Scheme = "additive",
     tied_weights: TiedWeights = "midrank",
     variant: Variant = "b",
+    missing: Missing = "raise",
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> RankCorrelations:
@@ -88,6 +99,10 @@ def correlate_many(
         "tau" and "rho" weigh all items alike, and take neither n0 nor a weigher.
     n0, weigher, scheme, tied_weights, variant
         As in `weighted_tau`; the coefficients rho ignore `variant`.
+    missing : {"raise", "intersection", "bottom"}
+        What becomes of labels that only gold or only a system has; see `align`. Each system is aligned with gold on
+        its own, so that systems may be compared over different items: values of lists of different lengths have
+        different chance levels.
     workers : int, optional
         Number of threads, by default that of the processors. A weigher of your own is called from all of them.
     progress : callable, optional
@@ -114,33 +129,41 @@ def correlate_many(
     statistic = Statistic.of(
         coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
     )
+    check_choice("missing", missing, MISSING)
     n_workers = checked_workers(workers)
     first = as_ranking(gold)
     names: tuple[Any, ...] | None = None
     if _have_names(systems):
         names, rankings = _named(systems, whose="system")
-        matrix, ties = _stacked(
-            [
-                aligned(first, item, names=("gold", f"system {name!r}"))
-                for name, item in zip(names, rankings, strict=True)
-            ]
-        )
+        called = [("gold", f"system {name!r}") for name in names]
+        if missing == "raise":
+            matrix, ties = _stacked(
+                [align(first, item, names=both)[1] for item, both in zip(rankings, called, strict=True)]
+            )
+        n_systems = len(names)
     else:
-        matrix = _matrix(systems, first, whose="system")
+        matrix = _matrix(systems, first, whose="system", missing=missing)
+        n_systems = len(matrix)
 
-    def correlate(block: slice) -> NDArray[np.float64]:
-        if names is not None:
-            return statistic.of_rows(first, matrix[block], ties[block])
-        ranks, _, row_ties = midrank_rows(matrix[block], descending=True)
-        return statistic.of_rows(first, ranks, row_ties)
+    def correlate(block: slice) -> tuple[NDArray[np.float64], list[Counts]]:
+        if names is None:
+            ranks, _, row_ties = midrank_rows(matrix[block], descending=True)
+            return statistic.of_rows(first, ranks, row_ties), [(first.n_items, 0)] * len(ranks)
+        if missing == "raise":
+            return statistic.of_rows(first, matrix[block], ties[block]), []
+        return _one_by_one(statistic, first, rankings[block], called[block], missing)
 
     step = max(1, BLOCK_ITEMS // first.n_items)
-    blocks = [slice(start, min(start + step, len(matrix))) for start in range(0, len(matrix), step)]
-    values = np.concatenate(in_threads(correlate, blocks, n_workers, progress, lambda block: block.stop - block.start))
+    blocks = [slice(start, min(start + step, n_systems)) for start in range(0, n_systems, step)]
+    done = in_threads(correlate, blocks, n_workers, progress, lambda block: block.stop - block.start)
+    values = np.concatenate([part for part, _ in done])
     if np.isnan(values).any():
         _warn_of_undefined(np.flatnonzero(np.isnan(values)).tolist(), names, "in gold or in")
+    described = statistic.described(first.n_items, missing)
+    if missing != "raise":
+        described |= _counted([pair for _, counts in done for pair in counts])
     values.flags.writeable = False
-    return RankCorrelations(statistic=values, names=names, **statistic.described(first.n_items))
+    return RankCorrelations(statistic=values, names=names, **described)
 
 
 def correlation_matrix(
@@ -152,6 +175,7 @@ def correlation_matrix(
     scheme: Scheme = "additive",
     tied_weights: TiedWeights = "midrank",
     variant: Variant = "b",
+    missing: Missing = "raise",
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> RankCorrelations:
@@ -163,6 +187,9 @@ def correlation_matrix(
         A matrix holds scores, larger is better, one row for each ranking.
     coefficient, n0, weigher, scheme, tied_weights, variant, workers, progress
         As in `correlate_many`; progress counts rows of the matrix.
+    missing : {"raise", "intersection", "bottom"}
+        What becomes of labels that one ranking of a pair has and the other lacks; see `align`. Each pair is aligned
+        on its own.
 
     Returns
     -------
@@ -185,6 +212,7 @@ def correlation_matrix(
     statistic = Statistic.of(
         coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
     )
+    check_choice("missing", missing, MISSING)
     n_workers = checked_workers(workers)
     if _have_names(rankings):
         names, items = _named(rankings, whose="ranking")
@@ -192,21 +220,22 @@ def correlation_matrix(
         names = None
         rows = midrank_rows(_matrix(rankings, None, whose="ranking"), descending=True)
         items = [Ranking._of_checked(*row) for row in zip(*rows, strict=True)]
-    labels = names or range(len(items))
-    ranks, ties = _stacked(
-        [
-            aligned(items[0], item, names=(f"ranking {labels[0]!r}", f"ranking {name!r}"))
-            for name, item in zip(labels, items, strict=True)
-        ]
-    )
+    called = [f"ranking {name!r}" for name in names or range(len(items))]
+    if missing == "raise":
+        ranks, ties = _stacked(
+            [align(items[0], item, names=(called[0], name))[1] for item, name in zip(items, called, strict=True)]
+        )
 
-    def correlate(row: int) -> NDArray[np.float64]:
+    def correlate(row: int) -> tuple[NDArray[np.float64], list[Counts]]:
+        if missing != "raise":
+            return _one_by_one(statistic, items[row], items, [(called[row], name) for name in called], missing)
         columns = _columns(items[row], items[0])
         others = ranks if columns is None else np.ascontiguousarray(ranks[:, columns])
         others.flags.writeable = False
-        return statistic.of_rows(items[row], others, ties)
+        return statistic.of_rows(items[row], others, ties), []
 
-    values = np.array(in_threads(correlate, range(len(ranks)), n_workers, progress))
+    done = in_threads(correlate, range(len(items)), n_workers, progress)
+    values = np.array([part for part, _ in done])
     undefined = [
         (row, column) if row != column else row
         for row, column in np.argwhere(np.isnan(values)).tolist()
@@ -214,8 +243,31 @@ def correlation_matrix(
     ]
     if undefined:
         _warn_of_undefined(undefined, names, "in")
+    n_items = items[0].n_items
+    if missing != "raise" and items[0].labels is not None:
+        n_items = len(set().union(*(item.labels or () for item in items)))
+    described = statistic.described(n_items, missing)
+    if missing != "raise":
+        described |= _counted([counts for _, counts in done])
     values.flags.writeable = False
-    return RankCorrelations(statistic=values, names=names, **statistic.described(ranks.shape[1]))
+    return RankCorrelations(statistic=values, names=names, **described)
+
+
+def _one_by_one(
+    statistic: Statistic, x: Ranking, others: list[Ranking], called: list[tuple[str, str]], missing: Missing
+) -> tuple[NDArray[np.float64], list[Counts]]:
+    """Coefficient of x with each of others, each pair aligned on its own, and the counts of each."""
+    pairs = [align(x, other, names=both, missing=missing) for other, both in zip(others, called, strict=True)]
+    sizes = [pair[0].n_items for pair in pairs]
+    counts = [(size, n_missing(x, other, size)) for other, size in zip(others, sizes, strict=True)]
+    return np.array([statistic.of_pair(*pair) for pair in pairs]), counts
+
+
+def _counted(counts: list[Any]) -> dict[str, NDArray[np.int64]]:
+    """Fields of `RankCorrelations` from the counts of each comparison."""
+    array = np.array(counts)
+    array.flags.writeable = False
+    return {"n_compared": array[..., 0], "n_missing": array[..., 1]}
 
 
 def _columns(own: Ranking, reference: Ranking) -> NDArray[np.intp] | None:
@@ -247,7 +299,7 @@ def _named(rankings: Mapping[Any, RankingLike], *, whose: str) -> tuple[tuple[An
     return names, items
 
 
-def _matrix(rankings: Any, gold: Ranking | None, *, whose: str) -> NDArray[Any]:
+def _matrix(rankings: Any, gold: Ranking | None, *, whose: str, missing: Missing = "raise") -> NDArray[Any]:
     """Return a matrix of checked scores that fits gold."""
     if isinstance(rankings, list | tuple):
         if any(isinstance(row, Ranking) or hasattr(row, "keys") for row in rankings):
@@ -266,7 +318,7 @@ def _matrix(rankings: Any, gold: Ranking | None, *, whose: str) -> NDArray[Any]:
     if gold is not None and scores.shape[1] != gold.n_items:
         raise LengthError(
             f"the matrix of {whose}s must have a column for each of the {gold.n_items} items of gold; "
-            f"got {scores.shape[1]}"
+            f"got {scores.shape[1]}{needs_labels(missing)}"
         )
     return scores
 

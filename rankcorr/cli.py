@@ -1,8 +1,7 @@
 """The `rankcorr` command: options -> files -> library calls -> a table or JSON."""
 
 import csv
-import re
-import warnings
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,32 +9,23 @@ from typing import Any
 import click
 
 from rankcorr import (
-    Hyperbolic,
     InverseSquare,
-    Logarithmic,
     OptionError,
     Ranking,
     RankingError,
-    TopK,
-    Uniform,
+    WeightError,
     __version__,
-    first_rank_share,
-    offset_for_share,
-    top_share,
-    weighted_rho,
-    weighted_tau,
 )
-from rankcorr.alignment import align
 from rankcorr.console import OneLineErrors, print_json, print_table
 from rankcorr.correlation import VARIANTS
+from rankcorr.notices import collected_notices
 from rankcorr.records import printable
+from rankcorr.summary import correlate
 from rankcorr.tables import read_ranking
-from rankcorr.weights import SCHEMES, TIED_WEIGHTS
+from rankcorr.weight_table import DEFAULT_TOP, MAX_TOP, weight_table
+from rankcorr.weights import SCHEMES, TIED_WEIGHTS, named_weigher
 
 _COEFFICIENTS = ("rho_w", "tau_w", "rho", "tau")
-_WEIGHERS = {"hyperbolic": Hyperbolic, "logarithmic": Logarithmic, "uniform": Uniform}
-_DEFAULT_TOP = 10
-_MAX_TOP = 100_000
 _EXAMPLE = """\b
 Example:
   rankcorr compare gold.csv system_a.csv system_b.csv
@@ -201,40 +191,28 @@ def _weigher(name: str | None, n0: float | None) -> Any:
         return InverseSquare() if n0 is None else InverseSquare(n0)
     if n0 is not None:
         raise OptionError("--n0 and --weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
-    if name in _WEIGHERS:
-        return _WEIGHERS[name]()
-    if top := re.fullmatch(r"top-k:([0-9]{1,18})", name):
-        return TopK(int(top[1]))
-    raise OptionError(
-        f"--weigher must be one of hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform; got '{name}'"
-    )
+    try:
+        return named_weigher(name)
+    except WeightError as error:
+        raise OptionError(f"--weigher: {error}") from error
 
 
 def _compared(
     gold: _Named, system: _Named, options: Mapping[str, Any], variant: Any
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Row of the table for one system, and what the library warned of."""
-    calls = {
-        "rho_w": lambda x, y: weighted_rho(x, y, **options),
-        "tau_w": lambda x, y: weighted_tau(x, y, variant=variant, **options),
-        "rho": lambda x, y: weighted_rho(x, y, weigher=Uniform()),
-        "tau": lambda x, y: weighted_tau(x, y, weigher=Uniform(), variant=variant),
-    }
-    aligned = align(gold.ranking, system.ranking, names=(gold.name, system.name))
+    with collected_notices() as notices:
+        try:
+            results = correlate(
+                gold.ranking, system.ranking, variant=variant, names=(gold.name, system.name), **options
+            )
+        except RankingError as error:
+            raise click.ClickException(f"{gold.name} and {system.name}: {error}") from error
     row: dict[str, Any] = {"system": system.name}
-    notes: dict[str, list[str]] = {}
-    for coefficient in _COEFFICIENTS:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                row[coefficient] = float(calls[coefficient](*aligned))
-            except RankingError as error:
-                raise click.ClickException(f"{gold.name} and {system.name}: {error}") from error
-        for warning in caught:
-            notes.setdefault(str(warning.message), []).append(coefficient)
+    row |= {name: result.statistic for name, result in results.items()}
     row |= {"n": system.ranking.n_items, "ties": system.ranking.n_ties}
-    messages = [{"system": system.name, "coefficients": names, "message": message} for message, names in notes.items()]
-    return row, messages
+    undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
+    return row, [{"system": system.name, "coefficients": undefined, "message": message} for message in notices]
 
 
 @main.command(epilog=_WEIGHTS_EXAMPLE, short_help="Show the weight of the top ranks, or find n0.")
@@ -243,8 +221,8 @@ def _compared(
 @click.option("--k", type=click.IntRange(min=1), help="Number of ranks that have the --share.  [default: 1]")
 @click.option(
     "--top",
-    type=click.IntRange(1, _MAX_TOP),
-    help=f"Number of ranks to list.  [default: {_DEFAULT_TOP}, or --k if more]",
+    type=click.IntRange(1, MAX_TOP),
+    help=f"Number of ranks to list.  [default: {DEFAULT_TOP}, or --k if more]",
 )
 @click.option("--n-items", type=click.IntRange(min=1), help="Length of the ranking.  [default: endless]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -261,29 +239,20 @@ def weights(
         raise OptionError("--k belongs to --share, which is missing")
     if top is not None and n_items is not None and top > n_items:
         raise OptionError(f"--top is {top}, but --n-items is {n_items}")
-    if share is not None:
-        n0 = offset_for_share(share, k or 1, n_items)
-    elif n0 is None:
-        n0 = InverseSquare().n0
-    listed = top or min(max(_DEFAULT_TOP, k or 1), n_items or _MAX_TOP, _MAX_TOP)
-    first = first_rank_share(n0, n_items)
-    # f(n) / f(1) times the first share: differences of cumulative shares would lose digits.
-    rows = [
-        (rank, first * ((n0 + 1) / (n0 + rank)) ** 2, top_share(rank, n0, n_items)) for rank in range(1, listed + 1)
-    ]
+    table = weight_table(n0, share=share, k=k, top=top, n_items=n_items)
+    n0, first = table.n0, table.first_rank_share
     if as_json:
-        table = [{"rank": rank, "weight": weight, "cumulative_share": total} for rank, weight, total in rows]
         asked = {"share": share, "k": (k or 1) if share is not None else None, "n_items": n_items}
-        print_json({"n0": n0, "first_rank_share": first, **asked, "ranks": table})
+        print_json({"n0": n0, "first_rank_share": first, **asked, "ranks": table.rows()})
         return
     length = "endless list" if n_items is None else f"{n_items} items"
-    form = ".6f" if rows[-1][1] >= 1e-4 else ".4e"
+    form = ".6f" if table.weights[-1] >= 1e-4 else ".4e"
     if share is not None:
         click.echo(f"n0 = {n0:.10g} (share of the first {'rank' if (k or 1) == 1 else f'{k} ranks'}: {share:g})")
     click.echo(f"R({n0:.10g}) = {first:{form}} ({length})\n")
     print_table(
         ["rank", "weight", "cumulative"],
-        [[str(rank), f"{weight:{form}}", f"{total:{form}}"] for rank, weight, total in rows],
+        [[str(row["rank"]), f"{row['weight']:{form}}", f"{row['cumulative_share']:{form}}"] for row in table.rows()],
     )
 
 

@@ -7,14 +7,13 @@ and `ratio` divides.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr.alignment import align
+from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice
 from rankcorr.errors import (
     DimensionError,
@@ -23,9 +22,9 @@ from rankcorr.errors import (
     NonNumericError,
     OptionError,
     TooFewItemsError,
-    UndefinedCorrelationWarning,
 )
-from rankcorr.ranking import Ranking, RankingLike, Ranks, is_masked
+from rankcorr.notices import warn_undefined
+from rankcorr.ranking import Ranking, RankingLike, Ranks, as_ranking, is_masked
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable
 
 Coefficient: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
@@ -46,10 +45,11 @@ class Computed:
     weigher: str | None = None
     tied_weights: str | None = None
     variant: str | None = None
+    missing: str | None = None
 
     def __repr__(self) -> str:
         """Show the result first, and leave out the options that did not take part."""
-        shown = {"statistic": None} | {field.name: getattr(self, field.name) for field in fields(self)}
+        shown = {"statistic": None} | {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
         options = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value is not None)
         return f"{type(self).__name__}({options})"
 
@@ -63,7 +63,7 @@ class RankCorrelation(Computed):
     statistic : float
         Between -1 and 1; nan where the coefficient is undefined.
     n_items : int
-        Number of items compared.
+        Number of items compared, after alignment.
     coefficient : str
         "rho_w", "tau_w" or "gamma"; "rho" and "tau" are the former two with equal weights.
     scheme, tied_weights, variant : str or None
@@ -72,9 +72,15 @@ class RankCorrelation(Computed):
         Offset of the weight 1/(n + n0)^2; None for another weigher.
     weigher : str or None
         Name of the weigher, with its parameters.
+    missing : str or None
+        "intersection" or "bottom"; None where both rankings had to hold the same items.
+    n_missing : int or None
+        Number of items in one ranking only: left out by "intersection", placed last by "bottom". None where `missing`
+        is.
     """
 
     statistic: float
+    n_missing: int | None = None
 
     def __float__(self) -> float:
         return self.statistic
@@ -88,6 +94,7 @@ def weighted_rho(
     weigher: Weigher | None = None,
     scheme: Scheme = "additive",
     tied_weights: TiedWeights = "midrank",
+    missing: Missing = "raise",
 ) -> RankCorrelation:
     """Top-weighted Spearman correlation of two rankings with ties: rho_w of Eq. 8.
 
@@ -110,6 +117,9 @@ def weighted_rho(
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
         What a tied item weighs; see `item_weights`.
+    missing : {"raise", "intersection", "bottom"}
+        What becomes of labels that are in one ranking only: an error, left out, or tied below all items of the
+        ranking that lacks them; see `align`.
 
     Returns
     -------
@@ -133,7 +143,7 @@ def weighted_rho(
     0.5273
     """
     weighting = Weighting.of(n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights)
-    return _correlate(Statistic("rho_w", weighting, None), x, y)
+    return _correlate(Statistic("rho_w", weighting, None), x, y, missing)
 
 
 def weighted_tau(
@@ -145,6 +155,7 @@ def weighted_tau(
     scheme: Scheme = "additive",
     tied_weights: TiedWeights = "midrank",
     variant: Variant = "b",
+    missing: Missing = "raise",
 ) -> RankCorrelation:
     """Top-weighted Kendall correlation of two rankings with ties: tau_w of Eq. 8, in O(n log n).
 
@@ -170,6 +181,9 @@ def weighted_tau(
     variant : {"b", "a"}
         "b" divides by the weights of the pairs that are not tied, as Eq. 7 does, and reaches 1 with ties; "a" divides
         by 1 - sum_i w_i^2, the weight of all pairs. Without ties they agree.
+    missing : {"raise", "intersection", "bottom"}
+        What becomes of labels that are in one ranking only: an error, left out, or tied below all items of the
+        ranking that lacks them; see `align`.
 
     Returns
     -------
@@ -195,7 +209,7 @@ def weighted_tau(
     """
     weighting = Weighting.of(n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights)
     check_choice("variant", variant, VARIANTS)
-    return _correlate(Statistic("tau_w", weighting, variant), x, y)
+    return _correlate(Statistic("tau_w", weighting, variant), x, y, missing)
 
 
 def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:
@@ -274,7 +288,11 @@ class Statistic:
         kernels.pair_sums(x.ranks, x._order, y_ranks, y_ties, *table, sums)
         return np.array([_tau(self.variant, *row) for row in sums.tolist()])
 
-    def described(self, n_items: int) -> dict[str, Any]:
+    def of_pair(self, x: Ranking, y: Ranking) -> float:
+        """Coefficient of two aligned rankings."""
+        return float(self.of_rows(x, y.ranks[np.newaxis], np.array([y.n_ties]))[0])
+
+    def described(self, n_items: int, missing: Missing = "raise") -> dict[str, Any]:
         """Fields of `Computed` for a comparison of n_items items."""
         return {
             "n_items": n_items,
@@ -284,15 +302,21 @@ class Statistic:
             "weigher": self.weighting.name,
             "tied_weights": self.weighting.tied_weights,
             "variant": self.variant,
+            "missing": None if missing == "raise" else missing,
         }
 
 
-def _correlate(statistic: Statistic, x: RankingLike, y: RankingLike) -> RankCorrelation:
-    first, second = align(x, y)
-    value = float(statistic.of_rows(first, second.ranks[np.newaxis], np.array([second.n_ties]))[0])
+def _correlate(statistic: Statistic, x: RankingLike, y: RankingLike, missing: Missing) -> RankCorrelation:
+    given = as_ranking(x), as_ranking(y)
+    first, second = align(*given, missing=missing)
+    value = statistic.of_pair(first, second)
     if math.isnan(value):
         warn_undefined("all items that have weight are tied in one ranking")
-    return RankCorrelation(statistic=value, **statistic.described(first.n_items))
+    return RankCorrelation(
+        statistic=value,
+        n_missing=None if missing == "raise" else n_missing(*given, first.n_items),
+        **statistic.described(first.n_items, missing),
+    )
 
 
 def _rho(covariance: float, x_variance: float, y_variance: float, heaviest: float) -> float:
@@ -322,11 +346,6 @@ def ratio(numerator: float, x_norm: float, y_norm: float) -> float:
     if denominator == 0:
         return math.nan
     return min(1.0, max(-1.0, numerator / denominator))
-
-
-def warn_undefined(why: str, *, stacklevel: int = 4) -> None:
-    """Warn that a coefficient is nan; by default at the line that called the public function."""
-    warnings.warn(f"the correlation is undefined, and nan: {why}", UndefinedCorrelationWarning, stacklevel=stacklevel)
 
 
 def _square(name: str, matrix: ArrayLike) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.alignment import align
+from rankcorr.alignment import Missing, align
 from rankcorr.checks import check_choice, real_number, shown, whole_number
 from rankcorr.errors import OptionError, WeightError
 from rankcorr.ranking import Ranking, RankingLike, Ranks
@@ -105,6 +106,7 @@ def item_weights(
     weigher: Weigher | None = None,
     scheme: Scheme = "additive",
     tied_weights: TiedWeights = "midrank",
+    missing: Missing = "raise",
 ) -> NDArray[np.float64]:
     """Importance of each item in a correlation of two rankings (Eq. 9 and its variants).
 
@@ -121,11 +123,13 @@ def item_weights(
         With a and b the two rank vectors: f(a) + f(b), f(a) f(b), f(a), or f(b).
     tied_weights : {"midrank", "expected"}
         A tied item weighs f at its mid-rank, or the mean of f over the positions that its group occupies.
+    missing : {"raise", "intersection", "bottom"}
+        What becomes of labels that are in one ranking only; see `align`.
 
     Returns
     -------
     ndarray of float64, shape (n_items,)
-        Weights that sum to 1, in the item order of x.
+        Weights that sum to 1, in the item order of x; with `missing`, in that of the rankings that `align` returns.
 
     Raises
     ------
@@ -139,7 +143,7 @@ def item_weights(
     array([0.7347, 0.1837, 0.0816])
     """
     weighting = Weighting.of(n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights)
-    first, second = align(x, y)
+    first, second = align(x, y, missing=missing)
     from rankcorr import kernels
 
     table = weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)
@@ -239,6 +243,29 @@ kept_rank_table = lru_cache(maxsize=32)(rank_table)
 def name_of(weigher: Weigher) -> str:
     """Name of a weigher, with its parameters."""
     return getattr(weigher, "__name__", None) or repr(weigher)
+
+
+def named_weigher(name: str) -> Weigher:
+    """Return a ready-made weigher by its name, as files, commands and requests have it.
+
+    Raises
+    ------
+    WeightError
+        For a name that is not "hyperbolic", "logarithmic", "top-k:K" with a number K, or "uniform".
+
+    Examples
+    --------
+    >>> named_weigher("top-k:10")
+    TopK(k=10)
+    """
+    plain: dict[str, Weigher] = {"hyperbolic": Hyperbolic(), "logarithmic": Logarithmic(), "uniform": Uniform()}
+    if name in plain:
+        return plain[name]
+    if top := re.fullmatch(r"top-k:([0-9]{1,18})", name):
+        return TopK(int(top[1]))
+    raise WeightError(
+        f"a weigher is one of hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform; got {shown(name)}"
+    )
 
 
 def check_usable(heaviest: float) -> None:

@@ -1,12 +1,26 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
-from rankcorr import LabelError, LabelMismatchError, LengthError, Ranking, weighted_rho, weighted_tau
+from rankcorr import (
+    LabelError,
+    LabelMismatchError,
+    LengthError,
+    OptionError,
+    Ranking,
+    TooFewItemsError,
+    UndefinedCorrelationWarning,
+    item_weights,
+    weighted_rho,
+    weighted_tau,
+)
 from rankcorr.alignment import align
-from tests.strategies import distinguishing_pairs
+from tests.strategies import N0S, distinguishing_pairs, tied_pairs, tied_scores
 
 
 @given(distinguishing_pairs(30), st.randoms(use_true_random=False))
@@ -57,3 +71,106 @@ def test_labels_against_none():
 def test_lengths_without_labels():
     with pytest.raises(LengthError, match="same length; x has 3 items and y has 2"):
         weighted_rho([1, 2, 3], [1, 2])
+
+
+def partial_rankings(max_items=12):
+    """Scores of some of the labels 0 to 19, in any order, with ties."""
+    return tied_scores(max_items).flatmap(
+        lambda scores: st.permutations(range(20)).map(
+            lambda labels: dict(zip(labels[: scores.size], scores.tolist(), strict=True))
+        )
+    )
+
+
+def naively_aligned(x, y, missing):
+    """Scores over the same labels: those in both, or all with what a ranking lacks below what it has."""
+    if missing == "intersection":
+        labels = [label for label in x if label in y]
+    else:
+        labels = [*x, *(label for label in y if label not in x)]
+    return [{label: scores.get(label, -1.0) for label in labels} for scores in (x, y)]
+
+
+@pytest.mark.parametrize("missing", ["intersection", "bottom"])
+@given(x=partial_rankings(), y=partial_rankings())
+def test_missing_items_are_left_out_or_tied_last(missing, x, y):
+    if missing == "intersection" and len(x.keys() & y.keys()) < 2:
+        with pytest.raises(TooFewItemsError):
+            align(x, y, missing=missing)
+        return
+    for ours, naive in zip(align(x, y, missing=missing), naively_aligned(x, y, missing), strict=True):
+        expected = Ranking.from_scores(naive)
+        assert ours == expected
+        assert ours.n_ties == expected.n_ties
+        assert ours._order.dtype == np.int32
+        assert sorted(ours._order.tolist()) == list(range(ours.n_items))
+        assert (np.diff(ours.ranks[ours._order]) >= 0).all()
+        assert not ours.ranks.flags.writeable
+        assert not ours._order.flags.writeable
+
+
+@pytest.mark.parametrize("missing", ["raise", "intersection", "bottom"])
+def test_nothing_missing_changes_nothing(missing):
+    x, y = Ranking.from_scores({"a": 3, "b": 2, "c": 2}), Ranking.from_order(["c", "a", "b"])
+    assert align(x, y, missing=missing) == align(x, y)
+    assert align(x, x, missing=missing) == (x, x)
+    unlabelled = Ranking.from_scores([3, 1, 2]), Ranking.from_scores([1, 2, 2])
+    assert align(*unlabelled, missing=missing) == unlabelled
+
+
+def test_fewer_than_two_items_in_common():
+    for y, n_common in (({"c": 1, "d": 2, "e": 3}, 1), ({"d": 1, "e": 2}, 0)):
+        with pytest.raises(
+            TooFewItemsError,
+            match=f"^x and y must have at least two labels in common; {n_common} of their 3 and {len(y)} are$",
+        ):
+            align({"a": 1, "b": 2, "c": 3}, y, missing="intersection")
+
+
+@pytest.mark.parametrize("missing", ["intersection", "bottom"])
+def test_missing_items_need_labels(missing):
+    with pytest.raises(LengthError, match=rf"missing='{missing}' needs labels.*; x has 3 items and y has 2"):
+        weighted_tau([1, 2, 3], [1, 2], missing=missing)
+    with pytest.raises(LabelError, match="x has labels and y has none"):
+        weighted_tau({"a": 1, "b": 2}, [1, 2], missing=missing)
+
+
+@pytest.mark.parametrize("missing", ["drop", None, True])
+def test_an_unknown_missing(missing):
+    for function in (align, weighted_tau, weighted_rho, item_weights):
+        with pytest.raises(OptionError, match="missing must be one of 'raise', 'intersection', 'bottom'; got"):
+            function([1, 2], [1, 2], missing=missing)
+
+
+@pytest.mark.parametrize("missing", ["intersection", "bottom"])
+@given(pair=tied_pairs(20), n_shared=st.integers(2, 20), n0=N0S)
+def test_missing_items_count_as_the_rankings_that_align_returns(missing, pair, n_shared, n0):
+    n_items = pair[0].size
+    n_shared = min(n_shared, n_items)
+    x = dict(zip(range(n_items), pair[0].tolist(), strict=True))
+    y = dict(zip(range(n_items - n_shared, 2 * n_items - n_shared), pair[1].tolist(), strict=True))
+    labels = [label for label in x if label in y] if missing == "intersection" else [*x, *(y.keys() - x.keys())]
+    spelt_out = [{label: scores.get(label, -1.0) for label in labels} for scores in (x, y)]
+    for coefficient in (weighted_rho, weighted_tau):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+            result = coefficient(x, y, n0=n0, missing=missing)
+            expected = coefficient(*spelt_out, n0=n0)
+        assert_allclose(result.statistic, expected.statistic, rtol=0, atol=1e-13)
+        assert (result.missing, result.n_items, result.n_missing) == (
+            missing,
+            len(labels),
+            2 * (n_items - n_shared),
+        )
+    assert_allclose(item_weights(x, y, n0=n0, missing=missing), item_weights(*spelt_out, n0=n0), rtol=1e-13)
+
+
+def test_the_result_says_what_was_missing():
+    gold, system = Ranking.from_order(["a", "b", "c", "d"]), Ranking.from_order(["b", "x", "a"])
+    left_out = weighted_tau(gold, system, missing="intersection")
+    assert (left_out.n_items, left_out.n_missing, left_out.statistic) == (2, 3, -1.0)
+    assert "n_items=2" in repr(left_out)
+    assert "missing='intersection', n_missing=3" in repr(left_out)
+    assert weighted_tau(gold, system, missing="bottom").n_items == 5
+    strict = weighted_tau(gold, gold)
+    assert (strict.missing, strict.n_missing) == (None, None)

@@ -189,3 +189,65 @@ def test_workers_that_are_invalid(workers):
 def test_plain_coefficients_take_no_weights(option):
     with pytest.raises(rankcorr.OptionError, match="'rho' has equal weights, and takes neither n0 nor a weigher"):
         correlate_many([1, 2], [[1, 2]], coefficient="rho", **option)
+
+
+@pytest.mark.parametrize("missing", ["intersection", "bottom"])
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+@pytest.mark.usefixtures("blocks_of_three")
+def test_missing_items_give_the_one_by_one_calls_to_the_last_bit(coefficient, workers, missing):
+    rng = np.random.default_rng(8)
+    scores = random_systems(5, 9, 30)
+    lists = {}
+    for number, row in enumerate(scores):
+        labels = rng.permutation(35)[: rng.integers(20, 31)].tolist()
+        lists[number] = dict(zip(labels, row.tolist(), strict=False))
+    keywords = {"n0": 0.5, "missing": missing}
+    each = [[ONE_BY_ONE[coefficient](x, y, **keywords) for y in lists.values()] for x in lists.values()]
+    many = correlate_many(lists[2], lists, coefficient=coefficient, workers=workers, **keywords)
+    assert many.statistic.tolist() == [one.statistic for one in each[2]]
+    assert many.n_compared.tolist() == [one.n_items for one in each[2]]
+    assert many.n_missing.tolist() == [one.n_missing for one in each[2]]
+    assert (many.n_items, many.missing) == (len(lists[2]), missing)
+    matrix = correlation_matrix(lists, coefficient=coefficient, workers=workers, **keywords)
+    assert matrix.statistic.tolist() == [[one.statistic for one in row] for row in each]
+    assert matrix.n_compared.tolist() == [[one.n_items for one in row] for row in each]
+    assert matrix.n_missing.tolist() == [[one.n_missing for one in row] for row in each]
+    assert matrix.n_items == len({label for labels in lists.values() for label in labels})
+    assert not matrix.n_compared.flags.writeable
+
+
+@pytest.mark.parametrize("missing", ["intersection", "bottom"])
+def test_matrices_have_nothing_missing(missing):
+    systems = random_systems(1, 3, 12)
+    many = correlate_many(systems[0], systems, missing=missing)
+    assert many.statistic.tolist() == correlate_many(systems[0], systems).statistic.tolist()
+    assert (many.n_compared.tolist(), many.n_missing.tolist()) == ([12] * 3, [0] * 3)
+    matrix = correlation_matrix(systems, missing=missing)
+    assert matrix.statistic.tolist() == correlation_matrix(systems).statistic.tolist()
+    assert (matrix.n_items, matrix.n_missing.tolist()) == (12, [[0] * 3] * 3)
+    with pytest.raises(rankcorr.LengthError, match=rf"got 2 \(missing='{missing}' needs labels"):
+        correlate_many([1, 2, 3], [[1, 2]], missing=missing)
+
+
+def test_nothing_is_counted_where_nothing_may_be_missing():
+    for result in (correlate_many([1, 2], [[1, 2]]), correlation_matrix([[1, 2], [2, 1]])):
+        assert (result.missing, result.n_compared, result.n_missing) == (None, None, None)
+
+
+def test_rankings_with_nothing_in_common_are_named():
+    with pytest.raises(rankcorr.TooFewItemsError, match="gold and system 's' must have at least two labels in common"):
+        correlate_many({"a": 1, "b": 2}, {"s": {"a": 1, "c": 2}}, missing="intersection")
+    with pytest.raises(
+        rankcorr.TooFewItemsError, match=r"ranking 'p' and ranking 'q' must have .*; 0 of their 2 and 2"
+    ):
+        correlation_matrix({"p": {"a": 1, "b": 2}, "q": {"c": 1, "d": 2}}, missing="intersection")
+
+
+def test_an_unknown_missing_lists_the_choices():
+    for call in (
+        lambda: correlate_many([1, 2], [[1, 2]], missing="drop"),
+        lambda: correlation_matrix([[1, 2]], missing=""),
+    ):
+        with pytest.raises(rankcorr.OptionError, match="missing must be one of 'raise', 'intersection', 'bottom'; got"):
+            call()

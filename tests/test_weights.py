@@ -7,6 +7,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose
 
 from rankcorr import Hyperbolic, InverseSquare, Logarithmic, TopK, Uniform, WeightError, item_weights, weighted_tau
+from rankcorr.weights import named_weigher
 from tests.strategies import N0S, tied_pairs
 
 RANKS = np.array([1.0, 2.0, 2.5, 4.0])
@@ -154,3 +155,22 @@ def test_a_subclass_with_a_parameter_of_its_own_is_not_mistaken_for_another():
     assert low.statistic == weighted_tau(x, y, weigher=Hyperbolic()).statistic
     assert high.statistic < low.statistic
     assert high.n0 is None
+
+
+@pytest.mark.parametrize(
+    ("name", "weigher"),
+    [("hyperbolic", Hyperbolic()), ("logarithmic", Logarithmic()), ("uniform", Uniform()), ("top-k:10", TopK(10))],
+)
+def test_weighers_by_name(name, weigher):
+    assert named_weigher(name) == weigher
+
+
+@pytest.mark.parametrize("name", ["Uniform", "top-k", "top-k:1e3", "top-k:-1", "hyperbolic ", ""])
+def test_names_of_no_weigher(name):
+    with pytest.raises(WeightError, match="a weigher is one of hyperbolic, logarithmic, top-k:K"):
+        named_weigher(name)
+
+
+def test_a_top_of_no_rank():
+    with pytest.raises(WeightError, match="k must be a positive whole number; got 0"):
+        named_weigher("top-k:0")

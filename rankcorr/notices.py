@@ -1,0 +1,44 @@
+"""Warnings of undefined values, and how a program with threads collects them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from rankcorr.errors import UndefinedCorrelationWarning
+
+_collected: ContextVar[list[str] | None] = ContextVar("rankcorr_notices", default=None)
+
+
+def warn_undefined(why: str, *, stacklevel: int = 4) -> None:
+    """Warn that a coefficient is nan; by default at the line that called the public function."""
+    message = f"the correlation is undefined, and nan: {why}"
+    collected = _collected.get()
+    if collected is None:
+        warnings.warn(message, UndefinedCorrelationWarning, stacklevel=stacklevel)
+    else:
+        collected.append(message)
+
+
+@contextmanager
+def collected_notices() -> Iterator[list[str]]:
+    """Collect, in this thread alone, what would be an `UndefinedCorrelationWarning`.
+
+    `warnings.catch_warnings` changes the whole process, and so mixes up the threads of a server.
+
+    Examples
+    --------
+    >>> from rankcorr import weighted_tau
+    >>> with collected_notices() as notices:
+    ...     result = weighted_tau([1, 2], [3, 3])
+    >>> notices
+    ['the correlation is undefined, and nan: all items that have weight are tied in one ranking']
+    """
+    messages: list[str] = []
+    token = _collected.set(messages)
+    try:
+        yield messages
+    finally:
+        _collected.reset(token)

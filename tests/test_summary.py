@@ -1,0 +1,57 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankcorr
+from rankcorr import Hyperbolic, OptionError, UndefinedCorrelationWarning, correlate_many
+from rankcorr.summary import correlate
+from tests.strategies import distinguishing_pairs
+
+
+@given(
+    distinguishing_pairs(),
+    st.sampled_from([{}, {"n0": 5.0}, {"weigher": Hyperbolic(), "scheme": "first"}, {"tied_weights": "expected"}]),
+    st.sampled_from(["a", "b"]),
+)
+def test_each_is_the_call_for_one_coefficient_to_the_last_bit(pair, options, variant):
+    results = correlate(*pair, variant=variant, **options)
+    assert list(results) == ["rho_w", "tau_w", "rho", "tau"]
+    for name, result in results.items():
+        chosen = options if name.endswith("_w") else {k: v for k, v in options.items() if k not in ("n0", "weigher")}
+        alone = correlate_many(pair[0], [pair[1]], coefficient=name, variant=variant, **chosen)
+        assert result.statistic == alone.statistic[0]
+        assert result.coefficient == name
+
+
+def test_the_chosen_coefficients_in_the_order_asked():
+    assert list(correlate([1, 2, 3], [1, 3, 2], coefficients=["tau", "rho_w"])) == ["tau", "rho_w"]
+
+
+def test_what_is_undefined_is_said_once():
+    with pytest.warns(UndefinedCorrelationWarning, match="tied in one ranking") as caught:
+        results = correlate([1, 2, 3], [4, 4, 4], coefficients=("rho_w", "tau"))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert all(result.statistic != result.statistic for result in results.values())  # noqa: PLR0124
+
+
+def test_missing_items():
+    results = correlate({"a": 3, "b": 2, "c": 1}, {"a": 9, "b": 7, "d": 8}, missing="intersection")
+    assert {result.n_items for result in results.values()} == {2}
+    assert {result.n_missing for result in results.values()} == {2}
+
+
+@pytest.mark.parametrize("coefficients", [[], "tau", ("tau", "tau")])
+def test_lists_of_coefficients_that_are_none(coefficients):
+    with pytest.raises(OptionError, match="coefficients must be a list of different coefficients; got"):
+        correlate([1, 2], [1, 2], coefficients=coefficients)
+
+
+def test_an_unknown_coefficient():
+    with pytest.raises(OptionError, match="coefficient must be one of 'rho_w', 'tau_w', 'rho', 'tau'; got 'tau_x'"):
+        correlate([1, 2], [1, 2], coefficients=["tau_x"])
+
+
+def test_errors_name_the_rankings_as_asked():
+    with pytest.raises(rankcorr.LabelMismatchError, match="labels in gold only: 'b'; labels in system only: 'c'"):
+        correlate({"a": 1, "b": 2}, {"a": 1, "c": 2}, names=("gold", "system"))
