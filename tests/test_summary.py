@@ -32,7 +32,7 @@ def test_what_is_undefined_is_said_once():
         results = correlate([1, 2, 3], [4, 4, 4], coefficients=("rho_w", "tau"))
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    assert all(result.statistic != result.statistic for result in results.values())  # noqa: PLR0124
+    assert all(result.statistic != result.statistic for result in results.values())
 
 
 def test_missing_items():

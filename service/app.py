@@ -1,0 +1,116 @@
+"""The application: settings -> hooks around every request -> the views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Flask, Response, current_app, g, request
+from flask_cors import CORS
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from adaptive.errors import AdaptiveError
+from rankcorr import RankingError
+from service import logs, metrics
+from service.access import Tokens, secured
+from service.capacity import Gate, RateLimiter
+from service.documentation import CONFIGURATION, Api, register_page
+from service.json_body import OrjsonProvider
+from service.problems import Problem, from_library
+from service.settings import Settings
+from service.views import BLUEPRINTS, operations
+
+
+@dataclass(frozen=True)
+class State:
+    """What the hooks and views of an app share."""
+
+    settings: Settings
+    tokens: Tokens
+    gate: Gate
+    rate: RateLimiter | None
+
+
+def create_app(settings: Settings | None = None) -> Flask:
+    """Make the WSGI application.
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        By default they are read from the environment.
+
+    Raises
+    ------
+    SettingError
+        For an environment variable with a value that it cannot have.
+
+    Examples
+    --------
+    >>> client = create_app().test_client()
+    >>> client.get("/health/live").json
+    {'status': 'ok'}
+    """
+    chosen = Settings.from_environment() if settings is None else settings
+    app = Flask(__name__, static_folder=None)
+    app.json = OrjsonProvider(app)
+    app.config.update(CONFIGURATION, MAX_CONTENT_LENGTH=chosen.limits.max_body_bytes)
+    app.url_map.strict_slashes = True
+    app.extensions["rankcorr"] = State(
+        settings=chosen,
+        tokens=Tokens(chosen.tokens),
+        gate=Gate(concurrent=chosen.max_concurrent, waiting=chosen.max_waiting, seconds=chosen.max_wait_seconds),
+        rate=RateLimiter(chosen.requests_per_minute) if chosen.requests_per_minute else None,
+    )
+    api = Api(app)
+    for blueprint in BLUEPRINTS:
+        api.register_blueprint(blueprint)
+    app.register_blueprint(operations.blueprint)
+    register_page(app)
+    _add_hooks(app)
+    if chosen.cors_origins:
+        CORS(app, resources={r"/v1/.*": {"origins": list(chosen.cors_origins)}}, expose_headers=[logs.ID_HEADER])
+    if chosen.trusted_proxies:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=chosen.trusted_proxies)  # type: ignore[method-assign]
+    return app
+
+
+def _add_hooks(app: Flask) -> None:
+    @app.before_request
+    def admit() -> None:
+        logs.begin(request)
+        metrics.IN_PROGRESS.inc()
+        g.counted = True
+        if request.path.startswith("/v1/") and request.method != "OPTIONS":
+            state: State = current_app.extensions["rankcorr"]
+            client = state.tokens.check(request) or request.remote_addr or "unknown"
+            if state.rate is not None:
+                state.rate.count(client)
+            state.gate.enter()
+            g.gate = state.gate
+
+    @app.after_request
+    def finish(response: Response) -> Response:
+        metrics.count(request, response)
+        return logs.end(request, secured(response))
+
+    @app.teardown_request
+    def release(_error: BaseException | None) -> None:
+        if g.pop("counted", False):
+            metrics.IN_PROGRESS.dec()
+        if (gate := g.pop("gate", None)) is not None:
+            gate.leave()
+
+    @app.errorhandler(Problem)
+    def answer(problem: Problem) -> Response:
+        return problem.response()
+
+    @app.errorhandler(RankingError)
+    @app.errorhandler(AdaptiveError)
+    def refuse(error: Any) -> Response:
+        return from_library(error).response()
+
+    @app.errorhandler(Exception)
+    def fail(_error: Exception) -> Response:
+        # The inside goes to the log alone, under the id that the client sees.
+        logs.log.exception("request %s failed", g.get("request_id", "?"))
+        return Problem(500, "an unforeseen error; the log of the service has it under the request_id").response()

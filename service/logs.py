@@ -1,0 +1,49 @@
+"""One line of JSON for each request on stdout; no bodies, no query strings, no tokens."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+import time
+import uuid
+from typing import Final
+
+import orjson
+from flask import Request, Response, g
+
+ID_HEADER: Final = "X-Request-ID"
+_GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+log = logging.getLogger("rankcorr.service")
+
+
+def begin(request: Request) -> None:
+    """Name and time a request; a sound id that a proxy gave is kept."""
+    given = request.headers.get(ID_HEADER, "")
+    g.request_id = given if _GIVEN_ID.fullmatch(given) else uuid.uuid4().hex
+    g.started = time.perf_counter()
+
+
+def end(request: Request, response: Response) -> Response:
+    """Write the line of a request, and give the response its id."""
+    response.headers[ID_HEADER] = g.request_id
+    line = {
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "id": g.request_id,
+        "method": request.method,
+        "route": route(request),
+        "status": response.status_code,
+        "ms": round(1000 * (time.perf_counter() - g.started), 3),
+        "bytes": g.get("n_bytes", 0),
+        "items": g.get("n_items", 0),
+    }
+    # One write for one line, so that the lines of several workers do not mix.
+    sys.stdout.write(orjson.dumps(line).decode() + "\n")
+    sys.stdout.flush()
+    return response
+
+
+def route(request: Request) -> str:
+    """The rule that a request met; never its path, which a client chooses."""
+    return request.url_rule.rule if request.url_rule else "none"

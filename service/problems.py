@@ -1,0 +1,126 @@
+"""One format for every error: application/problem+json (RFC 9457)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import orjson
+from flask import Response, g
+from werkzeug.exceptions import HTTPException
+
+from adaptive.errors import AdaptiveError
+from rankcorr import RankingError
+
+MEDIA_TYPE: Final = "application/problem+json"
+TYPE_PREFIX: Final = "urn:rankcorr:problem:"
+
+# Status -> last part of the type, and title. Written out: the phrases of http.HTTPStatus differ between Pythons.
+STATUSES: Final[Mapping[int, tuple[str, str]]] = {
+    400: ("not-json", "The body is not JSON"),
+    401: ("token-needed", "A bearer token is needed"),
+    404: ("not-found", "There is no such page"),
+    405: ("method-not-allowed", "The page does not know this method"),
+    413: ("body-too-large", "The body is too large"),
+    415: ("not-declared-as-json", "The body is not declared as JSON"),
+    422: ("invalid-request", "The request is not valid"),
+    429: ("too-many-requests", "Too many requests"),
+    500: ("unforeseen", "The service failed"),
+    503: ("over-capacity", "The service is over its capacity"),
+}
+
+
+class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
+    """An error that is the answer to a request.
+
+    Parameters
+    ----------
+    status : int
+        HTTP status.
+    detail : str
+        What was wanted, and what came.
+    kind : str, optional
+        Last part of the problem's `type`; by default the name of the status.
+    errors : mapping of JSON pointer to list of messages, optional
+        Where in the request it is.
+    headers : mapping, optional
+        Further headers of the response.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        *,
+        kind: str | None = None,
+        errors: Mapping[str, list[str]] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.kind = kind or STATUSES[status][0]
+        self.errors = errors
+        self.headers = dict(headers or {})
+
+    def response(self) -> Response:
+        """The problem as a response."""
+        document: dict[str, Any] = {
+            "type": TYPE_PREFIX + self.kind,
+            "title": STATUSES[self.status][1],
+            "status": self.status,
+            "detail": self.detail,
+            "request_id": g.get("request_id", ""),
+        }
+        if self.errors is not None:
+            document["errors"] = self.errors
+        return Response(orjson.dumps(document), self.status, self.headers, content_type=MEDIA_TYPE)
+
+
+def from_library(error: RankingError | AdaptiveError) -> Problem:
+    """The problem for an error of the libraries: its class is the type, its message the detail."""
+    return Problem(422, str(error), kind=_kind(type(error).__name__.removesuffix("Error")))
+
+
+def from_http(error: HTTPException) -> Problem | HTTPException:
+    """The problem for an error of Flask, werkzeug or webargs; a redirection stays what it is."""
+    status = error.code or 500
+    if status < 400:
+        return error
+    if status not in STATUSES:  # such as 414: what a client did that has no status of its own here
+        status = 400 if status < 500 else 500
+    data = getattr(error, "data", None) or {}
+    if "messages" in data:
+        errors = dict(pointers(data["messages"].get("json", data["messages"].get("query", data["messages"]))))
+        return invalid(errors)
+    details = {
+        404: "this path is not served; /docs lists those that are",
+        405: "this path is served, but not for this method; the header Allow lists those that it has",
+        413: "the body is larger than the service accepts",
+    }
+    allowed = {name: value for name, value in error.get_headers() if name in ("Allow", "Retry-After")}
+    return Problem(status, details.get(status, error.description or error.name), headers=allowed)
+
+
+def invalid(errors: Mapping[str, list[str]]) -> Problem:
+    """The problem for a request that a schema refuses."""
+    first = "; ".join(
+        f"{pointer or 'the body'}: {', '.join(messages)}" for pointer, messages in list(errors.items())[:3]
+    )
+    more = f"; ... ({len(errors)} in all, see errors)" if len(errors) > 3 else ""
+    return Problem(422, first + more, errors=errors)
+
+
+def pointers(messages: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Marshmallow's nested messages, as JSON pointers (RFC 6901) and their messages."""
+    if isinstance(messages, Mapping):
+        for key, inner in messages.items():
+            step = "" if key == "_schema" else "/" + str(key).replace("~", "~0").replace("/", "~1")
+            yield from pointers(inner, path + step)
+    else:
+        yield path, [str(message) for message in (messages if isinstance(messages, list) else [messages])]
+
+
+def _kind(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])| ", "-", name).lower()

@@ -1,0 +1,73 @@
+"""What all schemas share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, post_load
+
+from rankcorr.checks import shown
+from rankcorr.correlation import VARIANTS
+from rankcorr.errors import WeightError
+from rankcorr.weights import DEFAULT_N0, SCHEMES, TIED_WEIGHTS, Weigher, named_weigher
+from service.fields import Choice, Documented, Number
+
+
+class Request(Schema):
+    """A request: an unknown field is an error, because a misspelt option must not pick a default."""
+
+    class Meta:  # noqa: D106
+        unknown = RAISE
+
+    error_messages = {"unknown": "unknown field", "type": "must be an object"}  # noqa: RUF012 - as marshmallow has it
+
+
+class Answer(Schema):
+    """A response."""
+
+    class Meta:  # noqa: D106
+        unknown = EXCLUDE
+
+
+class WeigherField(Documented):
+    """A weigher by name."""
+
+    documented: Mapping[str, Any] = MappingProxyType(
+        {
+            "type": "string",
+            "pattern": "^(hyperbolic|logarithmic|uniform|top-k:[1-9][0-9]{0,17})$",
+            "description": "In place of 1/(n + n0)^2. Not together with n0.",
+            "example": "top-k:10",
+        }
+    )
+
+    def read(self, value: Any) -> Weigher:
+        """Return the weigher."""
+        if not isinstance(value, str):
+            raise ValidationError(f"must be the name of a weigher; got {shown(value)}")
+        try:
+            return named_weigher(value)
+        except WeightError as error:
+            raise ValidationError(str(error)) from error
+
+
+class WeightOptions(Request):
+    """How items are weighed; see the library's weighted_tau."""
+
+    n0 = Number(above=-1, most=1e300, metadata={"description": "Offset of the weight 1/(n + n0)^2; 2 by default."})
+    weigher = WeigherField()
+    scheme = Choice(SCHEMES, load_default=SCHEMES[0])
+    tied_weights = Choice(TIED_WEIGHTS, load_default=TIED_WEIGHTS[0])
+    variant = Choice(VARIANTS, load_default="b", metadata={"description": "Denominator of tau_w and tau."})
+
+    @post_load
+    def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Put the options of the library call under one key."""
+        options = {name: data.pop(name) for name in OPTION_NAMES if name in data}
+        options.setdefault("n0", DEFAULT_N0)
+        return data | {"options": options}
+
+
+OPTION_NAMES = ("n0", "weigher", "scheme", "tied_weights", "variant")

@@ -1,0 +1,101 @@
+"""Comparing rankings."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from marshmallow.fields import Integer, List, Nested, String
+
+from rankcorr.correlation import COEFFICIENTS
+from service.fields import (
+    Choice,
+    Choices,
+    Dumped,
+    MatrixRankings,
+    NamedRankings,
+    RankingField,
+)
+from service.schemas.base import Answer, WeightOptions
+
+STATISTIC: Final[dict[str, Any]] = {"type": ["number", "null"], "minimum": -1, "maximum": 1}
+
+
+class Notice(Answer):
+    """Why some statistics are null."""
+
+    message = String(required=True)
+    coefficients = List(String(), required=True, metadata={"description": "Those that are undefined."})
+
+
+class CorrelationRequest(WeightOptions):
+    """A system's ranking against a gold ranking."""
+
+    gold = RankingField(required=True)
+    system = RankingField(required=True)
+    coefficients = Choices(COEFFICIENTS, load_default=COEFFICIENTS)
+
+
+class CorrelationAnswer(Answer):
+    """Coefficients of two rankings; null where undefined."""
+
+    n_items = Integer(required=True)
+    coefficients = Dumped({"type": "object", "additionalProperties": STATISTIC}, required=True)
+    ties = Dumped(
+        {
+            "type": "object",
+            "required": ["gold", "system"],
+            "properties": {"gold": {"type": "integer"}, "system": {"type": "integer"}},
+            "description": "Number of items that share their rank with another.",
+        },
+        required=True,
+    )
+    warnings = List(Nested(Notice), required=True)
+
+
+class BatchRequest(WeightOptions):
+    """Many systems against one gold ranking."""
+
+    gold = RankingField(required=True)
+    systems = NamedRankings(required=True)
+    coefficients = Choices(COEFFICIENTS, load_default=COEFFICIENTS)
+    sort_by = Choice(COEFFICIENTS, metadata={"description": "Coefficient to sort by; the first of them by default."})
+
+
+class BatchAnswer(Answer):
+    """A table of systems, the best first; a system whose coefficient is undefined comes last."""
+
+    n_items = Integer(required=True)
+    sort_by = String(required=True)
+    systems = Dumped(
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name", "coefficients", "ties"],
+                "properties": {
+                    "name": {"type": "string"},
+                    "coefficients": {"type": "object", "additionalProperties": STATISTIC},
+                    "ties": {"type": "integer"},
+                },
+            },
+        },
+        required=True,
+    )
+    warnings = List(Nested(Notice), required=True)
+
+
+class MatrixRequest(WeightOptions):
+    """Each of many rankings with each."""
+
+    rankings = MatrixRankings(required=True)
+    coefficient = Choice(COEFFICIENTS, load_default="tau_w")
+
+
+class MatrixAnswer(Answer):
+    """Row i, column j: the coefficient with ranking i as the gold one and ranking j as the system's."""
+
+    n_items = Integer(required=True)
+    coefficient = String(required=True)
+    names = List(String(), required=True)
+    matrix = Dumped({"type": "array", "items": {"type": "array", "items": STATISTIC}}, required=True)
+    warnings = List(Nested(Notice), required=True)

@@ -1,0 +1,45 @@
+"""What n0 means."""
+
+from __future__ import annotations
+
+from marshmallow.fields import Float
+
+from service.fields import Dumped, QueryNumber, QueryWhole
+from service.schemas.base import Answer, Request
+
+MAX_TOP = 1_000
+
+
+class WeightsQuery(Request):
+    """n0, or a share to find it from."""
+
+    n0 = QueryNumber(above=-1, most=1e300, metadata={"description": "2 by default; not together with share."})
+    share = QueryNumber(above=0, metadata={"description": "Find the n0 at which the first k ranks have this share."})
+    k = QueryWhole(
+        least=1, most=MAX_TOP, metadata={"description": "Number of ranks that have the share; 1 by default."}
+    )
+    top = QueryWhole(least=1, most=MAX_TOP, metadata={"description": "Number of ranks to list; 10 by default."})
+    n_items = QueryWhole(least=1, most=2**40, metadata={"description": "Length of the ranking; endless by default."})
+
+
+class WeightsAnswer(Answer):
+    """The share of each of the top ranks."""
+
+    n0 = Float(required=True)
+    first_rank_share = Float(required=True, metadata={"description": "R(n0)."})
+    n_items = Dumped({"type": ["integer", "null"]}, required=True)
+    ranks = Dumped(
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["rank", "weight", "cumulative_share"],
+                "properties": {
+                    "rank": {"type": "integer"},
+                    "weight": {"type": "number", "description": "Share of this rank."},
+                    "cumulative_share": {"type": "number", "description": "Share of all ranks up to this one."},
+                },
+            },
+        },
+        required=True,
+    )

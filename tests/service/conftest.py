@@ -1,0 +1,21 @@
+import pytest
+
+from service import Limits, Settings, create_app
+
+
+@pytest.fixture
+def make_client():
+    """Make a test client from limits and settings; what is not given has its default."""
+    names = set(Limits.__dataclass_fields__)
+
+    def make(**chosen):
+        limits = Limits(**{name: value for name, value in chosen.items() if name in names})
+        settings = Settings(limits=limits, **{name: value for name, value in chosen.items() if name not in names})
+        return create_app(settings).test_client()
+
+    return make
+
+
+@pytest.fixture
+def client(make_client):
+    return make_client()
