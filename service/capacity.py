@@ -9,6 +9,7 @@ import struct
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable
 
 from service.problems import Problem
@@ -72,7 +73,8 @@ class RateLimiter:
         self._clock = clock
         self._counts = mmap.mmap(-1, self.PLACES * self.ENTRY.size)
         # A file lock is given back when a worker is killed; a lock in shared memory would stay closed for ever.
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the service runs
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the limiter lives
+        weakref.finalize(self, self._file.close)
         self._threads = threading.Lock()
 
     def count(self, client: str) -> None:

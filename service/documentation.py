@@ -115,10 +115,10 @@ def register_page(app: Flask) -> None:
         "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     )
 
+    text = (files("service") / "static" / "docs.html").read_bytes()
+
     def page() -> Response:
-        response = send_from_directory(own, "docs.html")
-        response.headers["Content-Security-Policy"] = policy
-        return response
+        return Response(text, headers={"Content-Security-Policy": policy}, content_type="text/html; charset=utf-8")
 
     def asset(name: str) -> Response:
         return send_from_directory(scripts if name.startswith("swagger-ui") else own, name, max_age=86_400)

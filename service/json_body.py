@@ -87,9 +87,9 @@ def _repeated_key(body: bytes) -> str:
 class OrjsonProvider(JSONProvider):
     """Responses by orjson: floats in their shortest form that reads back to the last bit, nan as null."""
 
-    def dumps(self, obj: Any, **_options: Any) -> str:
-        """Serialize to text, as the OpenAPI document is."""
-        return orjson.dumps(obj, option=orjson.OPT_INDENT_2).decode()
+    def dumps(self, obj: Any, **options: Any) -> str:
+        """Serialize to text, with line breaks if an indent is asked for."""
+        return orjson.dumps(obj, option=orjson.OPT_INDENT_2 if options.get("indent") else None).decode()
 
     def loads(self, s: str | bytes, **_options: Any) -> Any:
         """Parse text."""

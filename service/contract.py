@@ -1,0 +1,20 @@
+"""Print the OpenAPI document: ``python -m service.contract``."""
+
+from __future__ import annotations
+
+import sys
+
+import orjson
+
+from service.app import create_app
+from service.settings import Settings
+
+
+def contract() -> bytes:
+    """The OpenAPI document of the service with its default settings."""
+    api = create_app(Settings()).extensions["flask-smorest"]["apis"][""]["ext_obj"]
+    return orjson.dumps(api.spec.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(contract())

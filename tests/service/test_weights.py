@@ -1,0 +1,68 @@
+import pytest
+
+from rankcorr.weight_table import weight_table
+
+PATH = "/v1/weights"
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("", {}),
+        ("?n0=2&top=10&n_items=990", {"n0": 2, "top": 10, "n_items": 990}),
+        ("?n0=-0.5&top=1", {"n0": -0.5, "top": 1}),
+        ("?share=0.3&k=1", {"share": 0.3, "k": 1}),
+        ("?share=5e-1&k=12&n_items=100", {"share": 0.5, "k": 12, "n_items": 100}),
+        ("?top=1000", {"top": 1000}),
+    ],
+)
+def test_the_answer_is_the_library_call(client, query, options):
+    answer = client.get(PATH + query)
+    assert answer.status_code == 200
+    expected = weight_table(**options)
+    assert answer.json == {
+        "n0": expected.n0,
+        "first_rank_share": expected.first_rank_share,
+        "n_items": options.get("n_items"),
+        "ranks": expected.rows(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer", "message"),
+    [
+        ("n0=-1", "/n0", "must be a number above -1"),
+        ("n0=nan", "/n0", "got 'nan'"),
+        ("n0=1_0", "/n0", "got '1_0'"),
+        ("n0=", "/n0", "got ''"),
+        ("n0=1e999", "/n0", "got '1e999'"),
+        ("top=0", "/top", "must be a whole number of at least 1 and of at most 1000; got '0'"),
+        ("top=1001", "/top", "got '1001'"),
+        ("top=2.5", "/top", "got '2.5'"),
+        ("n_items=0", "/n_items", "of at least 1"),
+        ("k=1e2", "/k", "got '1e2'"),
+        ("share=0", "/share", "must be a number above 0"),
+        ("to=3", "/to", "unknown field"),
+    ],
+)
+def test_queries_that_a_schema_refuses(client, query, pointer, message):
+    answer = client.get(f"{PATH}?{query}")
+    assert answer.status_code == 422
+    assert list(answer.json["errors"]) == [pointer]
+    assert message in answer.json["errors"][pointer][0]
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "message"),
+    [
+        ("n0=2&share=0.3", "option", "n0 and share exclude each other"),
+        ("k=3", "option", "k belongs to share, which is missing"),
+        ("top=5&n_items=4", "option", "top is 5, but n_items is 4"),
+        ("share=1.5", "share", "share must"),
+    ],
+)
+def test_queries_that_the_library_refuses(client, query, kind, message):
+    answer = client.get(f"{PATH}?{query}")
+    assert answer.status_code == 422
+    assert answer.json["type"] == f"urn:rankcorr:problem:{kind}"
+    assert message in answer.json["detail"]
