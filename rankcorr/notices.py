@@ -12,9 +12,9 @@ from rankcorr.errors import UndefinedCorrelationWarning
 _collected: ContextVar[list[str] | None] = ContextVar("rankcorr_notices", default=None)
 
 
-def warn_undefined(why: str, *, stacklevel: int = 4) -> None:
-    """Warn that a coefficient is nan; by default at the line that called the public function."""
-    message = f"the correlation is undefined, and nan: {why}"
+def warn_undefined(why: str, *, what: str = "the correlation", stacklevel: int = 4) -> None:
+    """Warn that a statistic is nan; by default at the line that called the public function."""
+    message = f"{what} is undefined, and nan: {why}"
     collected = _collected.get()
     if collected is None:
         warnings.warn(message, UndefinedCorrelationWarning, stacklevel=stacklevel)

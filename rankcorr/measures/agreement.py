@@ -1,0 +1,328 @@
+"""How far annotators agree: Krippendorff's alpha, mean correlation with the others, and who agrees least."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.checks import check_choice, offending, real_number, shown, whole_number
+from rankcorr.correlation import Coefficient, Statistic, Variant
+from rankcorr.errors import NonNumericError, OptionError
+from rankcorr.measures.errors import AnnotatorError
+from rankcorr.measures.ratings import Ratings, RatingsLike, read_ratings
+from rankcorr.notices import warn_undefined
+from rankcorr.ranking import Ranking
+from rankcorr.weights import DEFAULT_N0, TiedWeights, Weigher
+
+Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
+FewCommon: TypeAlias = Literal["raise", "leave_out"]
+
+LEVELS: Final = ("nominal", "ordinal", "interval", "ratio")
+FEW_COMMON: Final = ("raise", "leave_out")
+
+
+def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> float:
+    """Krippendorff's alpha, the agreement of annotators beyond chance; ratings may be missing.
+
+    alpha = 1 - D_o/D_e, where D_o is the mean difference d(c, k) of two ratings of one item, and D_e that of any two
+    ratings. Items with fewer than two ratings do not count. With n_g the number of ratings equal to g,
+
+    ==========  =================================================
+    level       d(c, k)
+    ==========  =================================================
+    "nominal"   1 if c and k differ, else 0
+    "ordinal"   (sum_{g=c..k} n_g - (n_c + n_k)/2)^2
+    "interval"  (c - k)^2
+    "ratio"     ((c - k)/(c + k))^2
+    ==========  =================================================
+
+    Undefined, and nan with an `UndefinedCorrelationWarning`, when all ratings that count are equal. Computed by the
+    package krippendorff (`pip install rankcorr[agreement]`), in memory that grows with n_items v^2, v the number of
+    different ratings.
+
+    Parameters
+    ----------
+    ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
+        Numbers, also for the categories of level "nominal". A missing rating is nan, or masked. The values of a mapping
+        (dict, or the columns of a pandas DataFrame) are mappings of item to rating, in which missing items may be
+        absent, or arrays of one length.
+    level : {"nominal", "ordinal", "interval", "ratio"}
+        What the ratings tell: equal or not, more or less, how much more, or how many times as much.
+
+    Returns
+    -------
+    float
+        1 for perfect agreement, 0 for that of chance.
+
+    Raises
+    ------
+    RankingError
+        A subclass of it: `AnnotatorError` for one annotator or no item with two ratings, `NonNumericError` for infinite
+        ratings, and for negative ones at level "ratio".
+    ImportError
+        The package krippendorff is not installed.
+
+    References
+    ----------
+    K. Krippendorff, Content Analysis: An Introduction to Its Methodology, 2nd ed., Sage 2004, chapter 11.
+
+    Examples
+    --------
+    >>> nan = float("nan")
+    >>> round(krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, nan], [nan, 3, 3, 3]], level="ordinal"), 4)
+    0.775
+    """
+    check_choice("level", level, LEVELS)
+    found = read_ratings(ratings)
+    try:
+        import krippendorff
+    except ImportError as error:
+        raise ImportError(
+            "krippendorff_alpha needs the package krippendorff: pip install 'rankcorr[agreement]'"
+        ) from error
+    paired = found.values[:, np.count_nonzero(~np.isnan(found.values), axis=0) >= 2]
+    if paired.size == 0:
+        raise AnnotatorError("alpha needs an item with at least two ratings; there is none")
+    given = paired[~np.isnan(paired)]
+    if level == "ratio" and (given < 0).any():
+        raise NonNumericError(
+            offending("ratings at level 'ratio' must not be negative; got", given[given < 0].tolist())
+        )
+    if (given == given[0]).all():
+        warn_undefined("all ratings of items with two ratings are equal", what="alpha", stacklevel=3)
+        return math.nan
+    return float(krippendorff.alpha(reliability_data=paired, level_of_measurement=level))
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseAgreement:
+    """Correlations of annotators with each other.
+
+    Attributes
+    ----------
+    annotators : tuple
+        Names of the annotators, or their indices.
+    with_others : ndarray of float64, shape (n_annotators,), read-only
+        Mean correlation of each annotator with the others; nan where none is defined.
+    mean : float
+        Mean correlation of all pairs of annotators.
+    pairs : ndarray of float64, shape (n_annotators, n_annotators), read-only
+        Correlation of each pair; nan on the diagonal, and where it is undefined or was left out.
+    n_common : ndarray of int64, shape (n_annotators, n_annotators), read-only
+        Number of items that both have rated.
+    n_left_out : int
+        Number of pairs with too few items in common.
+    coefficient : str
+        What was computed for each pair.
+    """
+
+    annotators: tuple[Any, ...]
+    with_others: NDArray[np.float64]
+    mean: float
+    pairs: NDArray[np.float64]
+    n_common: NDArray[np.int64]
+    n_left_out: int
+    coefficient: str
+
+    def __repr__(self) -> str:
+        return (
+            f"PairwiseAgreement(mean={self.mean!r}, n_annotators={len(self.annotators)}, "
+            f"coefficient={self.coefficient!r}, n_left_out={self.n_left_out})"
+        )
+
+
+def mean_pairwise_agreement(
+    ratings: RatingsLike,
+    *,
+    coefficient: Coefficient = "rho",
+    n0: float = DEFAULT_N0,
+    weigher: Weigher | None = None,
+    tied_weights: TiedWeights = "midrank",
+    variant: Variant = "b",
+    min_common: int = 3,
+    few_common: FewCommon = "raise",
+) -> PairwiseAgreement:
+    """Correlate each annotator with each other: the agreement that papers on word similarity report.
+
+    Two annotators are compared over the items that both have rated, which are ranked anew. The weights of "rho_w" and
+    "tau_w" are additive, so that the order of two annotators does not matter.
+
+    Parameters
+    ----------
+    ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
+        As in `krippendorff_alpha`.
+    coefficient : {"rho", "tau", "rho_w", "tau_w"}
+        "rho" is Spearman's, by mid-ranks.
+    n0, weigher, tied_weights, variant
+        As in `weighted_tau`.
+    min_common : int, default 3
+        How many items two annotators must have in common, at least 2: a correlation of two items is 1, -1 or undefined.
+    few_common : {"raise", "leave_out"}
+        What becomes of a pair with fewer: an error, or it is left out of the means and counted in `n_left_out`.
+
+    Returns
+    -------
+    PairwiseAgreement
+        A pair whose correlation is undefined is left out of the means, with an `UndefinedCorrelationWarning`.
+
+    Raises
+    ------
+    RankingError
+        A subclass of it: `AnnotatorError` for one annotator, or for pairs with too few items in common.
+
+    References
+    ----------
+    F. Hill, R. Reichart and A. Korhonen, SimLex-999: Evaluating Semantic Models With (Genuine) Similarity Estimation,
+    Computational Linguistics 41(4), 2015.
+
+    Examples
+    --------
+    >>> agreement = mean_pairwise_agreement({"ann": [1, 2, 3, 4], "bob": [1, 3, 2, 4], "cat": [2, 1, 3, 4]})
+    >>> agreement.with_others.round(4)
+    array([0.8, 0.6, 0.6])
+    >>> round(agreement.mean, 4)
+    0.6667
+    """
+    statistic = Statistic.of(
+        coefficient, n0=n0, weigher=weigher, scheme="additive", tied_weights=tied_weights, variant=variant
+    )
+    least = whole_number(min_common)
+    if least is None or least < 2:
+        raise OptionError(f"min_common must be a whole number of at least 2; got {shown(min_common)}")
+    check_choice("few_common", few_common, FEW_COMMON)
+    found = read_ratings(ratings)
+    rated = ~np.isnan(found.values)
+    n_common = rated.astype(np.int64) @ rated.T.astype(np.int64)
+    n_annotators = len(rated)
+    enough = [(i, j) for i in range(n_annotators) for j in range(i) if n_common[i, j] >= least]
+    few = [(j, i) for i in range(n_annotators) for j in range(i) if n_common[i, j] < least]
+    if few and (few_common == "raise" or not enough):
+        raise AnnotatorError(_few(found, few, n_common, least))
+
+    pairs = np.full((n_annotators, n_annotators), np.nan)
+    undefined = []
+    for i, j in enough:
+        both = rated[i] & rated[j]
+        x, y = (Ranking.from_scores(found.values[row, both]) for row in (i, j))
+        pairs[i, j] = pairs[j, i] = statistic.of_pair(x, y)
+        if math.isnan(pairs[i, j]):
+            undefined.append((found.name(j), found.name(i)))
+    if undefined:
+        warn_undefined(offending("all items are tied in one of the ratings of", undefined), stacklevel=3)
+    with_others = np.array([_mean(row) for row in pairs])
+    for array in (pairs, n_common, with_others):
+        array.flags.writeable = False
+    return PairwiseAgreement(
+        tuple(map(found.name, range(n_annotators))),
+        with_others,
+        _mean(pairs[np.tril_indices(n_annotators, -1)]),
+        pairs,
+        n_common,
+        len(few),
+        coefficient,
+    )
+
+
+@dataclass(frozen=True)
+class OutlyingAnnotators:
+    """Annotators that agree with the others less than the rest do.
+
+    Attributes
+    ----------
+    outlying, kept : tuple
+        Names of the annotators, or their indices.
+    threshold : float
+        The agreement below which an annotator is outlying: mean - n_std * std.
+    mean, std : float
+        Mean correlation of all pairs, and standard deviation of the annotators' mean correlations with the others.
+    n_std : float
+        How many standard deviations below the mean are allowed.
+    ddof : int
+        The standard deviation divides by n_annotators - ddof.
+    """
+
+    outlying: tuple[Any, ...]
+    kept: tuple[Any, ...]
+    threshold: float
+    mean: float
+    std: float
+    n_std: float
+    ddof: int
+
+
+def outlying_annotators(agreement: PairwiseAgreement, *, n_std: float = 1.0, ddof: int = 1) -> OutlyingAnnotators:
+    """Find the annotators whose agreement is more than one standard deviation below the mean, to leave them out.
+
+    The rule of Hill et al. for SimLex-999, used by Avraham and Goldberg: an annotator is left out whose mean
+    correlation with the others is below the mean correlation of all pairs by more than `n_std` standard deviations of
+    the annotators' mean correlations. The rule is applied once. Avraham and Goldberg do not say which standard
+    deviation they mean; the default is that of a sample.
+
+    Parameters
+    ----------
+    agreement : PairwiseAgreement
+        What `mean_pairwise_agreement` returns.
+    n_std : float, default 1
+        Not negative.
+    ddof : int, default 1
+        1 for the standard deviation of a sample, 0 for that of a population.
+
+    Returns
+    -------
+    OutlyingAnnotators
+
+    Raises
+    ------
+    RankingError
+        `OptionError`; `AnnotatorError` when the agreement of an annotator is undefined, so that the rule does not say
+        what to do with it.
+
+    References
+    ----------
+    F. Hill, R. Reichart and A. Korhonen, SimLex-999, Computational Linguistics 41(4), 2015.
+    O. Avraham and Y. Goldberg, Improving Reliability of Word Similarity Evaluation by Redesigning Annotation Task and
+    Performance Measure, arXiv:1611.03641, section 5.
+
+    Examples
+    --------
+    >>> ratings = {"ann": [1, 2, 3, 4], "bob": [1, 3, 2, 4], "cat": [2, 1, 3, 4], "dan": [4, 3, 2, 1]}
+    >>> outlying_annotators(mean_pairwise_agreement(ratings)).outlying
+    ('dan',)
+    """
+    wanted, freedom = real_number(n_std), whole_number(ddof)
+    if not 0 <= wanted < math.inf:
+        raise OptionError(f"n_std must be a number, not negative; got {shown(n_std)}")
+    if freedom not in (0, 1):
+        raise OptionError(f"ddof must be 0 or 1; got {shown(ddof)}")
+    undefined = np.flatnonzero(np.isnan(agreement.with_others)).tolist()
+    if undefined:
+        raise AnnotatorError(
+            offending("the agreement of some annotators is undefined", [agreement.annotators[row] for row in undefined])
+        )
+    std = float(agreement.with_others.std(ddof=freedom))
+    threshold = agreement.mean - wanted * std
+    below = (agreement.with_others < threshold).tolist()
+    return OutlyingAnnotators(
+        tuple(name for name, low in zip(agreement.annotators, below, strict=True) if low),
+        tuple(name for name, low in zip(agreement.annotators, below, strict=True) if not low),
+        threshold,
+        agreement.mean,
+        std,
+        wanted,
+        freedom,
+    )
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    """Mean of the values that are not nan."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else math.nan
+
+
+def _few(found: Ratings, few: list[tuple[int, int]], n_common: NDArray[np.int64], least: int) -> str:
+    which = [(found.name(i), found.name(j), int(n_common[i, j])) for i, j in few]
+    return offending(f"two annotators must have rated {least} items in common; fewer (annotators, items)", which)

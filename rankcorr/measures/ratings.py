@@ -1,0 +1,124 @@
+"""Ratings of many annotators become one checked matrix, nan where a rating is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankcorr.checks import offending, shown
+from rankcorr.errors import (
+    DimensionError,
+    DuplicateLabelError,
+    LabelError,
+    LengthError,
+    NonNumericError,
+)
+from rankcorr.measures.errors import AnnotatorError
+from rankcorr.ranking import ScoresLike, is_masked, split_labels
+
+RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ratings:
+    """Ratings, shape (n_annotators, n_items), nan where there is none, and the names of the annotators."""
+
+    values: NDArray[np.float64]
+    names: tuple[Any, ...] | None
+
+    def name(self, row: int) -> Any:
+        """Name of an annotator, or its index where the annotators have no names."""
+        return self.names[row] if self.names is not None else row
+
+
+def read_ratings(ratings: RatingsLike) -> Ratings:
+    """Check ratings: a matrix, or a mapping of annotator to ratings, by item or in one order."""
+    if hasattr(ratings, "keys"):
+        names = tuple(ratings.keys())
+        if len(set(names)) < len(names):
+            again = dict.fromkeys(name for name in names if names.count(name) > 1)
+            raise DuplicateLabelError(offending("names of annotators must be unique; more than once", again))
+        values = _of_annotators(names, [split_labels(ratings[name]) for name in names])  # type: ignore[index]
+        found = Ratings(values, names)
+    else:
+        found = Ratings(_matrix(ratings), None)
+    if len(found.values) < 2:
+        raise AnnotatorError(f"agreement needs at least two annotators; got {len(found.values)}")
+    infinite = np.argwhere(np.isinf(found.values))
+    if infinite.size:
+        which = [(found.name(row), column) for row, column in infinite.tolist()]
+        raise NonNumericError(offending("every rating must be finite; infinite at (annotator, item)", which))
+    found.values.flags.writeable = False
+    return found
+
+
+def _matrix(ratings: ArrayLike) -> NDArray[np.float64]:
+    array = _unmasked(ratings)
+    if array.ndim != 2:
+        raise DimensionError(f"ratings must have a row for each annotator; got an array of shape {array.shape}")
+    _check_numbers("every rating", array)
+    return array.astype(np.float64)
+
+
+def _of_annotators(names: tuple[Any, ...], rows: list[tuple[list[Hashable] | None, ArrayLike]]) -> NDArray[np.float64]:
+    """Matrix of the ratings of named annotators; a column for each item that one of them has."""
+    labelled = [labels is not None for labels, _ in rows]
+    if not rows:
+        return np.empty((0, 0))
+    if any(labelled) != all(labelled):
+        with_labels, without = names[labelled.index(True)], names[labelled.index(False)]
+        raise LabelError(
+            f"the ratings of {shown(with_labels)} have labels and those of {shown(without)} have none, "
+            "so their items cannot be matched"
+        )
+    vectors = [_vector(name, values) for name, (_, values) in zip(names, rows, strict=True)]
+    if not all(labelled):
+        lengths = {vector.size for vector in vectors}
+        if len(lengths) > 1:
+            raise LengthError(
+                f"ratings without labels must have the same length, with nan for a missing one; got lengths "
+                f"{', '.join(map(str, sorted(lengths)))}"
+            )
+        return np.array(vectors)
+    place: dict[Hashable, int] = {}
+    for name, (labels, _) in zip(names, rows, strict=True):
+        if len(set(labels or ())) < len(labels or ()):
+            raise DuplicateLabelError(f"the ratings of {shown(name)} name an item more than once")
+        for label in labels or ():
+            place.setdefault(label, len(place))
+    matrix = np.full((len(rows), len(place)), np.nan)
+    for row, ((labels, _), vector) in enumerate(zip(rows, vectors, strict=True)):
+        matrix[row, [place[label] for label in labels or ()]] = vector
+    return matrix
+
+
+def _vector(name: Any, values: ArrayLike) -> NDArray[np.float64]:
+    array = _unmasked(values)
+    if array.ndim != 1:
+        raise DimensionError(f"the ratings of {shown(name)} must have one dimension; got shape {array.shape}")
+    _check_numbers(f"every rating of {shown(name)}", array)
+    return array.astype(np.float64)
+
+
+def _unmasked(values: ArrayLike) -> NDArray[Any]:
+    """Return an array in which what was masked is nan."""
+    if not is_masked(values):
+        try:
+            return np.asarray(values)
+        except ValueError as error:  # numpy's word for rows of different lengths
+            raise DimensionError("ratings must form an array; their rows differ in length") from error
+    return np.where(np.ma.getmaskarray(values), np.nan, values.astype(np.float64).data)
+
+
+def _check_numbers(what: str, array: NDArray[Any]) -> None:
+    if array.dtype.kind in "biuf":
+        return
+    wrong = [value for value in array.ravel().tolist() if not isinstance(value, Real | Decimal)]
+    if wrong:
+        raise NonNumericError(offending(f"{what} must be a number, or nan; got", wrong))
