@@ -18,6 +18,7 @@ from rankcorr import (
     Uniform,
     __version__,
     cli,
+    cli_compare,
     first_rank_share,
     offset_for_share,
     top_share,
@@ -137,6 +138,7 @@ def test_json_tells_what_was_asked():
         "score": ["g"],
         "ranks": False,
         "header": True,
+        "missing": "raise",
         "n0": 2.0,
         "weigher": None,
         "scheme": "additive",
@@ -352,7 +354,7 @@ def test_output_that_cannot_be_written(monkeypatch):
     def full(*_args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cli, "print_table", full)
+    monkeypatch.setattr(cli_compare, "print_table", full)
     result = run("weights")
     assert (result.exit_code, result.stderr) == (
         2,
@@ -364,7 +366,7 @@ def test_interrupted(monkeypatch):
     def interrupt(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "print_table", interrupt)
+    monkeypatch.setattr(cli_compare, "print_table", interrupt)
     result = run("weights")
     assert result.exit_code == 130
     assert result.stderr.strip() == ""
@@ -425,3 +427,13 @@ def test_published_correlations(data_dir, tmp_path):
         assert round(row["rho"], 3) == rho
         assert row["n"] == n_items
         assert row["system"] == f"{path}:lch"
+
+
+def test_items_in_one_file_only(tmp_path):
+    (tmp_path / "less.csv").write_text("item,score\nb,9\na,4\nx,5\n", encoding="utf-8")
+    less = str(tmp_path / "less.csv")
+    assert "labels in gold.csv only: 'c', 'd', 'e'; labels in" in refusal("compare", "gold.csv", less)
+    for missing, n_items in (("intersection", 2), ("bottom", 6)):
+        (row,) = json.loads(run_ok("compare", "gold.csv", less, "--missing", missing, "--json"))["systems"]
+        expected = weighted_tau(GOLD, {"b": 9, "a": 4, "x": 5}, missing=missing)
+        assert (row["tau_w"], row["n"]) == (expected.statistic, n_items)
