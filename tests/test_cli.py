@@ -18,7 +18,7 @@ from rankcorr import (
     Uniform,
     __version__,
     cli,
-    cli_compare,
+    cli_weights,
     first_rank_share,
     offset_for_share,
     top_share,
@@ -354,7 +354,7 @@ def test_output_that_cannot_be_written(monkeypatch):
     def full(*_args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cli_compare, "print_table", full)
+    monkeypatch.setattr(cli_weights, "print_table", full)
     result = run("weights")
     assert (result.exit_code, result.stderr) == (
         2,
@@ -366,7 +366,7 @@ def test_interrupted(monkeypatch):
     def interrupt(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli_compare, "print_table", interrupt)
+    monkeypatch.setattr(cli_weights, "print_table", interrupt)
     result = run("weights")
     assert result.exit_code == 130
     assert result.stderr.strip() == ""
