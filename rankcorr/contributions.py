@@ -1,0 +1,231 @@
+"""A coefficient taken apart by items: which items make two rankings agree, and which cost a system most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.alignment import Missing, align, n_missing
+from rankcorr.checks import shown, whole_number
+from rankcorr.correlation import Coefficient, Computed, Statistic, Variant
+from rankcorr.errors import OptionError
+from rankcorr.notices import warn_undefined
+from rankcorr.ranking import Ranking, RankingLike, as_ranking
+from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ItemContribution:
+    """What one item does to a coefficient: a row of `Contributions`.
+
+    Attributes
+    ----------
+    label : hashable
+        Name of the item; its position, from 0, where the rankings have no labels.
+    x_rank, y_rank : float
+        Its mid-ranks.
+    weight : float
+        Its weight; the weights of all items sum to 1.
+    contribution, cost : float
+        As in `Contributions`.
+    """
+
+    label: Hashable
+    x_rank: float
+    y_rank: float
+    weight: float
+    contribution: float
+    cost: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contributions(Computed):
+    """The parts of a coefficient that belong to each item, and what was computed.
+
+    Attributes
+    ----------
+    statistic : float
+        The coefficient; nan, with all parts, where it is undefined.
+    x, y : Ranking
+        The aligned rankings; the arrays below are in their item order.
+    weights : ndarray of float64, shape (n_items,)
+        Item weights; they sum to 1.
+    contribution : ndarray of float64, shape (n_items,)
+        Parts of the coefficient: they sum to `statistic`, up to rounding. Times `normalizer` they are the parts of the
+        numerator of Eq. 7 with these weights (of Eq. 8 for rho).
+    cost : ndarray of float64, shape (n_items,)
+        What the item takes away from a coefficient of 1: not negative, and their sum is 1 - `statistic`.
+    normalizer : float
+        The denominator of Eq. 7 with these weights (of Eq. 8 for rho).
+    n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing, n_missing
+        As in `RankCorrelation`.
+    """
+
+    statistic: float
+    x: Ranking = field(repr=False)
+    y: Ranking = field(repr=False)
+    weights: Array = field(repr=False)
+    contribution: Array = field(repr=False)
+    cost: Array = field(repr=False)
+    normalizer: float
+    n_missing: int | None = None
+
+    def worst(self, k: int = 10) -> tuple[ItemContribution, ...]:
+        """Items of the largest cost, at most k, the largest first; equal costs are in the order of x.
+
+        Raises
+        ------
+        OptionError
+            k is not a positive whole number.
+        """
+        number = whole_number(k)
+        if number is None or number < 1:
+            raise OptionError(f"k must be a positive whole number; got {shown(k)}")
+        found = np.lexsort((self.x.ranks, -self.cost))[:number].tolist()
+        columns = (self.x.ranks, self.y.ranks, self.weights, self.contribution, self.cost)
+        labels = self.x.labels
+        return tuple(
+            ItemContribution(item if labels is None else labels[item], *(float(column[item]) for column in columns))
+            for item in found
+        )
+
+
+def contributions(
+    x: RankingLike,
+    y: RankingLike,
+    *,
+    coefficient: Coefficient = "tau_w",
+    n0: float = DEFAULT_N0,
+    weigher: Weigher | None = None,
+    scheme: Scheme = "additive",
+    tied_weights: TiedWeights = "midrank",
+    variant: Variant = "b",
+    missing: Missing = "raise",
+) -> Contributions:
+    """Take a coefficient apart by items, in O(n log n).
+
+    The part of item i in the numerator of Eq. 7 is sum_j a_ij b_ij: half of each pair goes to either item. For tau_w it
+    is w_i times the difference of the weights that are concordant and discordant with it; for rho_w it is
+    w_i (a_i - mean a) (b_i - mean b), with weighted means.
+
+    Undefined, and nan with an `UndefinedCorrelationWarning`, where the coefficient is.
+
+    Parameters
+    ----------
+    x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
+        As in `weighted_tau`.
+    coefficient : {"tau_w", "rho_w", "tau", "rho"}
+        "tau" and "rho" weigh all items alike, and take neither n0 nor a weigher.
+    n0, weigher, scheme, tied_weights, variant, missing
+        As in `weighted_tau`.
+
+    Returns
+    -------
+    Contributions
+
+    Raises
+    ------
+    RankingError
+        A subclass of it that names what is wrong with the rankings or the options.
+
+    Notes
+    -----
+    The cost of an item is its part of 1 - gamma = sum_ij (a_ij / A - b_ij / B)^2 / 2, with A^2 and B^2 the sums of
+    a_ij^2 and b_ij^2. Without ties, tau_w has A = B, and the cost of an item is twice the weight of its discordant
+    pairs over the normalizer, w_i sum_j w_j / (A B). With ties, a pair that is tied in one ranking only costs too. For
+    rho_w it is w_i / 2 times the squared difference of the standardised ranks. Variant "a" has 1 - tau_a =
+    sum_ij w_i w_j (1 - s_ij t_ij) / (1 - sum_i w_i^2), i != j, with s and t the signs: each tied pair costs half of a
+    discordant one.
+
+    Examples
+    --------
+    >>> gold = Ranking.from_order(["king", "queen", "cabbage", "stone"])
+    >>> system = Ranking.from_order(["queen", "king", "stone", "cabbage"])
+    >>> parts = contributions(gold, system)
+    >>> for item in parts.worst(3):
+    ...     print(item.label, round(item.cost, 4), round(item.contribution, 4))
+    king 0.3685 -0.0404
+    queen 0.3685 -0.0404
+    cabbage 0.0562 0.1158
+    >>> round(float(parts.contribution.sum()), 6) == round(parts.statistic, 6)
+    True
+    """
+    statistic = Statistic.of(
+        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
+    )
+    given = as_ranking(x), as_ranking(y)
+    first, second = align(*given, missing=missing)
+    value = statistic.of_pair(first, second)
+    from rankcorr import kernels
+
+    table = statistic.weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)
+    weights = kernels.item_weights(first.ranks, second.ranks, *table)
+    weights /= weights.max()  # so that no product is too small for a float
+    total = math.fsum(weights)
+    if math.isnan(value):
+        warn_undefined("all items that have weight are tied in one ranking", stacklevel=3)
+        parts, cost, norm = np.full(first.n_items, math.nan), np.full(first.n_items, math.nan), math.nan
+    elif statistic.variant is None:
+        parts, cost, norm = _rho_parts(first, second, weights)
+        norm /= total  # weighted variances: Eq. 8 has weights that sum to 1
+    else:
+        parts, cost, norm = _tau_parts(first, second, weights, statistic.variant)
+        norm /= total * total
+    weights /= total
+    for array in (weights, parts, cost):
+        array.flags.writeable = False
+    return Contributions(
+        statistic=value,
+        x=first,
+        y=second,
+        weights=weights,
+        contribution=parts,
+        cost=cost,
+        normalizer=norm,
+        n_missing=None if missing == "raise" else n_missing(*given, first.n_items),
+        **statistic.described(first.n_items, missing),
+    )
+
+
+def _tau_parts(x: Ranking, y: Ranking, weights: Array, variant: str) -> tuple[Array, Array, float]:
+    """Contributions and costs, and the normalizer of these weights."""
+    from rankcorr.contribution_kernels import pair_shares
+
+    shares = np.empty((5, x.n_items))
+    pair_shares(x.ranks, x._order, y.ranks, y._order, weights, shares)
+    shares *= weights
+    concordant, discordant, tied_in_y, tied_in_x, tied_in_both = shares
+    if variant == "a":
+        norm = math.fsum(shares.sum(axis=0))
+        cost = (2 * discordant + (tied_in_y + tied_in_x + tied_in_both)) / norm
+        return (concordant - discordant) / norm, cost, norm
+    x_norm = math.sqrt(math.fsum(concordant + discordant + tied_in_y))
+    y_norm = math.sqrt(math.fsum(concordant + discordant + tied_in_x))
+    norm = x_norm * y_norm
+    # (s/A - t/B)^2 / 2 for each pair of signs s and t, as sums of positive terms.
+    cost = 0.5 * (
+        concordant * (1 / x_norm - 1 / y_norm) ** 2
+        + discordant * (1 / x_norm + 1 / y_norm) ** 2
+        + tied_in_y / x_norm**2
+        + tied_in_x / y_norm**2
+    )
+    return (concordant - discordant) / norm, cost, norm
+
+
+def _rho_parts(x: Ranking, y: Ranking, weights: Array) -> tuple[Array, Array, float]:
+    """Contributions and costs, and the normalizer of these weights."""
+    heaviest, total = int(weights.argmax()), math.fsum(weights)
+    distances, norms = [], []
+    for ranks in (x.ranks, y.ranks):
+        distance = ranks - ranks[heaviest]
+        distance -= math.fsum(weights * distance) / total
+        distances.append(distance)
+        norms.append(math.sqrt(math.fsum(weights * distance * distance)))
+    a, b = (distance / norm for distance, norm in zip(distances, norms, strict=True))
+    return weights * (a * b), 0.5 * weights * (a - b) ** 2, norms[0] * norms[1]

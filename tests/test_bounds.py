@@ -1,0 +1,208 @@
+import math
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankcorr
+from rankcorr import Logarithmic, Ranking, TopK, UndefinedCorrelationWarning, Uniform, weighted_tau
+from rankcorr.bounds import coefficient_bounds
+from tests import naive
+
+NAIVE = {"tau_w": naive.weighted_tau, "rho_w": naive.weighted_rho}
+
+
+@st.composite
+def two_lists(draw):
+    """Two short lists of labels, with ties, and how many items are in neither."""
+    lists = []
+    for _ in range(2):
+        labels = draw(st.permutations("abcdef"))[: draw(st.integers(2, 4))]
+        scores = draw(st.lists(st.integers(0, 4), min_size=len(labels), max_size=len(labels)))
+        lists.append(dict(zip(labels, scores, strict=True)))
+    unlisted = draw(st.integers(0, 6 - len({*lists[0], *lists[1]})))
+    return *lists, min(unlisted, 2)
+
+
+def completions(scores, labels):
+    """All scores of the labels in which what the list lacks comes last, in a strict order."""
+    lacks = [label for label in labels if label not in scores]
+    for order in permutations(lacks):
+        yield {**scores, **{label: -1 - place for place, label in enumerate(order)}}
+
+
+def brute_force(x, y, n_unlisted, coefficient, f, scheme="additive", tied_weights="midrank"):
+    labels = [*dict.fromkeys([*x, *y]), *range(n_unlisted)]
+    values = []
+    for x_scores in completions(x, labels):
+        for y_scores in completions(y, labels):
+            a, b = (naive.midranks([scores[label] for label in labels]) for scores in (x_scores, y_scores))
+            values.append(NAIVE[coefficient](a, b, naive.item_weights(a, b, f, scheme, tied_weights)))
+    return values
+
+
+def check(bounds, values, unlisted):
+    defined = [value for value in values if not math.isnan(value)]
+    assert bounds.n_completions == len(values) / math.factorial(unlisted)
+    assert bounds.low == pytest.approx(min(defined, default=math.nan), rel=0, abs=1e-12, nan_ok=True)
+    assert bounds.high == pytest.approx(max(defined, default=math.nan), rel=0, abs=1e-12, nan_ok=True)
+    assert bounds.exact
+
+
+@pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
+@given(
+    two_lists(), st.sampled_from(["tau_w", "rho_w"]), st.sampled_from(["additive", "multiplicative", "first", "second"])
+)
+def test_enumeration_is_the_brute_force(lists, coefficient, scheme):
+    x, y, unlisted = lists
+    n_items = len({*x, *y}) + unlisted
+    bounds = coefficient_bounds(x, y, n_items=n_items, coefficient=coefficient, n0=0, scheme=scheme)
+    values = brute_force(x, y, unlisted, coefficient, naive.inverse_square(0), scheme)
+    check(bounds, values, unlisted)
+    assert (bounds.method, bounds.n_items, bounds.n_computed) == ("enumeration", n_items, bounds.n_completions)
+
+
+@pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
+@given(two_lists(), st.sampled_from(["tau", "rho"]))
+def test_equal_weights_need_two_completions_alone(lists, coefficient):
+    x, y, unlisted = lists
+    bounds = coefficient_bounds(x, y, n_items=len({*x, *y}) + unlisted, coefficient=coefficient, max_completions=1)
+    check(bounds, brute_force(x, y, unlisted, f"{coefficient}_w", lambda _: 1.0), unlisted)
+    assert (bounds.method, bounds.n_computed) == ("order", 2)
+
+
+def test_equal_weights_of_a_weighted_coefficient_too():
+    x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["d", "a", "e"])
+    assert coefficient_bounds(x, y, weigher=Uniform()).low == coefficient_bounds(x, y, coefficient="tau").low
+
+
+def test_neither_order_nor_reverse_is_always_extreme():
+    # The claim of the notes: the completion that follows the other list is not the largest, nor its reverse the least.
+    found = {"low": False, "high": False}
+    labels = "abcdef"
+    for y in permutations(labels, 4):
+        x = dict(zip("abc", (3, 2, 1), strict=True))
+        y_scores = {label: 9 - place for place, label in enumerate(y)}
+        if not set(y) <= set(labels) or {*x, *y} != set(labels):
+            continue
+        bounds = coefficient_bounds(x, y_scores, coefficient="rho_w", n0=0)
+        x_lacks, y_lacks = ([item for item in labels if item not in own] for own in (x, y_scores))
+        for end, sign in (("high", 1), ("low", -1)):
+            tails = [
+                sorted(lacks, key=lambda item, other=other: -sign * other[item])
+                for lacks, other in ((x_lacks, y_scores), (y_lacks, x))
+            ]
+            full = [
+                {**own, **{item: -place for place, item in enumerate(tail, start=1)}}
+                for own, tail in zip((x, y_scores), tails, strict=True)
+            ]
+            value = rankcorr.weighted_rho(*full, n0=0).statistic
+            found[end] |= abs(value - getattr(bounds, end)) > 1e-6
+    assert found == {"low": True, "high": True}
+
+
+@given(two_lists(), st.sampled_from(["tau_w", "rho_w"]), st.integers(0, 3), st.integers(1, 60))
+@pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
+def test_a_search_stays_inside(lists, coefficient, seed, limit):
+    x, y, unlisted = lists
+    options = {"n_items": len({*x, *y}) + unlisted, "coefficient": coefficient}
+    exact = coefficient_bounds(x, y, **options)
+    found = coefficient_bounds(x, y, **options, max_completions=limit, seed=seed)
+    assert found.exact is (exact.n_completions <= limit)
+    assert found.n_computed <= limit
+    if not math.isnan(found.low):
+        assert exact.low - 1e-13 <= found.low <= found.high <= exact.high + 1e-13
+    assert found == coefficient_bounds(x, y, **options, max_completions=limit, seed=seed) or math.isnan(found.low)
+
+
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+def test_a_search_finds_what_enumeration_finds(coefficient):
+    x, y = Ranking.from_order(list("abcdefgh")), Ranking.from_order(list("jbkalmch"))
+    exact = coefficient_bounds(x, y, coefficient=coefficient)
+    found = coefficient_bounds(x, y, coefficient=coefficient, max_completions=570)
+    assert (exact.n_completions, exact.method) == (math.factorial(4) ** 2, "enumeration")
+    assert (found.exact, found.method) == (False, "search")
+    assert found.low == pytest.approx(exact.low, rel=0, abs=1e-13)
+    assert found.high == pytest.approx(exact.high, rel=0, abs=1e-13)
+
+
+def test_a_search_of_long_lists_ends():
+    x = {item: -item for item in range(300)}
+    y = {item: -item for item in range(200, 500)}
+    bounds = coefficient_bounds(x, y, n_items=600, max_completions=500)
+    assert bounds.n_completions == math.inf
+    assert (bounds.n_computed, bounds.exact, bounds.n_items) == (500, False, 600)
+    assert bounds.low < bounds.high
+
+
+def test_lists_that_lack_nothing_have_one_completion():
+    x, y = {"a": 3, "b": 2, "c": 1}, {"a": 3, "b": 1, "c": 1}
+    bounds = coefficient_bounds(x, y)
+    assert bounds.low == bounds.high == weighted_tau(x, y).statistic
+    assert (bounds.n_completions, bounds.exact, bounds.n0) == (1, True, 2.0)
+
+
+def test_bounds_hold_the_value_that_is_completed_by_chance():
+    x, y = Ranking.from_order(list("abcd")), Ranking.from_order(list("bxay"))
+    bounds = coefficient_bounds(x, y, weigher=Logarithmic())
+    full = Ranking.from_order(list("abcdyx")), Ranking.from_order(list("bxaycd"))
+    assert bounds.low <= weighted_tau(*full, weigher=Logarithmic()).statistic <= bounds.high
+
+
+def test_completions_that_are_undefined_do_not_count():
+    # The two items that have weight, those first in x, are tied in y unless y lacks one of them.
+    x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order([["a", "b"], "d"])
+    with pytest.warns(UndefinedCorrelationWarning, match="in every completion, all items that have weight") as caught:
+        bounds = coefficient_bounds(x, y, weigher=TopK(2), scheme="first")
+    assert caught[0].filename == __file__
+    assert math.isnan(bounds.low)
+    assert math.isnan(bounds.high)
+    assert bounds.n_undefined == bounds.n_computed == 1
+
+
+def test_completions_in_which_no_item_has_weight_do_not_count():
+    # No item is among the two best of both, whatever the completion.
+    x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["d", "e", "f"])
+    with pytest.warns(UndefinedCorrelationWarning, match="or none has weight"):
+        bounds = coefficient_bounds(x, y, weigher=TopK(2), scheme="multiplicative")
+    assert (bounds.n_undefined, bounds.n_computed, bounds.exact) == (36, 36, True)
+    # With two more items and one more place, either list's fourth may be an item of the other list, or one of neither.
+    # Two items have weight if both are, in opposite orders; otherwise one or none has.
+    some = coefficient_bounds(x, y, n_items=8, weigher=TopK(4), scheme="multiplicative")
+    assert (some.low, some.high, some.n_completions) == (-1, -1, math.factorial(5) ** 2 / 2)
+    assert some.n_undefined / some.n_computed == 1 - (3 / 5) ** 2
+
+
+def test_a_weigher_that_fails_is_an_error():
+    with pytest.raises(rankcorr.WeightError, match="must return weights that are finite and not negative"):
+        coefficient_bounds({"a": 1, "b": 2}, {"b": 1, "c": 2}, weigher=lambda ranks: -ranks)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "options", "error", "message"),
+    [
+        ([1, 2], {"a": 1, "b": 2}, {}, rankcorr.LabelError, "bounds need labels.*; x has none"),
+        ({"a": 1, "b": 2}, [1, 2], {}, rankcorr.LabelError, "bounds need labels.*; y has none"),
+        (
+            {"a": 1, "b": 2},
+            {"b": 1, "c": 2},
+            {"n_items": 2},
+            rankcorr.LengthError,
+            "n_items must be at least 3, the items of both lists together; got 2",
+        ),
+        ({"a": 1, "b": 2}, {"b": 1, "c": 2}, {"n_items": 3.5}, rankcorr.OptionError, "n_items must be a whole .* 3.5"),
+        (
+            {"a": 1, "b": 2},
+            {"b": 1, "c": 2},
+            {"max_completions": 0},
+            rankcorr.OptionError,
+            "max_completions must be a positive whole number; got 0",
+        ),
+        ({"a": 1, "b": 2}, {"b": 1, "c": 2}, {"seed": -1}, rankcorr.OptionError, "seed must be a whole number"),
+        ({"a": 1, "b": 2}, {"b": 1, "c": 2}, {"coefficient": "r"}, rankcorr.OptionError, "coefficient must be one of"),
+    ],
+)
+def test_bounds_that_are_invalid(x, y, options, error, message):
+    with pytest.raises(error, match=message):
+        coefficient_bounds(x, y, **options)

@@ -1,0 +1,177 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import rankcorr
+from rankcorr import Ranking, TopK, UndefinedCorrelationWarning, item_weights, weighted_rho, weighted_tau
+from rankcorr.contributions import ItemContribution, contributions
+from tests import naive
+from tests.strategies import N0S, TIED_WEIGHT, distinguishing_pairs, weighings
+
+SCHEME = st.sampled_from(["additive", "multiplicative", "first", "second"])
+
+
+def naive_parts(a, b, weights, difference, variant="b"):
+    """Per item: sum_j a_ij b_ij over the denominator of Eq. 7, and its part of 1 - gamma, by the double sum."""
+    items = range(len(a))
+    x = [[math.sqrt(weights[i] * weights[j]) * difference(a[j] - a[i]) for j in items] for i in items]
+    y = [[math.sqrt(weights[i] * weights[j]) * difference(b[j] - b[i]) for j in items] for i in items]
+    if variant == "a":
+        norm = math.fsum(weights[i] * weights[j] for i in items for j in items if i != j)
+        parts = [math.fsum(x[i][j] * y[i][j] for j in items) / norm for i in items]
+        cost = [math.fsum(weights[i] * weights[j] - x[i][j] * y[i][j] for j in items if i != j) / norm for i in items]
+        return parts, cost, norm
+    x_norm, y_norm = (math.sqrt(math.fsum(v * v for row in m for v in row)) for m in (x, y))
+    parts = [math.fsum(x[i][j] * y[i][j] for j in items) / (x_norm * y_norm) for i in items]
+    cost = [math.fsum((x[i][j] / x_norm - y[i][j] / y_norm) ** 2 for j in items) / 2 for i in items]
+    return parts, cost, x_norm * y_norm
+
+
+def defined(pair, weights):
+    """Whether the items that have weight are told apart by both rankings."""
+    heavy = np.array(weights) > 0
+    return all(np.ptp(scores[heavy]) > 0 for scores in pair)
+
+
+@given(distinguishing_pairs(), weighings(), SCHEME, TIED_WEIGHT, st.sampled_from(["a", "b"]))
+def test_tau_is_taken_apart_as_the_double_sum(pair, weighing, scheme, tied_weights, variant):
+    options, f = weighing
+    a, b = (naive.midranks(scores) for scores in pair)
+    try:
+        weights = naive.item_weights(a, b, f, scheme, tied_weights)
+    except ZeroDivisionError:
+        assume(False)
+    assume(defined(pair, weights))
+    keywords = {**options, "scheme": scheme, "tied_weights": tied_weights, "variant": variant}
+    result = contributions(*pair, **keywords)
+    parts, cost, norm = naive_parts(a, b, weights, naive.sign, variant)
+    assert_allclose(result.contribution, parts, rtol=0, atol=1e-13)
+    assert_allclose(result.cost, cost, rtol=0, atol=1e-13)
+    assert_allclose(result.normalizer, norm, rtol=1e-12)
+    assert_allclose(result.weights, weights, rtol=1e-12)
+    assert result.statistic == weighted_tau(*pair, **keywords).statistic
+    check_sums(result)
+
+
+@given(distinguishing_pairs(), weighings(), SCHEME, TIED_WEIGHT)
+def test_rho_is_taken_apart_by_weighted_means(pair, weighing, scheme, tied_weights):
+    options, f = weighing
+    a, b = (naive.midranks(scores) for scores in pair)
+    try:
+        weights = naive.item_weights(a, b, f, scheme, tied_weights)
+    except ZeroDivisionError:
+        assume(False)
+    assume(defined(pair, weights))
+    keywords = {**options, "scheme": scheme, "tied_weights": tied_weights}
+    result = contributions(*pair, coefficient="rho_w", **keywords)
+    means = [math.fsum(w * rank for w, rank in zip(weights, ranks, strict=True)) for ranks in (a, b)]
+    numerator = [w * (p - means[0]) * (q - means[1]) for w, p, q in zip(weights, a, b, strict=True)]
+    norm = math.sqrt(
+        math.fsum(w * (p - means[0]) ** 2 for w, p in zip(weights, a, strict=True))
+        * math.fsum(w * (q - means[1]) ** 2 for w, q in zip(weights, b, strict=True))
+    )
+    # Variances of steep weights are far below the ranks: this twin loses digits that ours keeps.
+    assume(norm > 1e-4)
+    assert_allclose(result.contribution * result.normalizer, numerator, rtol=0, atol=1e-11)
+    assert_allclose(result.normalizer, norm, rtol=1e-9)
+    assert result.statistic == weighted_rho(*pair, **keywords).statistic
+    check_sums(result)
+
+
+def check_sums(result):
+    assert_allclose(math.fsum(result.contribution), result.statistic, rtol=0, atol=4e-15)
+    assert_allclose(math.fsum(result.cost), 1 - result.statistic, rtol=0, atol=4e-15)
+    assert (result.cost >= 0).all()
+
+
+@given(distinguishing_pairs(200), N0S, st.sampled_from(["tau_w", "rho_w"]), st.sampled_from(["a", "b"]))
+def test_the_parts_of_longer_rankings_add_up(pair, n0, coefficient, variant):
+    check_sums(contributions(*pair, n0=n0, coefficient=coefficient, variant=variant))
+
+
+@given(distinguishing_pairs(60), N0S, st.sampled_from(["tau_w", "rho_w"]))
+def test_symmetric_in_x_and_y(pair, n0, coefficient):
+    one, other = (contributions(*both, n0=n0, coefficient=coefficient) for both in (pair, pair[::-1]))
+    assert_allclose(one.contribution, other.contribution, rtol=0, atol=1e-14)
+    assert_allclose(one.cost, other.cost, rtol=0, atol=1e-14)
+
+
+@given(distinguishing_pairs(60), N0S, st.sampled_from(["tau_w", "rho_w"]))
+def test_a_ranking_costs_nothing_with_itself_and_all_with_its_reverse(pair, n0, coefficient):
+    same = contributions(pair[0], pair[0], n0=n0, coefficient=coefficient)
+    assert not same.cost.any()
+    reverse = contributions(pair[0], -pair[0], n0=n0, coefficient=coefficient)
+    assert_allclose(reverse.cost, -2 * reverse.contribution, rtol=0, atol=1e-14)
+
+
+def test_without_ties_the_cost_is_the_weight_of_the_discordant_pairs():
+    # By hand: the only discordant pair is that of the first two items.
+    result = contributions([4, 3, 2, 1], [3, 4, 2, 1])
+    weights = item_weights([4, 3, 2, 1], [3, 4, 2, 1])
+    pair = 2 * weights[0] * weights[1] / (1 - (weights**2).sum())
+    assert_allclose(result.cost, [pair, pair, 0, 0], rtol=0, atol=1e-15)
+    assert [row.label for row in result.worst(2)] == [0, 1]
+
+
+def test_the_worst_items_come_first():
+    gold = Ranking.from_order(["a", "b", "c", "d", "e"])
+    result = contributions(gold, Ranking.from_order(["b", "c", "d", "a", "e"]))
+    rows = result.worst(2)
+    assert len(result.worst()) == 5
+    assert [row.label for row in rows] == ["a", "b"]
+    assert rows[0] == ItemContribution("a", 1.0, 4.0, result.weights[0], result.contribution[0], result.cost[0])
+    costs = [row.cost for row in result.worst(5)]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] == 0
+
+
+def test_equal_costs_are_in_the_order_of_x():
+    assert [row.label for row in contributions([1, 3, 2], [1, 3, 2]).worst()] == [1, 2, 0]
+
+
+def test_items_that_one_ranking_lacks():
+    gold, system = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["c", "x", "a"])
+    for missing, n_items in (("intersection", 2), ("bottom", 4)):
+        result = contributions(gold, system, missing=missing)
+        one = weighted_tau(gold, system, missing=missing)
+        assert (result.statistic, result.n_items, result.n_missing) == (one.statistic, n_items, 2)
+        assert result.x.labels == result.y.labels
+    with pytest.raises(rankcorr.LabelMismatchError, match="labels in x only: 'b'; labels in y only: 'x'"):
+        contributions(gold, system)
+
+
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+def test_an_undefined_coefficient_has_no_parts(coefficient):
+    with pytest.warns(UndefinedCorrelationWarning, match="all items that have weight are tied in one") as caught:
+        result = contributions([5, 4, 3, 2], [7, 7, 1, 0], weigher=TopK(2), scheme="first", coefficient=coefficient)
+    assert caught[0].filename == __file__
+    assert math.isnan(result.statistic)
+    assert math.isnan(result.normalizer)
+    assert np.isnan([result.contribution, result.cost]).all()
+
+
+def test_steep_weights_keep_their_digits():
+    n_items = 600
+    x = np.arange(n_items, 0.0, -1)
+    y = -x
+    y[:2] = y[1::-1]
+    check_sums(contributions(x, y, weigher=lambda ranks: 0.5**ranks, scheme="multiplicative"))
+
+
+def test_the_repr_is_short_and_the_arrays_read_only():
+    result = contributions([3, 2, 1], [3, 1, 2])
+    assert repr(result).startswith("Contributions(statistic=0.")
+    assert "array" not in repr(result)
+    for array in (result.weights, result.contribution, result.cost):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, None])
+def test_how_many_worst_items(k):
+    with pytest.raises(rankcorr.OptionError, match="k must be a positive whole number; got"):
+        contributions([3, 2, 1], [3, 1, 2]).worst(k)
