@@ -1,0 +1,115 @@
+"""Print what inference costs beside its peers: ratios of medians of interleaved runs.
+
+Run it with ``make bench``. Nothing here asserts: shared machines are noisy, and a ratio is for a reader to judge.
+"""
+
+import math
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+
+import numpy as np
+import scipy.stats
+
+from rankcorr.inference.null import kept_slot, null_distribution
+from rankcorr.inference.permutation import permutation_test
+
+TURNS = 7
+
+
+def medians(*calls: Callable[[], object]) -> list[float]:
+    """Median seconds of each call, the calls taking turns."""
+    times: list[list[float]] = [[] for _ in calls]
+    for turn in range(TURNS + 1):
+        for call, taken in zip(calls, times, strict=True):
+            start = time.perf_counter()
+            call()
+            if turn > 0:  # the first turn compiles kernels
+                taken.append(time.perf_counter() - start)
+    return [statistics.median(taken) for taken in times]
+
+
+def row(*cells: object) -> None:
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+
+
+def heading(title: str, *columns: str) -> None:
+    print(f"\n{title}\n")
+    row(*columns)
+    row(*["---"] * len(columns))
+
+
+def scores(rng: np.random.Generator, kind: str, n_items: int) -> np.ndarray:
+    """Scores without ties, or of five levels."""
+    return rng.integers(1, 6, n_items).astype(float) if kind == "Likert" else rng.standard_normal(n_items)
+
+
+def scipy_test(x: np.ndarray, y: np.ndarray, n_resamples: int) -> object:
+    """The same test by scipy, ranks computed once, and the weights of each permutation in numpy."""
+    a, b = scipy.stats.rankdata(-x), scipy.stats.rankdata(-y)
+    of_a, items = 1 / (a + 2) ** 2, np.arange(a.size)
+
+    def tau_w(permuted: np.ndarray) -> float:
+        weights = of_a + 1 / (permuted + 2) ** 2
+        return scipy.stats.weightedtau(
+            a, permuted, rank=items, weigher=lambda item: weights[item], additive=False
+        ).statistic
+
+    return scipy.stats.permutation_test(
+        (b,), tau_w, permutation_type="pairings", vectorized=False, n_resamples=n_resamples, rng=0
+    )
+
+
+def bench_permutation_test(n_items: int = 1_000, n_resamples: int = 10_000, n_peer: int = 100) -> None:
+    heading(
+        f"permutation_test, tau_w, {n_resamples:,} permutations of {n_items:,} items (s); "
+        f"scipy with {n_peer} permutations, scaled",
+        *("scores", "workers", "rankcorr", "scipy.stats.permutation_test(weightedtau)", "scipy / rankcorr"),
+    )
+    for kind in ("no ties", "Likert"):
+        rng = np.random.default_rng(1)
+        x, y = scores(rng, kind, n_items), scores(rng, kind, n_items)
+
+        def ours(workers: int, x: np.ndarray = x, y: np.ndarray = y) -> None:
+            kept_slot.cache_clear()
+            permutation_test(x, y, n_resamples=n_resamples, workers=workers)
+
+        one, two, peer = medians(
+            lambda ours=ours: ours(1), lambda ours=ours: ours(2), lambda x=x, y=y: scipy_test(x, y, n_peer)
+        )
+        # One more evaluation is the observed statistic.
+        scaled = peer * (n_resamples + 1) / (n_peer + 1)
+        for workers, seconds in ((1, one), (2, two)):
+            row(kind, workers, f"{seconds:.3f}", f"{scaled:.1f}", f"{scaled / seconds:.0f}")
+
+
+def bench_null_distribution() -> None:
+    heading(
+        "null_distribution, tau_w, no ties (ms)", "items", "permutations", "first call", "second call of the length"
+    )
+    for n_items in (8, 100, 1_000, 10_000):
+
+        def first(n_items: int = n_items) -> None:
+            kept_slot.cache_clear()
+            null_distribution(range(n_items), range(n_items), n_resamples=1_000)
+
+        def second(n_items: int = n_items) -> None:
+            null_distribution(range(n_items), range(n_items), n_resamples=1_000)
+
+        times = (f"{seconds * 1e3:.3g}" for seconds in medians(first, second))
+        row(f"{n_items:,}", f"{math.factorial(8) if n_items == 8 else 1_000:,}", *times)
+
+
+def main() -> None:
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba"))
+    print(f"{os.cpu_count()} processors, {platform.machine()}, Python {platform.python_version()}, {packages}")
+    print("Medians of interleaved runs.")
+    bench_permutation_test()
+    bench_null_distribution()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Print whether the inference keeps its promises, and the chance level by length of the list.
+
+Seeds are fixed, so that the same versions print the same figures. Nothing here asserts.
+"""
+
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+
+import numpy as np
+import scipy.stats
+
+from rankcorr.inference.null import null_distribution
+from rankcorr.inference.permutation import permutation_test
+
+ALTERNATIVES = ("greater", "less", "two-sided")
+COEFFICIENTS = ("tau_w", "rho_w")
+
+
+def row(*cells: object) -> None:
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+
+
+def heading(title: str, *columns: str) -> None:
+    print(f"\n{title}\n")
+    row(*columns)
+    row(*["---"] * len(columns))
+
+
+def scores(rng: np.random.Generator, kind: str, n_items: int) -> np.ndarray:
+    """Scores without ties, or of five levels."""
+    return rng.integers(1, 6, n_items) if kind == "Likert" else rng.permutation(n_items)
+
+
+def null_pvalues(kind: str, n_items: int, coefficient: str, n_draws: int, n_resamples: int) -> np.ndarray:
+    """P-values of pairs of unrelated rankings, a column for each alternative."""
+    rng = np.random.default_rng([n_items, COEFFICIENTS.index(coefficient)])
+    pvalues = []
+    for draw in range(n_draws):
+        x, y = scores(rng, kind, n_items), scores(rng, kind, n_items)
+        # Another seed for each draw: one set of permutations for all would be one error for all.
+        test = permutation_test(x, y, coefficient=coefficient, n_resamples=n_resamples, seed=draw, workers=1)
+        pvalues.append([test.null.pvalue(test.statistic, alternative) for alternative in ALTERNATIVES])
+    return np.array(pvalues)
+
+
+def uniform_pvalues(n_draws: int = 2_000, n_resamples: int = 999) -> None:
+    heading(
+        f"P-values of {n_draws:,} pairs of unrelated rankings, {n_resamples} permutations each: share below 1, 5 and "
+        "10 %, and the Kolmogorov-Smirnov test against the uniform distribution",
+        *("coefficient", "scores", "items", "alternative", "p <= 0.01", "p <= 0.05", "p <= 0.1", "KS distance", "KS p"),
+    )
+    cases = list(product(COEFFICIENTS, ("no ties", "Likert"), (20, 200)))
+    with ProcessPoolExecutor() as pool:
+        columns = [
+            pool.submit(null_pvalues, kind, n_items, coefficient, n_draws, n_resamples)
+            for coefficient, kind, n_items in cases
+        ]
+        for (coefficient, kind, n_items), future in zip(cases, columns, strict=True):
+            for alternative, values in zip(ALTERNATIVES, future.result().T, strict=True):
+                test = scipy.stats.kstest(values, "uniform")
+                shares = (f"{(values <= level + 1e-9).mean():.4f}" for level in (0.01, 0.05, 0.1))
+                row(coefficient, kind, n_items, alternative, *shares, f"{test.statistic:.4f}", f"{test.pvalue:.2f}")
+
+
+def chance_level(
+    lengths: tuple[int, ...] = (10, 30, 100, 300, 1_000, 3_000),
+    n0s: tuple[float, ...] = (0, 2, 10),
+    n_resamples: int = 10_000,
+) -> None:
+    heading(
+        f"Chance level: mean ± standard deviation, and 95 % quantile, of {n_resamples:,} random permutations",
+        *("coefficient", "items", *(f"n0 = {n0:g}: mean ± std, 95 %" for n0 in n0s)),
+    )
+    for coefficient in ("tau_w", "rho_w"):
+        for n_items in lengths:
+            nulls = [
+                null_distribution(
+                    range(n_items), range(n_items), coefficient=coefficient, n0=n0, n_resamples=n_resamples
+                )
+                for n0 in n0s
+            ]
+            cells = (f"{null.mean:.2f} ± {null.std:.2f}, {null.quantile(0.95):.2f}" for null in nulls)
+            row(coefficient, f"{n_items:,}", *cells)
+
+
+def main() -> None:
+    chance_level()
+    uniform_pvalues()
+
+
+if __name__ == "__main__":
+    main()

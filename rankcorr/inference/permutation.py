@@ -1,0 +1,134 @@
+"""The coefficient of two rankings -> its place among those of chance."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rankcorr.alignment import Missing, align
+from rankcorr.checks import check_choice
+from rankcorr.correlation import Coefficient, Computed, Statistic, Variant
+from rankcorr.inference.distribution import ALTERNATIVES, Alternative, NullDistribution
+from rankcorr.inference.null import left_out, null_of
+from rankcorr.notices import warn_undefined
+from rankcorr.ranking import RankingLike
+from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
+from rankcorr.workers import Progress
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PermutationTest(Computed):
+    """A coefficient, and how it compares with chance.
+
+    Attributes
+    ----------
+    statistic : float
+        The coefficient; nan where it is undefined, and then `pvalue` and `standardized` are too.
+    pvalue : float
+        Probability of a coefficient at least as extreme if the two rankings are unrelated; see
+        `NullDistribution.pvalue`.
+    standardized : float
+        The coefficient mapped so that chance gives 0 on average; see `NullDistribution.standardize`.
+    alternative : str
+        "two-sided", "greater" or "less".
+    null : NullDistribution
+        What chance alone gives.
+    n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
+        As in `RankCorrelation`.
+    """
+
+    statistic: float
+    pvalue: float
+    standardized: float
+    alternative: str
+    null: NullDistribution
+
+    def __repr__(self) -> str:
+        """Show the figures, and what was computed as part of the null distribution."""
+        figures = ", ".join(
+            f"{name}={getattr(self, name)!r}" for name in ("statistic", "pvalue", "standardized", "alternative")
+        )
+        return f"{type(self).__name__}({figures}, null={self.null!r})"
+
+
+def permutation_test(
+    x: RankingLike,
+    y: RankingLike,
+    *,
+    coefficient: Coefficient = "tau_w",
+    n0: float = DEFAULT_N0,
+    weigher: Weigher | None = None,
+    scheme: Scheme = "additive",
+    tied_weights: TiedWeights = "midrank",
+    variant: Variant = "b",
+    missing: Missing = "raise",
+    alternative: Alternative = "two-sided",
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> PermutationTest:
+    """Test whether two rankings are related, by permuting the ranks of one of them.
+
+    Exact up to 8 items; above, by random permutations. The p-value is valid whatever the ties, the length and the
+    weights: all that the hypothesis says is that every matching of the two rankings is equally likely.
+
+    Parameters
+    ----------
+    x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better.
+    alternative : {"two-sided", "greater", "less"}
+        "greater": better agreement than by chance. "two-sided": twice the smaller of the one-sided p-values, at most 1.
+    coefficient, n0, weigher, scheme, tied_weights, variant, missing, n_resamples, seed, workers, progress
+        As in `null_distribution`.
+
+    Returns
+    -------
+    PermutationTest
+
+    Warns
+    -----
+    UndefinedCorrelationWarning
+        The coefficient does not exist for the two rankings (then every figure is nan), or for some permutations (they
+        are left out).
+
+    Raises
+    ------
+    RankingError
+        A subclass of it that names what is wrong with the rankings or the options.
+
+    Examples
+    --------
+    >>> gold, system = [9, 8, 7, 6, 5, 4, 3, 2], [8, 9, 6, 7, 2, 5, 4, 3]
+    >>> test = permutation_test(gold, system, alternative="greater")
+    >>> round(test.statistic, 2), round(test.null.mean, 2), round(test.standardized, 2), round(test.pvalue, 4)
+    (0.48, -0.12, 0.58, 0.084)
+    """
+    statistic = Statistic.of(
+        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
+    )
+    check_choice("alternative", alternative, ALTERNATIVES)
+    first, second = align(x, y, missing=missing)
+    value = statistic.of_pair(first, second)
+    null = null_of(
+        statistic,
+        first,
+        second,
+        missing=missing,
+        n_resamples=n_resamples,
+        seed=seed,
+        workers=workers,
+        progress=progress,
+    )
+    if math.isnan(value):
+        warn_undefined("all items that have weight are tied in one ranking", stacklevel=3)
+    elif null.n_undefined:
+        warn_undefined(left_out(null), stacklevel=3)
+    return PermutationTest(
+        statistic=value,
+        pvalue=null.pvalue(value, alternative),
+        standardized=null.standardize(value),
+        alternative=alternative,
+        null=null,
+        **statistic.described(first.n_items, missing),
+    )

@@ -1,0 +1,99 @@
+"""Null values of a coefficient -> the one number that moves their mean to 0 and keeps -1 and 1 where they are.
+
+For a random variable T in [-1, 1] and a number l, the exponent, the map is
+
+    g(t) = (exp(l t) - cosh l) / sinh l,    and g(t) = t for l = 0,
+
+with l such that E g(T) = 0, that is E exp(l T) = cosh l. It has one parameter where the piecewise quadratic of Lombardo
+2025 (arXiv:2504.08428), who asks for such a map, has several.
+
+Proof of its properties. Let s = (1 + t)/2, which runs from 0 to 1. Since cosh l - exp(-l) = sinh l,
+
+    g(t) = 2 u(s) - 1,    u(s) = (exp(2 l s) - 1) / (exp(2 l) - 1) = int_0^s exp(2 l r) dr / int_0^1 exp(2 l r) dr.
+
+1. In t. u is the distribution function of a positive density on [0, 1], so it is continuous and strictly increasing,
+   with u(0) = 0 and u(1) = 1. Hence g is continuous and strictly increasing, g(-1) = -1 and g(1) = 1.
+2. In l. For l < l' the ratio of the two densities is a multiple of exp(2 (l' - l) r), which increases: the density of
+   l' is the smaller one up to some r and the larger one after it. So its distribution function is strictly smaller
+   wherever 0 < s < 1. Thus g(t), for any t with -1 < t < 1, is continuous in l (at 0 too) and strictly decreasing; it
+   tends to 1 as l -> -inf, and to -1 as l -> inf.
+3. The root. Let F(l) = E g(T). If P(-1 < T < 1) > 0, F is continuous and strictly decreasing, from 1 - 2 P(T = -1) at
+   -inf to 2 P(T = 1) - 1 at inf (bounded convergence), and F(0) = E T. So if neither -1 nor 1 has half of the
+   probability or more, F has exactly one root. It is negative if E T < 0, positive if E T > 0, and 0 if E T = 0: then g
+   is the identity. Because F(l) sinh l = E exp(l T) - cosh l, the equation E exp(l T) = cosh l has this root and l = 0,
+   and no other.
+4. Where there is none. Let P(T = -1) >= 1/2 and E T != 0, so that E T < 0. Any strictly increasing map with g(-1) = -1
+   and g(1) = 1 has E g(T) <= P(T > -1) - P(T = -1) <= 0, and both are equalities only if -1 and 1 have half of the
+   probability each, which would make E T = 0. So no map has the properties, of this form or another; by the same
+   argument none has where P(T = 1) >= 1/2. In particular a T with no values but -1 and 1 is moved by no map at all.
+   The exponent is then 0, and the mean stays what it is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The rounding to which the coefficients are held. What differs by no more is one value.
+TOLERANCE: Final = 1e-12
+BLOCK: Final = 1 << 15
+
+
+def standardized(statistics: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:
+    """Map g of the module's text, for any exponent: no overflow, and no digits lost near 0.
+
+    Parameters
+    ----------
+    statistics : ndarray of float64
+        Between -1 and 1, or nan, which stays nan.
+    exponent : float
+        l, of any size and sign.
+
+    Examples
+    --------
+    >>> standardized(np.array([-1.0, -0.5, 1.0]), -1.0).round(4)
+    array([-1.    , -0.0899,  1.    ])
+    """
+    if abs(exponent) < 1e-17:  # g(t) differs from t by at most |l|/2, and a subnormal l would lose its digits below
+        return statistics.copy()
+    # u(s) as a ratio of two numbers in (-1, 0], for either sign of l.
+    shares = np.expm1(-abs(exponent) * (1 + statistics)) / np.expm1(-2 * abs(exponent))
+    if exponent > 0:
+        shares *= np.exp(-exponent * (1 - statistics))
+    return np.asarray(2 * shares - 1)
+
+
+def mean_standardized(values: NDArray[np.float64], exponent: float) -> float:
+    """E g(T) over equally likely values, block by block: their number adds nothing to the memory in use."""
+    starts = range(0, values.size, BLOCK)
+    return math.fsum(standardized(values[i : i + BLOCK], exponent).sum() for i in starts) / values.size
+
+
+def exponent_of(values: NDArray[np.float64]) -> float:
+    """Root l of E exp(l T) = cosh l that is not 0, for T one of the values with equal probability.
+
+    It is 0 where E T = 0 up to `TOLERANCE`, and where no map has the wanted properties (point 4 of the module's text).
+
+    Examples
+    --------
+    >>> round(exponent_of(np.array([-0.75, -0.5, 0.5])), 4)
+    -0.7669
+    """
+    mean = mean_standardized(values, 0.0)
+    limit = math.copysign(1.0, mean)
+    if abs(mean) <= TOLERANCE or 2 * np.count_nonzero(limit * values >= 1 - TOLERANCE) >= values.size:
+        return 0.0
+    from scipy.optimize import brentq
+
+    # It ends by point 3: at |l| = 40/TOLERANCE, g is -limit at every value but those counted above.
+    near, far = 0.0, limit
+    while limit * mean_standardized(values, far) > 0:
+        near, far = far, 2 * far
+    # The smallest absolute tolerance, so that the relative one decides: the exponent may be tiny.
+    root = brentq(
+        lambda exponent: mean_standardized(values, exponent), near, far, xtol=5e-324, rtol=4 * np.finfo(float).eps
+    )
+    return float(root)

@@ -1,0 +1,112 @@
+"""What is read from a null distribution: quantiles and p-values by hand, and what may be asked of it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rankcorr import OptionError, correlate_many, weighted_rho, weighted_tau
+from rankcorr.inference.null import null_distribution
+
+
+@pytest.mark.parametrize("n_items", [6, 30])
+def test_quantiles_are_values_that_enough_do_not_exceed(n_items):
+    null = null_distribution(range(n_items), range(n_items), n_resamples=720)
+    for q in (0.001, 0.05, 0.5, 0.9, 0.95, 1.0):
+        value = null.quantile(q)
+        assert isinstance(value, float)
+        assert (null.values <= value).mean() >= q > (null.values < value).mean()
+    assert null.quantile(0) == null.values[0]
+    assert null.quantile([0.0, 1.0]).tolist() == [null.values[0], null.values[-1]]
+
+
+@pytest.mark.parametrize("q", [-0.1, 1.1, math.nan, "0.5", None, True, [0.5, 2], [[1], [0, 1]]])
+def test_quantiles_that_are_none(q):
+    null = null_distribution(range(3), range(3))
+    with pytest.raises(OptionError, match="q must be a share, a number between 0 and 1; got"):
+        null.quantile(q)
+
+
+def test_pvalues_by_hand():
+    null = null_distribution(range(30), range(30), n_resamples=99)
+    value = float(null.values[89])
+    assert null.pvalue(value, "greater") == 11 / 100
+    assert null.pvalue(value, "less") == 91 / 100
+    assert null.pvalue(value) == null.pvalue(value, "two-sided") == 22 / 100
+    assert null.pvalue(1.0, "greater") == 1 / 100
+    assert null.pvalue(-1.0, "greater") == 1
+    assert null.pvalue(float(null.values[49])) == 1
+    exact = null_distribution(range(3), range(3), coefficient="tau")  # -1, -1/3, -1/3, 1/3, 1/3, 1
+    assert [exact.pvalue(t, "greater") for t in (1, 1 / 3, 0.34, -1)] == [1 / 6, 3 / 6, 1 / 6, 1]
+    assert [exact.pvalue(t) for t in (1, 1 / 3, -1 / 3, -1)] == [2 / 6, 1, 1, 2 / 6]
+
+
+def test_what_differs_by_rounding_is_reached():
+    null = null_distribution(range(5), range(5))
+    for value in null.values[::7].tolist():
+        for nearly in (value - 1e-14, value + 1e-14):
+            inside = min(1.0, max(-1.0, nearly))
+            for alternative in ("greater", "less", "two-sided"):
+                assert null.pvalue(inside, alternative) == null.pvalue(value, alternative)
+
+
+def test_pvalues_and_standardized_of_many():
+    gold, systems = np.arange(30), np.random.default_rng(1).permuted(np.tile(np.arange(30), (5, 1)), axis=1)
+    null = null_distribution(gold, gold, n_resamples=200)
+    results = correlate_many(gold, systems)
+    for read in (null.pvalue, null.standardize):
+        expected = [read(value) for value in results.statistic.tolist()]
+        assert read(results).tolist() == expected
+        assert read(results.statistic.tolist()).tolist() == expected
+        assert [read(weighted_tau(gold, system)) for system in systems] == expected
+        assert isinstance(expected[0], float)
+        assert np.isnan(read([0.1, math.nan])).tolist() == [False, True]
+        assert math.isnan(read(math.nan))
+
+
+def test_a_result_of_something_else_is_refused():
+    null = null_distribution(range(20), range(20), n_resamples=9)
+    others = [
+        (weighted_tau(range(21), range(21)), "n_items=20; got a result with 21"),
+        (weighted_rho(range(20), range(20)), "coefficient='tau_w'; got a result with 'rho_w'"),
+        (correlate_many(range(20), [range(20)], n0=1), "n0=2.0; got a result with 1.0"),
+        (weighted_tau(range(20), range(20), scheme="first"), "scheme='additive'; got a result with 'first'"),
+    ]
+    for result, message in others:
+        for read in (null.pvalue, null.standardize):
+            with pytest.raises(OptionError, match=f"this is the null distribution for {message}"):
+                read(result)
+    labels = {item: item for item in range(20)}
+    matched = weighted_tau(labels, {**labels, 99: 99}, missing="intersection")
+    assert null.standardize(matched) == 1
+
+
+@pytest.mark.parametrize(
+    "statistic", [1.1, -1.1, math.inf, "0.5", None, True, [0.5, 2], [[1], [0, 1]], np.ma.masked_equal([0.0, 1.0], 0)]
+)
+def test_statistics_that_are_none(statistic):
+    null = null_distribution(range(3), range(3))
+    for read in (null.pvalue, null.standardize):
+        with pytest.raises(OptionError, match="a statistic must be a number between -1 and 1; got"):
+            read(statistic)
+
+
+@pytest.mark.parametrize("alternative", ["two_sided", None, 1])
+def test_an_unknown_alternative_lists_the_choices(alternative):
+    null = null_distribution(range(3), range(3))
+    with pytest.raises(OptionError, match="alternative must be one of 'two-sided', 'greater', 'less'; got"):
+        null.pvalue(0.5, alternative)
+
+
+def test_the_result_says_what_was_computed():
+    null = null_distribution(range(12), range(12), n0=0, scheme="first", n_resamples=5)
+    assert (null.coefficient, null.n0, null.scheme, null.variant) == ("tau_w", 0.0, "first", "b")
+    assert repr(null) == (
+        f"NullDistribution(mean={null.mean}, std={null.std}, n_items=12, coefficient='tau_w', scheme='first', n0=0.0, "
+        "weigher='InverseSquare(n0=0.0)', tied_weights='midrank', variant='b', exact=False, n_resamples=5, "
+        "n_undefined=0, exponent=0.0)"
+    )
+    with pytest.raises(AttributeError):
+        null.mean = 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        null.values[0] = 0.0

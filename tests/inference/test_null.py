@@ -1,0 +1,387 @@
+"""The chance level: its values against naive enumeration, what is kept, and what is undefined."""
+
+import itertools
+import math
+import os
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from rankcorr import (
+    Hyperbolic,
+    OptionError,
+    Ranking,
+    TopK,
+    UndefinedCorrelationWarning,
+    Uniform,
+    WeightError,
+)
+from rankcorr.correlation import Statistic
+from rankcorr.inference import null as null_module
+from rankcorr.inference.null import null_distribution
+from rankcorr.weights import DEFAULT_N0, SCHEMES, TIED_WEIGHTS
+from tests import naive
+from tests.strategies import distinguishing_pairs, scores, tied_pairs, weighings
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+compiled = pytest.mark.skipif(not COMPILED, reason="too slow without numba")
+SCHEME = st.sampled_from(SCHEMES)
+
+
+def quiet(x, y, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        return null_distribution(x, y, **options)
+
+
+def naive_values(a, b, coefficient, f, scheme, tied_weights, variant):
+    """Coefficient of a with every permutation of b; nan where it does not exist."""
+    values = []
+    for permuted in itertools.permutations(b):
+        try:
+            weights = naive.item_weights(a, permuted, f, scheme, tied_weights)
+        except ZeroDivisionError:
+            values.append(math.nan)
+            continue
+        statistic = naive.weighted_rho(a, permuted, weights)
+        if coefficient in ("tau_w", "tau"):
+            statistic = naive.weighted_tau(a, permuted, weights, variant)
+        values.append(statistic)
+    return np.array(values)
+
+
+# The values.
+
+
+@given(
+    tied_pairs(5),
+    weighings(),
+    SCHEME,
+    st.sampled_from(TIED_WEIGHTS),
+    st.sampled_from(["a", "b"]),
+    st.sampled_from(["tau_w", "rho_w", "tau", "rho"]),
+)
+def test_up_to_8_items_every_permutation_counts_once(pair, weighing, scheme, tied_weights, variant, coefficient):
+    options, f = weighing if coefficient.endswith("_w") else ({}, lambda _: 1.0)
+    null = quiet(
+        *pair, coefficient=coefficient, scheme=scheme, tied_weights=tied_weights, variant=variant, workers=1, **options
+    )
+    a, b = (naive.midranks(scores) for scores in pair)
+    expected = naive_values(a, b, coefficient, f, scheme, tied_weights, variant)
+    defined = np.sort(expected[~np.isnan(expected)])
+    assert (null.exact, null.n_resamples) == (True, math.factorial(len(a)))
+    assert null.n_undefined == np.isnan(expected).sum()
+    assert_allclose(null.values, defined, rtol=0, atol=1e-12)
+    if defined.size:
+        assert_allclose([null.mean, null.std], [defined.mean(), defined.std()], rtol=0, atol=1e-12)
+
+
+@compiled
+def test_8_items_are_exact_and_9_are_not():
+    assert null_distribution(range(8), range(8)).values.size == math.factorial(8)
+    null = null_distribution(range(9), range(9), n_resamples=50)
+    assert (null.exact, null.values.size, null.n_resamples) == (False, 50, 50)
+
+
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+def test_random_permutations_agree_with_all_of_them(monkeypatch, coefficient):
+    x, y = [1, 2, 2, 3, 4, 4], [6, 5, 5, 5, 2, 1]
+    exact = null_distribution(x, y, coefficient=coefficient)
+    monkeypatch.setattr(null_module, "MAX_EXACT_ITEMS", 5)
+    drawn = null_distribution(x, y, coefficient=coefficient, n_resamples=5_000)
+    assert not drawn.exact
+    assert abs(drawn.mean - exact.mean) < 4 * exact.std / math.sqrt(5_000)
+    # Between two distribution functions, of which one is fixed: Kolmogorov's 99.9 % bound.
+    steps = np.unique(exact.values.round(9)) + 1e-9
+    shares = [np.searchsorted(null.values, steps) / null.values.size for null in (exact, drawn)]
+    assert np.abs(shares[0] - shares[1]).max() < 1.95 / math.sqrt(5_000)
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("coefficient", "mean"),
+    # About -0.60 is the paper's setting, 990 items and n0 = 2; both figures come from 200,000 permutations.
+    [("rho_w", -0.598), ("tau_w", -0.508)],
+)
+def test_chance_level_of_990_items(coefficient, mean):
+    null = null_distribution(range(990), range(990), coefficient=coefficient, n_resamples=4_000)
+    assert abs(null.mean - mean) < 4 * null.std / math.sqrt(4_000)
+    rng = np.random.default_rng(20)
+    a, peers = np.arange(1.0, 991), []
+    for b in (rng.permutation(a) for _ in range(200)):
+        weights = 1 / (a + 2) ** 2 + 1 / (b + 2) ** 2
+        if coefficient == "rho_w":
+            moments = np.cov(a, b, aweights=weights, ddof=0)
+            peers.append(moments[0, 1] / math.sqrt(moments[0, 0] * moments[1, 1]))
+        else:
+            weighed = {"rank": np.arange(990), "weigher": lambda item, w=weights: w[item], "additive": False}
+            peers.append(scipy.stats.weightedtau(a, b, **weighed).statistic)
+    assert abs(null.mean - np.mean(peers)) < 4 * null.std * math.sqrt(1 / 4_000 + 1 / 200)
+
+
+def test_without_ties_the_values_are_a_function_of_the_length():
+    rng = np.random.default_rng(0)
+    first = null_distribution(rng.permutation(30), rng.standard_normal(30), n_resamples=100)
+    null_module.kept_slot.cache_clear()
+    second = null_distribution(range(30), range(30), n_resamples=100)
+    assert first.values.tolist() == second.values.tolist()
+    assert first.exponent == second.exponent
+
+
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_the_items_does_not_matter(random):
+    x, y = [random.randint(0, 4) for _ in range(12)], [random.randint(0, 4) for _ in range(12)]
+    expected = quiet(x, y, n_resamples=20).values.tolist()
+    random.shuffle(x)
+    assert quiet(x, y, n_resamples=20).values.tolist() == expected
+
+
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+def test_neither_workers_nor_blocks_change_a_value_but_the_seed_does(coefficient):
+    x, y = np.arange(700) % 7, np.arange(700) % 3
+    nulls = [
+        null_distribution(x, y, coefficient=coefficient, n_resamples=100, workers=workers) for workers in (1, 2, 3)
+    ]
+    assert nulls[0].values.tolist() == nulls[1].values.tolist() == nulls[2].values.tolist()
+    assert nulls[0].values.tolist() != quiet(x, y, coefficient=coefficient, n_resamples=100, seed=1).values.tolist()
+
+
+def test_labels_are_matched_and_missing_ones_treated_as_told():
+    x = {"a": 3, "b": 2, "c": 1, "d": 0}
+    y = {"d": 5, "c": 4, "e": 3, "a": 1}
+    null = null_distribution(x, y, missing="intersection")
+    assert (null.n_items, null.missing) == (3, "intersection")
+    null = null_distribution(x, y, missing="bottom")
+    assert null.n_items == 5
+    assert null.values.tolist() == null_distribution([3, 2, 1, 0, -1], [5, 4, 3, 1, 0]).values.tolist()
+
+
+# What is kept, and what is told on the way.
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """Number of permutations computed by each call, nothing being kept from before."""
+    null_module.kept_slot.cache_clear()
+    sizes = []
+    compute = null_module._values
+
+    def counted(*args, **options):
+        sizes.append(options["n_resamples"])
+        return compute(*args, **options)
+
+    monkeypatch.setattr(null_module, "_values", counted)
+    return sizes
+
+
+def test_the_second_call_for_a_length_is_free(computed):
+    rng = np.random.default_rng(0)
+    first = null_distribution(rng.permutation(20), rng.permutation(20), n_resamples=99, workers=1)
+    second = null_distribution(rng.permutation(20), rng.permutation(20), n_resamples=99, workers=2)
+    assert computed == [99]
+    assert second.values is first.values
+    null_distribution(range(5), range(5), seed=1)
+    null_distribution(range(5), range(5), seed=2, n_resamples=7)
+    assert computed == [99, 120]
+    null_distribution(range(20), range(20), n_resamples=99, n0=3)
+    null_distribution(range(20), range(20), n_resamples=99, coefficient="rho_w")
+    null_distribution(range(20), range(20), n_resamples=99, seed=1)
+    null_distribution(range(21), range(21), n_resamples=99)
+    null_distribution(range(20), range(20), n_resamples=98)
+    assert computed == [99, 120, 99, 99, 99, 99, 98]
+
+
+def test_ties_own_weighers_and_many_resamples_are_not_kept(monkeypatch):
+    null_module.kept_slot.cache_clear()
+    for _ in range(2):
+        null_distribution([1, *range(19)], range(20), n_resamples=9)
+        null_distribution(range(20), range(20), n_resamples=9, weigher=lambda ranks: 1 / ranks)
+        monkeypatch.setattr(null_module, "MAX_KEPT_RESAMPLES", 8)
+        null_distribution(range(20), range(20), n_resamples=9, weigher=Hyperbolic())
+        monkeypatch.undo()
+    assert null_module.kept_slot.cache_info().currsize == 0
+
+
+def test_at_most_32_distributions_are_kept():
+    null_module.kept_slot.cache_clear()
+    for seed in range(40):
+        null_distribution(range(9), range(9), n_resamples=2, seed=seed)
+    assert null_module.kept_slot.cache_info().currsize == 32
+
+
+def test_progress_counts_permutations_computed_or_kept(computed):
+    for _ in range(2):
+        for n_items, number in ((700, 100), (6, 720)):
+            done = []
+            null_distribution(range(n_items), range(n_items), n_resamples=100, progress=done.append)
+            assert sum(done) == number
+    assert computed == [100, 720]
+
+
+def test_a_call_that_progress_ends_leaves_nothing_behind(computed):
+    def enough(_):
+        raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            null_distribution(range(20), range(20), n_resamples=9, progress=enough)
+    assert computed == [9, 9]
+    assert null_distribution(range(20), range(20), n_resamples=9).values.size == 9
+
+
+@compiled
+def test_memory_grows_by_the_values_alone():
+    x, y = np.arange(40) % 5, np.arange(40) % 3
+    null_distribution(x, y, n_resamples=10)
+    peaks = []
+    for number in (20_000, 220_000):
+        tracemalloc.start()
+        null_distribution(x, y, n_resamples=number, workers=1)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # 8 bytes for a value, and as many again while the blocks are put together.
+    assert peaks[1] - peaks[0] < 17 * 200_000
+
+
+# The standardization that belongs to the values.
+
+
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("n0", [0, 1, 2, 10])
+def test_over_all_permutations_the_standardized_mean_is_0(coefficient, scheme, n0):
+    longest = 7 if COMPILED else 5
+    for x, y in [
+        (range(longest), range(longest)),
+        ([1, 2, 2, 3, 4, 4, 4][:longest], range(longest)),
+        ([1, 2, 2, 3, 4, 4, 4][:longest], [1, 1, 1, 1, 0, 5, 5][:longest]),
+        (range(4), [1, 1, 2, 3]),
+        (range(3), range(3)),
+        (range(2), range(2)),
+    ]:
+        null = null_distribution(x, y, coefficient=coefficient, scheme=scheme, n0=n0)
+        assert abs(null.standardize(null.values).mean()) < 1e-12
+        assert null.standardize([-1, 1]).tolist() == [-1, 1]
+        assert abs(null.mean) < 1e-12 or null.exponent * null.mean > 0
+
+
+@pytest.mark.parametrize("coefficient", ["tau", "rho"])
+@given(distinguishing_pairs(6))
+def test_plain_coefficients_need_no_map(coefficient, pair):
+    null = quiet(*pair, coefficient=coefficient)
+    assert abs(null.mean) < 1e-12
+    assert null.exponent == 0
+    assert null.standardize(0.3) == 0.3
+
+
+@st.composite
+def centred(draw):
+    """Two score vectors and options for which reversing one of them changes the sign alone."""
+    half, middle = draw(st.sampled_from([[1], [2], [1, 1], [1, 2], [2, 1]])), draw(st.sampled_from([[], [1]]))
+    groups = half + middle + half[::-1]
+    reversible = np.repeat(np.arange(len(groups)), groups)
+    other = draw(scores(reversible.size))
+    options, _ = draw(weighings())
+    return draw(
+        st.sampled_from(
+            [
+                (other, reversible, {"scheme": "first", **options}),
+                (reversible, other, {"scheme": "second", **options}),
+                (other, draw(scores(other.size)), {"scheme": draw(SCHEME), "weigher": Uniform()}),
+            ]
+        )
+    )
+
+
+@given(centred(), st.sampled_from(["tau_w", "rho_w"]), st.sampled_from(["a", "b"]), st.sampled_from(TIED_WEIGHTS))
+def test_what_is_said_to_average_to_0_by_symmetry_does(case, coefficient, variant, tied_weights):
+    x, y, options = case
+    options = {"coefficient": coefficient, "variant": variant, "tied_weights": tied_weights, **options}
+    statistic = Statistic.of(**{"n0": DEFAULT_N0, "weigher": None, **options})
+    rankings = (null_module._sorted(Ranking.from_scores(ranked)) for ranked in (x, y))
+    assert null_module._is_centred(statistic, *rankings)
+    null = quiet(x, y, **options)
+    assert null.values.size == 0 or abs(null.mean) < 1e-12
+
+
+def test_random_permutations_of_a_centred_coefficient_keep_the_identity():
+    reversible, other = [1] * 3 + [*range(2, 18)] + [20] * 3, [1] * 3 + [*range(2, 21)]
+    for x, y, options in [
+        (other, other, {"coefficient": "tau"}),
+        (other, other, {"coefficient": "rho_w", "weigher": Uniform()}),
+        (other, reversible, {"scheme": "first"}),
+        (reversible, other, {"scheme": "second"}),
+    ]:
+        null = null_distribution(x, y, n_resamples=100, **options)
+        assert null.exponent == 0
+        assert 0 < abs(null.mean) < 5 * null.std / 10
+        assert null.standardize(0.25) == 0.25
+    for x, y, scheme in [(reversible, other, "first"), (other, reversible, "second"), (other, other, "additive")]:
+        null = null_distribution(x, y, n_resamples=100, scheme=scheme)
+        assert null.exponent != 0
+        assert abs(null.standardize(null.values).mean()) < 1e-12
+
+
+# What is undefined.
+
+
+@pytest.mark.parametrize("n_items", [4, 12])
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+def test_one_single_tie_is_nan_all_over_with_one_warning(coefficient, n_items):
+    with pytest.warns(UndefinedCorrelationWarning, match=r"in (\d+) of \1 permutations, which are left out") as caught:
+        null = null_distribution([1] * n_items, range(n_items), coefficient=coefficient, n_resamples=30)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert null.values.size == 0
+    assert null.n_undefined == null.n_resamples
+    figures = [null.mean, null.std, null.exponent, null.quantile(0.5), null.pvalue(0.5), null.standardize(0.5)]
+    assert np.isnan([*figures, null.pvalue(0.5, "greater"), *null.quantile([0, 1]), *null.standardize([-1, 1])]).all()
+
+
+@pytest.mark.parametrize("n_items", [5, 12])
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+def test_permutations_that_leave_no_weight_are_left_out_and_counted(coefficient, n_items):
+    options = {"coefficient": coefficient, "weigher": TopK(2), "scheme": "multiplicative"}
+    for _ in range(2):  # computed, and kept
+        with pytest.warns(UndefinedCorrelationWarning, match="permutations, which are left out") as caught:
+            null = null_distribution(range(n_items), range(n_items), n_resamples=500, **options)
+        assert len(caught) == 1
+        assert 0 < null.n_undefined < null.n_resamples
+        assert null.values.size == null.n_resamples - null.n_undefined
+        assert set(null.values.tolist()) == {-1.0, 1.0}
+        assert null.pvalue(1.0, "less") == 1
+    if null.exact:
+        # Both top items must meet both top ranks, in 2 3! of the 5! permutations.
+        assert null.values.size == 12
+        assert null.pvalue(1.0, "greater") == 0.5
+
+
+# Errors.
+
+
+@pytest.mark.parametrize("n_items", [4, 12])
+def test_bad_options_are_errors_however_few_the_items(n_items):
+    x = range(n_items)
+    for options, message in [
+        ({"n_resamples": 0}, "n_resamples must be a positive whole number; got 0"),
+        ({"seed": -1}, "seed must be a whole number, not negative; got -1"),
+        ({"workers": 0}, "workers must be a positive whole number; got 0"),
+        ({"coefficient": "spearman"}, "coefficient must be one of"),
+        ({"scheme": "hyperbolic"}, "scheme must be one of"),
+        ({"missing": "drop"}, "missing must be one of"),
+        ({"coefficient": "tau", "n0": 1}, "'tau' has equal weights"),
+    ]:
+        with pytest.raises(OptionError, match=message):
+            null_distribution(x, x, **options)
+    for weigher, message in [
+        (lambda ranks: -ranks, "must return weights that are finite and not negative"),
+        (lambda ranks: 0 * ranks, "all weights are zero"),
+    ]:
+        with pytest.raises(WeightError, match=message):
+            null_distribution(x, x, weigher=weigher, n_resamples=5)

@@ -1,0 +1,192 @@
+"""The permutation test: p-values against scipy's, and uniform where there is nothing to find."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankcorr import (
+    OptionError,
+    Ranking,
+    TopK,
+    UndefinedCorrelationWarning,
+    WeightError,
+    item_weights,
+    weighted_rho,
+    weighted_tau,
+)
+from rankcorr.inference.null import null_distribution
+from rankcorr.inference.permutation import permutation_test
+from tests.strategies import distinguishing_pairs
+
+ALTERNATIVES = ["two-sided", "greater", "less"]
+compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without numba")
+
+
+def scipy_tau(a, b, n0):
+    weights = 1 / (a + n0) ** 2 + 1 / (b + n0) ** 2
+    return scipy.stats.weightedtau(
+        a, b, rank=np.arange(a.size), weigher=lambda item: weights[item], additive=False
+    ).statistic
+
+
+def numpy_rho(a, b, n0):
+    moments = np.cov(a, b, aweights=1 / (a + n0) ** 2 + 1 / (b + n0) ** 2, ddof=0)
+    return moments[0, 1] / math.sqrt(moments[0, 0] * moments[1, 1])
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@pytest.mark.parametrize(("coefficient", "peer"), [("tau_w", scipy_tau), ("rho_w", numpy_rho)])
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ([6, 5, 4, 3, 2, 1], [5, 6, 4, 2, 3, 1]),
+        ([6, 5, 4, 3, 2, 1], [1, 2, 5, 4, 3, 6]),
+        ([3, 3, 2, 2, 1, 1], [5, 3, 3, 4, 1, 1]),
+        ([1, 2, 2, 2, 3], [5, 4, 4, 1, 1]),
+    ],
+)
+def test_exact_pvalues_are_those_of_scipy(x, y, coefficient, peer, alternative):
+    for n0 in (0.0, 2.0):
+        a, b = (scipy.stats.rankdata(-np.array(scores)) for scores in (x, y))
+        expected = scipy.stats.permutation_test(
+            (b,),
+            lambda permuted, a=a, n0=n0: peer(a, permuted, n0),
+            permutation_type="pairings",
+            vectorized=False,
+            n_resamples=math.inf,
+            alternative=alternative,
+        )
+        test = permutation_test(x, y, coefficient=coefficient, n0=n0, alternative=alternative)
+        assert test.null.exact
+        assert test.pvalue == pytest.approx(expected.pvalue, rel=1e-14, abs=0)
+        assert test.statistic == pytest.approx(expected.statistic, rel=0, abs=1e-13)
+
+
+@given(distinguishing_pairs(7), st.sampled_from(["tau_w", "rho_w", "tau", "rho"]), st.sampled_from(ALTERNATIVES))
+def test_the_parts_are_those_of_the_separate_calls(pair, coefficient, alternative):
+    test = permutation_test(*pair, coefficient=coefficient, alternative=alternative)
+    null = null_distribution(*pair, coefficient=coefficient)
+    assert test.null.values.tolist() == null.values.tolist()
+    assert test.pvalue == null.pvalue(test.statistic, alternative)
+    assert test.standardized == null.standardize(test.statistic)
+    assert 0 < test.pvalue <= 1  # the rankings themselves are one of the permutations
+    if coefficient.endswith("_w"):
+        assert test.statistic == {"tau_w": weighted_tau, "rho_w": weighted_rho}[coefficient](*pair).statistic
+
+
+def test_a_ranking_against_itself_and_its_reverse():
+    x = np.arange(40)
+    same, reverse = permutation_test(x, x, n_resamples=199), permutation_test(x, -x, n_resamples=199)
+    assert (same.statistic, same.standardized, same.pvalue) == (1, 1, 2 / 200)
+    assert (reverse.statistic, reverse.standardized, reverse.pvalue) == (-1, -1, 2 / 200)
+    assert permutation_test(x, -x, n_resamples=199, alternative="greater").pvalue == 1
+
+
+def test_a_coefficient_of_0_may_be_far_better_than_chance():
+    rng = np.random.default_rng(3)
+    x = np.arange(300, 0, -1)
+    y = x + rng.normal(0, 60, 300)
+    y[:3] -= 100  # the top is misplaced, the rest related
+    test = permutation_test(x, y, coefficient="rho_w", n_resamples=999, alternative="greater")
+    assert -0.1 < test.statistic < 0.1
+    assert test.standardized > 0.4
+    assert test.pvalue == 1 / 1000
+
+
+# Where the rankings are unrelated, p-values are uniform.
+
+
+def scores(rng, kind, n_items):
+    return rng.integers(1, 6, n_items) if kind == "Likert" else rng.permutation(n_items)
+
+
+@compiled
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+@pytest.mark.parametrize("kind", ["untied", "Likert"])
+@pytest.mark.parametrize(("n_items", "n_draws"), [(20, 500), (200, 300)])
+def test_pvalues_are_uniform_by_chance(n_items, n_draws, kind, coefficient):
+    rng = np.random.default_rng(42)
+    pvalues = {alternative: [] for alternative in ALTERNATIVES}
+    for draw in range(n_draws):
+        # Another seed for each: one set of permutations for all would be one error for all.
+        x, y = scores(rng, kind, n_items), scores(rng, kind, n_items)
+        test = permutation_test(x, y, coefficient=coefficient, n_resamples=199, seed=draw, workers=1)
+        for alternative, values in pvalues.items():
+            values.append(test.null.pvalue(test.statistic, alternative))
+    for values in pvalues.values():
+        assert scipy.stats.kstest(values, "uniform").pvalue > 0.01
+
+
+@compiled
+def test_fixed_weights_would_not_give_uniform_pvalues():
+    # What the test above can see: the weights of the data kept while y is permuted.
+    rng = np.random.default_rng(42)
+    a, pvalues = np.arange(1.0, 21), []
+    for _ in range(200):
+        b = rng.permutation(a)
+        weights = item_weights(Ranking.from_ranks(a), Ranking.from_ranks(b))
+        rows = [b, *(rng.permutation(a) for _ in range(99))]
+        values = [np.cov(a, row, aweights=weights, ddof=0) for row in rows]
+        values = [moments[0, 1] / math.sqrt(moments[0, 0] * moments[1, 1]) for moments in values]
+        pvalues.append(np.mean(np.array(values) >= values[0]))
+    assert scipy.stats.kstest(pvalues, "uniform").pvalue < 1e-6
+
+
+# What is undefined, errors, and the result itself.
+
+
+@pytest.mark.parametrize("n_items", [4, 12])
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+def test_one_single_tie_has_no_pvalue(coefficient, n_items):
+    for pair in ([[1] * n_items, range(n_items)], [range(n_items), [1] * n_items]):
+        with pytest.warns(UndefinedCorrelationWarning, match="all items that have weight are tied") as caught:
+            test = permutation_test(*pair, coefficient=coefficient, n_resamples=20)
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+        assert np.isnan([test.statistic, test.pvalue, test.standardized, test.null.mean]).all()
+
+
+def test_undefined_permutations_are_left_out_with_one_warning():
+    # The two items that have weight are both among the three tied ones in C(3, 2) of C(4, 2) cases.
+    with pytest.warns(UndefinedCorrelationWarning, match="in 12 of 24 permutations, which are left out") as caught:
+        test = permutation_test([4, 3, 2, 1], [5, 1, 1, 1], weigher=TopK(2), scheme="first", alternative="greater")
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert (test.statistic, test.pvalue) == (1, 0.5)
+
+
+def test_a_pair_without_any_weight_is_an_error():
+    with pytest.raises(WeightError, match="all weights are zero"):
+        permutation_test([4, 3, 2, 1], [1, 2, 3, 4], weigher=TopK(2), scheme="multiplicative")
+
+
+def test_an_unknown_alternative_is_seen_first():
+    with pytest.raises(OptionError, match="alternative must be one of 'two-sided', 'greater', 'less'; got 'more'"):
+        permutation_test(range(9), range(9), alternative="more", progress=pytest.fail)
+
+
+def test_other_options_reach_the_null_distribution():
+    done = []
+    test = permutation_test(
+        {"a": 3, "b": 2, "c": 1}, {"b": 2, "a": 1, "d": 0}, missing="bottom", n_resamples=3, progress=done.append
+    )
+    assert (test.n_items, test.missing, test.null.missing, sum(done)) == (4, "bottom", "bottom", 24)
+    with pytest.raises(OptionError, match="seed must be a whole number"):
+        permutation_test(range(9), range(9), seed=None)
+    first, second = (permutation_test(range(9), range(9), n_resamples=9, seed=seed) for seed in (1, 2))
+    assert first.null.values.tolist() != second.null.values.tolist()
+
+
+def test_the_result_says_what_was_computed():
+    test = permutation_test(range(12), range(12), n0=0, n_resamples=5, alternative="less")
+    assert (test.coefficient, test.n0, test.variant, test.n_items) == ("tau_w", 0.0, "b", 12)
+    assert repr(test) == (
+        f"PermutationTest(statistic=1.0, pvalue=1.0, standardized=1.0, alternative='less', null={test.null!r})"
+    )
+    with pytest.raises(AttributeError):
+        test.pvalue = 0.0
