@@ -1,0 +1,275 @@
+"""Two systems against one gold ranking: the difference of their coefficients, its interval and a paired test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.alignment import MISSING, Missing, align
+from rankcorr.checks import check_choice, offending
+from rankcorr.correlation import Coefficient, Computed, Statistic, Variant
+from rankcorr.errors import TooFewItemsError
+from rankcorr.inference.bootstrap import ROUNDING, percentile_interval, resampled
+from rankcorr.inference.items import SortedItems, Values, derived_seed
+from rankcorr.inference.resampling import checked_level, checked_resamples, checked_seed, in_blocks
+from rankcorr.notices import warn_undefined
+from rankcorr.ranking import Ranking, RankingLike, as_ranking
+from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
+from rankcorr.workers import Progress, checked_workers
+
+Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
+
+ALTERNATIVES: Final = ("two-sided", "greater", "less")
+
+MAX_EXACT: Final = 12
+NAMES: Final = ("gold", "a", "b")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SystemComparison(Computed):
+    """Two systems against one gold ranking, and what was computed.
+
+    Attributes
+    ----------
+    statistic_a, statistic_b : float
+        Coefficient of gold with each system, over the same items.
+    difference : float
+        The first less the second.
+    pvalue : float
+        Of the paired randomization test; nan where the difference is undefined.
+    alternative : str
+        "two-sided", "greater" (the first system is better) or "less".
+    exact : bool
+        Whether all swaps were enumerated.
+    low, high : float
+        Percentile interval of the difference, by resampling items; the same items for both systems.
+    level : float
+        Level of confidence of the interval.
+    n_resamples : int
+        Number of resamples of the interval, and of the test unless it is exact.
+    n_undefined : int
+        Number of resamples that the interval leaves out, because a coefficient is undefined there.
+    n_undefined_swaps : int
+        Number of swaps in which a coefficient is undefined; the test counts them as no less extreme.
+    n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
+        As in `RankCorrelation`; `n_items` after alignment of all three.
+    n_missing : int or None
+        Number of items that are not in all three rankings; None where `missing` is.
+    """
+
+    statistic_a: float
+    statistic_b: float
+    difference: float
+    pvalue: float
+    alternative: str
+    exact: bool
+    low: float
+    high: float
+    level: float
+    n_resamples: int
+    n_undefined: int
+    n_undefined_swaps: int
+    n_missing: int | None = None
+
+
+def compare_systems(
+    gold: RankingLike,
+    a: RankingLike,
+    b: RankingLike,
+    *,
+    coefficient: Coefficient = "tau_w",
+    n0: float = DEFAULT_N0,
+    weigher: Weigher | None = None,
+    scheme: Scheme = "additive",
+    tied_weights: TiedWeights = "midrank",
+    variant: Variant = "b",
+    missing: Missing = "raise",
+    alternative: Alternative = "two-sided",
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> SystemComparison:
+    """Compare two systems by their correlations with one gold ranking.
+
+    The null hypothesis of the test is that the two systems are exchangeable, item by item: which of the two gave an
+    item its place is a coin toss. Their scores may be on different scales, so it is their mid-ranks that are swapped,
+    item by item with probability 1/2; both are then ranked again, and the difference of the coefficients is computed
+    anew. Up to 12 items all 2^n swaps are enumerated. Above, the p-value is (1 + count) / (1 + n_resamples), with the
+    number of swaps that give no less extreme a difference.
+
+    LEVEL_DOC
+
+    The interval is the percentile interval of the difference, by resampling items, the same for both systems; see
+    `bootstrap_interval` for how far such intervals can be trusted.
+
+    Parameters
+    ----------
+    gold, a, b : Ranking, mapping of label to score, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better. Labelled rankings are matched by label.
+    coefficient : {"tau_w", "rho_w", "tau", "rho"}
+        "tau" and "rho" weigh all items alike, and take neither n0 nor a weigher.
+    n0, weigher, scheme, tied_weights, variant
+        As in `weighted_tau`. Resamples have ties, so a weigher is asked for the ranks 1, 1.5, 2 and so on.
+    missing : {"raise", "intersection", "bottom"}
+        What becomes of labels that are not in all three rankings: an error, left out, or placed last, in a tie, in
+        each ranking that lacks them.
+    alternative : {"two-sided", "greater", "less"}
+        "greater" asks whether the first system is better.
+    level : float, default 0.95
+        Level of confidence of the interval.
+    n_resamples : int, default 10000
+        Number of resamples, of the test and of the interval.
+    seed : int, default 0
+        The same seed gives the same answer; another one shows the Monte Carlo error.
+    workers : int, optional
+        Number of threads, by default that of the processors. The answer does not depend on it.
+    progress : callable, optional
+        Called with the number of resamples that are newly done, those of the test and then those of the interval. An
+        exception that it raises ends the work.
+
+    Returns
+    -------
+    SystemComparison
+        nan with an `UndefinedCorrelationWarning`, and without p-value, where a coefficient is undefined.
+
+    Raises
+    ------
+    RankingError
+        A subclass of it that names what is wrong with the rankings or the options.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> gold = rng.normal(size=100)
+    >>> a, b = gold + 0.3 * rng.normal(size=100), gold + 2 * rng.normal(size=100)
+    >>> found = compare_systems(gold, a, b, coefficient="tau", n_resamples=1_000)
+    >>> found.difference > 0, found.pvalue < 0.01
+    (True, True)
+    """
+    statistic = Statistic.of(
+        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
+    )
+    check_choice("alternative", alternative, ALTERNATIVES)
+    confidence, number, key = checked_level(level), checked_resamples(n_resamples), checked_seed(seed)
+    n_workers = checked_workers(workers)
+    (first, second, third), n_left = align_three(gold, a, b, missing)
+    ranks = np.array([second.ranks, third.ranks])
+    ranks.flags.writeable = False
+    values = statistic.of_rows(first, ranks, np.array([second.n_ties, third.n_ties]))
+    difference = float(values[0] - values[1])
+    items = SortedItems.of(statistic, first, [second, third])
+
+    exact = items.n_items <= MAX_EXACT
+    pvalue = low = high = math.nan
+    n_undefined, n_undefined_swaps = number, 0
+    if math.isnan(difference):
+        which = [name for name, value in zip(NAMES[1:], values, strict=True) if math.isnan(value)]
+        warn_undefined(offending("all items that have weight are tied in gold or in", which), stacklevel=3)
+    else:
+        if exact:
+            drawn = items.differences(all_swaps(items.n_items))
+            counts = as_extreme(drawn, difference, alternative)
+            pvalue = counts[0] / len(drawn)
+        else:
+            counts = _randomized(items, difference, alternative, number, derived_seed(key, 0), n_workers, progress)
+            pvalue = (1 + counts[0]) / (1 + number)
+        n_undefined_swaps = counts[1]
+        pairs = resampled(items, number, seed=derived_seed(key, 1), workers=n_workers, progress=progress)
+        differences = pairs[:, 0] - pairs[:, 1]
+        differences = differences[~np.isnan(differences)]
+        n_undefined = number - differences.size
+        low, high = percentile_interval(differences, confidence)
+        if n_undefined:
+            warn_undefined(f"in {n_undefined:,} of {number:,} resamples, which the interval leaves out", stacklevel=3)
+        if n_undefined_swaps:
+            warn_undefined(
+                f"in {n_undefined_swaps:,} of {2**items.n_items if exact else number:,} swaps, which count against "
+                "a difference",
+                stacklevel=3,
+            )
+    return SystemComparison(
+        statistic_a=float(values[0]),
+        statistic_b=float(values[1]),
+        difference=difference,
+        pvalue=pvalue,
+        alternative=alternative,
+        exact=exact,
+        low=low,
+        high=high,
+        level=confidence,
+        n_resamples=number,
+        n_undefined=n_undefined,
+        n_undefined_swaps=n_undefined_swaps,
+        n_missing=None if missing == "raise" else n_left,
+        **statistic.described(items.n_items, missing),
+    )
+
+
+def as_extreme(drawn: Values, observed: float, alternative: str) -> tuple[int, int]:
+    """Number of differences that are no less extreme than the observed one, and how many of these are undefined."""
+    n_undefined = int(np.count_nonzero(np.isnan(drawn)))
+    if alternative == "two-sided":
+        drawn, observed = np.abs(drawn), abs(observed)
+    elif alternative == "less":
+        drawn, observed = -drawn, -observed
+    return int(np.count_nonzero(drawn >= observed - ROUNDING)) + n_undefined, n_undefined
+
+
+def all_swaps(n_items: int) -> NDArray[np.uint8]:
+    """Every choice of items to swap, shape (2^n_items, n_items)."""
+    codes = np.arange(2**n_items, dtype=np.uint32)[:, np.newaxis]
+    return (codes >> np.arange(n_items, dtype=np.uint32) & 1).astype(np.uint8)
+
+
+def drawn_swaps(rng: np.random.Generator, size: int, n_items: int) -> NDArray[np.uint8]:
+    """So many choices of items to swap, each item with probability 1/2."""
+    return rng.integers(0, 2, (size, n_items), dtype=np.uint8)
+
+
+def _randomized(
+    items: SortedItems,
+    observed: float,
+    alternative: str,
+    n_resamples: int,
+    seed: int,
+    workers: int,
+    progress: Progress | None,
+) -> tuple[int, int]:
+    def task(rng: np.random.Generator, size: int) -> tuple[int, int]:
+        return as_extreme(items.differences(drawn_swaps(rng, size, items.n_items)), observed, alternative)
+
+    counts = in_blocks(task, n_resamples, items.n_items, seed=seed, workers=workers, progress=progress)
+    return sum(count for count, _ in counts), sum(undefined for _, undefined in counts)
+
+
+def align_three(
+    gold: RankingLike, a: RankingLike, b: RankingLike, missing: Missing
+) -> tuple[tuple[Ranking, Ranking, Ranking], int]:
+    """Three rankings over the same items in the same order, and the number of items that were not in all three."""
+    check_choice("missing", missing, MISSING)
+    given = as_ranking(gold), as_ranking(a), as_ranking(b)
+    if missing == "raise" or any(ranking.labels is None for ranking in given):
+        second = align(given[0], given[1], names=("gold", "a"), missing=missing)[1]
+        return (given[0], second, align(given[0], given[2], names=("gold", "b"), missing=missing)[1]), 0
+    union: dict[Hashable, int] = {}
+    for ranking in given:
+        for label in ranking.labels or ():
+            union[label] = union.get(label, 0) + 1
+    common = [label for label, number in union.items() if number == len(given)]
+    kept = common if missing == "intersection" else list(union)
+    if len(kept) < 2:
+        raise TooFewItemsError(
+            f"gold, a and b must have at least two labels in common; {len(kept)} of their "
+            f"{', '.join(str(ranking.n_items) for ranking in given)} are"
+        )
+    # A ranking without order holds the items; aligned with it, each ranking loses or gains what it must.
+    everything = Ranking.from_ranks(np.zeros(len(kept)), kept)
+    taken = [align(everything, ranking, missing=missing)[1] for ranking in given]
+    return (taken[0], taken[1], taken[2]), len(union) - len(common)

@@ -1,0 +1,137 @@
+"""Gold sets and systems, checked and aligned: each system is restricted to the labels of each gold set."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankcorr.alignment import Missing, align
+from rankcorr.checks import offending, shown
+from rankcorr.errors import (
+    DimensionError,
+    DuplicateLabelError,
+    LabelError,
+    LabelMismatchError,
+    OptionError,
+    RankingError,
+    TooFewItemsError,
+)
+from rankcorr.ranking import Ranking, as_ranking
+
+SUM = "sum"
+ONLY_GOLD = "gold"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Entered:
+    """A system as it enters a gold set: both over the same items, and how many items of gold it lacks."""
+
+    gold: Ranking
+    system: Ranking
+    n_missing: int
+
+
+def gold_sets_of(gold: Any) -> dict[str, Ranking]:
+    """Gold sets by name; one ranking alone has the name "gold"."""
+    if not _holds_rankings(gold):
+        return {ONLY_GOLD: as_ranking(gold)}
+    sets = _rankings_by_name(gold, "gold set")
+    if SUM in sets:
+        raise OptionError(f"a gold set cannot have the name {SUM!r}, which stands for the sum over gold sets")
+    without = [name for name, ranking in sets.items() if ranking.labels is None]
+    if without and len(sets) > 1:
+        raise LabelError(offending("several gold sets need labels, to find the items of each; without labels", without))
+    return sets
+
+
+def systems_of(systems: Any) -> dict[str, Ranking]:
+    """Systems by name."""
+    if not hasattr(systems, "keys"):
+        raise DimensionError(f"systems must be a mapping of name to ranking; got {shown(systems)}")
+    found = _rankings_by_name(systems, "system")
+    if not found:
+        raise TooFewItemsError("there is no system to rank")
+    return found
+
+
+def entered(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing) -> list[list[Entered]]:
+    """Each system, a row, in each gold set."""
+    rows = []
+    for name, system in systems.items():
+        row = []
+        for set_name, gold in gold_sets.items():
+            called = (f"gold set {set_name!r}", f"system {name!r}")
+            own, n_lacking = system, 0
+            if gold.labels is not None and system.labels is not None and gold.labels != system.labels:
+                own = align(gold, system, names=called, missing="intersection")[1]
+                n_lacking = gold.n_items - own.n_items
+            pair = align(gold, own, names=called, missing=missing)
+            row.append(Entered(*pair, n_lacking))
+        rows.append(row)
+    return rows
+
+
+def unused_labels(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing) -> list[int]:
+    """Number of items of each system that are in no gold set; an error if `missing` is "raise"."""
+    known = {label for gold in gold_sets.values() for label in gold.labels or ()}
+    numbers = []
+    for name, system in systems.items():
+        unused = [label for label in system.labels or () if label not in known]
+        if unused and missing == "raise":
+            raise LabelMismatchError(offending(f"labels of system {name!r} that are in no gold set", unused))
+        numbers.append(len(unused))
+    return numbers
+
+
+def common(best: Entered, other: Entered) -> tuple[Ranking, Ranking, Ranking]:
+    """Gold and two systems over the items that both systems have."""
+    if best.gold.labels == other.gold.labels:
+        return best.gold, best.system, other.system
+    labels = set(other.gold.labels or ())
+    kept: list[Hashable] = [label for label in best.gold.labels or () if label in labels]
+    if len(kept) < 2:
+        raise TooFewItemsError(f"two systems must have at least two items of a gold set in common; {len(kept)} are")
+    everything = Ranking.from_ranks(np.zeros(len(kept)), kept)
+    first, second, third = (
+        align(everything, ranking, missing="intersection")[1] for ranking in (best.gold, best.system, other.system)
+    )
+    return first, second, third
+
+
+def _holds_rankings(gold: Any) -> bool:
+    """Whether a mapping holds gold sets; its values are then rankings, and not the scores of one ranking."""
+    if isinstance(gold, Ranking) or not hasattr(gold, "keys") or getattr(gold, "ndim", 2) == 1:
+        return False
+    values = [gold[name] for name in dict.fromkeys(gold.keys())]
+    rankings = [isinstance(value, Ranking | list | tuple | np.ndarray) or hasattr(value, "keys") for value in values]
+    if any(rankings) and not all(rankings):
+        wrong = values[rankings.index(False)]
+        raise DimensionError(
+            f"gold must be one ranking, or a mapping of name to ranking; among the rankings: {wrong!r}"
+        )
+    return any(rankings)
+
+
+def _rankings_by_name(rankings: Any, whose: str) -> dict[str, Ranking]:
+    names: list[Any] = list(rankings.keys())
+    _check_names(names, whose)
+    found = {}
+    for name in names:
+        try:
+            found[name] = as_ranking(rankings[name])
+        except RankingError as error:
+            raise type(error)(f"{whose} {name!r}: {error}") from error
+    return found
+
+
+def _check_names(names: Iterable[Any], whose: str) -> None:
+    listed = list(names)
+    wrong = [name for name in listed if not isinstance(name, str)]
+    if wrong:
+        raise LabelError(offending(f"the name of a {whose} is a string; got", wrong))
+    if len(set(listed)) < len(listed):
+        again = dict.fromkeys(name for name in listed if listed.count(name) > 1)
+        raise DuplicateLabelError(offending(f"names of {whose}s must be unique; more than once", again))

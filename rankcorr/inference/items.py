@@ -1,0 +1,106 @@
+"""Aligned rankings, sorted by the first of them: what the kernels that resample items read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.correlation import Statistic
+from rankcorr.ranking import Ranking
+from rankcorr.weights import SCHEMES, rank_table
+
+Values = NDArray[np.float64]
+Counts = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SortedItems:
+    """One ranking x and rows of others, over the same items, in the order of x from best to worst.
+
+    Attributes
+    ----------
+    x_keys : ndarray of int32, shape (n_items,)
+        Whole numbers that ascend with the rank, the same for tied items.
+    y_halves : ndarray of int32, shape (n_rankings, n_items)
+        Mid-ranks times 2.
+    table : ndarray of float64
+        Weights of the ranks 1, 1.5, 2, .. n, since any mid-rank may occur in a resample, or of positions.
+    expected : bool
+        Whether a tied item weighs the mean over the positions of its group.
+    scheme, kind : int
+        The scheme of the weights, and the coefficient, as the kernels number them.
+    """
+
+    x_keys: Counts
+    y_halves: Counts
+    table: Values
+    expected: bool
+    scheme: int
+    kind: int
+
+    @classmethod
+    def of(cls, statistic: Statistic, x: Ranking, others: Sequence[Ranking]) -> SortedItems:
+        """Sort aligned rankings by x."""
+        from rankcorr.inference import kernels
+
+        expected = statistic.weighting.tied_weights == "expected"
+        kind = {None: kernels.RHO, "a": kernels.TAU_A, "b": kernels.TAU_B}[statistic.variant]
+        halves = np.array([(2 * other.ranks[x._order]).astype(np.int32) for other in others])
+        return cls(
+            x_keys=x.ranks[x._order].astype(np.int32) - 1,
+            y_halves=halves,
+            table=rank_table(statistic.weighting.weigher, x.n_items, not expected),
+            expected=expected,
+            scheme=SCHEMES.index(statistic.weighting.scheme),
+            kind=kind,
+        )
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self.x_keys.size
+
+    def drawn(self, rng: np.random.Generator, size: int) -> Counts:
+        """How often each item occurs in each of so many resamples with replacement, shape (size, n_items)."""
+        from rankcorr.inference import kernels
+
+        draws = rng.integers(0, self.n_items, (size, self.n_items), dtype=np.int32)
+        counts = np.empty_like(draws)
+        kernels.count_draws(draws, counts)
+        return counts
+
+    def coefficients(self, counts: Counts) -> Values:
+        """Coefficient of x with each other ranking in each resample, shape (n_resamples, n_rankings); nan if undefined.
+
+        `counts` says how often each item was drawn. All are ranked again within a resample.
+        """
+        from rankcorr.inference import kernels
+
+        values = np.empty((len(counts), len(self.y_halves)))
+        kernels.resampled_coefficients(
+            counts, self.x_keys, self.y_halves // 2 - 1, self.table, self.expected, self.scheme, self.kind, values
+        )
+        return values
+
+    def differences(self, swaps: NDArray[np.uint8]) -> Values:
+        """Coefficient of x with the first other ranking less that with the second, in each row of swaps.
+
+        `swaps` holds 1 where the two exchange their mid-ranks of an item; then both are ranked again.
+        """
+        from rankcorr.inference import kernels
+
+        values = np.empty(len(swaps))
+        first, second = self.y_halves[0], self.y_halves[1]
+        kernels.swapped_differences(
+            swaps, self.x_keys, first, second, self.table, self.expected, self.scheme, self.kind, values
+        )
+        return values
+
+
+def derived_seed(seed: int, *path: int) -> int:
+    """Return a seed of its own for each part of a computation, so that no two parts draw alike."""
+    state = np.random.SeedSequence(seed, spawn_key=(0, *path)).generate_state(2, np.uint64)
+    return int(state[0]) << 64 | int(state[1])

@@ -1,0 +1,330 @@
+"""Coefficients of resampled items, and of two systems whose ranks are swapped, without sorting; compiled by numba.
+
+Items come sorted by x, and ranks as keys: whole numbers from 0 that ascend from best to worst, one for each group of
+ties. A resample says how often each item was drawn. Copies of one item are ties in both rankings, so an item enters
+once, with the weight of all its copies, and mid-ranks follow from counts alone: O(n) but for the sums of Kendall's
+kind, which take O(n log n).
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.kernels import combine, kernel
+
+Array = NDArray[Any]
+
+RHO, TAU_A, TAU_B = range(3)
+
+# Cells of a node of the tree of signs. Measured at 2,000 items: 14 ns for each item to sum and enter; 16 ns with 4
+# cells, 21 ns with 16, and 20 ns by two Fenwick trees, one for each sign.
+FANOUT = 8
+SHIFT = 3
+SIGNS = np.sign(np.arange(FANOUT) - np.arange(FANOUT)[:, np.newaxis]).astype(np.float64)
+
+
+@kernel
+def quotient(numerator: float, x_norm: float, y_norm: float) -> float:
+    """The same as `rankcorr.correlation.ratio`."""
+    denominator = math.sqrt(x_norm * y_norm)
+    if denominator == 0.0:
+        denominator = math.sqrt(x_norm) * math.sqrt(y_norm)
+    if denominator == 0.0:
+        return math.nan
+    return min(1.0, max(-1.0, numerator / denominator))
+
+
+@kernel
+def group_weight(table: Array, expected: bool, before: int, size: int) -> float:
+    """Weight of the rank of a group of ties that comes after so many items.
+
+    `table` holds the weights of the ranks 1, 1.5, 2, .. n, or of the positions 1, 2, .. n if `expected`.
+    """
+    if not expected:
+        return float(table[2 * before + size - 1])  # the mid-rank is before + (size + 1) / 2
+    total = 0.0
+    for position in range(before, before + size):
+        total += table[position]
+    return total / size
+
+
+@kernel
+def count_draws(draws: Array, counts: Array) -> None:
+    """How often each item occurs in each row of `draws`."""
+    counts[:] = 0
+    for row in range(draws.shape[0]):
+        for draw in range(draws.shape[1]):
+            counts[row, draws[row, draw]] += 1
+
+
+@kernel
+def enter(
+    counts: Array,
+    x_keys: Array,
+    table: Array,
+    expected: bool,
+    entries: Array,
+    copies: Array,
+    groups: Array,
+    ranks: Array,
+    weights: Array,
+) -> int:
+    """Items that were drawn, from best to worst in x, with what x says of them; return how many there are.
+
+    `entries` receives the items, `copies` how often each was drawn, `groups` the tied group of x, from 0, `ranks` and
+    `weights` the rank in x, within the resample, and its weight.
+    """
+    n_items = x_keys.size
+    n_entries, before, group, start = 0, 0, 0, 0
+    while start < n_items:
+        stop, size = start, 0
+        while stop < n_items and x_keys[stop] == x_keys[start]:
+            size += counts[stop]
+            stop += 1
+        if size > 0:
+            rank, weight = before + 0.5 * (size + 1), group_weight(table, expected, before, size)
+            for item in range(start, stop):
+                if counts[item] > 0:
+                    entries[n_entries] = item
+                    copies[n_entries] = counts[item]
+                    groups[n_entries] = group
+                    ranks[n_entries] = rank
+                    weights[n_entries] = weight
+                    n_entries += 1
+            before += size
+            group += 1
+        start = stop
+    return n_entries
+
+
+@kernel
+def rank_keys(sizes: Array, table: Array, expected: bool, ranks: Array, weights: Array, places: Array) -> None:
+    """Rank, weight, and number of items before, of each key that so many items share."""
+    before = 0
+    for key in range(sizes.size):
+        size = sizes[key]
+        if size > 0:
+            places[key] = before
+            ranks[key] = before + 0.5 * (size + 1)
+            weights[key] = group_weight(table, expected, before, size)
+            before += size
+
+
+@kernel
+def combined(scheme: int, n_entries: int, x_weights: Array, y_weights: Array, weights: Array) -> int:
+    """Weights of the entries, divided by the largest; return the heaviest entry, or -1 if all weights are zero."""
+    heaviest = 0
+    for entry in range(n_entries):
+        weights[entry] = combine(scheme, x_weights[entry], y_weights[entry])
+        if weights[entry] > weights[heaviest]:
+            heaviest = entry
+    largest = weights[heaviest]
+    if largest == 0.0:
+        return -1
+    for entry in range(n_entries):
+        weights[entry] /= largest
+    return heaviest
+
+
+@kernel
+def rho_of(n_entries: int, heaviest: int, copies: Array, weights: Array, x_ranks: Array, y_ranks: Array) -> float:
+    """Weighted Pearson correlation of the ranks of entries (Eq. 8)."""
+    # Ranks count from those of the heaviest entry: a variance is exactly zero if the weighted ones share a rank.
+    x_origin, y_origin = x_ranks[heaviest], y_ranks[heaviest]
+    mass, x_sum, y_sum = 0.0, 0.0, 0.0
+    for entry in range(n_entries):
+        weight = copies[entry] * weights[entry]
+        mass += weight
+        x_sum += weight * (x_ranks[entry] - x_origin)
+        y_sum += weight * (y_ranks[entry] - y_origin)
+    x_mean, y_mean = x_sum / mass, y_sum / mass
+    covariance, x_variance, y_variance = 0.0, 0.0, 0.0
+    for entry in range(n_entries):
+        weight = copies[entry] * weights[entry]
+        x_distance = x_ranks[entry] - x_origin - x_mean
+        y_distance = y_ranks[entry] - y_origin - y_mean
+        covariance += weight * (x_distance * y_distance)
+        x_variance += weight * (x_distance * x_distance)
+        y_variance += weight * (y_distance * y_distance)
+    return quotient(covariance, x_variance, y_variance)
+
+
+@kernel
+def tree_starts(n_keys: int) -> Array:
+    """Where the levels of a tree of signs over so many keys start, and where the last one ends, in nodes."""
+    starts = np.zeros(34, np.int64)
+    levels, size = 0, n_keys
+    while True:
+        nodes = (size + FANOUT - 1) // FANOUT
+        starts[levels + 1] = starts[levels] + nodes
+        levels += 1
+        if nodes == 1:
+            return starts[: levels + 1]
+        size = nodes
+
+
+@kernel
+def sign_sum(tree: Array, starts: Array, key: int) -> float:
+    """Sum over the weights in a tree of signs, each times the sign of `key` less its own key.
+
+    A cell holds the weights that came to its node, each times the sign of the cell less the weight's own cell.
+    """
+    total = 0.0
+    for level in range(starts.size - 1):
+        total += tree[starts[level] + (key >> SHIFT), key & (FANOUT - 1)]
+        key >>= SHIFT
+    return total
+
+
+@kernel
+def sign_enter(tree: Array, starts: Array, key: int, weight: float) -> float:
+    """The same sum, and then the weight enters the tree at its key."""
+    total = 0.0
+    for level in range(starts.size - 1):
+        within = key & (FANOUT - 1)
+        key >>= SHIFT
+        node, signs = tree[starts[level] + key], SIGNS[within]
+        total += node[within]
+        for cell in range(FANOUT):  # all of them, whatever the key: there is no branch to mispredict
+            node[cell] += weight * signs[cell]
+    return total
+
+
+@kernel
+def tau_of(
+    n_entries: int,
+    copies: Array,
+    weights: Array,
+    groups: Array,
+    y_keys: Array,
+    starts: Array,
+    tree: Array,
+    masses: Array,
+    variant_a: bool,
+) -> float:
+    """Sum of w_i w_j sign(a_j - a_i) sign(b_j - b_i) over pairs, divided as Eq. 7 does, or by all pairs (variant "a").
+
+    `tree` and `masses` are working memory: the nodes of a tree of signs, and a number for each key.
+    """
+    # Items tied in y have equal keys, and so exactly no part in one another's sums: a heavy group costs no digits.
+    tree[:] = 0.0
+    masses[:] = 0.0
+    numerator, untied_in_x, untied_in_y, all_pairs, before = 0.0, 0.0, 0.0, 0.0, 0.0
+    start = 0
+    while start < n_entries:
+        stop, mass = start, 0.0
+        while stop < n_entries and groups[stop] == groups[start]:
+            key, weight = y_keys[stop], copies[stop] * weights[stop]
+            all_pairs += weight * mass + 0.5 * (copies[stop] - 1.0) * weight * weights[stop]
+            masses[key] += weight
+            mass += weight
+            stop += 1
+        if stop - start == 1:
+            numerator += mass * sign_enter(tree, starts, y_keys[start], mass)
+        else:
+            for entry in range(start, stop):
+                numerator += copies[entry] * weights[entry] * sign_sum(tree, starts, y_keys[entry])
+            for entry in range(start, stop):
+                sign_enter(tree, starts, y_keys[entry], copies[entry] * weights[entry])
+        untied_in_x += mass * before
+        before += mass
+        start = stop
+    all_pairs += untied_in_x
+    before = 0.0
+    for mass in masses:
+        untied_in_y += mass * before
+        before += mass
+    if variant_a and untied_in_x > 0.0 and untied_in_y > 0.0:
+        return quotient(numerator, all_pairs, all_pairs)
+    return quotient(numerator, untied_in_x, untied_in_y)
+
+
+@kernel
+def resampled_coefficients(
+    counts: Array, x_keys: Array, y_keys: Array, table: Array, expected: bool, scheme: int, kind: int, values: Array
+) -> None:
+    """Coefficient of x with each row of y in each resample; nan where it is undefined.
+
+    `counts` has a row for each resample, and says how often each item was drawn; they sum to no more than the number
+    of items, since the table ends there. `x_keys` ascends; `y_keys` has a row for each y, in the same order of items.
+    `values` receives a row for each resample.
+    """
+    n_items = x_keys.size
+    entries, groups = np.empty(n_items, np.int32), np.empty(n_items, np.int32)
+    copies, weights = np.empty(n_items), np.empty(n_items)
+    x_ranks, x_weights = np.empty(n_items), np.empty(n_items)
+    sizes, places = np.empty(n_items, np.int32), np.empty(n_items, np.int32)
+    key_ranks, key_weights = np.empty(n_items), np.empty(n_items)
+    keys, y_ranks, y_weights = np.empty(n_items, np.int32), np.empty(n_items), np.empty(n_items)
+    starts = tree_starts(n_items)
+    tree, masses = np.empty((starts[-1], FANOUT)), np.empty(n_items)
+    for row in range(counts.shape[0]):
+        n_entries = enter(counts[row], x_keys, table, expected, entries, copies, groups, x_ranks, x_weights)
+        for y in range(y_keys.shape[0]):
+            sizes[:] = 0
+            for entry in range(n_entries):
+                keys[entry] = y_keys[y, entries[entry]]
+                sizes[keys[entry]] += counts[row, entries[entry]]
+            rank_keys(sizes, table, expected, key_ranks, key_weights, places)
+            for entry in range(n_entries):
+                y_ranks[entry] = key_ranks[keys[entry]]
+                y_weights[entry] = key_weights[keys[entry]]
+            heaviest = combined(scheme, n_entries, x_weights, y_weights, weights)
+            if heaviest < 0:
+                values[row, y] = math.nan
+            elif kind == RHO:
+                values[row, y] = rho_of(n_entries, heaviest, copies, weights, x_ranks, y_ranks)
+            else:
+                values[row, y] = tau_of(n_entries, copies, weights, groups, keys, starts, tree, masses, kind == TAU_A)
+
+
+@kernel
+def swapped_differences(
+    swaps: Array,
+    x_keys: Array,
+    a_halves: Array,
+    b_halves: Array,
+    table: Array,
+    expected: bool,
+    scheme: int,
+    kind: int,
+    differences: Array,
+) -> None:
+    """Coefficient of x with a, less that with b, after a and b swapped their ranks of some items; nan if undefined.
+
+    `swaps` has a row for each resample, 1 where an item's ranks are swapped. `a_halves` and `b_halves` are mid-ranks
+    times 2, from 0 to 2n, in the order of x. Ranks that are mixed in this way are ranked again by counting.
+    """
+    n_items = x_keys.size
+    entries, groups = np.empty(n_items, np.int32), np.empty(n_items, np.int32)
+    copies, weights = np.empty(n_items), np.empty(n_items)
+    x_ranks, x_weights = np.empty(n_items), np.empty(n_items)
+    n_halves = 2 * n_items + 1
+    sizes, places = np.empty(n_halves, np.int32), np.empty(n_halves, np.int32)
+    key_ranks, key_weights = np.empty(n_halves), np.empty(n_halves)
+    halves, keys = np.empty(n_items, np.int32), np.empty(n_items, np.int32)
+    y_ranks, y_weights = np.empty(n_items), np.empty(n_items)
+    starts = tree_starts(n_items)
+    tree, masses = np.empty((starts[-1], FANOUT)), np.empty(n_items)
+    enter(np.ones(n_items, np.int32), x_keys, table, expected, entries, copies, groups, x_ranks, x_weights)
+    for row in range(swaps.shape[0]):
+        differences[row] = 0.0
+        for side in range(2):
+            sizes[:] = 0
+            for item in range(n_items):
+                halves[item] = a_halves[item] if swaps[row, item] == side else b_halves[item]
+                sizes[halves[item]] += 1
+            rank_keys(sizes, table, expected, key_ranks, key_weights, places)
+            for item in range(n_items):
+                keys[item] = places[halves[item]]
+                y_ranks[item] = key_ranks[halves[item]]
+                y_weights[item] = key_weights[halves[item]]
+            heaviest = combined(scheme, n_items, x_weights, y_weights, weights)
+            value = math.nan
+            if heaviest >= 0 and kind == RHO:
+                value = rho_of(n_items, heaviest, copies, weights, x_ranks, y_ranks)
+            elif heaviest >= 0:
+                value = tau_of(n_items, copies, weights, groups, keys, starts, tree, masses, kind == TAU_A)
+            differences[row] += value if side == 0 else -value

@@ -1,0 +1,419 @@
+"""A leaderboard is the coefficients, intervals and tests of its systems, ranked."""
+
+import json
+import math
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from rankcorr import (
+    DimensionError,
+    DuplicateLabelError,
+    LabelError,
+    LabelMismatchError,
+    MissingValueError,
+    OptionError,
+    Ranking,
+    TooFewItemsError,
+    UndefinedCorrelationWarning,
+    weighted_rho,
+    weighted_tau,
+)
+from rankcorr.inference import leaderboard_groups
+from rankcorr.inference.comparison import compare_systems
+from rankcorr.inference.holm import holm
+from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.inference.leaderboard_groups import PairedTests, groups_of
+
+NOISE = {"good": 0.2, "fair": 0.6, "alike": 0.65, "poor": 2.0}
+
+
+def data(sizes=(40, 30), seed=0, noise=NOISE):
+    """Gold sets, and systems over the items of all."""
+    rng = np.random.default_rng(seed)
+    gold = {
+        f"set {index}": {f"{index}-{item}": value for item, value in enumerate(rng.normal(size=size))}
+        for index, size in enumerate(sizes)
+    }
+    items = [pair for scores in gold.values() for pair in scores.items()]
+    return gold, {
+        name: {label: value + amount * rng.normal() for label, value in items} for name, amount in noise.items()
+    }
+
+
+def by_name(board):
+    return {row.system: row for row in board.rows}
+
+
+@pytest.mark.parametrize(("coefficient", "function"), [("tau_w", weighted_tau), ("rho_w", weighted_rho)])
+def test_scores_are_coefficients_and_the_total_is_their_sum(coefficient, function):
+    gold, systems = data()
+    board = leaderboard(gold, systems, coefficient=coefficient, n0=5, n_resamples=100)
+    assert board.gold_sets == ("set 0", "set 1")
+    for name, row in by_name(board).items():
+        expected = [
+            function(scores, {label: systems[name][label] for label in scores}, n0=5).statistic
+            for scores in gold.values()
+        ]
+        assert_allclose([score.statistic for score in row.scores], expected, rtol=0, atol=1e-14)
+        assert_allclose(row.total.statistic, sum(expected), rtol=0, atol=1e-14)
+        assert [score.n_items for score in row.scores] == [40, 30]
+        assert (row.total.n_items, row.total.n_missing, row.n_unused) == (70, 0, 0)
+        for score in (*row.scores, row.total):
+            assert score.low < score.statistic < score.high
+    statistics = [row.total.statistic for row in board.rows]
+    assert statistics == sorted(statistics, reverse=True)
+    assert [row.rank for row in board.rows] == [1, 2, 3, 4]
+    assert (board.n_items, board.n0, board.by, board.n_resamples, board.level) == (70, 5, "sum", 100, 0.95)
+
+
+def test_ranked_by_one_gold_set():
+    gold, systems = data()
+    for index, name in enumerate(gold):
+        board = leaderboard(gold, systems, by=name, n_resamples=100)
+        statistics = [row.scores[index].statistic for row in board.rows]
+        assert statistics == sorted(statistics, reverse=True)
+        assert board.table()[0]["low"] == board.rows[0].scores[index].low
+
+
+def test_intervals_of_the_sum_add_up_variances():
+    gold, systems = data(sizes=(200, 150, 100))
+    board = leaderboard(gold, systems, coefficient="tau", n_resamples=2_000)
+    for row in board.rows:
+        widths = [score.high - score.low for score in row.scores]
+        # Gold sets are resampled independently; 2,000 resamples give a width to about 3 %.
+        assert_allclose(row.total.high - row.total.low, math.hypot(*widths), rtol=0.1)
+
+
+def test_gold_sets_of_one_size_do_not_draw_alike():
+    gold, systems = data(sizes=(100,))
+    twice = {"one": gold["set 0"], "two": {f"again {label}": value for label, value in gold["set 0"].items()}}
+    both = {name: scores | {f"again {k}": v for k, v in scores.items()} for name, scores in systems.items()}
+    for row in leaderboard(twice, both, coefficient="tau", n_resamples=1_000).rows:
+        one, two = (score.high - score.low for score in row.scores)
+        assert one != two
+        assert_allclose(row.total.high - row.total.low, math.hypot(one, two), rtol=0.1)
+
+
+def test_p_values_are_those_of_the_paired_test():
+    gold, systems = data(sizes=(9,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        board = leaderboard(gold, systems, n_resamples=100)
+        best, *others = board.rows
+        assert math.isnan(best.pvalue)
+        assert math.isnan(best.corrected_pvalue)
+        # Nine items: both enumerate all swaps.
+        for row in others:
+            peer = compare_systems(gold["set 0"], systems[best.system], systems[row.system], n_resamples=10)
+            assert row.pvalue == peer.pvalue
+    assert_array_equal([row.corrected_pvalue for row in board.rows], holm([row.pvalue for row in board.rows]))
+
+
+def test_swaps_within_two_gold_sets_are_enumerated_and_drawn_alike(monkeypatch):
+    gold, systems = data(sizes=(6, 6), seed=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        exact = leaderboard(gold, systems, n_resamples=100)
+        monkeypatch.setattr(leaderboard_groups, "MAX_EXACT", 0)
+        drawn = by_name(leaderboard(gold, systems, n_resamples=5_000))
+    pvalues = {row.system: row.pvalue for row in exact.rows[1:]}
+    assert min(pvalues.values()) < 0.9
+    for name, pvalue in pvalues.items():
+        assert abs(pvalue * 2**12 - round(pvalue * 2**12)) < 1e-9
+        assert abs(drawn[name].pvalue - pvalue) < 4 * math.sqrt(pvalue * (1 - pvalue) / 5_000) + 1 / 5_000
+
+
+def test_swaps_of_two_gold_sets_by_hand():
+    gold, systems = data(sizes=(3, 4), seed=1, noise={"a": 0.1, "b": 3.0})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        board = leaderboard(gold, systems, coefficient="tau", n_resamples=50)
+        ranks = [
+            [Ranking.from_scores([systems[row.system][label] for label in scores]).ranks for row in board.rows]
+            for scores in gold.values()
+        ]
+        golds = [list(scores.values()) for scores in gold.values()]
+
+        def value(scores, ranks):
+            return weighted_tau(scores, Ranking.from_ranks(ranks), weigher=lambda rank: rank**0).statistic
+
+        drawn = []
+        for code in range(2**7):
+            swap = np.array([code >> item & 1 for item in range(7)], bool)
+            total = 0.0
+            for scores, (a, b), part in zip(golds, ranks, (swap[:3], swap[3:]), strict=True):
+                total += value(scores, np.where(part, b, a)) - value(scores, np.where(part, a, b))
+            drawn.append(total)
+    # Undefined swaps count against a difference.
+    expected = np.mean([not abs(total) < abs(drawn[0]) - 1e-9 for total in drawn])
+    assert board.rows[1].pvalue == expected
+
+
+def test_groups_of_systems_that_cannot_be_told_apart():
+    gold, systems = data(sizes=(150, 150), noise={"good": 0.2, "as good": 0.2, "fair": 1.0, "as fair": 1.0, "poor": 9})
+    board = leaderboard(gold, systems, coefficient="tau", n_resamples=999)
+    groups = {row.system: row.group for row in board.rows}
+    assert groups == {"good": 1, "as good": 1, "fair": 2, "as fair": 2, "poor": 3}
+    for row in board.rows[1:]:
+        assert (row.corrected_pvalue >= 0.05) == (row.group == 1)
+
+
+class KnownTests:
+    """Stands for tests of which the p-values are known: systems are numbers, far ones are told apart."""
+
+    def __init__(self):
+        self.asked = []
+
+    def told_apart(self, leader, other, alpha):
+        self.asked.append((leader, other, alpha))
+        return abs(leader - other) > 5
+
+
+def test_a_group_ends_where_its_leader_can_be_told_apart():
+    tests, systems = KnownTests(), [0, 1, 6, 7, 3, 20, 21]
+    corrected = np.array([np.nan, 0.5, 0.04, 0.01, 0.9, 0.01, 0.01])
+    # The third starts a group; the fifth is in it, though the best cannot be told from it: groups are runs.
+    assert groups_of(tests, systems, corrected, 0.95) == [1, 1, 2, 2, 2, 3, 3]
+    assert [(leader, other) for leader, other, _ in tests.asked] == [(6, 7), (6, 3), (6, 20), (20, 21)]
+    # Bonferroni over the systems below a leader.
+    assert_allclose([alpha for *_, alpha in tests.asked], [0.05 / 4, 0.05 / 4, 0.05 / 4, 0.05 / 1], rtol=1e-12)
+
+
+def entries_of(gold, systems):
+    from rankcorr.inference.gold_sets import entered, gold_sets_of, systems_of
+
+    return entered(gold_sets_of(gold), systems_of(systems), "raise")
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.05, 0.5, 0.9])
+def test_a_test_that_ends_early_decides_as_the_whole_one(alpha):
+    from tests.inference.test_bootstrap import statistic_of
+
+    gold, systems = data()
+    tests = PairedTests(statistic_of(), 500, seed=1, workers=2, progress=None)
+    best, *others = entries_of(gold, systems)
+    for other in others:
+        assert tests.told_apart(best, other, alpha) == (tests.pvalues(best, [other])[0] < alpha)
+
+
+def test_an_exact_test_decides_too():
+    from tests.inference.test_bootstrap import statistic_of
+
+    gold, systems = data(sizes=(8,))
+    tests = PairedTests(statistic_of("tau"), 100, seed=1, workers=1, progress=None)
+    good, *_, poor = entries_of(gold, systems)
+    pvalue = tests.pvalues(good, [poor])[0]
+    assert tests.told_apart(good, poor, pvalue + 1e-9)
+    assert not tests.told_apart(good, poor, pvalue)
+
+
+def test_the_same_call_gives_the_same_answer_whatever_the_workers():
+    gold, systems = data()
+    boards = [leaderboard(gold, systems, n_resamples=200, workers=workers).to_dict() for workers in (1, 2, None)]
+    assert boards[0] == boards[1] == boards[2]
+    assert leaderboard(gold, systems, n_resamples=200, seed=1).to_dict() != boards[0]
+
+
+def test_progress_counts_resamples_of_intervals_and_tests():
+    gold, systems = data(noise={"a": 0.1, "b": 2.0})
+    done = []
+    leaderboard(gold, systems, n_resamples=200, progress=done.append)
+    assert sum(done) == 3 * 200  # two gold sets, one test
+
+
+def test_one_gold_ranking_alone():
+    gold, systems = data(sizes=(30,))
+    board = leaderboard(gold["set 0"], systems, n_resamples=100)
+    assert board.gold_sets == ("gold",)
+    for row in board.rows:
+        assert row.total == row.scores[0]
+    plain = leaderboard(
+        list(gold["set 0"].values()), {name: list(scores.values()) for name, scores in systems.items()}, n_resamples=100
+    )
+    assert plain.to_dict() == board.to_dict()
+    named = leaderboard({"g": Ranking.from_scores(gold["set 0"])}, systems, n_resamples=100)
+    assert named.to_dict()["rows"][0]["total"] == board.to_dict()["rows"][0]["total"]
+    assert [row.corrected_pvalue for row in named.rows[1:]] == [row.corrected_pvalue for row in board.rows[1:]]
+
+
+def test_pandas_series_and_frames():
+    pandas = pytest.importorskip("pandas")
+    gold, systems = data(sizes=(30,))
+    board = leaderboard(gold["set 0"], systems, n_resamples=100)
+    series = pandas.Series(gold["set 0"])
+    assert leaderboard(series, pandas.DataFrame(systems), n_resamples=100).to_dict() == board.to_dict()
+    two = pandas.DataFrame({"a": series, "b": -series})
+    assert leaderboard(two, systems, n_resamples=100).gold_sets == ("a", "b")
+    with pytest.raises(DuplicateLabelError, match="names of systems must be unique; more than once: 'x'"):
+        leaderboard(series, pandas.DataFrame(np.ones((30, 2)), index=series.index, columns=["x", "x"]))
+
+
+def test_one_system():
+    gold, systems = data()
+    board = leaderboard(gold, {"good": systems["good"]}, n_resamples=1)
+    (row,) = board.rows
+    assert (row.rank, row.group) == (1, 1)
+    assert math.isnan(row.pvalue)
+
+
+def test_equal_systems_share_a_mid_rank():
+    gold, systems = data()
+    board = leaderboard(gold, systems | {"again": systems["fair"]}, n_resamples=200)
+    ranks = {row.system: row.rank for row in board.rows}
+    assert ranks["fair"] == ranks["again"]
+    assert sorted(ranks.values()) in ([1, 2.5, 2.5, 4, 5], [1, 2, 3.5, 3.5, 5], [1.5, 1.5, 3, 4, 5])
+    best_twice = leaderboard(gold, {"a": systems["good"], "b": systems["good"]}, n_resamples=100)
+    assert [(row.rank, row.group) for row in best_twice.rows] == [(1.5, 1), (1.5, 1)]
+    assert best_twice.rows[1].pvalue == 1
+
+
+def test_an_undefined_system_comes_last_without_p_value():
+    gold, systems = data(noise={"good": 0.2, "poor": 5.0})
+    constant = dict.fromkeys(systems["good"], 1.0)
+    with pytest.warns(UndefinedCorrelationWarning, match=r"\(system, gold set\): \('flat', 'set 0'\)") as caught:
+        board = leaderboard(gold, {"flat": constant} | systems, n_resamples=100)
+    assert [row.system for row in board.rows] == ["good", "poor", "flat"]
+    last = board.rows[-1]
+    assert last.group is None
+    assert np.isnan([last.rank, last.pvalue, last.corrected_pvalue, last.total.statistic, last.total.low]).all()
+    assert board.rows[1].corrected_pvalue == board.rows[1].pvalue  # one test exists
+    assert caught[0].filename == __file__
+    with pytest.warns(UndefinedCorrelationWarning):
+        alone = leaderboard(gold, {"flat": constant}, n_resamples=100)
+    assert [(row.system, row.group) for row in alone.rows] == [("flat", None)]
+
+
+def test_undefined_resamples_are_counted():
+    gold, systems = {"a": 1, "b": 2}, {"x": {"a": 1, "b": 2}}
+    with pytest.warns(
+        UndefinedCorrelationWarning, match=r"in up to \d+ of 100 resamples, which are left out; "
+    ) as caught:
+        board = leaderboard(gold, systems, n_resamples=100)
+    assert 20 < board.rows[0].total.n_undefined < 80
+    assert caught[0].filename == __file__
+
+
+def test_missing_items():
+    gold, systems = data()
+    lacking = {label: value for label, value in systems["fair"].items() if label not in ("0-0", "0-1", "1-7")}
+    systems = {**systems, "fair": lacking}
+    with pytest.raises(LabelMismatchError, match=r"labels in gold set 'set 0' only.*: '0-0', '0-1'"):
+        leaderboard(gold, systems)
+    for missing, n_items in (("intersection", [38, 29]), ("bottom", [40, 30])):
+        row = by_name(leaderboard(gold, systems, missing=missing, n_resamples=100))["fair"]
+        assert [score.n_missing for score in row.scores] == [2, 1]
+        assert [score.n_items for score in row.scores] == n_items
+        assert (row.total.n_missing, row.total.n_items) == (3, sum(n_items))
+        own = {label: value for label, value in lacking.items() if label in gold["set 0"]}
+        expected = weighted_tau(gold["set 0"], own, missing=missing).statistic
+        assert_allclose(row.scores[0].statistic, expected, rtol=0, atol=1e-14)
+
+
+def test_two_systems_are_tested_on_the_items_that_both_have():
+    gold, systems = data(sizes=(11,), noise={"a": 0.1, "b": 3.0})
+    first, second = (dict(scores) for scores in systems.values())
+    del first["0-0"], second["0-5"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        board = leaderboard(gold, {"a": first, "b": second}, missing="intersection", n_resamples=50)
+        peer = compare_systems(gold["set 0"], first, second, missing="intersection", n_resamples=50)
+    assert peer.n_items == 9
+    assert board.rows[1].pvalue == peer.pvalue
+
+
+def test_items_in_no_gold_set():
+    gold, systems = data()
+    systems["good"]["elsewhere"] = 1.0
+    with pytest.raises(LabelMismatchError, match="labels of system 'good' that are in no gold set: 'elsewhere'"):
+        leaderboard(gold, systems)
+    rows = by_name(leaderboard(gold, systems, missing="intersection", n_resamples=100))
+    assert {name: row.n_unused for name, row in rows.items()} == {"good": 1, "fair": 0, "alike": 0, "poor": 0}
+
+
+def test_json_and_table():
+    gold, systems = data(noise={"good": 0.2, "poor": 5.0})
+    board = leaderboard(gold, systems, n_resamples=100)
+    content = json.loads(json.dumps(board.to_dict(), allow_nan=False))
+    assert content == board.to_dict()
+    assert content["rows"][0]["pvalue"] is None
+    assert content["rows"][0]["scores"]["set 1"]["n_items"] == 30
+    assert (content["coefficient"], content["by"], content["gold_sets"]) == ("tau_w", "sum", ["set 0", "set 1"])
+    first = board.table()[0]
+    assert list(first) == (
+        ["rank", "group", "system", "set 0", "set 1", "sum", "low", "high", "pvalue", "corrected_pvalue", "n_missing"]
+    )
+    assert first["system"] == "good"
+    assert first["low"] < first["sum"] < first["high"]
+
+
+def test_repr_is_short():
+    gold, systems = data(noise={f"system {i}": 0.1 * i + 0.1 for i in range(7)})
+    board = leaderboard(gold, systems, n_resamples=200)
+    assert repr(board).startswith("<Leaderboard of 7 systems, tau_w, 2 gold sets, by sum: system ")
+    assert repr(board).endswith(", ...>")
+    assert len(repr(board)) < 200
+    alone = leaderboard(gold["set 0"], {"s": {k: systems["system 0"][k] for k in gold["set 0"]}}, n_resamples=10)
+    assert "1 systems" not in repr(alone)
+    assert "1 gold set, by sum: s " in repr(alone)
+
+
+GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
+
+
+@pytest.mark.parametrize(
+    ("gold", "systems", "options", "error", "message"),
+    [
+        (GOLD, {"x": SYSTEM}, {"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number; got 0"),
+        (GOLD, {"x": SYSTEM}, {"level": 1}, OptionError, "level must be a number between 0 and 1"),
+        (GOLD, {"x": SYSTEM}, {"seed": -1}, OptionError, "seed must be a whole number"),
+        (GOLD, {"x": SYSTEM}, {"by": "mean"}, OptionError, "by must be one of 'sum', 'gold'; got 'mean'"),
+        (GOLD, {"x": SYSTEM}, {"missing": "drop"}, OptionError, "missing must be one of"),
+        (GOLD, {}, {}, TooFewItemsError, "there is no system to rank"),
+        (GOLD, [SYSTEM], {}, DimensionError, "systems must be a mapping of name to ranking; got"),
+        (GOLD, {1: SYSTEM}, {}, LabelError, "the name of a system is a string; got: 1"),
+        (GOLD, {"x": [1, 2, 3]}, {}, LabelError, "gold set 'gold' has labels and system 'x' has none"),
+        (GOLD, {"x": {"a": 1, "b": float("nan")}}, {}, MissingValueError, "system 'x': every item needs a score; nan"),
+        ({"g": {"a": 1}}, {"x": SYSTEM}, {}, TooFewItemsError, "gold set 'g': "),
+        ({"sum": GOLD}, {"x": SYSTEM}, {}, OptionError, "a gold set cannot have the name 'sum'"),
+        (
+            {"g": GOLD, "h": [1, 2]},
+            {"x": SYSTEM},
+            {},
+            LabelError,
+            "several gold sets need labels, .*without labels: 'h'",
+        ),
+        ({"g": GOLD, "h": 2}, {"x": SYSTEM}, {}, DimensionError, "among the rankings: 2"),
+        (
+            GOLD,
+            {"x": {"d": 1, "e": 2}},
+            {"missing": "intersection"},
+            TooFewItemsError,
+            "gold set 'gold' and system 'x' must have at least two labels in common; 0 of their 3 and 2 are",
+        ),
+    ],
+)
+def test_what_makes_no_leaderboard(gold, systems, options, error, message):
+    with pytest.raises(error, match=message):
+        leaderboard(gold, systems, **options)
+
+
+def test_systems_without_items_in_common():
+    gold = dict(zip("abcdef", range(6), strict=True))
+    systems = {"x": {label: gold[label] for label in "abc"}, "y": {label: gold[label] for label in "cdef"}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        with pytest.raises(
+            TooFewItemsError, match="two systems must have at least two items of a gold set in common; 1"
+        ):
+            leaderboard(gold, systems, missing="intersection", n_resamples=50)
+
+
+def test_too_few_resamples_to_tell_any_two_apart():
+    gold, systems = data()
+    # Three tests, level 0.95: 3 / (1 + n) < 0.05 from n = 60 on.
+    with pytest.raises(OptionError, match=r"n_resamples must be at least 60 to compare 4 systems at level 0\.95"):
+        leaderboard(gold, systems, n_resamples=59)
+    leaderboard(gold, systems, n_resamples=60)
