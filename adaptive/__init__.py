@@ -5,7 +5,8 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - tokens: `read_tokens`, `pair_tokens`
 - plan: `plan_ballots`, `plan_for_budget`, `plan_for_top`
 - one ballot: `draw_ballot`, `borda_scores`, `rescale`, `select_top`
-- the whole: `run_protocol` with a function that votes, `BallotProtocol` for votes that arrive over days
+- the whole: `run_protocol` with a function that votes, `BallotProtocol` for votes that arrive over days,
+  `score_ballots` for all votes so far at once
 - before paying: `simulate` with voters of a `VoterPopulation`
 - errors: all are subclasses of `AdaptiveError`
 """
@@ -25,6 +26,7 @@ from adaptive.pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, 
 from adaptive.plan import Advice, BallotPlan, plan_ballots, plan_for_budget, plan_for_top
 from adaptive.protocol import run_protocol
 from adaptive.record import BallotRecord, ProtocolResult
+from adaptive.replay import BallotVotes, InterimResult, score_ballots
 from adaptive.scores import borda_scores, rescale, running_mean
 from adaptive.selection import Selection, select_by_mean, select_top
 from adaptive.session import BallotProtocol
@@ -50,8 +52,10 @@ __all__ = [
     "BallotPlan",
     "BallotProtocol",
     "BallotRecord",
+    "BallotVotes",
     "DrawError",
     "FewRareTokensWarning",
+    "InterimResult",
     "Pairing",
     "PlanError",
     "ProtocolError",
@@ -80,6 +84,7 @@ __all__ = [
     "rescale",
     "run_protocol",
     "running_mean",
+    "score_ballots",
     "select_by_mean",
     "select_top",
     "simulate",

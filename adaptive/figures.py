@@ -6,7 +6,6 @@ figures can be read in black and white.
 
 from __future__ import annotations
 
-import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,13 +18,13 @@ from adaptive.plan import plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.record import ProtocolResult
 from adaptive.similarity import SIMILARITIES, exponential_similarity
-from adaptive.state import write_atomically
 from adaptive.table2 import FRACTION, N_BALLOTS, N_ITEMS, PRESENTATIONS
 from adaptive.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking
+from rankcorr.files import write_atomically
+from rankcorr.plots.style import MissingMatplotlibError, add_axes, canvas, figure_bytes, figure_class
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = [
@@ -47,10 +46,6 @@ _LINES = {"exponential": ("o", "-"), "power_law": ("s", "--"), "embedding": ("^"
 _MARKERS = ("o", "s", "^", "D", "v")
 
 
-class MissingMatplotlibError(ImportError):
-    """matplotlib is not installed."""
-
-
 def draw_rescaling(result: ProtocolResult) -> Figure:
     """Figure 2: ybar^(1) against x^(2) for the items of ballot 2, and the line of the rescaling (Eq. 6).
 
@@ -64,8 +59,8 @@ def draw_rescaling(result: ProtocolResult) -> Figure:
     before = np.empty(len(result.items))
     before[first.places] = first.ybar
     points, counts = np.unique(np.column_stack([second.x, before[second.places]]), axis=0, return_counts=True)
-    figure = _canvas()
-    axes = _axes(figure, (1, 1, 1), "Score in ballot 2, x⁽²⁾", "Score after ballot 1, ȳ⁽¹⁾")
+    figure = canvas()
+    axes = add_axes(figure, (1, 1, 1), "Score in ballot 2, x⁽²⁾", "Score after ballot 1, ȳ⁽¹⁾")
     label = "items of ballot 2 (area: how many)"
     axes.scatter(
         points[:, 0], points[:, 1], s=12.0 * counts, facecolors="0.85", edgecolors="0.3", linewidths=0.7, label=label
@@ -90,8 +85,8 @@ def draw_similarities(similarities: dict[str, NDArray[np.float64]]) -> Figure:
     ------
     MissingMatplotlibError
     """
-    figure = _canvas()
-    axes = _axes(figure, (1, 1, 1), "Item, most similar first", "Similarity z")
+    figure = canvas()
+    axes = add_axes(figure, (1, 1, 1), "Item, most similar first", "Similarity z")
     for shift, (name, values) in enumerate(similarities.items()):
         marker, style = _LINES[name]
         every = max(1, values.size // 9)
@@ -125,7 +120,7 @@ def draw_scores(result: ProtocolResult, gold: Ranking) -> Figure:
     ------
     MissingMatplotlibError
     """
-    figure = _canvas()
+    figure = canvas()
     # A panel each: in one, 1,000 and more markers hide each other.
     for place, (record, marker) in enumerate(zip(result.ballots[:_SHOWN_BALLOTS], _MARKERS, strict=False), start=1):
         ballot = f"x⁽{str(record.number).translate(_SUPERSCRIPTS)}⁾, {len(record.items)} items"
@@ -138,7 +133,7 @@ def _draw_panel(
     figure: Figure, place: int, title: str, ranks: NDArray[np.float64], scores: NDArray[np.float64], marker: str
 ) -> None:
     lower, left = place > 3, place % 3 == 1
-    axes = _axes(figure, (2, 3, place), "True rank" if lower else "", "Score" if left else "")
+    axes = add_axes(figure, (2, 3, place), "True rank" if lower else "", "Score" if left else "")
     axes.plot(ranks, scores, marker, ms=3.5, color="k", mfc="k" if marker == "." else "none", mew=0.5)
     axes.set_title(title, fontsize=11)
     axes.set_xscale("log")
@@ -206,7 +201,7 @@ def write_figures(out: str | os.PathLike[str], *, seed: int, n_items: int = N_IT
     PlanError
         When the items are too few for seven ballots.
     """
-    _figure_class()  # before the simulations
+    figure_class()  # before the simulations
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise SimilarityError(f"seed must be a whole number, not negative; got {seed!r}")
     for_figure_2, for_figure_4 = np.random.default_rng(seed).spawn(2)
@@ -219,7 +214,9 @@ def write_figures(out: str | os.PathLike[str], *, seed: int, n_items: int = N_IT
         "figure_4": draw_scores(simulate_protocol(varied, similarity, for_figure_4), true_ranking(similarity)),
     }
     files = {
-        Path(out, f"{name}.{form}"): _saved(figure, form) for name, figure in figures.items() for form in ("png", "svg")
+        Path(out, f"{name}.{form}"): figure_bytes(figure, form)
+        for name, figure in figures.items()
+        for form in ("png", "svg")
     }
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
@@ -228,34 +225,3 @@ def write_figures(out: str | os.PathLike[str], *, seed: int, n_items: int = N_IT
     except OSError as error:
         raise TableError(f"{os.fspath(out)}: figures cannot be written: {error.strerror or error}") from error
     return tuple(files)
-
-
-def _figure_class() -> type[Figure]:
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise MissingMatplotlibError("figures need matplotlib: pip install 'rankcorr[plot]'") from error
-    return Figure
-
-
-def _canvas() -> Figure:
-    # Without pyplot: no state is shared, and no window system is asked for.
-    return _figure_class()(figsize=(6.4, 4.4), layout="constrained")
-
-
-def _axes(figure: Figure, place: tuple[int, int, int], x_label: str, y_label: str) -> Axes:
-    axes = figure.add_subplot(*place)
-    axes.set_xlabel(x_label, fontsize=12)
-    axes.set_ylabel(y_label, fontsize=12)
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
-
-
-def _saved(figure: Figure, form: str) -> bytes:
-    from matplotlib import rc_context
-
-    file = io.BytesIO()
-    # Text stays text, and neither the date nor random ids make two equal figures differ.
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "rankcorr"}):
-        figure.savefig(file, format=form, dpi=200, metadata={"Date": None} if form == "svg" else None)
-    return file.getvalue()

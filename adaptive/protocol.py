@@ -1,7 +1,7 @@
 """The ballots of a plan in order: draw -> votes -> scores -> selection -> result.
 
 `close_ballot` is the one implementation of a step. `run_protocol` loops over it; `adaptive.session.BallotProtocol`
-calls it when votes arrive over days.
+calls it when votes arrive over days, and `adaptive.replay.score_ballots` for all ballots so far at once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,11 +20,12 @@ from adaptive.plan import BallotPlan
 from adaptive.record import BallotRecord, Places, ProtocolResult
 from adaptive.scores import Average, Scores, running_mean, score_ballot
 from adaptive.selection import Select, Selection, select_by_mean
-from rankcorr.checks import offending, shown
+from rankcorr.checks import check_choice, offending, shown
 
-__all__ = ["BallotRecord", "ProtocolResult", "Standing", "close_ballot", "run_protocol"]
+__all__ = ["BallotRecord", "ProtocolResult", "Standing", "ballot_rng", "close_ballot", "run_protocol"]
 
 Items: TypeAlias = int | Sequence[Hashable]
+_STREAMS: Final = {"draw": 0, "cut": 1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +173,44 @@ def close_ballot(
         n_tied_at_cut=selection.n_tied_at_cut,
     )
     return record, Standing(number, following, mean)
+
+
+def ballot_rng(seed: int, number: int, use: Literal["draw", "cut"]) -> np.random.Generator:
+    """Return a generator of ballot `number` alone, so that what one ballot draws changes no other.
+
+    Ballots that are drawn and scored one at a time, by `BallotProtocol` or `score_ballots`, take one for the draw and
+    one for the ties at the cut: ``SeedSequence(seed, spawn_key=(number, 0))`` and ``(number, 1)``.
+
+    Parameters
+    ----------
+    seed : int
+        At least 0.
+    number : int
+        Number of the ballot, counted from 1.
+    use : {"draw", "cut"}
+
+    Raises
+    ------
+    ProtocolError
+        When the seed is not an integer of at least 0.
+    OptionError
+        When there is no such use.
+
+    Examples
+    --------
+    >>> draw_ballot(8, 3, 5, ballot_rng(1, 2, "draw")) == draw_ballot(8, 3, 5, ballot_rng(1, 2, "draw"))
+    True
+    """
+    check_choice("use", use, tuple(_STREAMS))
+    key = (number, _STREAMS[use])
+    return np.random.default_rng(np.random.SeedSequence(checked_seed(seed), spawn_key=key))
+
+
+def checked_seed(seed: int) -> int:
+    """Return the seed as a plain integer."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ProtocolError(f"seed must be an integer of at least 0; got {shown(seed)}")
+    return int(seed)
 
 
 def checked_items(plan: BallotPlan, items: Items) -> Sequence[Hashable]:

@@ -15,14 +15,20 @@ from adaptive.box import BallotBox, Comparison, Votes, read_votes
 from adaptive.draw import Ballot, draw_ballot
 from adaptive.errors import AdaptiveError, ProtocolError, TableError
 from adaptive.plan import BallotPlan
-from adaptive.protocol import Items, Standing, checked_items, checked_labels, close_ballot
+from adaptive.protocol import (
+    Items,
+    Standing,
+    ballot_rng,
+    checked_items,
+    checked_labels,
+    checked_seed,
+    close_ballot,
+)
 from adaptive.record import BallotRecord, ProtocolResult
-from adaptive.state import checked_state, drawn_digest, full_state, json_labels, labels_of, write_atomically
-from rankcorr.checks import shown
+from adaptive.state import checked_state, drawn_digest, full_state, json_labels, labels_of
+from rankcorr.files import write_atomically
 
 __all__ = ["BallotProtocol", "Comparison", "ProtocolStatus"]
-
-_DRAW, _CUT = 0, 1  # each ballot has one stream of random numbers for the draw and one for the ties at the cut
 
 
 @dataclass(frozen=True)
@@ -95,9 +101,7 @@ class BallotProtocol:
         self._voters = checked_labels(voters, "voters")
         if not self._voters:
             raise ProtocolError("voting needs at least one voter; got none")
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-            raise ProtocolError(f"seed must be an integer of at least 0; got {shown(seed)}")
-        self._seed = int(seed)
+        self._seed = checked_seed(seed)
         self._standing = Standing.first(plan)
         self._boxes: list[BallotBox] = []
         self._header()  # refuses labels that JSON would not give back
@@ -147,7 +151,7 @@ class BallotProtocol:
         if len(self._boxes) == self._plan.n_ballots:
             raise ProtocolError(f"all {self._plan.n_ballots} ballots are closed: there is none left to open")
         number = len(self._boxes) + 1
-        rng = self._rng(number, _DRAW)
+        rng = ballot_rng(self._seed, number, "draw")
         ballot = draw_ballot(self._standing.labels(self._items), self._plan.presentations, self._voters, rng)
         self._boxes.append(BallotBox(number, ballot, drawn_digest(ballot, self._standing.places)))
         return ballot
@@ -197,7 +201,7 @@ class BallotProtocol:
             When an item has no answer yet; the ballot stays open.
         """
         box = self._open_box("close")
-        rng = self._rng(box.number, _CUT)
+        rng = ballot_rng(self._seed, box.number, "cut")
         box.record, self._standing = close_ballot(self._plan, self._standing, box.ballot, box.answers, rng=rng)
         return box.record
 
@@ -329,9 +333,6 @@ class BallotProtocol:
         if not self._is_open:
             raise ProtocolError(f"no ballot is open: there is nothing to {purpose}")
         return self._boxes[-1]
-
-    def _rng(self, number: int, purpose: int) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(number, purpose)))
 
     def _header(self) -> dict[str, Any]:
         return {

@@ -6,13 +6,10 @@ similarity -> voters -> opinions -> protocol or ballot -> ranking -> coefficient
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,8 +23,17 @@ from adaptive.selection import Select, select_by_mean
 from adaptive.similarity import checked_similarity
 from adaptive.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, Uniform, weighted_rho, weighted_tau
+from rankcorr.progress import progress_bar
 
-__all__ = ["APPROACHES", "COEFFICIENTS", "SimulationResult", "coefficients", "simulate", "simulate_once"]
+__all__ = [
+    "APPROACHES",
+    "COEFFICIENTS",
+    "SimulationResult",
+    "coefficients",
+    "simulate",
+    "simulate_once",
+    "simulated_comparisons",
+]
 
 Approach: TypeAlias = Literal["adaptive", "uniform"]
 Statistics: TypeAlias = dict[str, dict[str, NDArray[np.float64]]]
@@ -165,7 +171,7 @@ def simulate(
         _check_approach(approach)
     task = _Simulations(plan, pool, values, int(seed), relatedness, approaches, n0, select, average)
     rows = []
-    with _progress(n_simulations) as advance:
+    with progress_bar(n_simulations, "simulation") as advance:
         for block in _blocks(task, n_simulations, executor):
             rows.append(block)
             advance(len(block))
@@ -222,7 +228,7 @@ def simulate_once(
     voters = pool.draw(rng) if isinstance(pool, VoterPopulation) else pool
     opinions = voters.opinions(values, rng, relatedness=relatedness)
     if approach == "uniform":
-        ballot = draw_ballot(plan.n_items, max(1, round(plan.uniform_presentations)), voters.n_voters, rng)
+        ballot = draw_ballot(plan.n_items, _uniform_presentations(plan), voters.n_voters, rng)
         return Ranking.from_scores(borda_scores(ballot, voters.answer(ballot, opinions, rng)))
     result = run_protocol(
         plan,
@@ -234,6 +240,31 @@ def simulate_once(
         average=average,
     )
     return Ranking.from_scores(result.ybar)
+
+
+def simulated_comparisons(plan: BallotPlan, approach: Approach) -> tuple[int, ...]:
+    """Comparisons of each ballot of one simulation: those of the plan, or of the one uniform ballot of equal cost.
+
+    Raises
+    ------
+    SimilarityError
+        When there is no such approach.
+
+    Examples
+    --------
+    >>> from adaptive.plan import plan_ballots
+    >>> plan = plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)
+    >>> sum(simulated_comparisons(plan, "adaptive")), simulated_comparisons(plan, "uniform")
+    (19660, (19800,))
+    """
+    _check_approach(approach)
+    if approach == "adaptive":
+        return plan.comparisons
+    return ((plan.n_items * _uniform_presentations(plan) + 1) // 2,)
+
+
+def _uniform_presentations(plan: BallotPlan) -> int:
+    return max(1, round(plan.uniform_presentations))
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,21 +337,6 @@ def _blocks(task: _Simulations, n_simulations: int, executor: Executor | None) -
     finally:
         for future in futures:
             future.cancel()
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], Any]]:
-    """Give a function that advances the progress bar; where none is shown, it does nothing."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    try:
-        tqdm = import_module("tqdm").tqdm
-    except ImportError:
-        yield lambda _: None
-        return
-    with tqdm(total=total, unit="simulation", leave=False) as bar:
-        yield bar.update
 
 
 def _checked_similarity(plan: BallotPlan, pool: object, similarity: ArrayLike) -> NDArray[np.float64]:

@@ -1,14 +1,11 @@
-"""The JSON of a session: what is in it, how it is checked before it is replayed, how it gets to the disk whole."""
+"""The JSON of a session: what is in it, and how it is checked before it is replayed."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-import os
-import secrets
 from collections.abc import Hashable, Sequence
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -109,29 +106,6 @@ def checked_state(text: str, source: str) -> dict[str, Any]:
         if entry["digest"] != _digest({key: entry[key] for key in _BALLOT_TYPES if key != "digest"}):
             raise ProtocolError(f"{where}: the digest does not match: the votes of ballot {place + 1} were edited")
     return state
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file that is whole at every moment: the old one until the new one is on the disk."""
-    target = Path(os.path.realpath(path))  # a link stays a link
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            if target.exists():
-                temporary.chmod(target.stat().st_mode & 0o7777)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    if os.name == "posix":  # the new name of the file, too, outlives a loss of power
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def _parsed(text: str, source: str) -> Any:

@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive.errors import DrawError, ProtocolError, VoteError
 from adaptive.plan import plan_ballots
-from adaptive.protocol import run_protocol
+from adaptive.protocol import ballot_rng, run_protocol
 from adaptive.selection import Selection, select_top
 from adaptive.votes import UNANSWERED
-from rankcorr import Ranking
+from rankcorr import Ranking, RankingError
 from rankcorr.tables import read_ranking
 from tests.adaptive import naive
 from tests.adaptive.ballots import PLANS, SEEDS, answers_to, spelt_out
@@ -242,3 +242,23 @@ def test_a_result_is_frozen_and_says_what_it_is():
             array[0] = 1
     assert repr(result).startswith("<ProtocolResult of 3 ballots: <Ranking of 8 items, ")
     assert repr(result.ballots[0]).startswith("<BallotRecord 1: 8 items, b 1, ")
+
+
+@pytest.mark.parametrize(("use", "place"), [("draw", 0), ("cut", 1)])
+@given(seed=st.integers(0, 2**70), number=st.integers(1, 10_000))
+def test_each_ballot_has_random_numbers_of_its_own(use, place, seed, number):
+    """The streams that numpy spawns: child `number` of the seed, and its child 0 or 1."""
+    child = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)[place]
+    expected = np.random.default_rng(child).integers(2**63, size=4)
+    assert_array_equal(ballot_rng(seed, number, use).integers(2**63, size=4), expected)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, True, "1"])
+def test_random_numbers_need_a_seed(seed):
+    with pytest.raises(ProtocolError, match="seed must be an integer of at least 0; got"):
+        ballot_rng(seed, 1, "draw")
+
+
+def test_random_numbers_are_for_the_draw_or_the_cut():
+    with pytest.raises(RankingError, match="use must be one of 'draw', 'cut'; got 'ties'"):
+        ballot_rng(1, 1, "ties")

@@ -22,7 +22,15 @@ from adaptive.protocol import run_protocol
 from adaptive.scores import borda_scores
 from adaptive.selection import select_top
 from adaptive.similarity import embedding_similarity, exponential_similarity, read_similarities
-from adaptive.simulation import APPROACHES, COEFFICIENTS, SimulationResult, coefficients, simulate, simulate_once
+from adaptive.simulation import (
+    APPROACHES,
+    COEFFICIENTS,
+    SimulationResult,
+    coefficients,
+    simulate,
+    simulate_once,
+    simulated_comparisons,
+)
 from adaptive.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, weighted_tau
 
@@ -373,3 +381,30 @@ def test_embedding_row_from_the_table_and_from_the_file_agree(data_dir):
         for name in COEFFICIENTS:
             error = math.hypot(ours.sd[approach][name], theirs.sd[approach][name]) / math.sqrt(60)
             assert abs(ours.mean[approach][name] - theirs.mean[approach][name]) < 3 * error
+
+
+# What a simulation costs.
+
+
+@pytest.mark.parametrize("presentations", [1, 3, 6, 20])
+@pytest.mark.parametrize("approach", APPROACHES)
+def test_the_comparisons_are_those_that_are_answered(monkeypatch, approach, presentations):
+    plan = plan_ballots(7, n_ballots=3, fraction=0.6, presentations=presentations)
+    answered = []
+    answer = VoterPool.answer
+    monkeypatch.setattr(
+        VoterPool,
+        "answer",
+        lambda pool, ballot, *rest: (answered.append(ballot.left.size), answer(pool, ballot, *rest))[1],
+    )
+    simulate_once(plan, POPULATION, exponential_similarity(7), approach, np.random.default_rng(1))
+    assert simulated_comparisons(plan, approach) == tuple(answered)
+
+
+def test_the_comparisons_of_the_paper():
+    """Section 4.2: 990 items, 20 presentations in 7 ballots against 40 in one; 19,660 by Eq. 3."""
+    plan = plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)
+    assert sum(simulated_comparisons(plan, "adaptive")) == 19_660
+    assert simulated_comparisons(plan, "uniform") == (19_800,)
+    with pytest.raises(SimilarityError, match="an approach is one of 'adaptive', 'uniform'; got 'both'"):
+        simulated_comparisons(plan, "both")

@@ -1,0 +1,149 @@
+"""All ballots so far, scored from the first one on: for callers that keep the votes, and not a protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adaptive.draw import Ballot, Names
+from adaptive.errors import ProtocolError, VoteError
+from adaptive.plan import BallotPlan
+from adaptive.protocol import Items, Standing, ballot_rng, checked_items, close_ballot
+from adaptive.record import ProtocolResult
+from rankcorr.checks import offending, shown
+
+__all__ = ["BallotVotes", "InterimResult", "score_ballots"]
+
+
+@dataclass(frozen=True, eq=False)
+class BallotVotes:
+    """The comparisons of one ballot, in any order, and the answer to each.
+
+    Attributes
+    ----------
+    left, right : sequence of hashable
+        Labels of the items of each comparison.
+    answers : array_like of int, shape (n_comparisons,)
+        LEFT, RIGHT, TIE or UNANSWERED for each comparison.
+    """
+
+    left: Sequence[Hashable]
+    right: Sequence[Hashable]
+    answers: ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class InterimResult:
+    """What the ballots so far gave.
+
+    Attributes
+    ----------
+    result : ProtocolResult
+        Of the ballots so far.
+    next_items : sequence of hashable, or None
+        Items of the next ballot, best first; None after the last ballot.
+    """
+
+    result: ProtocolResult
+    next_items: Sequence[Hashable] | None
+
+    def __repr__(self) -> str:
+        n_next = 0 if self.next_items is None else len(self.next_items)
+        return f"<InterimResult of {len(self.result.ballots)} ballots, {n_next} items in the next one>"
+
+
+def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: Items, seed: int) -> InterimResult:
+    """Score the ballots so far and select the items of the next one.
+
+    Ties at the cut of ballot k are broken by ``ballot_rng(seed, k, "cut")``: a call with more ballots selects again
+    what the calls before it selected, and a `BallotProtocol` of the same seed and votes selects the same.
+
+    Parameters
+    ----------
+    plan : BallotPlan
+    ballots : sequence of BallotVotes
+        Ballots 1, 2, ... of the plan, with all their comparisons.
+    items : int or sequence of hashable
+        Unique labels of the plan's items, in the same order in each call; an integer N stands for 0..N-1.
+    seed : int
+        At least 0.
+
+    Raises
+    ------
+    ProtocolError
+        When there is no ballot or more than the plan has, the items are not those of the plan, or the seed is none.
+    VoteError
+        When the comparisons of a ballot are not as the plan has them (an item of another ballot, another number of
+        comparisons or of presentations of an item, an item against itself), the answers are not those of the
+        comparisons, or an item has no answer. The message names the ballot.
+
+    Examples
+    --------
+    >>> from adaptive.plan import plan_ballots
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> votes = BallotVotes(["fig", "fig", "plum", "pear"], ["plum", "pear", "kiwi", "kiwi"], [1, 1, 0, 1])
+    >>> interim = score_ballots(plan, [votes], items=["kiwi", "plum", "pear", "fig"], seed=1)
+    >>> interim.result.ranking
+    <Ranking of 4 items, 2 tied: 'fig' 1, 'pear' 2, 'kiwi' 3.5, 'plum' 3.5>
+    >>> interim.next_items
+    ['fig', 'pear']
+    """
+    labels = checked_items(plan, items)
+    if not 1 <= len(ballots) <= plan.n_ballots:
+        raise ProtocolError(f"from 1 to {plan.n_ballots} ballots of the plan can be scored; got {len(ballots)}")
+    known = set(labels)
+    standing, records = Standing.first(plan), []
+    for number, votes in enumerate(ballots, start=1):
+        rng = ballot_rng(seed, number, "cut")
+        try:
+            ballot = _ballot(plan, number, standing.labels(labels), votes, known)
+            record, standing = close_ballot(plan, standing, ballot, votes.answers, rng=rng)
+        except VoteError as error:
+            raise VoteError(f"ballot {number}: {error}") from error
+        records.append(record)
+    finished = standing.n_closed == plan.n_ballots
+    result = ProtocolResult(plan, labels, standing.mean, tuple(records))
+    return InterimResult(result, None if finished else standing.labels(labels))
+
+
+def _ballot(
+    plan: BallotPlan, number: int, items: Sequence[Hashable], votes: BallotVotes, known: set[Hashable]
+) -> Ballot:
+    """Ballot of the comparisons given; who got each does not matter for the scores."""
+    wanted = plan.comparisons[number - 1]
+    if len(votes.left) != len(votes.right):
+        raise VoteError(f"{len(votes.left)} items on the left have {len(votes.right)} on the right")
+    if len(votes.left) != wanted:
+        raise VoteError(
+            f"the plan has {wanted} comparisons; got {len(votes.left)} (one that nobody answered counts as well)"
+        )
+    place = {label: index for index, label in enumerate(items)}
+    left, right = (_places(labels, place, known) for labels in (votes.left, votes.right))
+    if (left == right).any():
+        itself = [items[index] for index in left[left == right].tolist()]
+        raise VoteError(offending("an item cannot meet itself", itself))
+    presentations = np.bincount(np.concatenate([left, right]), minlength=len(items))
+    one_more = 2 * wanted - plan.presentations * len(items)  # 1 where M and N_k are both odd
+    wrong = (presentations < plan.presentations) | (presentations > plan.presentations + one_more)
+    if wrong.any():
+        index = int(np.flatnonzero(wrong)[0])
+        raise VoteError(
+            f"each item must be presented {plan.presentations} times{', one of them once more' * one_more}; "
+            f"{shown(items[index])} is presented {presentations[index]} times"
+        )
+    names: Names = items if isinstance(items, range) else tuple(items)
+    return Ballot(names, plan.presentations, range(1), left, right, np.zeros(wanted, np.int32))
+
+
+def _places(labels: Sequence[Hashable], place: dict[Hashable, int], known: set[Hashable]) -> NDArray[np.int32]:
+    found = np.array([place.get(label, -1) for label in labels], np.int32)
+    if (found < 0).any():
+        strange = [labels[index] for index in np.flatnonzero(found < 0).tolist()]
+        unknown = dict.fromkeys(label for label in strange if label not in known)
+        if unknown:
+            raise VoteError(offending("the plan has no such items", unknown))
+        raise VoteError(offending("these items were not selected for it", dict.fromkeys(strange)))
+    return found
