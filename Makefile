@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format clean
+.PHONY: help demo serve test check bench format clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # two installs into one .venv must not overlap
 
@@ -13,6 +13,9 @@ help: ## Show this list
 
 demo: .venv/.runtime ## Install the library alone, compare real rankings, plan and simulate ballots
 	@$(BIN)/python benchmarks/demo.py
+
+serve: .venv/.service ## Install the service, and start it on http://127.0.0.1:8000
+	@$(BIN)/rankcorr-serve
 
 test: .venv/.dev ## Run every test and doctest
 	$(BIN)/python -m pytest
@@ -25,6 +28,8 @@ check: .venv/.dev ## Check format, lint and types
 bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/coefficients.py
 	@$(BIN)/python benchmarks/ballots.py
+	@$(BIN)/python benchmarks/inference.py
+	@$(BIN)/python benchmarks/service.py
 
 format: .venv/.dev ## Format the code and repair what the linter can
 	$(BIN)/ruff format
@@ -46,7 +51,12 @@ PYTHON_IS_NEW_ENOUGH = $(shell $(PYTHON) -c 'import sys; print("yes" * (sys.vers
 	@$(PIP_INSTALL) --editable .
 	@touch $@
 
+.venv/.service: pyproject.toml .venv/pyvenv.cfg
+	@echo "Installing rankcorr and its service into .venv"
+	@$(PIP_INSTALL) --editable '.[service]'
+	@touch .venv/.runtime $@
+
 .venv/.dev: pyproject.toml .venv/pyvenv.cfg
 	@echo "Installing rankcorr and its development tools into .venv"
 	@$(PIP_INSTALL) --editable '.[dev]'
-	@touch .venv/.runtime $@
+	@touch .venv/.runtime .venv/.service $@

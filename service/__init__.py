@@ -3,7 +3,38 @@
 request schema -> view -> library call -> response schema. `create_app` makes the WSGI application.
 """
 
-from service.app import create_app
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from service.settings import Limits, SettingError, Settings
 
+if TYPE_CHECKING:
+    from flask import Flask
+
 __all__ = ["Limits", "SettingError", "Settings", "create_app"]
+
+
+def create_app(settings: Settings | None = None) -> Flask:
+    """Make the WSGI application.
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        By default they are read from the environment.
+
+    Raises
+    ------
+    SettingError
+        For an environment variable with a value that it cannot have.
+    ImportError
+        Without the packages of the extra `service`.
+
+    Examples
+    --------
+    >>> "/v1/correlations" in {rule.rule for rule in create_app().url_map.iter_rules()}
+    True
+    """
+    from service.app import app_of  # needs the packages of the extra, which rankcorr-serve must live without to say so
+
+    return app_of(Settings.from_environment() if settings is None else settings)

@@ -18,7 +18,7 @@ from service.documentation import CONFIGURATION, Api, register_page
 from service.json_body import OrjsonProvider
 from service.problems import Problem, from_library
 from service.settings import Settings
-from service.views import BLUEPRINTS, operations
+from service.views import BLUEPRINTS
 
 
 @dataclass(frozen=True)
@@ -31,26 +31,8 @@ class State:
     rate: RateLimiter | None
 
 
-def create_app(settings: Settings | None = None) -> Flask:
-    """Make the WSGI application.
-
-    Parameters
-    ----------
-    settings : Settings, optional
-        By default they are read from the environment.
-
-    Raises
-    ------
-    SettingError
-        For an environment variable with a value that it cannot have.
-
-    Examples
-    --------
-    >>> client = create_app().test_client()
-    >>> client.get("/health/live").json
-    {'status': 'ok'}
-    """
-    chosen = Settings.from_environment() if settings is None else settings
+def app_of(chosen: Settings) -> Flask:
+    """Make the application of these settings."""
     app = Flask(__name__, static_folder=None)
     app.json = OrjsonProvider(app)
     app.config.update(CONFIGURATION, MAX_CONTENT_LENGTH=chosen.limits.max_body_bytes)
@@ -64,7 +46,6 @@ def create_app(settings: Settings | None = None) -> Flask:
     api = Api(app)
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)
-    app.register_blueprint(operations.blueprint)
     register_page(app)
     _add_hooks(app)
     if chosen.cors_origins:

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankcorr import Ranking, correlate_many, correlation_matrix
+from rankcorr.inference.bootstrap import bootstrap_interval
+from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.inference.permutation import permutation_test
 from rankcorr.notices import collected_notices
 from rankcorr.summary import correlate
 from rankcorr.weights import DEFAULT_N0
@@ -16,16 +19,66 @@ from service.work import Deadline
 Answer = dict[str, Any]
 
 
-def of_pair(gold: Ranking, system: Ranking, coefficients: Sequence[Any], options: Mapping[str, Any]) -> Answer:
-    """Coefficients of two rankings."""
+def of_pair(
+    gold: Ranking,
+    system: Ranking,
+    coefficients: Sequence[Any],
+    options: Mapping[str, Any],
+    inference: Mapping[str, Any] | None = None,
+) -> Answer:
+    """Coefficients of two rankings, and how they compare with chance if that is asked for."""
     with collected_notices() as notices:
         results = correlate(gold, system, coefficients=coefficients, names=("gold", "system"), **options)
     undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
-    return {
-        "n_items": next(iter(results.values())).n_items,
+    first = next(iter(results.values()))
+    answer: Answer = {
+        "n_items": first.n_items,
         "coefficients": {name: result.statistic for name, result in results.items()},
         "ties": {"gold": gold.n_ties, "system": system.n_ties},
+        "n_missing": first.n_missing,
         "warnings": [{"message": message, "coefficients": undefined} for message in notices],
+    }
+    if inference is None:
+        return answer
+    deadline = Deadline(settings().limits.max_seconds)
+    found = {}
+    concerned: dict[str, list[str]] = {message: list(undefined) for message in notices}
+    for name in coefficients:
+        with collected_notices() as further:
+            found[name] = _inferred(gold, system, name, options, inference, deadline)
+        for message in further:
+            names = concerned.setdefault(message, [])
+            names += [name] if name not in names else []
+    warnings = [{"message": message, "coefficients": names} for message, names in concerned.items()]
+    return answer | {"inference": found, "warnings": warnings}
+
+
+def _inferred(
+    gold: Ranking,
+    system: Ranking,
+    name: Any,
+    options: Mapping[str, Any],
+    inference: Mapping[str, Any],
+    deadline: Deadline,
+) -> Answer:
+    """Chance level, test and interval of one coefficient."""
+    shared = {
+        "coefficient": name,
+        "n_resamples": inference["n_resamples"],
+        "seed": inference["seed"],
+        "workers": 1,
+        "progress": deadline,
+        **options_of(name, options),
+    }
+    test = permutation_test(gold, system, alternative=inference["alternative"], **shared)
+    interval = bootstrap_interval(gold, system, level=inference["level"], method=inference["method"], **shared)
+    return {
+        "chance": {key: getattr(test.null, key) for key in ("mean", "std", "exact", "n_resamples", "n_undefined")},
+        "standardized": test.standardized,
+        "pvalue": test.pvalue,
+        "interval": {
+            key: getattr(interval, key) for key in ("low", "high", "standard_error", "n_resamples", "n_undefined")
+        },
     }
 
 
@@ -41,15 +94,20 @@ def of_systems(
     asked = dict.fromkeys((*coefficients, first))
     deadline = Deadline(settings().limits.max_seconds)
     columns, warnings = {}, []
+    n_items: list[int] = [gold.n_items] * len(systems)
     for name in asked:
         with collected_notices() as notices:
-            columns[name] = correlate_many(
-                gold, systems, coefficient=name, workers=1, progress=deadline, **_options_of(name, options)
-            ).statistic.tolist()
+            result = correlate_many(
+                gold, systems, coefficient=name, workers=1, progress=deadline, **options_of(name, options)
+            )
+        columns[name] = result.statistic.tolist()
+        if result.n_compared is not None:
+            n_items = result.n_compared.tolist()
         warnings += [{"message": message, "coefficients": [name]} for message in notices]
     rows = [
         {
             "name": name,
+            "n_items": n_items[place],
             "coefficients": {coefficient: columns[coefficient][place] for coefficient in asked},
             "ties": system.n_ties,
         }
@@ -70,19 +128,44 @@ def of_each_with_each(rankings: Mapping[str, Ranking], coefficient: Any, options
     deadline = Deadline(settings().limits.max_seconds)
     with collected_notices() as notices:
         result = correlation_matrix(
-            rankings, coefficient=coefficient, workers=1, progress=deadline, **_options_of(coefficient, options)
+            rankings, coefficient=coefficient, workers=1, progress=deadline, **options_of(coefficient, options)
         )
     return {
         "n_items": result.n_items,
         "coefficient": coefficient,
         "names": list(rankings),
         "matrix": result.statistic,
+        "n_compared": result.n_compared,
         "warnings": [{"message": message, "coefficients": [coefficient]} for message in notices],
     }
 
 
-def _options_of(coefficient: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def options_of(coefficient: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Options of one coefficient of several: the plain ones weigh all items alike, whatever n0 and the weigher are."""
     if coefficient in ("rho", "tau"):
         return {**options, "n0": DEFAULT_N0, "weigher": None}
     return dict(options)
+
+
+def of_leaderboard(
+    systems: Mapping[str, Ranking],
+    coefficient: Any,
+    options: Mapping[str, Any],
+    gold: Ranking | None = None,
+    gold_sets: Mapping[str, Ranking] | None = None,
+    **chosen: Any,
+) -> Answer:
+    """Systems from best to worst, with intervals and tests."""
+    deadline = Deadline(settings().limits.max_seconds)
+    golds: Any = gold_sets if gold is None else gold
+    with collected_notices() as notices:
+        result = leaderboard(
+            golds,
+            systems,
+            coefficient=coefficient,
+            workers=1,
+            progress=deadline,
+            **chosen,
+            **options_of(coefficient, options),
+        )
+    return result.to_dict() | {"warnings": [{"message": text, "coefficients": [coefficient]} for text in notices]}

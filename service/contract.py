@@ -6,8 +6,7 @@ import sys
 
 import orjson
 
-from service.app import create_app
-from service.settings import Settings
+from service import Settings, create_app
 
 
 def contract() -> bytes:

@@ -12,8 +12,9 @@ from werkzeug.exceptions import HTTPException
 
 from rankcorr import __version__
 from service.body import BodyParser
-from service.fields import RANKING_SCHEMA, Documented
+from service.fields import Documented
 from service.problems import MEDIA_TYPE, STATUSES, from_http
+from service.ranking_fields import RANKING_SCHEMA
 
 PROBLEM_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -54,7 +55,6 @@ CONFIGURATION: Final = {
             "license": {"name": "BSD-3-Clause", "identifier": "BSD-3-Clause"},
             "x-library-version": __version__,
         },
-        "servers": [{"url": "/"}],
     },
 }
 
@@ -85,21 +85,22 @@ class Api(SmorestApi):  # type: ignore[misc]
 
 
 class Blueprint(SmorestBlueprint):  # type: ignore[misc]
-    """A blueprint of /v1, whose operations document the errors that they can meet."""
+    """A blueprint whose operations document the errors that they can meet: by default, those of /v1."""
 
     ARGUMENTS_PARSER = BodyParser()
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, errors: tuple[int, ...] = ERRORS_OF_ALL, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._errors = errors
         self._prepare_doc_cbks.append(self._prepare_errors_doc)
 
-    @staticmethod
-    def _prepare_errors_doc(doc: dict[str, Any], _info: dict[str, Any], *, method: str, **_: Any) -> dict[str, Any]:
-        statuses = ERRORS_OF_ALL + (ERRORS_OF_BODIES if method == "post" else ())
+    def _prepare_errors_doc(self, doc: dict[str, Any], _info: Any, *, method: str, **_: Any) -> dict[str, Any]:
+        statuses = self._errors + (ERRORS_OF_BODIES if method == "post" else ())
         responses = doc.setdefault("responses", {})
         for status in sorted(statuses):
             responses[status] = STATUSES[status][0]
-        doc["security"] = [{}, {"token": []}]
+        if 401 in statuses:
+            doc["security"] = [{}, {"token": []}]
         return doc
 
 

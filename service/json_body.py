@@ -10,6 +10,7 @@ import json
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 import orjson
 from flask import Response
 from flask.json.provider import JSONProvider
@@ -99,5 +100,11 @@ class OrjsonProvider(JSONProvider):
         """Serialize to a response."""
         document = self._prepare_response_obj(args, kwargs)
         # nan becomes null: a statistic that is undefined, which `warnings` explains
-        body = orjson.dumps(document, option=orjson.OPT_SERIALIZE_NUMPY)
+        body = orjson.dumps(document, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
         return Response(body, mimetype="application/json")
+
+
+def _as_list(value: Any) -> Any:
+    if isinstance(value, np.ndarray):  # one whose numbers do not lie side by side
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no form in JSON")

@@ -72,6 +72,8 @@ class Limits:
     max_matrix_cells: int = _setting(10_000, _whole(1), "cells of a matrix: rankings times rankings")
     max_comparisons: int = _setting(500_000, _whole(1), "comparisons of a ballot, and of all ballots to score")
     max_simulated_votes: int = _setting(50_000_000, _whole(1), "votes of all simulations of a request")
+    max_opinions: int = _setting(10_000_000, _whole(1), "opinions of a simulation: voters times items")
+    max_resamples: int = _setting(100_000, _whole(1), "resamples of a test or an interval")
     max_seconds: float = _setting(30.0, _seconds, "seconds of work for a request")
 
 

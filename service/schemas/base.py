@@ -8,6 +8,7 @@ from typing import Any
 
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, post_load
 
+from rankcorr.alignment import MISSING
 from rankcorr.checks import shown
 from rankcorr.correlation import VARIANTS
 from rankcorr.errors import WeightError
@@ -61,6 +62,11 @@ class WeightOptions(Request):
     scheme = Choice(SCHEMES, load_default=SCHEMES[0])
     tied_weights = Choice(TIED_WEIGHTS, load_default=TIED_WEIGHTS[0])
     variant = Choice(VARIANTS, load_default="b", metadata={"description": "Denominator of tau_w and tau."})
+    missing = Choice(
+        MISSING,
+        load_default=MISSING[0],
+        metadata={"description": "Items in one ranking only: an error, left out, or tied below the others."},
+    )
 
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -70,4 +76,4 @@ class WeightOptions(Request):
         return data | {"options": options}
 
 
-OPTION_NAMES = ("n0", "weigher", "scheme", "tied_weights", "variant")
+OPTION_NAMES = ("n0", "weigher", "scheme", "tied_weights", "variant", "missing")

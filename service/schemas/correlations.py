@@ -7,24 +7,14 @@ from typing import Any, Final
 from marshmallow.fields import Integer, List, Nested, String
 
 from rankcorr.correlation import COEFFICIENTS
-from service.fields import (
-    Choice,
-    Choices,
-    Dumped,
-    MatrixRankings,
-    NamedRankings,
-    RankingField,
-)
+from service.fields import Choice, Choices, Dumped, Part
+from service.ranking_fields import MatrixRankings, NamedRankings, RankingField
 from service.schemas.base import Answer, WeightOptions
+from service.schemas.inference import INFERENCE, InferenceOptions
+from service.schemas.notices import Notice
 
+COUNT: Final[dict[str, Any]] = {"type": ["integer", "null"]}
 STATISTIC: Final[dict[str, Any]] = {"type": ["number", "null"], "minimum": -1, "maximum": 1}
-
-
-class Notice(Answer):
-    """Why some statistics are null."""
-
-    message = String(required=True)
-    coefficients = List(String(), required=True, metadata={"description": "Those that are undefined."})
 
 
 class CorrelationRequest(WeightOptions):
@@ -33,6 +23,7 @@ class CorrelationRequest(WeightOptions):
     gold = RankingField(required=True)
     system = RankingField(required=True)
     coefficients = Choices(COEFFICIENTS, load_default=COEFFICIENTS)
+    inference = Part(InferenceOptions, metadata={"description": "Ask for chance level, test and interval too."})
 
 
 class CorrelationAnswer(Answer):
@@ -49,6 +40,8 @@ class CorrelationAnswer(Answer):
         },
         required=True,
     )
+    n_missing = Dumped(COUNT, metadata={"description": "Items in one ranking only; null where they are an error."})
+    inference = Dumped(INFERENCE)
     warnings = List(Nested(Notice), required=True)
 
 
@@ -71,9 +64,10 @@ class BatchAnswer(Answer):
             "type": "array",
             "items": {
                 "type": "object",
-                "required": ["name", "coefficients", "ties"],
+                "required": ["name", "n_items", "coefficients", "ties"],
                 "properties": {
                     "name": {"type": "string"},
+                    "n_items": {"type": "integer", "description": "Items compared."},
                     "coefficients": {"type": "object", "additionalProperties": STATISTIC},
                     "ties": {"type": "integer"},
                 },
@@ -98,4 +92,12 @@ class MatrixAnswer(Answer):
     coefficient = String(required=True)
     names = List(String(), required=True)
     matrix = Dumped({"type": "array", "items": {"type": "array", "items": STATISTIC}}, required=True)
+    n_compared = Dumped(
+        {
+            "type": ["array", "null"],
+            "items": {"type": "array", "items": {"type": "integer"}},
+            "description": "Items that each two rankings were compared on; null where all have the same items.",
+        },
+        required=True,
+    )
     warnings = List(Nested(Notice), required=True)

@@ -1,5 +1,15 @@
 """The endpoints: a view is a schema in, one call, a schema out."""
 
-from service.views import correlations, weights
+from service.views import ballots, correlations, leaderboards, operations, plans, scores, simulations, weights
 
-BLUEPRINTS = (correlations.blueprint, weights.blueprint)
+BLUEPRINTS = (
+    correlations.blueprint,
+    leaderboards.blueprint,
+    weights.blueprint,
+    plans.blueprint,
+    ballots.blueprint,
+    scores.blueprint,
+    simulations.blueprint,
+    operations.probes,
+    operations.measures,
+)

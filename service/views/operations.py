@@ -4,34 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, Response, abort, current_app, request
+from flask import Response, abort, current_app, request
 
 from rankcorr import __version__
 from service import metrics
+from service.documentation import Blueprint
 from service.fields import settings
+from service.schemas.operations import LiveAnswer, ReadyAnswer
 
-blueprint = Blueprint("operations", __name__)
+probes = Blueprint("health", __name__, url_prefix="/health", errors=(500,), description="Probes")
+measures = Blueprint("metrics", __name__, url_prefix="/metrics", errors=(401, 404, 500), description="For Prometheus")
 
 
-@blueprint.get("/health/live")
+@probes.route("/live", methods=["GET"])
+@probes.response(200, LiveAnswer)
 def live() -> dict[str, str]:
     """Say that the process answers."""
     return {"status": "ok"}
 
 
-@blueprint.get("/health/ready")
+@probes.route("/ready", methods=["GET"])
+@probes.response(200, ReadyAnswer)
 def ready() -> dict[str, Any]:
     """Say that requests are welcome, and what the limits are."""
-    return {
-        "status": "ok",
-        "version": __version__,
-        "limits": {name: value for name, value, _ in settings().table() if name.startswith("RANKCORR_MAX")},
-    }
+    limits = {name: value for name, value, _ in settings().table() if name.startswith("RANKCORR_MAX")}
+    return {"status": "ok", "version": __version__, "limits": limits}
 
 
-@blueprint.get("/metrics")
+@measures.route("", methods=["GET"])
+@measures.response(200, {"type": "string"}, content_type="text/plain")
 def prometheus() -> Response:
-    """Metrics, for whom the settings allow it."""
+    """Counts and times of all workers, for whom the settings allow it; 404 where they are off."""
     if settings().metrics == "off":
         abort(404)
     if settings().metrics == "token":

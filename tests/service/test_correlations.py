@@ -45,6 +45,7 @@ def test_the_answer():
         "n_items": 4,
         "coefficients": {name: result.statistic for name, result in expected.items()},
         "ties": {"gold": 0, "system": 2},
+        "n_missing": None,
         "warnings": [],
     }
 

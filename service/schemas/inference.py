@@ -1,0 +1,148 @@
+"""Chance level, tests and intervals, and leaderboards."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from marshmallow import ValidationError, validates_schema
+from marshmallow.fields import List, Nested
+
+from rankcorr.correlation import COEFFICIENTS
+from rankcorr.inference.bootstrap import METHODS
+from rankcorr.inference.distribution import ALTERNATIVES
+from service.fields import Choice, Dumped, Number, Seed, Text, Whole, check_limit
+from service.ranking_fields import NamedRankings, RankingField
+from service.schemas.base import Answer, Request, WeightOptions
+from service.schemas.notices import Notice
+
+UNDEFINED: Final[dict[str, Any]] = {"type": ["number", "null"]}
+
+
+class Resamples(Whole):
+    """A number of resamples, within the limit of the service."""
+
+    def read(self, value: Any) -> Any:
+        """Return the number."""
+        number = super().read(value)
+        check_limit("max_resamples", number, of="resamples")
+        return number
+
+
+def level() -> Number:
+    """Field of a level of confidence."""
+    return Number(
+        least=1e-6, most=1 - 1e-6, load_default=0.95, metadata={"description": "Level of confidence of the intervals."}
+    )
+
+
+class InferenceOptions(Request):
+    """How a coefficient is compared with chance."""
+
+    seed = Seed(metadata={"description": "The same seed, the same answer."})
+    n_resamples = Resamples(least=1, load_default=2_000)
+    level = level()
+    method = Choice(METHODS, load_default=METHODS[0], metadata={"description": "Kind of bootstrap interval."})
+    alternative = Choice(ALTERNATIVES, load_default=ALTERNATIVES[0], metadata={"description": "Of the p-value."})
+
+
+INFERENCE: Final[dict[str, Any]] = {
+    "type": "object",
+    "description": "By coefficient: how it compares with chance, and its interval.",
+    "additionalProperties": {
+        "type": "object",
+        "required": ["chance", "standardized", "pvalue", "interval"],
+        "properties": {
+            "chance": {
+                "type": "object",
+                "description": "Values when one ranking is permuted at random.",
+                "required": ["mean", "std", "exact", "n_resamples", "n_undefined"],
+                "properties": {
+                    "mean": UNDEFINED,
+                    "std": UNDEFINED,
+                    "exact": {"type": "boolean"},
+                    "n_resamples": {"type": "integer"},
+                    "n_undefined": {"type": "integer"},
+                },
+            },
+            "standardized": {**UNDEFINED, "description": "Mapped so that chance gives 0, and -1 and 1 stay."},
+            "pvalue": {**UNDEFINED, "minimum": 0, "maximum": 1},
+            "interval": {
+                "type": "object",
+                "required": ["low", "high", "standard_error", "n_resamples", "n_undefined"],
+                "properties": {
+                    "low": UNDEFINED,
+                    "high": UNDEFINED,
+                    "standard_error": UNDEFINED,
+                    "n_resamples": {"type": "integer"},
+                    "n_undefined": {"type": "integer"},
+                },
+            },
+        },
+    },
+}
+
+SCORE: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["statistic", "low", "high", "n_items", "n_missing", "n_undefined"],
+    "properties": {
+        "statistic": UNDEFINED,
+        "low": UNDEFINED,
+        "high": UNDEFINED,
+        "n_items": {"type": "integer"},
+        "n_missing": {"type": "integer"},
+        "n_undefined": {"type": "integer"},
+    },
+}
+
+
+class LeaderboardRequest(WeightOptions):
+    """Systems against one gold ranking, or against several gold sets."""
+
+    gold = RankingField(metadata={"description": "One gold ranking; or gold_sets."})
+    gold_sets = NamedRankings(limit="max_systems", of="gold sets", metadata={"description": "By name; or gold."})
+    systems = NamedRankings(required=True)
+    coefficient = Choice(COEFFICIENTS, load_default="tau_w")
+    by = Text(load_default="sum", metadata={"description": "What ranks the systems: sum, or the name of a gold set."})
+    level = level()
+    n_resamples = Resamples(least=1, load_default=1_000)
+    seed = Seed(metadata={"description": "The same seed, the same answer."})
+
+    @validates_schema(skip_on_field_errors=True)
+    def check_gold(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a request with no gold, or with two."""
+        if ("gold" in data) == ("gold_sets" in data):
+            raise ValidationError("exactly one of gold and gold_sets is needed")
+
+
+class LeaderboardAnswer(Answer):
+    """Systems from best to worst, with the tests of each against the best."""
+
+    coefficient = Dumped({"type": "string"}, required=True)
+    by = Dumped({"type": "string"}, required=True)
+    gold_sets = Dumped({"type": "array", "items": {"type": "string"}}, required=True)
+    level = Dumped({"type": "number"}, required=True)
+    n_resamples = Dumped({"type": "integer"}, required=True)
+    rows = Dumped(
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["system", "rank", "group", "scores", "total", "pvalue", "corrected_pvalue"],
+                "properties": {
+                    "system": {"type": "string"},
+                    "rank": {**UNDEFINED, "description": "Mid-rank; null where the coefficient is undefined."},
+                    "group": {
+                        "type": ["integer", "null"],
+                        "description": "Systems of one group cannot be told apart.",
+                    },
+                    "scores": {"type": "object", "description": "By gold set.", "additionalProperties": SCORE},
+                    "total": SCORE,
+                    "pvalue": {**UNDEFINED, "description": "Of the paired test against the best."},
+                    "corrected_pvalue": {**UNDEFINED, "description": "Corrected by Holm's method."},
+                    "n_unused": {"type": "integer", "description": "Items of the system that are in no gold set."},
+                },
+            },
+        },
+        required=True,
+    )
+    warnings = List(Nested(Notice), required=True)

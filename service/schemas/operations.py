@@ -1,0 +1,19 @@
+"""What probes answer."""
+
+from __future__ import annotations
+
+from service.fields import Dumped
+from service.schemas.base import Answer
+
+
+class LiveAnswer(Answer):
+    """The process answers."""
+
+    status = Dumped({"type": "string", "enum": ["ok"]}, required=True)
+
+
+class ReadyAnswer(LiveAnswer):
+    """Requests are welcome, within these limits."""
+
+    version = Dumped({"type": "string"}, required=True)
+    limits = Dumped({"type": "object", "additionalProperties": {"type": "number"}}, required=True)

@@ -1,0 +1,116 @@
+"""Scoring ballots."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from marshmallow import ValidationError, validates_schema
+
+from service.ballot_fields import LABELS_SCHEMA, Names, VotedBallots
+from service.fields import Dumped, Part, Seed
+from service.schemas.base import Answer, Request
+from service.schemas.plans import PlanInputs
+
+
+class ScoresRequest(Request):
+    """All ballots of a plan so far, with their votes."""
+
+    plan = Part(PlanInputs, required=True)
+    items = Names(
+        what="items",
+        least=2,
+        limit="max_items",
+        metadata={"description": "Labels of the plan's items, in the same order each time, or N for 0 to N - 1."},
+    )
+    seed = Seed(
+        metadata={
+            "description": "Breaks ties at the cut. Each ballot has random numbers of its own: a request with more "
+            "ballots repeats the selections of those before it."
+        }
+    )
+    ballots = VotedBallots(
+        required=True, metadata={"description": "Ballots 1, 2, ... with all of their comparisons, answered or not."}
+    )
+
+    @validates_schema
+    def check_plan(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse items and ballots that are not the plan's."""
+        plan, items = data["plan"], data["items"]
+        n_items = items if isinstance(items, int) else len(items)
+        if n_items != plan.n_items:
+            raise ValidationError(f"the plan is for {plan.n_items} items; got {n_items}", "items")
+        if len(data["ballots"]) > plan.n_ballots:
+            raise ValidationError(f"the plan has {plan.n_ballots} ballots; got {len(data['ballots'])}", "ballots")
+
+
+NUMBERS: Final = {"type": "array", "items": {"type": "number"}}
+COUNTS: Final = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+
+_OF_BALLOT: Final[dict[str, Any]] = {
+    "number": {"type": "integer", "minimum": 1},
+    "items": {**LABELS_SCHEMA, "description": "Items of the ballot; the arrays below are in their order."},
+    "x": {**NUMBERS, "description": "Borda scores of this ballot."},
+    "y": {**NUMBERS, "description": "The same, on the scale of the ballots before."},
+    "b": {"type": "number", "description": "Slope of y = 1 - b + b x; 1 in ballot 1."},
+    "ybar": {**NUMBERS, "description": "Mean of y up to this ballot."},
+    "presentations": COUNTS,
+    "wins": COUNTS,
+    "ties": COUNTS,
+    "losses": COUNTS,
+    "n_tied_at_cut": {
+        "type": "integer",
+        "minimum": 0,
+        "description": "Items that shared the score at the cut that followed, of which only some went on.",
+    },
+}
+_OF_NEXT: Final[dict[str, Any]] = {
+    "number": {"type": "integer", "minimum": 2},
+    "items": {**LABELS_SCHEMA, "minItems": 2, "description": "Best first."},
+    "presentations": {"type": "integer", "minimum": 1},
+}
+
+
+class ScoresAnswer(Answer):
+    """Scores of each ballot, the ranking so far, and the next ballot."""
+
+    ballots = Dumped(
+        {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "required": list(_OF_BALLOT),
+                "additionalProperties": False,
+                "properties": _OF_BALLOT,
+            },
+        },
+        required=True,
+    )
+    ranking = Dumped(
+        {
+            "type": "object",
+            "required": ["labels", "ranks"],
+            "additionalProperties": False,
+            "properties": {"labels": LABELS_SCHEMA, "ranks": {**NUMBERS, "items": {"type": "number", "minimum": 1}}},
+            "description": "All items, best first, as the other endpoints take a ranking; tied items share their rank.",
+        },
+        required=True,
+    )
+    ybar = Dumped(
+        {**NUMBERS, "description": "In the order of the ranking: mean of y up to the last ballot of each item."},
+        required=True,
+    )
+    last_ballot = Dumped(
+        {**COUNTS, "description": "In the order of the ranking: the last ballot that each item took part in."},
+        required=True,
+    )
+    next_ballot = Dumped(
+        {
+            "type": ["object", "null"],
+            "required": list(_OF_NEXT),
+            "additionalProperties": False,
+            "properties": _OF_NEXT,
+            "description": "With `voters` and the seed it is what POST /v1/ballots takes; null after the last ballot.",
+        },
+        required=True,
+    )

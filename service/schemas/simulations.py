@@ -1,0 +1,117 @@
+"""Simulating a plan."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from marshmallow import ValidationError, post_load, validates_schema
+from marshmallow.fields import Integer, List, Nested
+
+from adaptive import VoterPopulation
+from adaptive.simulation import APPROACHES, COEFFICIENTS, simulated_comparisons
+from service.ballot_fields import LARGEST, Interval, Similarity
+from service.fields import Choices, Dumped, Flag, Number, Part, Seed, Whole, check_limit
+from service.schemas.base import Answer, Request
+from service.schemas.correlations import STATISTIC
+from service.schemas.notices import Notice
+from service.schemas.plans import PlanInputs
+
+_PAPER: Final = VoterPopulation()
+
+
+class Voters(Request):
+    """Voters of the simulation: each level is uniform in its interval, by default the paper's."""
+
+    n_voters = Whole(least=1, most=LARGEST, load_default=_PAPER.n_voters)
+    nonconformity = Interval(
+        most=1e300,
+        load_default=_PAPER.nonconformity,
+        metadata={"description": "How far the opinions of a voter stray from the underlying similarity."},
+    )
+    oversight = Interval(
+        most=1,
+        load_default=_PAPER.oversight,
+        metadata={"description": "Probability that a voter answers against the own opinion."},
+    )
+
+    @post_load
+    def population(self, data: dict[str, Any], **_: Any) -> VoterPopulation:
+        """Make what the voters are drawn from."""
+        return VoterPopulation(**data)
+
+
+class SimulationRequest(Request):
+    """What to simulate, and how often."""
+
+    plan = Part(PlanInputs, required=True)
+    voters = Part(Voters, load_default=_PAPER, metadata={"description": "By default the paper's."})
+    similarity = Similarity(
+        required=True,
+        metadata={"description": "Underlying similarities: a distribution, or one number from -1 to 1 for each item."},
+    )
+    n_simulations = Whole(least=1, most=LARGEST, required=True)
+    seed = Seed(metadata={"description": "The same seed gives the same numbers."})
+    relatedness = Flag(
+        load_default=True,
+        metadata={"description": "Voters judge, and the true ranking follows, the size of the similarity."},
+    )
+    approaches = Choices(APPROACHES, load_default=APPROACHES)
+    n0 = Number(
+        above=-1, most=1e300, load_default=2.0, metadata={"description": "Offset of the weights of rho_w and tau_w."}
+    )
+
+    @validates_schema
+    def check_size(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse similarities of other items than the plan's, and what is too much."""
+        plan, similarity = data["plan"], data["similarity"]
+        if isinstance(similarity, np.ndarray) and similarity.size != plan.n_items:
+            raise ValidationError(f"the plan has {plan.n_items} items; got {similarity.size} numbers", "similarity")
+        ballots = [count for approach in data["approaches"] for count in simulated_comparisons(plan, approach)]
+        for limit, count, of, field in (
+            ("max_opinions", data["voters"].n_voters * plan.n_items, "opinions, voters times items", "voters"),
+            ("max_comparisons", max(ballots), "comparisons of a ballot", "plan"),
+            ("max_simulated_votes", data["n_simulations"] * sum(ballots), "votes of all simulations", "n_simulations"),
+        ):
+            try:
+                check_limit(limit, count, of=of)
+            except ValidationError as error:
+                raise ValidationError(error.messages, field) from error
+
+
+_OF_COEFFICIENT: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["mean", "sd"],
+    "additionalProperties": False,
+    "properties": {
+        "mean": STATISTIC,
+        "sd": {
+            "type": ["number", "null"],
+            "minimum": 0,
+            "description": "Standard deviation over the simulations; null for a single one.",
+        },
+    },
+}
+_OF_APPROACH: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": list(COEFFICIENTS),
+    "additionalProperties": False,
+    "properties": dict.fromkeys(COEFFICIENTS, _OF_COEFFICIENT),
+}
+
+
+class SimulationAnswer(Answer):
+    """How well the true ranking is found; null where a coefficient is undefined in a simulation."""
+
+    n_simulations = Integer(required=True)
+    approaches = Dumped(
+        {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": False,
+            "properties": dict.fromkeys(APPROACHES, _OF_APPROACH),
+            "description": "The plan, and the one uniform ballot of equal cost: coefficients against the true ranking.",
+        },
+        required=True,
+    )
+    warnings = List(Nested(Notice), required=True)

@@ -1,0 +1,37 @@
+"""Every kernel that a request can reach, compiled before the workers are forked.
+
+Compiled later, it would hold up the first request of each worker for seconds.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from adaptive import VoterPopulation, draw_ballot, exponential_similarity, plan_ballots, simulate
+from rankcorr import Ranking, correlate_many, correlation_matrix
+from rankcorr.correlation import COEFFICIENTS
+from rankcorr.summary import correlate
+from rankcorr.weights import TIED_WEIGHTS
+
+# Whole numbers and floats are ranked by two compiled kernels; ties lead to kernels that other rankings do not reach.
+SCORES: tuple[list[float], ...] = ([3.5, 2.5, 1.5, 0.5], [2.5, 2.5, 1.5, 0.5], [4, 3, 2, 1], [1, 1, 2, 3])
+# Items and presentations that are drawn in different ways: exactly, as a cycle, one item once more, by exchanges,
+# with repeated pairs.
+BALLOTS = ((4, 1), (4, 2), (5, 3), (12, 6), (4, 7))
+
+
+def warm_up() -> None:
+    """Call each library function that a view calls, on a few items, in every way that is compiled on its own."""
+    rankings = {number: Ranking.from_scores(scores) for number, scores in enumerate(SCORES)}
+    for tied_weights in TIED_WEIGHTS:
+        for x, y in itertools.product(rankings.values(), repeat=2):
+            correlate(x, y, tied_weights=tied_weights)
+        for coefficient in COEFFICIENTS:
+            correlate_many(rankings[0], rankings, coefficient=coefficient, tied_weights=tied_weights, workers=1)
+            correlation_matrix(rankings, coefficient=coefficient, tied_weights=tied_weights, workers=1)
+    for n_items, presentations in BALLOTS:
+        draw_ballot(n_items, presentations, 3, np.random.default_rng(0)).certificate()
+    plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)
+    simulate(plan, VoterPopulation(), exponential_similarity(8), n_simulations=1, seed=0)

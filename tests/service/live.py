@@ -1,0 +1,160 @@
+"""A live service for tests: rankcorr-serve in processes of its own, on a free loopback port."""
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+START_SECONDS = 300  # without numba's cache on disk, every kernel is compiled first
+STOP_SECONDS = 60
+# What would make the service another one than its settings say, such as kernels as plain Python.
+FOREIGN = ("RANKCORR_", "PROMETHEUS_", "GUNICORN_", "NUMBA_DISABLE_JIT", "COVERAGE_", "WEB_CONCURRENCY")
+
+Answer = tuple[int, dict[str, str], bytes]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running service."""
+
+    process: subprocess.Popen[bytes]
+    host: str
+    port: int
+    output: Path
+    errors: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+    def connect(self, timeout: float = 60) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+
+    def ask(self, method: str, path: str, document: object = None, *, timeout: float = 60) -> Answer:
+        """Status, headers and body of one request on a connection of its own."""
+        connection = self.connect(timeout)
+        try:
+            return ask(connection, method, path, document)
+        finally:
+            connection.close()
+
+    def workers(self) -> list[int]:
+        return children(self.process.pid)
+
+    def metrics(self) -> dict[str, float]:
+        """Value of each sample, by its name and labels."""
+        status, _, body = self.ask("GET", "/metrics")
+        assert status == 200, body
+        lines = [line for line in body.decode().splitlines() if not line.startswith("#")]
+        return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+    def stop(self, how: int = signal.SIGTERM) -> int:
+        """Stop the service; return its exit code."""
+        self.process.send_signal(how)
+        return self.process.wait(STOP_SECONDS)
+
+
+def ask(connection: http.client.HTTPConnection, method: str, path: str, document: object = None) -> Answer:
+    """Status, headers and body of a request on a connection, which stays open if the service keeps it."""
+    body = document if isinstance(document, bytes) or document is None else json.dumps(document).encode()
+    headers = {} if body is None else {"Content-Type": "application/json"}
+    connection.request(method, path, body, headers)
+    response = connection.getresponse()
+    return response.status, dict(response.headers), response.read()
+
+
+def children(pid: int) -> list[int]:
+    """Processes that a process has started, while they live."""
+    threads = Path(f"/proc/{pid}/task")
+    found = [int(child) for file in threads.glob("*/children") for child in file.read_text().split()]
+    return [child for child in found if state(child) not in ("Z", "")]
+
+
+def state(pid: int) -> str:
+    """Letter of a process's state; empty once it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def resident_bytes(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def eventually(condition, seconds: float = 20, what: str = "the condition"):
+    """Wait until a condition holds, and return its value."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, f"{what} did not come about in {seconds} s"
+        time.sleep(0.02)
+    return value
+
+
+@contextlib.contextmanager
+def running(
+    folder: Path, environment: Mapping[str, str] | None = None, command: tuple[str, ...] = (), **options: object
+) -> Iterator[Server]:
+    """Run the service; at the end nothing of it is left, however it went.
+
+    `folder` receives its output. `environment` is added to two workers on a free port, and `options` go to Popen.
+    """
+    command = command or (sys.executable, "-m", "service.serve")
+    chosen = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    chosen |= {"RANKCORR_WORKERS": "2", "RANKCORR_BIND": "127.0.0.1:0", **(environment or {})}
+    output, errors = folder / "output", folder / "errors"
+    with output.open("wb") as out, errors.open("wb") as err:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            env=chosen,
+            start_new_session=True,  # a group of its own, so that its last resort meets nobody else
+            **{"cwd": REPOSITORY, **options},
+        )
+    try:
+        host, port = _address(process, errors)
+        server = Server(process, host, port, output, errors)
+        eventually(lambda: len(server.workers()) == int(chosen["RANKCORR_WORKERS"]), what="the number of workers")
+        assert server.ask("GET", "/health/live")[0] == 200
+        yield server
+    finally:
+        _end(process)
+
+
+def _address(process: subprocess.Popen[bytes], errors: Path) -> tuple[str, int]:
+    end = time.monotonic() + START_SECONDS
+    while not (found := re.search(r"Listening at: http://([0-9.]+):([0-9]+)", errors.read_text())):
+        assert process.poll() is None, f"the service ended with {process.returncode}: {errors.read_text()}"
+        assert time.monotonic() < end, f"the service did not start: {errors.read_text()}"
+        time.sleep(0.02)
+    return found[1], int(found[2])
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_SECONDS)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.fixture(scope="module")
+def live_server(tmp_path_factory) -> Iterator[Server]:
+    """A service with its default settings and two workers; `live_server.url` is where it listens."""
+    with running(tmp_path_factory.mktemp("live")) as server:
+        yield server

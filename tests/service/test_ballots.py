@@ -1,0 +1,179 @@
+"""Ballots over HTTP are the library's: balanced, in the order in which they are shown, the same for the same seed."""
+
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptive import BallotProtocol, DrawError, draw_ballot, plan_ballots
+from adaptive.protocol import ballot_rng
+from tests.service.answers import answer, example, problem, validator
+
+PATH = "/v1/ballots"
+REQUEST = {"items": ["fig", "kiwi", "pear", "plum"], "presentations": 2, "voters": ["Ann", "Bob"], "seed": 1}
+
+COUNTS = st.integers(2, 12)
+LABELS = st.lists(st.text(max_size=3) | st.integers(-5, 5), min_size=2, max_size=12, unique=True)
+
+
+def rows(ballot):
+    """Comparisons of each voter, as a ballot shows them."""
+    found = {voter: [] for voter in ballot.voters}
+    for left, right, voter in zip(ballot.left, ballot.right, ballot.voter, strict=True):
+        found[ballot.voters[voter]].append((ballot.items[left], ballot.items[right]))
+    return found
+
+
+@given(
+    COUNTS | LABELS,
+    st.integers(1, 15),
+    st.integers(1, 5) | LABELS,
+    st.integers(0, 2**63 - 1),
+    st.none() | st.integers(1, 10_000),
+)
+def test_every_ballot_is_the_one_of_the_library(items, presentations, voters, seed, number):
+    request = {"items": items, "presentations": presentations, "voters": voters, "seed": seed}
+    found = answer(PATH, **request, **({} if number is None else {"number": number}))
+    ballot = draw_ballot(items, presentations, voters, ballot_rng(seed, number or 1, "draw"))
+    assert found["number"] == (number or 1)
+    assert found["n_comparisons"] == ballot.n_comparisons
+    assert [one["voter"] for one in found["comparisons"]] == list(ballot.voters)
+    assert {one["voter"]: list(zip(one["left"], one["right"], strict=True)) for one in found["comparisons"]} == rows(
+        ballot
+    )
+    expected = asdict(ballot.certificate())
+    one_more = expected.pop("item_with_one_more")
+    certificate = found["certificate"]
+    assert certificate.pop("broken") == []
+    assert certificate.pop("item_with_one_more") == (None if one_more is None else ballot.items[one_more])
+    assert certificate == expected
+
+
+def test_the_example():
+    found = answer(PATH, **example(PATH))
+    assert [one["voter"] for one in found["comparisons"]] == ["Ann", "Bob"]
+    assert found["n_comparisons"] == 4
+
+
+def test_the_same_request_has_the_same_answer(make_client):
+    assert answer(PATH, make_client(), **REQUEST) == answer(PATH, make_client(), **REQUEST)
+
+
+def test_another_seed_or_number_draws_another_ballot():
+    request = {**REQUEST, "items": 50}
+    drawn = [answer(PATH, **request, **other)["comparisons"] for other in ({}, {"number": 2})]
+    drawn.append(answer(PATH, **{**request, "seed": 2})["comparisons"])
+    assert drawn[0] != drawn[1] != drawn[2] != drawn[0]
+    assert answer(PATH, **request, number=1)["comparisons"] == drawn[0]
+
+
+def test_the_first_ballot_is_that_of_a_protocol_with_the_seed():
+    plan = plan_ballots(9, n_ballots=2, fraction=0.5, presentations=3)
+    ballot = BallotProtocol(plan, 9, voters=4, seed=7).open_ballot()
+    found = answer(PATH, items=9, presentations=3, voters=4, seed=7)
+    assert {one["voter"]: list(zip(one["left"], one["right"], strict=True)) for one in found["comparisons"]} == rows(
+        ballot
+    )
+
+
+def test_the_item_that_is_presented_once_more_has_its_label():
+    found = answer(PATH, items=["fig", "kiwi", "pear"], presentations=1, voters=1, seed=3)
+    (one,) = found["comparisons"]
+    labels, counts = np.unique([*one["left"], *one["right"]], return_counts=True)
+    assert found["certificate"]["item_with_one_more"] == labels[counts == 2].item()
+
+
+def test_a_voter_without_a_comparison_has_empty_lists():
+    found = answer(PATH, items=2, presentations=1, voters=["Ann", "Bob"], seed=1)
+    assert sorted(len(one["left"]) for one in found["comparisons"]) == [0, 1]
+
+
+def test_labels_of_text_and_number_are_different():
+    found = answer(PATH, items=[1, "1"], presentations=1, voters=["", 0], seed=1)
+    ends = [end for one in found["comparisons"] for side in ("left", "right") for end in one[side]]
+    assert sorted(map(repr, ends)) == ["'1'", "1"]
+    assert [one["voter"] for one in found["comparisons"]] == ["", 0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "pointer", "message"),
+    [
+        ({"items": 1}, "/items", "must be a whole number of at least 2; got 1"),
+        ({"items": 2.5}, "/items", "must be a whole number of at least 2; got 2.5"),
+        ({"items": True}, "/items", "must be a number of items, or a list of labels; got True"),
+        ({"items": "fig"}, "/items", "must be a number of items, or a list of labels; got 'fig'"),
+        ({"items": {"fig": 1}}, "/items", "must be a number of items, or a list of labels; got {'fig': 1}"),
+        ({"items": None}, "/items", "this field may not be null"),
+        ({"items": ["fig"]}, "/items", "must be at least 2 items; got 1"),
+        ({"items": ["fig", None]}, "/items/1", "a label is text or a whole number; got None"),
+        ({"items": ["fig", 1.5]}, "/items/1", "a label is text or a whole number; got 1.5"),
+        ({"items": ["fig", ["kiwi"]]}, "/items/1", "a label is text or a whole number; got ['kiwi']"),
+        ({"items": [True, "fig"]}, "/items/0", "a label is text or a whole number; got True"),
+        ({"items": ["fig", "kiwi", "fig"]}, "/items", "items must be unique; more than once: 'fig'"),
+        ({"voters": 0}, "/voters", "must be a whole number of at least 1; got 0"),
+        ({"voters": []}, "/voters", "must be at least 1 voters; got 0"),
+        ({"voters": ["Ann", "Ann"]}, "/voters", "voters must be unique; more than once: 'Ann'"),
+        ({"voters": False}, "/voters", "must be a number of voters, or a list of labels; got False"),
+        ({"presentations": 0}, "/presentations", "must be a whole number of at least 1"),
+        ({"presentations": "2"}, "/presentations", "must be a whole number of at least 1"),
+        ({"seed": -1}, "/seed", "of at least 0 and of at most 9223372036854775807; got -1"),
+        ({"seed": 2**63}, "/seed", "of at most 9223372036854775807; got 9223372036854775808"),
+        ({"seed": 1.5}, "/seed", "must be a whole number"),
+        ({"number": 0}, "/number", "must be a whole number of at least 1 and of at most 10000; got 0"),
+        ({"number": 10_001}, "/number", "must be a whole number of at least 1 and of at most 10000; got 10001"),
+        ({"ballot": 1}, "/ballot", "unknown field"),
+    ],
+)
+def test_a_wrong_field(wrong, pointer, message):
+    request = {**REQUEST, **wrong}
+    found = problem(PATH, **request)
+    assert list(found["errors"]) == [pointer]
+    assert message in found["errors"][pointer][0]
+    assert not validator(PATH, "request").is_valid(request)
+
+
+@pytest.mark.parametrize("name", sorted(REQUEST))
+def test_a_field_that_is_needed(name):
+    request = {key: value for key, value in REQUEST.items() if key != name}
+    assert problem(PATH, **request)["errors"] == {f"/{name}": ["this field is needed"]}
+
+
+@pytest.mark.parametrize(("items", "most"), [(5, ["a", "b", "c", "d", "e"]), (["a", "b", "c", "d", "e"], 5)])
+def test_the_limit_of_items(make_client, items, most):
+    client = make_client(max_items=5)
+    assert answer(PATH, client, **{**REQUEST, "items": items})["certificate"]["n_items"] == 5
+    assert answer(PATH, client, **{**REQUEST, "items": most})["certificate"]["n_items"] == 5
+    for six in (6, list("abcdef")):
+        found = problem(PATH, client, **{**REQUEST, "items": six})
+        assert found["errors"] == {"/items": ["at most 5 items of a ballot (RANKCORR_MAX_ITEMS); got 6"]}
+
+
+def test_the_limit_of_comparisons(make_client):
+    client = make_client(max_comparisons=8)
+    request = {"items": 5, "voters": 2, "seed": 1}
+    assert answer(PATH, client, **request, presentations=3)["n_comparisons"] == 8  # ceil(5 * 3 / 2)
+    found = problem(PATH, client, **request, presentations=4)
+    message = "at most 8 comparisons of a ballot (RANKCORR_MAX_COMPARISONS); got 10"
+    assert found["errors"] == {"/presentations": [message]}
+    assert "RANKCORR_MAX_COMPARISONS" in problem(PATH, client, **request, presentations=2**53)["detail"]
+
+
+def test_the_limit_of_voters(make_client):
+    client = make_client(max_comparisons=8)
+    request = {"items": 4, "presentations": 1, "seed": 1}
+    assert answer(PATH, client, **request, voters=8)["certificate"]["n_voters"] == 8
+    for nine in (9, list("abcdefghi")):
+        found = problem(PATH, client, **request, voters=nine)
+        assert found["errors"] == {"/voters": ["at most 8 voters of a ballot (RANKCORR_MAX_COMPARISONS); got 9"]}
+
+
+def test_what_the_schema_leaves_to_the_library(make_client):
+    """More items than any ballot can hold, where the limits allow them."""
+    client = make_client(max_items=2**40, max_comparisons=2**40)
+    request = {"items": 2**30, "presentations": 1, "voters": 1, "seed": 1}
+    with pytest.raises(DrawError) as raised:
+        draw_ballot(2**30, 1, 1, np.random.default_rng(1))
+    found = problem(PATH, client, **request)
+    assert (found["type"], found["detail"]) == ("urn:rankcorr:problem:draw", str(raised.value))

@@ -1,0 +1,182 @@
+import numpy as np
+import pytest
+
+from rankcorr import Ranking
+from rankcorr.inference.bootstrap import bootstrap_interval
+from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.inference.permutation import permutation_test
+
+PATH = "/v1/correlations"
+RNG = np.random.default_rng(5)
+GOLD = RNG.integers(0, 30, 60)
+SYSTEM = GOLD + RNG.integers(0, 30, 60)
+PAIR = {"gold": {"scores": GOLD.tolist()}, "system": {"scores": SYSTEM.tolist()}}
+
+
+def errors(answer):
+    assert (answer.status_code, answer.content_type) == (422, "application/problem+json")
+    return answer.json["errors"]
+
+
+class TestInference:
+    @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w", "tau", "rho"])
+    def test_the_answer_is_the_library_call_to_the_last_bit(self, client, coefficient):
+        chosen = {"seed": 3, "n_resamples": 200, "level": 0.9, "method": "percentile", "alternative": "greater"}
+        options = {"n0": 1} if coefficient.endswith("_w") else {}
+        answer = client.post(PATH, json=PAIR | options | {"coefficients": [coefficient], "inference": chosen})
+        assert answer.status_code == 200
+        found = answer.json["inference"][coefficient]
+        shared = {"coefficient": coefficient, "n_resamples": 200, "seed": 3, **options}
+        test = permutation_test(GOLD, SYSTEM, alternative="greater", **shared)
+        interval = bootstrap_interval(GOLD, SYSTEM, level=0.9, method="percentile", **shared)
+        assert (found["pvalue"], found["standardized"]) == (test.pvalue, test.standardized)
+        assert found["chance"] == {
+            "mean": test.null.mean,
+            "std": test.null.std,
+            "exact": False,
+            "n_resamples": 200,
+            "n_undefined": 0,
+        }
+        assert found["interval"] == {
+            "low": interval.low,
+            "high": interval.high,
+            "standard_error": interval.standard_error,
+            "n_resamples": 200,
+            "n_undefined": 0,
+        }
+
+    def test_without_it_there_is_none(self, client):
+        assert "inference" not in client.post(PATH, json=PAIR).json
+
+    def test_the_same_request_has_the_same_answer(self, make_client):
+        request = PAIR | {"inference": {"seed": 7, "n_resamples": 100}}
+        answers = [make_client().post(PATH, json=request).json for _ in range(2)]
+        assert answers[0] == answers[1]
+
+    def test_a_constant_ranking_has_nulls_and_never_a_p_value(self, client):
+        flat = PAIR | {"system": {"scores": [1] * 60}, "inference": {"seed": 1, "n_resamples": 50}}
+        answer = client.post(PATH, json=flat)
+        assert answer.status_code == 200
+        for found in answer.json["inference"].values():
+            assert (found["pvalue"], found["standardized"]) == (None, None)
+            assert (found["interval"]["low"], found["interval"]["high"]) == (None, None)
+        assert all(warning["coefficients"] == ["rho_w", "tau_w", "rho", "tau"] for warning in answer.json["warnings"])
+        assert answer.json["warnings"]
+
+    @pytest.mark.parametrize(
+        ("options", "pointer", "message"),
+        [
+            ({}, "/inference/seed", "this field is needed"),
+            ({"seed": -1}, "/inference/seed", "must be a whole number of at least 0"),
+            ({"seed": 1, "n_resamples": 0}, "/inference/n_resamples", "must be a whole number of at least 1"),
+            ({"seed": 1, "level": 1}, "/inference/level", "must be a number of at least 1e-06 and of at most"),
+            ({"seed": 1, "level": 0}, "/inference/level", "must be a number of at least 1e-06 and of at most"),
+            ({"seed": 1, "method": "basic"}, "/inference/method", "must be one of 'percentile', 'bca'; got 'basic'"),
+            ({"seed": 1, "alternative": "more"}, "/inference/alternative", "must be one of 'two-sided'"),
+            ({"seed": 1, "workers": 2}, "/inference/workers", "unknown field"),
+            (3, "/inference", "must be an object"),
+            (None, "/inference", "this field may not be null"),
+        ],
+    )
+    def test_options_that_are_none(self, client, options, pointer, message):
+        found = errors(client.post(PATH, json=PAIR | {"inference": options}))
+        assert list(found) == [pointer]
+        assert message in found[pointer][0]
+
+    def test_the_limit_of_resamples_from_both_sides(self, make_client):
+        client = make_client(max_resamples=20)
+        assert client.post(PATH, json=PAIR | {"inference": {"seed": 1, "n_resamples": 20}}).status_code == 200
+        found = errors(client.post(PATH, json=PAIR | {"inference": {"seed": 1, "n_resamples": 21}}))
+        assert found == {"/inference/n_resamples": ["at most 20 resamples (RANKCORR_MAX_RESAMPLES); got 21"]}
+
+    def test_the_limit_of_seconds(self, make_client):
+        request = PAIR | {"inference": {"seed": 1, "n_resamples": 5_000}}
+        answer = make_client(max_seconds=1e-6).post(PATH, json=request)
+        assert (answer.status_code, answer.json["type"]) == (503, "urn:rankcorr:problem:too-much-work")
+
+
+class TestMissing:
+    GOLD = {"scores": {"a": 4, "b": 3, "c": 2, "d": 1}}  # noqa: RUF012 - constants
+    SHORT = {"order": ["b", "a", "x"]}  # noqa: RUF012
+
+    @pytest.mark.parametrize(("missing", "n_items", "n_missing"), [("intersection", 2, 3), ("bottom", 5, 3)])
+    def test_items_in_one_ranking_only(self, client, missing, n_items, n_missing):
+        request = {"gold": self.GOLD, "system": self.SHORT, "missing": missing}
+        answer = client.post(PATH, json=request)
+        assert (answer.json["n_items"], answer.json["n_missing"]) == (n_items, n_missing)
+        batch = client.post(PATH + "/batch", json={"gold": self.GOLD, "systems": {"s": self.SHORT}, "missing": missing})
+        assert batch.json["systems"][0]["n_items"] == n_items
+        assert batch.json["systems"][0]["coefficients"] == answer.json["coefficients"]
+        matrix = client.post(PATH + "/matrix", json={"rankings": {"g": self.GOLD, "s": self.SHORT}, "missing": missing})
+        assert matrix.json["n_compared"][0][1] == n_items
+        assert matrix.json["matrix"][0][1] == answer.json["coefficients"]["tau_w"]
+
+    def test_they_are_an_error_unless_asked(self, client):
+        answer = client.post(PATH, json={"gold": self.GOLD, "system": self.SHORT})
+        assert (answer.status_code, answer.json["type"]) == (422, "urn:rankcorr:problem:label-mismatch")
+
+    def test_no_common_items(self, client):
+        request = {"gold": self.GOLD, "system": {"order": ["x", "y"]}, "missing": "intersection"}
+        answer = client.post(PATH, json=request)
+        assert (answer.status_code, answer.json["type"]) == (422, "urn:rankcorr:problem:too-few-items")
+        assert "must have at least two labels in common" in answer.json["detail"]
+
+
+class TestLeaderboard:
+    PATH = "/v1/leaderboards"
+    LABELS = [f"item {n}" for n in range(40)]  # noqa: RUF012
+
+    def request(self, **more):
+        rng = np.random.default_rng(2)
+        gold = rng.random(40)
+        noisy = {name: gold + scale * rng.random(40) for name, scale in (("good", 0.3), ("poor", 3.0), ("fair", 1.0))}
+        sets = {"first": slice(0, 20), "second": slice(20, 40)}
+
+        def written(scores, part):
+            return {"scores": dict(zip(self.LABELS[part], scores[part].tolist(), strict=True))}
+
+        return {
+            "gold_sets": {name: written(gold, part) for name, part in sets.items()},
+            "systems": {name: written(scores, slice(0, 40)) for name, scores in noisy.items()},
+            "seed": 4,
+            "n_resamples": 200,
+        } | more
+
+    def test_the_answer_is_the_library_call(self, client):
+        request = self.request(coefficient="rho_w", n0=5, level=0.9)
+        answer = client.post(self.PATH, json=request)
+        assert answer.status_code == 200
+        own = [
+            {name: Ranking.from_scores(entry["scores"]) for name, entry in request[key].items()}
+            for key in ("gold_sets", "systems")
+        ]
+        expected = leaderboard(*own, coefficient="rho_w", n0=5, level=0.9, n_resamples=200, seed=4).to_dict()
+        assert answer.json["rows"] == expected["rows"]
+        assert answer.json["rows"][0]["system"] == "good"
+        assert answer.json["gold_sets"] == ["first", "second"]
+        assert (answer.json["by"], answer.json["warnings"]) == ("sum", [])
+
+    def test_one_gold_ranking_without_labels(self, client):
+        request = {"gold": {"scores": [3, 2, 1]}, "systems": {"a": {"scores": [3, 1, 2]}, "b": {"scores": [1, 2, 3]}}}
+        answer = client.post(self.PATH, json=request | {"seed": 1, "n_resamples": 100})
+        assert [row["system"] for row in answer.json["rows"]] == ["a", "b"]
+
+    @pytest.mark.parametrize("golds", [{}, {"gold": {"scores": [1, 2]}, "gold_sets": {"a": {"scores": [1, 2]}}}])
+    def test_gold_is_given_in_one_way(self, client, golds):
+        request = {"systems": {"a": {"scores": [1, 2]}}, "seed": 1} | golds
+        assert errors(client.post(self.PATH, json=request)) == {"": ["exactly one of gold and gold_sets is needed"]}
+
+    def test_ranked_by_what_is_unknown(self, client):
+        answer = client.post(self.PATH, json=self.request(by="third"))
+        assert (answer.status_code, answer.json["type"]) == (422, "urn:rankcorr:problem:option")
+        assert "by must be one of 'sum', 'first', 'second'; got 'third'" in answer.json["detail"]
+
+    def test_limits(self, make_client):
+        client = make_client(max_systems=2, max_resamples=100)
+        found = errors(client.post(self.PATH, json=self.request()))
+        assert found == {
+            "/systems": ["at most 2 systems of a batch (RANKCORR_MAX_SYSTEMS); got 3"],
+            "/n_resamples": ["at most 100 resamples (RANKCORR_MAX_RESAMPLES); got 200"],
+        }
+        answer = make_client(max_seconds=1e-6).post(self.PATH, json=self.request())
+        assert (answer.status_code, answer.json["type"]) == (503, "urn:rankcorr:problem:too-much-work")

@@ -1,0 +1,203 @@
+"""Plans over HTTP are the library's, and every field is as strict as its documentation."""
+
+import json
+from dataclasses import asdict
+
+import pytest
+from hypothesis import given, reject
+from hypothesis import strategies as st
+
+from adaptive import PlanError, plan_ballots, plan_for_budget, plan_for_top
+from tests.service.answers import answer, example, problem, validator
+
+PATH = "/v1/plans"
+SIZES = {"n_items": 990, "n_ballots": 7, "fraction": 0.5}
+
+
+def as_answer(plan, seconds=None, n_voters=None):
+    numbers = plan.to_dict()
+    return {
+        "plan": {name: numbers.pop(name) for name in ("n_items", "n_ballots", "fraction", "presentations")},
+        **numbers,
+        "hours": None if seconds is None else plan.cost(seconds),
+        "advice": [asdict(one) for one in (plan.advice if n_voters is None else plan.advice_for(n_voters))],
+    }
+
+
+def test_the_plan_of_the_paper():
+    """Section 3 of Lombardo et al. 2020; 19,660 comparisons by Eq. 3."""
+    found = answer(PATH, **SIZES, presentations=20, seconds_per_comparison=5)
+    assert found["sizes"] == [990, 495, 248, 124, 62, 31, 16]
+    assert (found["n_comparisons"], found["top_presentations"]) == (19_660, 140)
+    assert found["hours"] == 19_660 * 5 / 3600
+    assert [one["code"] for one in found["advice"]] == ["repeated_pairs"]
+
+
+def test_the_example():
+    assert answer(PATH, **example(PATH)) == as_answer(plan_ballots(**SIZES, presentations=20), seconds=5)
+
+
+@given(
+    st.integers(8, 2_000),
+    st.integers(2, 12),
+    st.floats(0.3, 0.95),
+    st.integers(1, 60),
+    st.none() | st.floats(0.5, 60),
+    st.none() | st.integers(1, 9),
+)
+def test_every_way_is_the_library_call_to_the_last_bit(n_items, n_ballots, fraction, presentations, seconds, n_voters):
+    sizes = {"n_items": n_items, "n_ballots": n_ballots, "fraction": fraction}
+    try:
+        plan = plan_ballots(**sizes, presentations=presentations)
+    except PlanError:  # too many ballots for the items; the error is tested below
+        reject()
+    options = {} if n_voters is None else {"n_voters": n_voters}
+    if seconds is not None:
+        options["seconds_per_comparison"] = seconds
+    expected = as_answer(plan, seconds, n_voters)
+    assert answer(PATH, **sizes, presentations=presentations, **options) == expected
+    budget = plan_for_budget(**sizes, comparisons=plan.n_comparisons)
+    assert answer(PATH, **sizes, comparisons=plan.n_comparisons, **options) == as_answer(budget, seconds, n_voters)
+    top = plan_for_top(**sizes, top_presentations=presentations)
+    assert answer(PATH, **sizes, top_presentations=presentations, **options) == as_answer(top, seconds, n_voters)
+    hours = plan.cost(seconds or 3) * 1.01
+    paid = plan_for_budget(**sizes, hours=hours, seconds_per_comparison=seconds or 3)
+    options["seconds_per_comparison"] = seconds or 3
+    assert answer(PATH, **sizes, hours=hours, **options) == as_answer(paid, seconds or 3, n_voters)
+
+
+def test_the_cost_is_null_without_seconds():
+    assert answer(PATH, **SIZES, presentations=20)["hours"] is None
+
+
+def test_whole_numbers_may_have_a_point():
+    assert answer(PATH, n_items=990.0, n_ballots=7.0, fraction=0.5, presentations=20.0) == answer(
+        PATH, **SIZES, presentations=20
+    )
+
+
+def test_an_answer_holds_what_the_other_endpoints_take():
+    plan = answer(PATH, **SIZES, comparisons=20_000)["plan"]
+    assert plan == {**SIZES, "presentations": 20}
+
+
+def test_advice_for_voters():
+    sizes = {"n_items": 8, "n_ballots": 2, "fraction": 0.5, "presentations": 20}
+    without = {one["code"] for one in answer(PATH, **sizes)["advice"]}
+    with_voters = {one["code"] for one in answer(PATH, **sizes, n_voters=6)["advice"]}
+    assert with_voters - without == {"voter_sees_pair_twice"}
+    assert {one["code"] for one in answer(PATH, **sizes, n_voters=7)["advice"]} == without
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        ({}, "got none"),
+        ({"presentations": 20, "comparisons": 20_000}, "got: 'presentations', 'comparisons'"),
+        ({"top_presentations": 100, "hours": 40, "comparisons": 9}, "got: 'comparisons', 'hours', 'top_presentations'"),
+    ],
+)
+def test_exactly_one_way_is_needed(given, got):
+    found = problem(PATH, **SIZES, **given)
+    message = f"exactly one of presentations, comparisons, hours, top_presentations is needed; {got}"
+    assert found["errors"] == {"": [message]}
+
+
+def test_hours_need_the_seconds():
+    found = problem(PATH, **SIZES, hours=40)
+    assert found["errors"] == {"/seconds_per_comparison": ["this field is needed: the budget is of hours"]}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "pointer", "message"),
+    [
+        ({"n_items": 1}, "/n_items", "must be a whole number of at least 2; got 1"),
+        ({"n_items": "990"}, "/n_items", "must be a whole number of at least 2; got '990'"),
+        ({"n_items": True}, "/n_items", "must be a whole number of at least 2; got True"),
+        ({"n_items": None}, "/n_items", "this field may not be null"),
+        ({"n_ballots": 1}, "/n_ballots", "must be a whole number of at least 2 and of at most 10000; got 1"),
+        ({"n_ballots": 10_001}, "/n_ballots", "must be a whole number of at least 2 and of at most 10000; got 10001"),
+        ({"n_ballots": 2.5}, "/n_ballots", "must be a whole number of at least 2 and of at most 10000; got 2.5"),
+        ({"fraction": 0}, "/fraction", "must be a number between 0 and 1, both excluded; got 0"),
+        ({"fraction": 1}, "/fraction", "must be a number between 0 and 1, both excluded; got 1"),
+        ({"fraction": "0.5"}, "/fraction", "must be a number between 0 and 1, both excluded; got '0.5'"),
+        ({"presentations": 0}, "/presentations", "of at least 1 and of at most 9007199254740992; got 0"),
+        ({"presentations": 2**53 + 1}, "/presentations", "of at most 9007199254740992; got 9007199254740993"),
+        ({"seconds_per_comparison": 0}, "/seconds_per_comparison", "must be a number above 0"),
+        ({"seconds_per_comparison": 1.1e9}, "/seconds_per_comparison", "of at most 1000000000; got 1100000000.0"),
+        ({"n_voters": 0}, "/n_voters", "must be a whole number of at least 1"),
+        ({"ballots": 7}, "/ballots", "unknown field"),
+    ],
+)
+def test_a_wrong_field(wrong, pointer, message):
+    request = {**SIZES, "presentations": 20, **wrong}
+    found = problem(PATH, **request)
+    assert list(found["errors"]) == [pointer]
+    assert message in found["errors"][pointer][0]
+    assert not validator(PATH, "request").is_valid(request)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "pointer", "message"),
+    [
+        ({"comparisons": 0}, "/comparisons", "must be a whole number of at least 1"),
+        ({"comparisons": 20_000.5}, "/comparisons", "got 20000.5"),
+        ({"hours": 0, "seconds_per_comparison": 5}, "/hours", "must be a number above 0"),
+        ({"hours": 1.1e12, "seconds_per_comparison": 5}, "/hours", "of at most 1000000000000; got 1100000000000.0"),
+        ({"top_presentations": 0}, "/top_presentations", "must be a whole number of at least 1"),
+    ],
+)
+def test_a_wrong_budget(wrong, pointer, message):
+    found = problem(PATH, **SIZES, **wrong)
+    assert list(found["errors"]) == [pointer]
+    assert message in found["errors"][pointer][0]
+
+
+@pytest.mark.parametrize("name", ["n_items", "n_ballots", "fraction"])
+def test_a_field_that_is_needed(name):
+    request = {key: value for key, value in {**SIZES, "presentations": 20}.items() if key != name}
+    assert problem(PATH, **request)["errors"] == {f"/{name}": ["this field is needed"]}
+
+
+@pytest.mark.parametrize(
+    ("request_", "call"),
+    [
+        ({"n_ballots": 9, "presentations": 20, "n_items": 20}, plan_ballots),
+        ({"comparisons": 100}, plan_for_budget),
+        ({"hours": 0.1, "seconds_per_comparison": 5}, plan_for_budget),
+        ({"hours": 1e12, "seconds_per_comparison": 1e-9}, plan_for_budget),
+    ],
+)
+def test_what_makes_no_plan_is_the_error_of_the_library(request_, call):
+    request = {**SIZES, **request_}
+    with pytest.raises(PlanError) as raised:
+        call(**request)
+    found = problem(PATH, **request)
+    assert found["type"] == "urn:rankcorr:problem:plan"
+    assert found["detail"] == str(raised.value)
+
+
+def test_numbers_that_json_would_round():
+    small = {"n_items": 2, "n_ballots": 2, "fraction": 0.9}
+    most = answer(PATH, **small, presentations=2**52)
+    assert (most["n_comparisons"], most["top_presentations"]) == (2**53, 2**53)
+    found = problem(PATH, **small, presentations=2**52 + 1)
+    assert found["detail"] == f"a plan has at most {2**53} comparisons; this one has {2**53 + 2}"
+
+
+def test_the_limit_of_items(make_client):
+    client = make_client(max_items=990)
+    assert answer(PATH, client, **SIZES, presentations=20)["plan"]["n_items"] == 990
+    found = problem(PATH, client, **{**SIZES, "n_items": 991}, presentations=20)
+    assert found["errors"] == {"/n_items": ["at most 990 items of a plan (RANKCORR_MAX_ITEMS); got 991"]}
+
+
+def test_the_most_ballots():
+    found = answer(PATH, n_items=4, n_ballots=10_000, fraction=0.9, presentations=1)
+    assert found["sizes"] == [4] * 10_000
+
+
+def test_a_body_that_is_no_object(client):
+    response = client.post(PATH, data=json.dumps([1]), content_type="application/json")
+    assert response.status_code == 422
+    assert response.json["errors"] == {"": ["must be an object"]}

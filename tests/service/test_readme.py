@@ -1,0 +1,104 @@
+"""What the README says of the service: its examples against a live one, its tables against the code."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from service import Settings, create_app
+from service.serve import ServerSettings
+from tests.service.live import live_server  # noqa: F401 - a fixture
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+SECTION = README[README.index("## As a service") :]
+BASE = "http://127.0.0.1:8000"
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", SECTION, re.MULTILINE | re.DOTALL)
+
+
+def curl_examples():
+    steps = [step for block in blocks("console") for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+    return [step.partition("\n")[::2] for step in steps if step.startswith("curl ")]
+
+
+def test_there_are_examples():
+    assert len(curl_examples()) >= 2
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
+@pytest.mark.parametrize(("command", "output"), curl_examples())
+def test_curl_prints_what_the_readme_shows(command, output, live_server):  # noqa: F811
+    arguments = shlex.split(command.replace(BASE, live_server.url))
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == output.strip()
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
+def test_the_javascript_runs(live_server):  # noqa: F811
+    (code,) = blocks("javascript")
+    program = [shutil.which("node"), "--input-type=module", "--eval", code.replace(BASE, live_server.url)]
+    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
+    body = {
+        "gold": {"scores": {"king": 9.1, "queen": 8.7, "stone": 0.8}},
+        "system": {"order": ["queen", "king", "stone"]},
+    }
+    expected = create_app().test_client().post("/v1/correlations", json=body).json["coefficients"]["tau_w"]
+    assert float(done.stdout) == expected
+
+
+def test_the_r_code_sends_what_the_service_takes():
+    """R is not at hand: what its lists become in JSON is written out here, and the names must be those of the code."""
+    (code,) = blocks("r")
+    for word in ("/v1/correlations", "gold", "scores", "system", "order", "coefficients", "detail"):
+        assert word in code
+    body = {
+        "gold": {"scores": {"king": 9.1, "queen": 8.7, "stone": 0.8}},
+        "system": {"order": ["queen", "king", "stone"]},
+    }
+    assert create_app().test_client().post("/v1/correlations", json=body).status_code == 200
+
+
+def rows_of_endpoints():
+    return re.findall(r"^\| `(GET|POST) (/v1[a-z/]*)` \| [^|]+ \| (.+) \|$", SECTION, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("method", "path", "example"), rows_of_endpoints())
+def test_every_example_of_the_table_works(method, path, example):
+    client = create_app().test_client()
+    for request in re.findall(r"`([^`]+)`", example):
+        answer = client.get(path + request) if method == "GET" else client.post(path, json=json.loads(request))
+        assert answer.status_code == 200, answer.text
+
+
+def test_the_table_names_every_endpoint():
+    served = {
+        (method.upper(), path)
+        for path, methods in create_app().test_client().get("/openapi.json").json["paths"].items()
+        for method in methods
+    } | {("GET", "/openapi.json"), ("GET", "/docs")}
+    assert set(re.findall(r"`(GET|POST) (/[a-z0-9/.]+)`", SECTION)) >= served
+    assert {(method, path) for method, path, _ in rows_of_endpoints()} == {
+        (method, path) for method, path in served if path.startswith("/v1/")
+    }
+
+
+@pytest.mark.parametrize("ranking", re.findall(r'`(\{"(?:scores|ranks|order)".*?\})`', SECTION))
+def test_the_ways_to_write_a_ranking(ranking):
+    document = json.loads(ranking)
+    answer = create_app().test_client().post("/v1/correlations", json={"gold": document, "system": document})
+    assert answer.json["coefficients"]["tau_w"] == 1
+
+
+def test_the_table_of_settings_is_that_of_the_code():
+    shown = re.findall(r"^\| `(RANKCORR_[A-Z_]+)` \| (.*?) \| (.+) \|$", SECTION, re.MULTILINE)
+    code = [*ServerSettings().table(), *Settings().table()]
+    expected = [
+        (name, "" if value in ((), 0) and name.endswith("TOKENS") else value, about) for name, value, about in code
+    ]
+    assert shown == [(name, "" if value == () else str(value), about) for name, value, about in expected]

@@ -1,0 +1,375 @@
+"""Scores over HTTP are the library's, ballot by ballot, and so is a whole session of voting."""
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adaptive import BallotProtocol, plan_ballots, run_protocol
+from adaptive.votes import Vote
+from rankcorr import Ranking
+from rankcorr.summary import correlate
+from tests.adaptive.ballots import PLANS, SEEDS, answers_to
+from tests.service.answers import answer, example, problem, validator
+
+PATH = "/v1/scores"
+PLAN = {"n_items": 4, "n_ballots": 2, "fraction": 0.5, "presentations": 2}
+ITEMS = ["king", "queen", "cabbage", "stone"]
+FIRST = {
+    "comparisons": [
+        {"voter": "Ann", "left": ["king", "queen"], "right": ["queen", "stone"], "votes": ["left", "left"]},
+        {"voter": "Bob", "left": ["stone", "cabbage"], "right": ["cabbage", "king"], "votes": ["tie", None]},
+    ]
+}
+REQUEST = {"plan": PLAN, "items": ITEMS, "seed": 1, "ballots": [FIRST]}
+
+WORDS = {Vote.LEFT: "left", Vote.RIGHT: "right", Vote.TIE: "tie", Vote.UNANSWERED: None}
+LABELS = st.sampled_from([None, "item {}".format, lambda number: -number, lambda n: n if n % 2 else str(n)])
+
+
+def inputs(plan):
+    return {name: getattr(plan, name) for name in ("n_items", "n_ballots", "fraction", "presentations")}
+
+
+def voted(ballot, answers):
+    """A ballot and its answers as the service takes them, all comparisons in one list."""
+    return {
+        "comparisons": [
+            {
+                "left": [ballot.items[place] for place in ballot.left],
+                "right": [ballot.items[place] for place in ballot.right],
+                "votes": [WORDS[code] for code in np.asarray(answers).tolist()],
+            }
+        ]
+    }
+
+
+def ranking_of(scores):
+    """Ranking of an answer, its labels in their own order."""
+    ranks = dict(zip(scores["ranking"]["labels"], scores["ranking"]["ranks"], strict=True))
+    labels = sorted(ranks, key=lambda label: int(str(label).split()[-1]))
+    return Ranking.from_ranks([ranks[label] for label in labels], labels)
+
+
+def of_record(record):
+    tally = record.tally
+    return {
+        "number": record.number,
+        "items": list(record.items),
+        "x": record.x.tolist(),
+        "y": record.y.tolist(),
+        "b": record.b,
+        "ybar": record.ybar.tolist(),
+        "presentations": tally.presentations.tolist(),
+        "wins": tally.wins.tolist(),
+        "ties": tally.ties.tolist(),
+        "losses": tally.losses.tolist(),
+        "n_tied_at_cut": record.n_tied_at_cut,
+    }
+
+
+def test_the_example():
+    """Eq. 1 by hand: king won its one answered comparison, cabbage tied its own, stone tied one of two."""
+    assert example(PATH) == REQUEST
+    found = answer(PATH, **REQUEST)
+    (ballot,) = found["ballots"]
+    assert (ballot["items"], ballot["x"], ballot["b"]) == (ITEMS, [1.0, 0.5, 0.5, 0.25], 1.0)
+    assert (ballot["wins"], ballot["ties"], ballot["losses"]) == ([1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1])
+    assert ballot["presentations"] == [2, 2, 2, 2]
+    assert found["ranking"] == {"labels": ITEMS, "ranks": [1, 2.5, 2.5, 4]}
+    assert ballot["n_tied_at_cut"] == 2  # queen and cabbage, of which one goes on
+    assert found["next_ballot"]["items"] in (["king", "queen"], ["king", "cabbage"])
+
+
+@given(PLANS, SEEDS, st.integers(0, 2**63 - 1), LABELS)
+def test_every_answer_is_the_protocol_of_the_library_to_the_last_bit(plan, vote_seed, seed, label):
+    """Ties at the cut too: they are common here, and broken as by a `BallotProtocol` of the same seed."""
+    items = plan.n_items if label is None else [label(number) for number in range(plan.n_items)]
+    protocol = BallotProtocol(plan, items, voters=3, seed=seed)
+    ballots = []
+    for number in range(1, plan.n_ballots + 1):
+        ballot = protocol.open_ballot()
+        codes = answers_to(ballot, vote_seed + number)
+        votes = {f"{number}-{place}": WORDS[code] for place, code in enumerate(codes.tolist()) if WORDS[code]}
+        protocol.record(votes)
+        protocol.close_ballot()
+        ballots.append(voted(ballot, codes))
+        found = answer(PATH, plan=inputs(plan), items=items, seed=seed, ballots=ballots)
+        assert found["ballots"] == [of_record(record) for record in protocol.records]
+        if number < plan.n_ballots:
+            following = copy.deepcopy(protocol).open_ballot()
+            assert found["next_ballot"] == {
+                "number": number + 1,
+                "items": list(following.items),
+                "presentations": plan.presentations,
+            }
+    result = protocol.result()
+    assert found["next_ballot"] is None
+    ranks = dict(zip(result.items, result.ranking.ranks.tolist(), strict=True))
+    assert dict(zip(found["ranking"]["labels"], found["ranking"]["ranks"], strict=True)) == ranks
+    assert found["ranking"]["ranks"] == sorted(ranks.values())
+    rows = result.to_dict()["items"]  # best first, tied items in the order in which they were given
+    assert found["ranking"]["labels"] == [row["item"] for row in rows]
+    assert found["ybar"] == [row["ybar"] for row in rows]
+    assert found["last_ballot"] == [row["last_ballot"] for row in rows]
+
+
+@given(PLANS, SEEDS)
+def test_every_answer_is_that_of_run_protocol_where_no_cut_is_tied(plan, seed):
+    """`run_protocol` has one stream of random numbers, which only matters for ties at a cut."""
+    ballots = []
+
+    def vote(ballot):
+        codes = answers_to(ballot, seed + len(ballots))
+        ballots.append(voted(ballot, codes))
+        return codes
+
+    result = run_protocol(plan, vote, items=plan.n_items, rng=np.random.default_rng(seed), voters=3)
+    n_told = next((record.number for record in result.ballots if record.n_tied_at_cut), plan.n_ballots)
+    found = answer(PATH, plan=inputs(plan), items=plan.n_items, seed=0, ballots=ballots[:n_told])
+    assert found["ballots"] == [of_record(record) for record in result.ballots[:n_told]]
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**63 - 1), st.integers(1, 7), st.booleans())
+def test_a_whole_session(seed, n_voters, labelled):
+    """plan -> (ballot -> votes -> scores) until there is no next ballot; a `BallotProtocol` gives the same."""
+    sizes = {"n_items": 13, "n_ballots": 3, "fraction": 0.6}
+    plan = answer("/v1/plans", **sizes, top_presentations=36)["plan"]  # M = 12: all pairs of ballot 1
+    items = [f"item {number}" for number in range(13)] if labelled else 13
+    labels = items if labelled else list(range(13))
+    truth = {label: place // 2 for place, label in enumerate(labels)}  # smaller is better, and pairs are tied
+
+    def word(left, right):
+        return "tie" if truth[left] == truth[right] else "left" if truth[left] < truth[right] else "right"
+
+    gold = Ranking.from_ranks(list(truth.values()), labels)
+    protocol = BallotProtocol(plan_ballots(**plan), items, voters=n_voters, seed=seed)
+    ballots, following = [], {"items": items, "presentations": plan["presentations"]}
+    while following is not None:
+        ballot = answer("/v1/ballots", **following, voters=n_voters, seed=seed)
+        drawn = protocol.open_ballot()
+        for shown in protocol.comparisons():
+            protocol.record({shown.id: word(shown.left, shown.right)})
+        protocol.close_ballot()
+        assert ballot["certificate"]["broken"] == []
+        assert ballot["number"] == len(ballots) + 1 == len(protocol.records)
+        for form in ballot["comparisons"]:
+            form["votes"] = [word(*pair) for pair in zip(form["left"], form["right"], strict=True)]
+        assert sum(len(form["votes"]) for form in ballot["comparisons"]) == drawn.n_comparisons
+        ballots.append({"comparisons": ballot["comparisons"]})
+        scores = answer(PATH, plan=plan, items=items, seed=seed, ballots=ballots)
+        assert scores["ballots"] == [of_record(record) for record in protocol.records]
+        following = scores["next_ballot"]
+        if len(ballots) == 1:
+            assert ranking_of(scores) == gold
+    assert len(ballots) == 3
+    assert ranking_of(scores) == protocol.result().ranking
+    compared = answer(
+        "/v1/correlations", gold={"ranks": list(truth.values()), "labels": labels}, system=scores["ranking"]
+    )
+    expected = correlate(gold, ranking_of(scores))
+    assert compared["coefficients"] == {name: result.statistic for name, result in expected.items()}
+
+
+def test_more_ballots_repeat_the_selections_before_them():
+    """The cut of ballot 1 is tied, for every seed; ballot 2 is of what the first answer selected."""
+    for seed in range(8):
+        request = {**REQUEST, "seed": seed}
+        chosen = answer(PATH, **request)["next_ballot"]["items"]
+        second = {"comparisons": [{"left": chosen, "right": chosen[::-1], "votes": ["left", "tie"]}]}
+        found = answer(PATH, **{**request, "ballots": [FIRST, second]})
+        assert found["ballots"][0] == answer(PATH, **request)["ballots"][0]
+        assert found["ballots"][1]["items"] == chosen
+        assert found["next_ballot"] is None
+        other = next(item for item in ("queen", "cabbage") if item not in chosen)
+        wrong = {"comparisons": [{"left": ["king", other], "right": [other, "king"], "votes": ["left", "tie"]}]}
+        detail = problem(PATH, **{**request, "ballots": [FIRST, wrong]})["detail"]
+        assert detail == f"ballot 2: these items were not selected for it: {other!r}"
+
+
+def test_the_seed_breaks_ties_at_the_cut():
+    chosen = {answer(PATH, **{**REQUEST, "seed": seed})["next_ballot"]["items"][1] for seed in range(16)}
+    assert chosen == {"queen", "cabbage"}
+
+
+def test_the_same_request_has_the_same_answer(make_client):
+    assert answer(PATH, make_client(), **REQUEST) == answer(PATH, make_client(), **REQUEST)
+
+
+def test_how_comparisons_are_grouped_does_not_matter():
+    forms = FIRST["comparisons"]
+    one = {name: forms[0][name] + forms[1][name] for name in ("left", "right", "votes")}
+    each = [{name: [one[name][place]] for name in one} for place in (2, 0, 3, 1)]
+    nobody = {"voter": 7, "left": [], "right": [], "votes": []}
+    for comparisons in ([one], each, [nobody, *forms]):
+        assert answer(PATH, **{**REQUEST, "ballots": [{"comparisons": comparisons}]}) == answer(PATH, **REQUEST)
+
+
+def test_the_ranking_is_a_ranking_of_the_other_endpoints():
+    ranking = answer(PATH, **REQUEST)["ranking"]
+    compared = answer("/v1/correlations", gold=ranking, system=ranking)
+    assert compared["coefficients"]["tau"] == 1
+    assert compared["ties"] == {"gold": 2, "system": 2}
+
+
+def changed(path, value):
+    """The request with one value replaced, or added."""
+    request = copy.deepcopy(REQUEST)
+    inner = request
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = value
+    return request
+
+
+FORM = ("ballots", 0, "comparisons", 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "pointer", "message"),
+    [
+        (("plan",), 4, "/plan", "must be an object"),
+        (("plan", "fraction"), 1, "/plan/fraction", "between 0 and 1, both excluded"),
+        (("plan", "n_comparisons"), 6, "/plan/n_comparisons", "unknown field"),
+        (("items",), ["king"], "/items", "must be at least 2 items; got 1"),
+        (("items",), [*ITEMS[:3], "king"], "/items", "items must be unique; more than once: 'king'"),
+        (("seed",), 1.5, "/seed", "must be a whole number"),
+        (("rng",), 1, "/rng", "unknown field"),
+        (("ballots",), None, "/ballots", "this field may not be null"),
+        (("ballots",), [], "/ballots", "must be a list of ballots, at least one; got []"),
+        (("ballots",), FIRST, "/ballots", "must be a list of ballots, at least one; got {"),
+        (("ballots", 0), [], "/ballots/0", "must be an object; got []"),
+        (("ballots", 0), {}, "/ballots/0/comparisons", "this field is needed"),
+        (("ballots", 0, "number"), 1, "/ballots/0/number", "unknown field"),
+        (("ballots", 0, "comparisons"), [], "/ballots/0/comparisons", "at least one; got []"),
+        (("ballots", 0, "comparisons"), {}, "/ballots/0/comparisons", "at least one; got {}"),
+        (FORM, "king", "/ballots/0/comparisons/0", "must be an object; got 'king'"),
+        (FORM, {"left": [], "right": []}, "/ballots/0/comparisons/0/votes", "this field is needed"),
+        ((*FORM, "vote"), [], "/ballots/0/comparisons/0/vote", "unknown field"),
+        ((*FORM, "voter"), None, "/ballots/0/comparisons/0/voter", "a label is text or a whole number; got None"),
+        ((*FORM, "voter"), True, "/ballots/0/comparisons/0/voter", "a label is text or a whole number; got True"),
+        ((*FORM, "left"), "king", "/ballots/0/comparisons/0/left", "must be a list of labels; got 'king'"),
+        ((*FORM, "left", 1), 1.5, "/ballots/0/comparisons/0/left/1", "a label is text or a whole number; got 1.5"),
+        ((*FORM, "right"), None, "/ballots/0/comparisons/0/right", "must be a list of labels; got None"),
+        ((*FORM, "votes"), "left", "/ballots/0/comparisons/0/votes", "must be a list of votes; got 'left'"),
+        ((*FORM, "votes", 1), "up", "/ballots/0/comparisons/0/votes/1", "must be one of 'left', 'right', 'tie', or"),
+        ((*FORM, "votes", 0), 1, "/ballots/0/comparisons/0/votes/0", "null for no answer; got 1"),
+        ((*FORM, "votes", 0), False, "/ballots/0/comparisons/0/votes/0", "null for no answer; got False"),
+        ((*FORM, "votes", 0), ["left"], "/ballots/0/comparisons/0/votes/0", "null for no answer; got ['left']"),
+    ],
+)
+def test_a_wrong_field(path, value, pointer, message):
+    request = changed(path, value)
+    found = problem(PATH, **request)
+    assert list(found["errors"]) == [pointer]
+    assert message in found["errors"][pointer][0]
+    assert not validator(PATH, "request").is_valid(request)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "pointer", "message"),
+    [
+        (("items",), 5, "/items", "the plan is for 4 items; got 5"),
+        (("items",), ITEMS[:3], "/items", "the plan is for 4 items; got 3"),
+        (("ballots",), [FIRST] * 3, "/ballots", "the plan has 2 ballots; got 3"),
+        ((*FORM, "votes"), ["left"], "/ballots/0/comparisons/0/left", "1 votes need as many items on each side; got 2"),
+        ((*FORM, "right"), ["queen"], "/ballots/0/comparisons/0/right", "2 votes need as many items on each side"),
+    ],
+)
+def test_fields_that_do_not_fit_together(path, value, pointer, message):
+    found = problem(PATH, **changed(path, value))
+    assert list(found["errors"]) == [pointer]
+    assert message in found["errors"][pointer][0]
+
+
+@pytest.mark.parametrize("name", sorted(REQUEST))
+def test_a_field_that_is_needed(name):
+    request = {key: value for key, value in REQUEST.items() if key != name}
+    assert problem(PATH, **request)["errors"] == {f"/{name}": ["this field is needed"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "kind", "detail"),
+    [
+        (
+            (*FORM, "left", 0),
+            "kings",
+            "vote",
+            "ballot 1: the plan has no such items: 'kings'",
+        ),
+        (
+            ("items",),
+            4,
+            "vote",
+            "ballot 1: the plan has no such items: 'king', 'queen', 'stone', 'cabbage'",
+        ),
+        (
+            (*FORM, "right", 0),
+            "king",
+            "vote",
+            "ballot 1: an item cannot meet itself: 'king'",
+        ),
+        (
+            (*FORM, "right", 1),
+            "cabbage",
+            "vote",
+            "ballot 1: each item must be presented 2 times; 'cabbage' is presented 3 times",
+        ),
+        (
+            ("ballots", 0, "comparisons"),
+            FIRST["comparisons"][:1],
+            "vote",
+            "ballot 1: the plan has 4 comparisons; got 2 (one that nobody answered counts as well)",
+        ),
+        (
+            ("ballots", 0, "comparisons"),
+            [*FIRST["comparisons"], FIRST["comparisons"][1]],
+            "vote",
+            "ballot 1: the plan has 4 comparisons; got 6 (one that nobody answered counts as well)",
+        ),
+        (
+            ("ballots", 0, "comparisons", 1, "votes", 0),
+            None,
+            "vote",
+            "ballot 1: every item needs an answered comparison in each ballot; without any: 'cabbage'",
+        ),
+        (
+            ("ballots",),
+            [FIRST, FIRST],
+            "vote",
+            "ballot 2: the plan has 2 comparisons; got 4 (one that nobody answered counts as well)",
+        ),
+        (
+            ("plan", "n_ballots"),
+            5,
+            "plan",
+            "every ballot needs two items; ballot 3 would have 1, as 0.5 of 2: take at most 2 ballots or a larger "
+            "fraction",
+        ),
+    ],
+)
+def test_what_the_schema_cannot_say_is_the_error_of_the_library(path, value, kind, detail):
+    found = problem(PATH, **changed(path, value))
+    assert (found["type"], found["detail"]) == (f"urn:rankcorr:problem:{kind}", detail)
+
+
+def test_the_limit_of_comparisons_counts_all_ballots(make_client):
+    chosen = answer(PATH, **REQUEST)["next_ballot"]["items"]
+    second = {"comparisons": [{"left": chosen, "right": chosen[::-1], "votes": ["left", "left"]}]}
+    request = {**REQUEST, "ballots": [FIRST, second]}
+    answer(PATH, make_client(max_comparisons=6), **request)
+    found = problem(PATH, make_client(max_comparisons=5), **request)
+    message = "at most 5 comparisons of all ballots together (RANKCORR_MAX_COMPARISONS); got 6"
+    assert found["errors"] == {"/ballots": [message]}
+
+
+def test_the_limit_of_items(make_client):
+    answer(PATH, make_client(max_items=4), **REQUEST)
+    found = problem(PATH, make_client(max_items=3), **REQUEST)
+    assert found["errors"] == {
+        "/plan/n_items": ["at most 3 items of a plan (RANKCORR_MAX_ITEMS); got 4"],
+        "/items": ["at most 3 items of a ballot (RANKCORR_MAX_ITEMS); got 4"],
+    }
