@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -24,6 +25,7 @@ from adaptive.similarity import checked_similarity
 from adaptive.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, Uniform, weighted_rho, weighted_tau
 from rankcorr.progress import progress_bar
+from rankcorr.workers import Progress
 
 __all__ = [
     "APPROACHES",
@@ -109,12 +111,12 @@ def simulate(
     select: Select = select_by_mean,
     average: Average = running_mean,
     executor: Executor | None = None,
+    progress: Progress | None = None,
 ) -> SimulationResult:
     """Simulate the adaptive protocol, and the uniform ballot of equal cost, many times.
 
     The seeds are spawned for each simulation and approach, so that the numbers are the same whatever the executor, its
-    number of workers and the other approach. The two approaches have voters, opinions and ballots of their own. On a
-    terminal a progress bar is shown, if tqdm is installed.
+    number of workers and the other approach. The two approaches have voters, opinions and ballots of their own.
 
     Parameters
     ----------
@@ -138,6 +140,9 @@ def simulate(
     executor : concurrent.futures.Executor, optional
         Runs the simulations; by default they run one by one. Executors of other processes need functions that can be
         pickled. The first simulation runs here, so that kernels are compiled once, before any process starts.
+    progress : callable, optional
+        Called now and then with the number of simulations that are newly done; what it raises ends the work. By
+        default there is a progress bar, on a terminal and if tqdm is installed.
 
     Returns
     -------
@@ -171,7 +176,7 @@ def simulate(
         _check_approach(approach)
     task = _Simulations(plan, pool, values, int(seed), relatedness, approaches, n0, select, average)
     rows = []
-    with progress_bar(n_simulations, "simulation") as advance:
+    with progress_bar(n_simulations, "simulation") if progress is None else nullcontext(progress) as advance:
         for block in _blocks(task, n_simulations, executor):
             rows.append(block)
             advance(len(block))

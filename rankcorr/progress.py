@@ -12,8 +12,8 @@ from typing import Any
 def progress_bar(total: int | None, unit: str) -> Iterator[Callable[[int], Any]]:
     """Give a function that advances a progress bar on stderr, as the argument `progress` of the library.
 
-    It does nothing where stderr is no terminal, tqdm is not installed, or there is no step at all. The bar appears only where the work takes
-    longer than a moment, and is gone at the end of the block.
+    It does nothing where stderr is no terminal, tqdm is not installed, or there is no step at all. The bar appears only
+    where the work takes longer than a moment, and is gone at the end of the block.
 
     Parameters
     ----------

@@ -87,6 +87,7 @@ def simulated(
             seed=seed,
             select=select,
             executor=deadline,
+            progress=deadline,
             **options,
         )
     undefined = {name for means in result.mean.values() for name, mean in means.items() if math.isnan(mean)}

@@ -408,3 +408,16 @@ def test_the_comparisons_of_the_paper():
     assert simulated_comparisons(plan, "uniform") == (19_800,)
     with pytest.raises(SimilarityError, match="an approach is one of 'adaptive', 'uniform'; got 'both'"):
         simulated_comparisons(plan, "both")
+
+
+def test_progress_counts_the_simulations_and_may_end_them():
+    done = []
+    arguments = (plan_ballots(8, n_ballots=2, fraction=0.5, presentations=2), VoterPopulation(3), [0.1] * 7 + [0.9])
+    simulate(*arguments, n_simulations=5, seed=1, progress=done.append)
+    assert sum(done) == 5
+
+    def stop(_):
+        raise TimeoutError("enough")
+
+    with pytest.raises(TimeoutError, match="enough"):
+        simulate(*arguments, n_simulations=5, seed=1, progress=stop)
