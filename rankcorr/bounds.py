@@ -141,8 +141,8 @@ def coefficient_bounds(
     rng = np.random.default_rng(checked_seed(seed))
     lists = _Lists.of(as_ranking(x), as_ranking(y), n_items)
     total = lists.n_completions
-    first = lists.sides[0].ranking(lists.sides[0].lacks)
-    statistic.weighting.table(first, first.ranks[np.newaxis], first.n_ties > 0)  # a weigher that fails does so here
+    first, second = (side.ranking(side.lacks) for side in lists.sides)
+    statistic.weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)  # a weigher that fails does so here
     method: Method
     if type(statistic.weighting.weigher) is Uniform:
         method, extremes = "order", _Extremes(lists, statistic)
@@ -154,7 +154,9 @@ def coefficient_bounds(
         method, extremes = "search", _searched(lists, statistic, limit, rng)
     if math.isnan(extremes.high):
         warn_undefined(
-            "in every completion, all items that have weight are tied in one ranking, or none has weight", stacklevel=3
+            f"in every completion{'' if method != 'search' else ' that was computed'}, all items that have weight are "
+            "tied in one ranking, or none has weight",
+            stacklevel=3,
         )
     return CoefficientBounds(
         low=extremes.low,

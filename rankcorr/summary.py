@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, shown
@@ -57,13 +57,15 @@ def correlate(
     >>> {name: round(result.statistic, 4) for name, result in correlate(gold, system).items()}
     {'rho_w': 0.5273, 'tau_w': 0.1508, 'rho': 0.6, 'tau': 0.3333}
     """
-    if isinstance(coefficients, str) or not coefficients or len(set(coefficients)) < len(coefficients):
+    chosen = [] if isinstance(coefficients, str) or not isinstance(coefficients, Iterable) else list(coefficients)
+    for name in chosen:
+        check_choice("coefficient", name, COEFFICIENTS)
+    if not chosen or len(set(chosen)) < len(chosen):
         raise OptionError(f"coefficients must be a list of different coefficients; got {shown(coefficients)}")
     weighted = {"n0": n0, "weigher": weigher}
     options = {"scheme": scheme, "tied_weights": tied_weights, "variant": variant}
     statistics: list[Statistic] = []
-    for name in coefficients:
-        check_choice("coefficient", name, COEFFICIENTS)
+    for name in chosen:
         equal = {"n0": DEFAULT_N0, "weigher": None} if name in ("rho", "tau") else weighted
         statistics.append(Statistic.of(name, **equal, **options))  # type: ignore[arg-type]
     given = as_ranking(x), as_ranking(y)
@@ -74,5 +76,5 @@ def correlate(
     count = None if missing == "raise" else n_missing(*given, first.n_items)
     return {
         name: RankCorrelation(statistic=value, n_missing=count, **statistic.described(first.n_items, missing))
-        for name, value, statistic in zip(coefficients, values, statistics, strict=True)
+        for name, value, statistic in zip(chosen, values, statistics, strict=True)
     }

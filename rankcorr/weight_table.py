@@ -87,6 +87,7 @@ def weight_table(
         raise OptionError("k belongs to share, which is missing")
     offset = offset_for_share(share, 1 if k is None else k, n_items) if share is not None else n0
     offset = DEFAULT_N0 if offset is None else check_offset(offset)
+    first = first_rank_share(offset, n_items)  # checks n_items
     if top is None:
         listed = min(max(DEFAULT_TOP, k or 1), n_items or MAX_TOP, MAX_TOP)
     else:
@@ -95,7 +96,6 @@ def weight_table(
             raise ShareError(f"top must be a whole number from 1 to {MAX_TOP}; got {shown(top)}")
         if n_items is not None and listed > n_items:
             raise OptionError(f"top is {listed}, but n_items is {n_items}")
-    first = first_rank_share(offset, n_items)
     # f(n) / f(1) times the first share: differences of cumulative shares would lose digits.
     weights = tuple(first * ((offset + 1) / (offset + rank)) ** 2 for rank in range(1, listed + 1))
     return WeightTable(

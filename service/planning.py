@@ -87,7 +87,7 @@ def simulated(
             seed=seed,
             select=select,
             executor=deadline,
-            progress=deadline,
+            progress=lambda _: None,  # no bar, even on a terminal; the executor looks at the clock
             **options,
         )
     undefined = {name for means in result.mean.values() for name, mean in means.items() if math.isnan(mean)}

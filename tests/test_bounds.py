@@ -1,6 +1,7 @@
 import math
 from itertools import permutations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,6 +128,26 @@ def test_a_search_finds_what_enumeration_finds(coefficient):
     assert found.high == pytest.approx(exact.high, rel=0, abs=1e-13)
 
 
+def test_a_search_swaps_items_and_starts_from_random_orders():
+    # Neither the order of the other list nor its reverse is extreme, and swaps from these two alone miss the smallest.
+    x, y = Ranking.from_order(list("haefd")), Ranking.from_order(list("dcigb"))
+    options = {"n0": -0.9, "scheme": "multiplicative"}
+    exact = coefficient_bounds(x, y, **options)
+    found = coefficient_bounds(x, y, **options, max_completions=575)
+    assert (exact.n_completions, found.method) == (576, "search")
+    assert found.low == pytest.approx(exact.low, rel=0, abs=1e-13)
+    assert found.high == pytest.approx(exact.high, rel=0, abs=1e-13)
+
+
+def test_a_search_of_long_lists_improves_on_its_starts():
+    x, y = ({item: -item for item in items} for items in (range(250), range(200, 450)))
+    options = {"coefficient": "rho_w", "n0": 0.0}
+    starts = coefficient_bounds(x, y, **options, max_completions=8)
+    found = coefficient_bounds(x, y, **options, max_completions=4000)
+    assert found.low < starts.low - 1e-5
+    assert found.high > starts.high + 1e-5
+
+
 def test_a_search_of_long_lists_ends():
     x = {item: -item for item in range(300)}
     y = {item: -item for item in range(200, 500)}
@@ -172,6 +193,23 @@ def test_completions_in_which_no_item_has_weight_do_not_count():
     some = coefficient_bounds(x, y, n_items=8, weigher=TopK(4), scheme="multiplicative")
     assert (some.low, some.high, some.n_completions) == (-1, -1, math.factorial(5) ** 2 / 2)
     assert some.n_undefined / some.n_computed == 1 - (3 / 5) ** 2
+
+
+def test_a_search_that_meets_no_defined_completion_says_no_more_than_that():
+    x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["d", "e", "f"])
+    options = {"n_items": 9, "weigher": TopK(4), "scheme": "multiplicative"}
+    with pytest.warns(UndefinedCorrelationWarning, match="in every completion that was computed, all items that have"):
+        found = coefficient_bounds(x, y, **options, max_completions=2, seed=1)
+    assert math.isnan(found.low)
+    assert found.n_undefined == found.n_computed == 2
+    assert coefficient_bounds(x, y, **options).low == -1
+
+
+def test_a_weigher_that_fails_at_the_ties_of_either_list_is_an_error():
+    tied, untied = {"a": 2, "b": 2, "d": 1}, {"a": 3, "b": 2, "c": 1}
+    for pair in ((tied, untied), (untied, tied)):
+        with pytest.raises(rankcorr.WeightError, match=r"finite and not negative; got -1.0 for rank 1.5"):
+            coefficient_bounds(*pair, weigher=lambda ranks: np.where(ranks == 1.5, -1.0, 1 / ranks))
 
 
 def test_a_weigher_that_fails_is_an_error():

@@ -162,6 +162,15 @@ def test_steep_weights_keep_their_digits():
     check_sums(contributions(x, y, weigher=lambda ranks: 0.5**ranks, scheme="multiplicative"))
 
 
+@pytest.mark.parametrize("base", [1e-12, 1e-15])
+def test_heavy_items_deep_in_the_other_list_keep_their_digits(base):
+    # The mean rank in y is all but that of the heaviest item, and how far from it is below the rounding of ranks.
+    x, y = np.arange(50_000, 0, -1), np.arange(50_000)
+    y[:2] = y[1::-1]
+    weigher = lambda ranks: base ** np.minimum(ranks - 1, 20)  # noqa: E731
+    check_sums(contributions(x, y, weigher=weigher, scheme="first", coefficient="rho_w"))
+
+
 def test_the_repr_is_short_and_the_arrays_read_only():
     result = contributions([3, 2, 1], [3, 1, 2])
     assert repr(result).startswith("Contributions(statistic=0.")

@@ -32,7 +32,9 @@ def test_inner_blocks_collect_for_themselves():
         with collected_notices() as inner:
             weighted_rho([1, 2], [3, 3])
         assert len(inner) == 1
-    assert outer == []
+        assert outer == []
+        weighted_rho([1, 2], [3, 3])
+    assert outer == [UNDEFINED]
 
 
 def test_threads_do_not_mix():

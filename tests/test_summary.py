@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,7 +42,12 @@ def test_missing_items():
     assert {result.n_missing for result in results.values()} == {2}
 
 
-@pytest.mark.parametrize("coefficients", [[], "tau", ("tau", "tau")])
+@pytest.mark.parametrize("coefficients", [("tau", "rho"), iter(["tau", "rho"]), np.array(["tau", "rho"])])
+def test_coefficients_in_any_sequence(coefficients):
+    assert list(correlate([1, 2, 3], [1, 3, 2], coefficients=coefficients)) == ["tau", "rho"]
+
+
+@pytest.mark.parametrize("coefficients", [[], "tau", ("tau", "tau"), 5, None])
 def test_lists_of_coefficients_that_are_none(coefficients):
     with pytest.raises(OptionError, match="coefficients must be a list of different coefficients; got"):
         correlate([1, 2], [1, 2], coefficients=coefficients)
@@ -50,6 +56,8 @@ def test_lists_of_coefficients_that_are_none(coefficients):
 def test_an_unknown_coefficient():
     with pytest.raises(OptionError, match="coefficient must be one of 'rho_w', 'tau_w', 'rho', 'tau'; got 'tau_x'"):
         correlate([1, 2], [1, 2], coefficients=["tau_x"])
+    with pytest.raises(OptionError, match=r"coefficient must be one of .*; got \['tau'\]"):
+        correlate([1, 2], [1, 2], coefficients=[["tau"]])
 
 
 def test_errors_name_the_rankings_as_asked():

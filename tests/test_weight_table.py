@@ -19,10 +19,19 @@ def test_n0_from_a_share():
     assert len(table.weights) == 12
 
 
-@pytest.mark.parametrize(("options", "length"), [({}, 10), ({"n_items": 4}, 4), ({"n_items": 4, "top": 3}, 3)])
+@pytest.mark.parametrize(
+    ("options", "length"),
+    [({}, 10), ({"n_items": 4}, 4), ({"n_items": 4, "top": 3}, 3), ({"n_items": 10**6, "share": 0.5, "k": 20}, 20)],
+)
 def test_length(options, length):
     table = weight_table(**options)
-    assert (table.n0, len(table.weights)) == (2.0, length)
+    assert len(table.weights) == len(table.cumulative) == length
+    assert table.n0 == (2.0 if "share" not in options else offset_for_share(0.5, 20, 10**6))
+
+
+def test_no_more_than_the_largest_number_of_rows(monkeypatch):
+    monkeypatch.setattr("rankcorr.weight_table.MAX_TOP", 15)
+    assert len(weight_table(share=0.5, k=20, n_items=100).weights) == 15
 
 
 @pytest.mark.parametrize(
@@ -33,6 +42,8 @@ def test_length(options, length):
         ({"top": 5, "n_items": 4}, OptionError, "top is 5, but n_items is 4"),
         ({"top": 0}, ShareError, "top must be a whole number from 1 to 100000; got 0"),
         ({"top": 100_001}, ShareError, "top must be a whole number from 1 to 100000; got 100001"),
+        ({"n_items": "5"}, ShareError, "n_items must be None or an integer .*; got '5'"),
+        ({"n_items": 2.5, "top": 2}, ShareError, "n_items must be None or an integer .*; got 2.5"),
         ({"share": 0.5, "k": 0}, ShareError, "k must be a positive integer"),
     ],
 )

@@ -21,6 +21,9 @@ from rankcorr.weights import DEFAULT_N0, TiedWeights, Weigher
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 FewCommon: TypeAlias = Literal["raise", "leave_out"]
 
+# Means of correlations that are equal differ by this much at most: what is not below the threshold is not outlying.
+ROUNDING: Final = 1e-12
+
 LEVELS: Final = ("nominal", "ordinal", "interval", "ratio")
 FEW_COMMON: Final = ("raise", "leave_out")
 
@@ -62,7 +65,7 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
     ------
     RankingError
         A subclass of it: `AnnotatorError` for one annotator or no item with two ratings, `NonNumericError` for infinite
-        ratings, and for negative ones at level "ratio".
+        ratings, integers beyond 2^53, which floats do not tell apart, and negative ratings at level "ratio".
     ImportError
         The package krippendorff is not installed.
 
@@ -196,7 +199,8 @@ def mean_pairwise_agreement(
     check_choice("few_common", few_common, FEW_COMMON)
     found = read_ratings(ratings)
     rated = ~np.isnan(found.values)
-    n_common = rated.astype(np.int64) @ rated.T.astype(np.int64)
+    counts = rated.astype(np.float64)  # numpy multiplies matrices of floats, in which counts are exact, far faster
+    n_common = (counts @ counts.T).astype(np.int64)
     n_annotators = len(rated)
     enough = [(i, j) for i in range(n_annotators) for j in range(i) if n_common[i, j] >= least]
     few = [(j, i) for i in range(n_annotators) for j in range(i) if n_common[i, j] < least]
@@ -305,7 +309,7 @@ def outlying_annotators(agreement: PairwiseAgreement, *, n_std: float = 1.0, ddo
         )
     std = float(agreement.with_others.std(ddof=freedom))
     threshold = agreement.mean - wanted * std
-    below = (agreement.with_others < threshold).tolist()
+    below = (agreement.with_others < threshold - ROUNDING).tolist()
     return OutlyingAnnotators(
         tuple(name for name, low in zip(agreement.annotators, below, strict=True) if low),
         tuple(name for name, low in zip(agreement.annotators, below, strict=True) if not low),

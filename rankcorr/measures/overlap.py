@@ -239,4 +239,6 @@ def _covering(start: Counts, stop: Counts | None, n_depths: int) -> Counts:
 def _harmonic_tail(p: float, depth: int) -> float:
     """(1 - p)/p sum of p^d / d over the depths beyond `depth`: what one item in both lists adds there."""
     depths = np.arange(1, depth + 1)
-    return (1 - p) / p * max(0.0, -math.log1p(-p) - float((p**depths / depths).sum()))
+    tail = (1 - p) / p * (-math.log1p(-p) - float((p**depths / depths).sum()))
+    # At most as if no term shrank by its depth. The difference may be mere rounding, which many common items multiply.
+    return min(max(0.0, tail), p**depth / (depth + 1))

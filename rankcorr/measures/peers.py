@@ -52,8 +52,8 @@ def vigna_tau(
     Returns
     -------
     RankCorrelation
-        With `coefficient` "vigna_tau". Undefined, and nan with an `UndefinedCorrelationWarning`, when all items are
-        tied in one ranking.
+        With `coefficient` "vigna_tau", and `ranked_by` as its `variant`. Undefined, and nan with an
+        `UndefinedCorrelationWarning`, when all items are tied in one ranking.
 
     Raises
     ------
@@ -90,6 +90,7 @@ def vigna_tau(
         coefficient="vigna_tau",
         scheme=scheme,
         weigher="hyperbolic",
+        variant=ranked_by,
         missing=None if whole else missing,
         n_missing=None if whole else n_missing(*given, first.n_items),
     )
@@ -145,10 +146,9 @@ def pearson(x: ScoresLike, y: ScoresLike, *, missing: MissingScores = "raise") -
 
 
 def _centred(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores less their mean, scaled so that the largest distance is 1."""
-    # Scaled by a power of two, which is exact, so that no difference and no square overflows or vanishes.
+    """Scores less their mean, scaled so that the largest score is from 1/4 to 1/2."""
+    # By a power of two, which is exact: no difference and no square overflows, and the largest does not vanish.
     scaled: NDArray[np.float64] = np.ldexp(scores, -1 - np.frexp(np.abs(scores).max())[1])
     distance: NDArray[np.float64] = scaled - scaled[0]  # exact for scores that are close together and far from zero
     distance -= distance.mean()
-    distance /= np.abs(distance).max()
     return distance

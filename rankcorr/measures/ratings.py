@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from numbers import Real
-from typing import Any, TypeAlias
+from numbers import Integral, Real
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,8 @@ from rankcorr.measures.errors import AnnotatorError
 from rankcorr.ranking import ScoresLike, is_masked, split_labels
 
 RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike
+
+EXACT: Final = 2**53  # up to here every integer is a float
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -62,8 +64,7 @@ def _matrix(ratings: ArrayLike) -> NDArray[np.float64]:
     array = _unmasked(ratings)
     if array.ndim != 2:
         raise DimensionError(f"ratings must have a row for each annotator; got an array of shape {array.shape}")
-    _check_numbers("every rating", array)
-    return array.astype(np.float64)
+    return _floats("every rating", array)
 
 
 def _of_annotators(names: tuple[Any, ...], rows: list[tuple[list[Hashable] | None, ArrayLike]]) -> NDArray[np.float64]:
@@ -102,23 +103,45 @@ def _vector(name: Any, values: ArrayLike) -> NDArray[np.float64]:
     array = _unmasked(values)
     if array.ndim != 1:
         raise DimensionError(f"the ratings of {shown(name)} must have one dimension; got shape {array.shape}")
-    _check_numbers(f"every rating of {shown(name)}", array)
-    return array.astype(np.float64)
+    return _floats(f"every rating of {shown(name)}", array)
 
 
 def _unmasked(values: ArrayLike) -> NDArray[Any]:
-    """Return an array in which what was masked is nan."""
-    if not is_masked(values):
-        try:
-            return np.asarray(values)
-        except ValueError as error:  # numpy's word for rows of different lengths
-            raise DimensionError("ratings must form an array; their rows differ in length") from error
-    return np.where(np.ma.getmaskarray(values), np.nan, values.astype(np.float64).data)
+    """Return an array in which what was masked is nan, and integers are what they were."""
+    if is_masked(values):
+        array = np.array(values.data, dtype=object)
+        array[np.ma.getmaskarray(values)] = np.nan
+        return array
+    if isinstance(values, list | tuple):
+        values = [_unmasked(row) if is_masked(row) else row for row in values]  # numpy would forget the masks of rows
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # numpy's word for rows of different lengths
+        raise DimensionError("ratings must form an array; their rows differ in length") from error
+    made_floats = array.dtype.kind == "f" and not isinstance(values, np.ndarray)
+    return np.array(values, dtype=object) if made_floats and (np.abs(array) >= EXACT).any() else array
 
 
-def _check_numbers(what: str, array: NDArray[Any]) -> None:
-    if array.dtype.kind in "biuf":
-        return
-    wrong = [value for value in array.ravel().tolist() if not isinstance(value, Real | Decimal)]
+def _floats(what: str, array: NDArray[Any]) -> NDArray[np.float64]:
+    """Check numbers, and that as floats no two integers become one."""
+    if array.dtype.kind in "bf":
+        return array.astype(np.float64)
+    if array.dtype.kind in "iu" and (array.size == 0 or -EXACT <= int(array.min()) <= int(array.max()) <= EXACT):
+        return array.astype(np.float64)
+    given = array.ravel().tolist()
+    wrong = [value for value in given if not isinstance(value, Real | Decimal)]
     if wrong:
         raise NonNumericError(offending(f"{what} must be a number, or nan; got", wrong))
+    large = [value for value in given if isinstance(value, Integral) and abs(int(value)) > EXACT]
+    if large:
+        raise NonNumericError(offending(f"{what} that is an integer must be at most 2^53 in size; got", large))
+    return np.array([_as_float(value) for value in given], np.float64).reshape(array.shape)
+
+
+def _as_float(value: Any) -> float:
+    if isinstance(value, Decimal) and value.is_nan():  # a signaling nan will not be converted
+        return np.nan
+    try:
+        return float(value)
+    except OverflowError:  # a fraction beyond the largest float
+        return np.inf

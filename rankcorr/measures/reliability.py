@@ -133,7 +133,7 @@ def _checked(comparisons: Iterable[Sequence[Any]]) -> tuple[list[Hashable], list
     for number, comparison in enumerate(comparisons):
         try:
             a, b, given = comparison
-            same = a == b
+            same = bool(a == b)
             hash((a, b))
         except (TypeError, ValueError):
             raise ComparisonError(

@@ -74,7 +74,8 @@ def combine_submissions(
     ------
     RankingError
         A subclass of it: `LabelMismatchError` for submissions without a result, results without a submission, and
-        submissions that differ in their items; `OptionError` when "exp" of a rank is too large for a float.
+        submissions that differ in their items; `OptionError` when "exp" of a rank, or a combined score, is too large
+        for a float.
 
     References
     ----------
@@ -104,7 +105,16 @@ def combine_submissions(
     for name, scores in zip(names, read, strict=True):
         align(first, scores.ranking, names=(f"submission {names[0]!r}", f"submission {name!r}"))
         rows.append(scores.of(first))
-    combined = alpha @ np.array(rows) / len(names)
+    with np.errstate(over="ignore"):
+        combined = alpha @ np.array(rows) / len(names)
+    if not np.isfinite(combined).all():
+        which = np.flatnonzero(~np.isfinite(combined)).tolist()
+        raise OptionError(
+            offending(
+                f"weights={weights!r}: the combined scores of some items are too large for a float",
+                [first.labels[item] for item in which] if first.labels else which,
+            )
+        )
     combined.flags.writeable = alpha.flags.writeable = False
     return CombinedSubmissions(combined, first.labels, names, alpha)
 

@@ -2,6 +2,7 @@ import csv
 import math
 import sys
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,11 @@ from rankcorr import (
     DuplicateLabelError,
     LabelError,
     LengthError,
+    Logarithmic,
     NonNumericError,
     OptionError,
     UndefinedCorrelationWarning,
+    weighted_rho,
     weighted_tau,
 )
 from rankcorr.measures import (
@@ -157,6 +160,10 @@ def test_ways_to_give_ratings():
         {"ann": [1, 2, 3], "bob": masked[1], "cat": (2, 2, Decimal(3))},
         {"ann": {"x": 1, "y": 2, "z": 3}, "bob": {"z": 2, "x": 1}, "cat": pd.Series([3, 2, 2], ["z", "y", "x"])},
         np.array(matrix, dtype=object),
+        list(masked),
+        np.ma.array([[1, 2, 3], [1, 99, 2], [2, 2, 3]], mask=np.isnan(matrix)),
+        [[1, 2, 3], np.ma.array([1, 99, 2], mask=[0, 1, 0]), (2, 2, 3)],
+        [[1, 2, 3], [1, Decimal("sNaN"), 2], [2, 2, 3]],
     ):
         assert krippendorff_alpha(ratings, level="ordinal") == expected
 
@@ -173,6 +180,20 @@ def test_ways_to_give_ratings():
         ({"a": [1, 2], "b": [1]}, LengthError, "with nan for a missing one; got lengths 1, 2"),
         ({"a": [1, 2], "b": {"x": 1}}, LabelError, "the ratings of 'b' have labels and those of 'a' have none"),
         ({"a": [[1, 2]], "b": [1]}, DimensionError, r"the ratings of 'a' must have one dimension; got shape \(1, 2\)"),
+        (
+            np.ma.array([["x", "y"], ["z", "w"]], mask=[[1, 0], [0, 0]]),
+            NonNumericError,
+            "every rating must be a number, or nan; got: 'y', 'z', 'w'",
+        ),
+        (np.ma.array([[1j, 1], [1, 2]], mask=[[1, 0], [0, 0]]), NonNumericError, r"or nan; got: \(1\+0j\)"),
+        (
+            [[10**400, 1], [1, 2]],
+            NonNumericError,
+            r"every rating that is an integer must be at most 2\^53 in size; got",
+        ),
+        ([[2**53 + 1, NAN], [2**53, 1]], NonNumericError, r"at most 2\^53 in size; got: 9007199254740993$"),
+        ({"a": np.array([2**60, 1]), "b": [1, 2]}, NonNumericError, "every rating of 'a' that is an integer must be"),
+        ([[Fraction(10**400), 1], [1, 2]], NonNumericError, r"every rating must be finite; infinite at .*: \(0, 0\)"),
         ({"a": ["x"], "b": [1]}, NonNumericError, "every rating of 'a' must be a number, or nan; got: 'x'"),
         (
             {"a": pd.Series([1, 2], ["x", "x"]), "b": {"x": 1}},
@@ -240,6 +261,26 @@ def test_a_constant_annotator_is_left_out_of_the_means_and_named():
         outlying_annotators(agreement)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"coefficient": "tau_w", "n0": 0.5},
+        {"coefficient": "tau_w", "weigher": Logarithmic()},
+        {"coefficient": "tau_w", "tied_weights": "expected"},
+        {"coefficient": "tau_w", "variant": "a"},
+        {"coefficient": "rho_w", "tied_weights": "expected"},
+    ],
+)
+def test_pairwise_agreement_is_that_of_the_call_for_a_pair(options):
+    rows = [[5, 5, 3, 2, 1, 1], [4, 6, 6, 6, 2, 1], [1, 2, 2, 5, 5, 4]]
+    agreement = mean_pairwise_agreement(rows, **options)
+    correlation = {"tau_w": weighted_tau, "rho_w": weighted_rho}[options["coefficient"]]
+    keywords = {name: value for name, value in options.items() if name != "coefficient"}
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        assert agreement.pairs[i, j] == agreement.pairs[j, i]
+        assert_allclose(agreement.pairs[i, j], correlation(rows[i], rows[j], **keywords).statistic, rtol=1e-14)
+
+
 def test_options_of_pairwise_agreement():
     with pytest.raises(OptionError, match="min_common must be a whole number of at least 2; got 1"):
         mean_pairwise_agreement([[1, 2], [1, 2]], min_common=1)
@@ -263,6 +304,29 @@ def test_outlying_annotators_by_hand():
     # dan is 2.3/3 below the mean, which is 1.497 times the standard deviation of 0.5121.
     assert outlying_annotators(agreement, n_std=1.49).outlying == ("dan",)
     assert outlying_annotators(agreement, n_std=1.5).outlying == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "ddof", "means", "mean", "std"),
+    [
+        # Spearman .6, .2, .8, -.2 of the first with the others, then -.2, .8, .2, then -.4, .6, then -.4.
+        (
+            [[2, 4, 1, 3], [1, 3, 2, 4], [2, 4, 3, 1], [2, 3, 1, 4], [1, 3, 4, 2]],
+            1,
+            [0.35, 0.35, 0.05, 0.2, 0.05],
+            0.2,
+            0.15,
+        ),
+        # Spearman 1 of the equal ones, -1/2 of the middle two, 1/2 of the others.
+        ([[3, 2, 1], [2, 3, 1], [3, 1, 2], [3, 2, 1]], 0, [2 / 3, 1 / 6, 1 / 6, 2 / 3], 5 / 12, 1 / 4),
+    ],
+)
+def test_who_is_at_the_threshold_is_not_below_it(rows, ddof, means, mean, std):
+    agreement = mean_pairwise_agreement(rows)
+    found = outlying_annotators(agreement, ddof=ddof)
+    assert_allclose(agreement.with_others, means, rtol=0, atol=1e-15)
+    assert_allclose([found.mean, found.std], [mean, std], rtol=0, atol=1e-15)
+    assert found.outlying == ()
 
 
 @pytest.mark.parametrize("n_std", [-1, NAN, math.inf, "1"])

@@ -278,6 +278,14 @@ def test_extreme_persistence(scores, p, ties):
         assert result.extrapolated == pytest.approx(1, rel=0, abs=1e-10)
 
 
+@pytest.mark.parametrize("p", [0.15, 0.25, 0.7, 0.8, 0.999])
+def test_rounding_does_not_grow_with_the_number_of_common_items(p):
+    result = rank_biased_overlap(np.arange(20_000), np.arange(20_000), p=p)
+    # Agreement is 1 at all depths that are seen, and what is beyond them has the weight p^20,000.
+    assert_allclose([result.extrapolated, result.minimum], 1, rtol=0, atol=1e-14 + p**20_000)
+    assert 0 <= result.residual <= p**20_000
+
+
 def test_result_shows_what_was_computed():
     result = overlap(["a", "b"], ["a", "b"], p=0.5)
     assert isinstance(result, RankBiasedOverlap)

@@ -62,8 +62,10 @@ def test_vigna_tau_takes_rankings_and_missing_labels():
     result = vigna_tau(x, y, missing="bottom")
     assert result.statistic == vigna_tau([4, 3, 2, 1], [3, 4, 1, 2]).statistic
     assert repr(result).endswith(
-        "coefficient='vigna_tau', scheme='additive', weigher='hyperbolic', missing='bottom', n_missing=2)"
+        "coefficient='vigna_tau', scheme='additive', weigher='hyperbolic', variant='both', missing='bottom', "
+        "n_missing=2)"
     )
+    assert vigna_tau(x, x, ranked_by="y").variant == "y"
 
 
 def test_vigna_tau_of_tied_items_is_undefined():

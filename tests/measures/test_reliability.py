@@ -3,6 +3,7 @@ import math
 from collections import defaultdict
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -92,6 +93,7 @@ def test_without_any_majority():
         ([("a", "b")], r"comparisons\[0\] must be \(left label, right label, share of votes\); got \('a', 'b'\)"),
         ([7], "must be .left label, right label, share of votes.; got 7"),
         ([(["a"], "b", 0.5)], "must be .left label, right label, share of votes.; got"),
+        ([(pd.NA, "b", 0.5)], r"must be .left label, right label, share of votes.; got \(<NA>, 'b', 0.5\)"),
         ([("a", "a", 0.5)], r"comparisons\[0\] compares 'a' with itself"),
         ([], "there is no comparison to score"),
     ],

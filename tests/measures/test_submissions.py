@@ -65,6 +65,14 @@ def test_the_largest_number_of_submissions_for_exp():
         combine_submissions(rows, dict(zip(range(710), range(710), strict=True)), weights="exp")
 
 
+def test_combined_scores_beyond_the_largest_float():
+    results = {"x": 1, "y": 2}
+    with pytest.raises(OptionError, match=r"weights='rank': the combined scores of some items are too large.*: 'a'$"):
+        combine_submissions({"x": {"a": 1.7e308, "b": 0}, "y": {"a": 1.7e308, "b": 1}}, results)
+    with pytest.raises(OptionError, match=r"weights='sqrt': the combined scores of some items are too large.*: 1$"):
+        combine_submissions({"x": [0, -1.7e308], "y": [1, -1.7e308]}, results, weights="sqrt")
+
+
 def test_submissions_that_do_not_fit():
     with pytest.raises(
         LabelMismatchError, match="submissions without a result: 'z'; results without a submission: 'w'"
