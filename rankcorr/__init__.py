@@ -4,10 +4,15 @@ Scores become a `Ranking`, two rankings become item weights, and both become a `
 
 - rankings: `Ranking.from_scores`, `Ranking.from_ranks`, `Ranking.from_order`
 - coefficients of two rankings: `weighted_rho`, `weighted_tau`, and `kendall_gamma` of two score matrices
-- of many: `correlate_many` (one gold ranking, many systems), `correlation_matrix`
+- of many: `correlate` (several coefficients at once), `correlate_many` (one gold ranking, many systems),
+  `correlation_matrix`
+- what a value is worth: `null_distribution`, `permutation_test`, `bootstrap_interval`
+- which system is better: `compare_systems`, `leaderboard`, `holm`; why: `contributions`
+- top-k lists: the option `missing` of all of these, and `coefficient_bounds`
 - weights: `item_weights`; in place of 1/(n + n0)^2: `Hyperbolic`, `Logarithmic`, `TopK`, `Uniform`
 - what n0 means: `first_rank_share`, `top_share`, `offset_for_share`
 - errors: all are subclasses of `RankingError`
+- `rankcorr.measures`: other measures for the same inputs; `rankcorr.plots`: figures (extra `plot`)
 
 Where a function takes a ranking it takes a `Ranking`, plain scores (larger is better), or a mapping of label to score.
 
@@ -16,7 +21,10 @@ Where a function takes a ranking it takes a `Ranking`, plain scores (larger is b
 0.8843
 """
 
+from rankcorr.alignment import align
 from rankcorr.batch import RankCorrelations, correlate_many, correlation_matrix
+from rankcorr.bounds import CoefficientBounds, coefficient_bounds
+from rankcorr.contributions import Contributions, ItemContribution, contributions
 from rankcorr.correlation import RankCorrelation, kendall_gamma, weighted_rho, weighted_tau
 from rankcorr.errors import (
     DimensionError,
@@ -34,41 +42,69 @@ from rankcorr.errors import (
     UndefinedCorrelationWarning,
     WeightError,
 )
+from rankcorr.inference.bootstrap import BootstrapInterval, bootstrap_interval
+from rankcorr.inference.comparison import SystemComparison, compare_systems
+from rankcorr.inference.distribution import NullDistribution
+from rankcorr.inference.holm import holm
+from rankcorr.inference.leaderboard import Leaderboard, LeaderboardRow, Score, leaderboard
+from rankcorr.inference.null import null_distribution
+from rankcorr.inference.permutation import PermutationTest, permutation_test
 from rankcorr.ranking import Ranking
 from rankcorr.shares import first_rank_share, offset_for_share, top_share
+from rankcorr.summary import correlate
 from rankcorr.weights import Hyperbolic, InverseSquare, Logarithmic, TopK, Uniform, item_weights
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BootstrapInterval",
+    "CoefficientBounds",
+    "Contributions",
     "DimensionError",
     "DuplicateLabelError",
     "Hyperbolic",
     "InverseSquare",
+    "ItemContribution",
     "LabelError",
     "LabelMismatchError",
+    "Leaderboard",
+    "LeaderboardRow",
     "LengthError",
     "Logarithmic",
     "MissingValueError",
     "NonNumericError",
+    "NullDistribution",
     "OptionError",
+    "PermutationTest",
     "RankCorrelation",
     "RankCorrelations",
     "Ranking",
     "RankingError",
+    "Score",
     "ShareError",
+    "SystemComparison",
     "TableError",
     "TooFewItemsError",
     "TopK",
     "UndefinedCorrelationWarning",
     "Uniform",
     "WeightError",
+    "align",
+    "bootstrap_interval",
+    "coefficient_bounds",
+    "compare_systems",
+    "contributions",
+    "correlate",
     "correlate_many",
     "correlation_matrix",
     "first_rank_share",
+    "holm",
     "item_weights",
     "kendall_gamma",
+    "leaderboard",
+    "null_distribution",
     "offset_for_share",
+    "permutation_test",
     "top_share",
     "weighted_rho",
     "weighted_tau",
