@@ -46,7 +46,7 @@ from rankcorr.inference.bootstrap import BootstrapInterval, bootstrap_interval
 from rankcorr.inference.comparison import SystemComparison, compare_systems
 from rankcorr.inference.distribution import NullDistribution
 from rankcorr.inference.holm import holm
-from rankcorr.inference.leaderboard import Leaderboard, LeaderboardRow, Score, leaderboard
+from rankcorr.inference.leaderboard import Leaderboard, LeaderboardRow, leaderboard
 from rankcorr.inference.null import null_distribution
 from rankcorr.inference.permutation import PermutationTest, permutation_test
 from rankcorr.ranking import Ranking
@@ -80,7 +80,6 @@ __all__ = [
     "RankCorrelations",
     "Ranking",
     "RankingError",
-    "Score",
     "ShareError",
     "SystemComparison",
     "TableError",
