@@ -6,7 +6,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeAlias, TypeVar
+from itertools import chain
+from typing import TypeAlias, TypeVar
 
 from rankcorr.checks import shown, whole_number
 from rankcorr.errors import OptionError
@@ -49,12 +50,21 @@ def in_threads(
         for block in blocks:
             finished(block, task(block))
         return results
+    waiting: deque[tuple[Block, Future[Result]]] = deque()
     with ThreadPoolExecutor(min(workers, len(blocks))) as pool:
-        waiting: deque[tuple[Block, Future[Any]]] = deque((block, pool.submit(task, block)) for block in blocks)
+
+        def submit(block: Block) -> None:
+            waiting.append((block, pool.submit(task, block)))
+
         try:
-            while waiting:
+            # A few ahead: a future for each block would take far more memory than its result.
+            for block in blocks[: 4 * workers]:
+                submit(block)
+            for following in chain(blocks[4 * workers :], [None] * len(waiting)):
                 block, future = waiting.popleft()
                 finished(block, future.result())
+                if following is not None:
+                    submit(following)
         finally:
             for _, future in waiting:
                 future.cancel()

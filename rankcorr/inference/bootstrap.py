@@ -96,7 +96,7 @@ def bootstrap_interval(
     the coefficient over such samples, since a top-weighted coefficient depends on the number of items. Top-weighted
     coefficients are decided by few items, and their intervals cover less often than they say. Measured coverage of 95 %
     intervals (benchmarks/statistical_truth_intervals.py; 2,000 data sets for 100 items, 1,000 for 1,000 items, so that
-    the standard errors are at most 0.008 and 0.012), for normal scores that correlate by 0.5 and for the same scores
+    the standard errors are at most 0.008 and 0.013), for normal scores that correlate by 0.5 and for the same scores
     on five levels:
 
     ==============  =====  ================  ================
@@ -116,8 +116,8 @@ def bootstrap_interval(
     ==============  =====  ================  ================
 
     The percentile interval is the default because it misses less where there are no ties. Where it misses there for
-    tau_w, it nearly always lies too low. More items do not help without ties, since the weight stays on the first few;
-    they do with few levels, since the top then is a group that grows.
+    tau_w, it nearly always lies too low. More items do not help n0 = 2 without ties, since the weight stays on the
+    first few; they do with few levels, since the top then is a group that grows.
 
     Parameters
     ----------

@@ -104,7 +104,13 @@ def compare_systems(
     anew. Up to 12 items all 2^n swaps are enumerated. Above, the p-value is (1 + count) / (1 + n_resamples), with the
     number of swaps that give no less extreme a difference.
 
-    LEVEL_DOC
+    Swapping scores would hold the level exactly; swapping ranks holds it nearly, since the ranks of one system mixed
+    with those of the other can collide. Measured share of p-values at most 0.05 where the systems are exchangeable
+    (benchmarks/statistical_truth_intervals.py; tau, rho, and tau_w and rho_w with n0 = 2; 10, 30 and 100 items; 2,000
+    data sets, so that the standard error is 0.005): 0.038 to 0.058 for two systems with independent noise; 0.043 to
+    0.068 for two that share most of their noise, the largest for rho_w and 30 items; 0.040 to 0.065 on five levels, but
+    0.015 and 0.019 for rho_w and tau_w and 100 items there. Equal mean coefficients are not the null hypothesis: two
+    systems of which one is noisy at the top and the other at the bottom gave 0.036 to 0.102.
 
     The interval is the percentile interval of the difference, by resampling items, the same for both systems; see
     `bootstrap_interval` for how far such intervals can be trusted.

@@ -1,0 +1,159 @@
+"""Print what intervals and leaderboards cost: speed beside scipy, time of a large leaderboard, and memory.
+
+Nothing here asserts: shared machines are noisy, and a ratio is for a reader to judge.
+"""
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+
+import numpy as np
+import scipy.stats
+
+from rankcorr.inference.bootstrap import bootstrap_interval
+from rankcorr.inference.comparison import compare_systems
+from rankcorr.inference.leaderboard import leaderboard
+
+MEMORY = """
+import numpy as np, sys
+from rankcorr.inference.bootstrap import bootstrap_interval
+x, y = np.random.default_rng(0).standard_normal((2, 1000))
+bootstrap_interval(x, y, n_resamples=100)
+def peak():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+before = peak()
+bootstrap_interval(x, y, n_resamples={n_resamples})
+print(peak() - before)
+"""
+
+
+def row(*cells: object) -> None:
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+
+
+def heading(title: str, *columns: str) -> None:
+    print(f"\n{title}\n")
+    row(*columns)
+    row(*["---"] * len(columns))
+
+
+def seconds(call, repeats: int = 5) -> tuple[float, float]:
+    """Least wall and processor time of some calls, after one that compiles kernels."""
+    call()
+    taken = []
+    for _ in range(repeats):
+        wall, cpu = time.perf_counter(), time.process_time()
+        call()
+        taken.append((time.perf_counter() - wall, time.process_time() - cpu))
+    return min(wall for wall, _ in taken), min(cpu for _, cpu in taken)
+
+
+def scipy_statistic(coefficient: str, x: np.ndarray, y: np.ndarray) -> float:
+    """What a loop over scipy would call. It has no rho_w: spearmanr, which is cheaper, stands for it."""
+    if coefficient == "tau":
+        return scipy.stats.kendalltau(x, y).statistic
+    return (scipy.stats.weightedtau if coefficient == "tau_w" else scipy.stats.spearmanr)(x, y).statistic
+
+
+def bench_interval(n_items: int = 1_000, n_resamples: int = 2_000, n_peer: int = 40) -> None:
+    heading(
+        f"95 % interval of n = {n_items:,} items, {n_resamples:,} resamples, {os.cpu_count()} workers (ms)",
+        *("coefficient", "ties", "percentile", "BCa", "percentile, processor time"),
+        *(f"scipy.stats.bootstrap, percentile (from {n_peer} resamples)", "scipy / rankcorr"),
+    )
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal(n_items)
+    y = x + rng.standard_normal(n_items)
+    for ties in ("no ties", "Likert"):
+        if ties == "Likert":
+            x, y = np.digitize(x, [-1.2, -0.4, 0.4, 1.2]), np.digitize(y, [-1.2, -0.4, 0.4, 1.2])
+        for coefficient in ("tau_w", "rho_w", "tau", "rho"):
+
+            def ours(method: str, coefficient: str = coefficient, x: np.ndarray = x, y: np.ndarray = y) -> object:
+                return bootstrap_interval(x, y, coefficient=coefficient, method=method, n_resamples=n_resamples)
+
+            def peer(coefficient: str = coefficient, x: np.ndarray = x, y: np.ndarray = y) -> object:
+                return scipy.stats.bootstrap(
+                    (x, y),
+                    lambda x, y: scipy_statistic(coefficient, x, y),
+                    paired=True,
+                    vectorized=False,
+                    n_resamples=n_peer,
+                    method="percentile",
+                )
+
+            (percentile, cpu), (bca, _) = seconds(lambda: ours("percentile")), seconds(lambda: ours("bca"))
+            other = seconds(peer, 3)[0] * n_resamples / n_peer
+            times = (f"{value * 1e3:.0f}" for value in (percentile, bca, cpu, other))
+            row(coefficient, ties, *times, f"{other / percentile:.0f}")
+
+
+def bench_comparison(n_items: int = 1_000) -> None:
+    heading(
+        f"compare_systems, n = {n_items:,}, 10,000 swaps and 10,000 resamples (s)", "coefficient", "wall", "processor"
+    )
+    gold = np.random.default_rng(1).standard_normal(n_items)
+    a, b = (gold + noise for noise in np.random.default_rng(2).standard_normal((2, n_items)))
+    for coefficient in ("tau_w", "rho_w"):
+        wall, cpu = seconds(lambda coefficient=coefficient: compare_systems(gold, a, b, coefficient=coefficient), 2)
+        row(coefficient, f"{wall:.2f}", f"{cpu:.2f}")
+
+
+def bench_leaderboard(n_systems: int = 40, n_sets: int = 4) -> None:
+    heading(
+        f"leaderboard of {n_systems} systems, {n_sets} gold sets, 1,000 resamples, {os.cpu_count()} workers (s)",
+        *("items of each gold set", "coefficient", "groups", "wall", "processor"),
+    )
+    for n_items in (500, 2_000):
+        rng = np.random.default_rng(0)
+        gold = {
+            f"set {index}": {f"{index}-{item}": value for item, value in enumerate(rng.standard_normal(n_items))}
+            for index in range(n_sets)
+        }
+        items = [pair for scores in gold.values() for pair in scores.items()]
+        systems = {}
+        for index in range(n_systems):
+            noise = (0.3 + 0.05 * index) * rng.standard_normal(len(items))
+            systems[f"system {index}"] = {
+                label: value + error for (label, value), error in zip(items, noise, strict=True)
+            }
+        for coefficient in ("tau_w", "rho_w"):
+            wall, cpu = time.perf_counter(), time.process_time()
+            board = leaderboard(gold, systems, coefficient=coefficient)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            row(f"{n_items:,}", coefficient, board.rows[-1].group, f"{wall:.1f}", f"{cpu:.1f}")
+
+
+def bench_memory() -> None:
+    heading("Peak extra memory of an interval, n = 1,000 (MB)", "resamples", "measured", "8 bytes of each value")
+    for n_resamples in (10_000, 100_000, 1_000_000):
+        program = MEMORY.format(n_resamples=n_resamples)
+        peak = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+        row(f"{n_resamples:,}", f"{float(peak):.1f}", f"{n_resamples * 8 / 2**20:.1f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=["interval", "comparison", "leaderboard", "memory"], help="print one table")
+    only = parser.parse_args().only
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba"))
+    print(f"{os.cpu_count()} processors, {platform.machine()}, Python {platform.python_version()}, {packages}")
+    print("Wall and processor time; load of the machine before the run:", *(f"{load:.1f}" for load in os.getloadavg()))
+    tables = {
+        "interval": bench_interval,
+        "comparison": bench_comparison,
+        "leaderboard": bench_leaderboard,
+        "memory": bench_memory,
+    }
+    for name, table in tables.items():
+        if only in (None, name):
+            table()
+
+
+if __name__ == "__main__":
+    main()
