@@ -4,12 +4,18 @@ import click
 
 from rankcorr import __version__
 from rankcorr.cli_compare import compare
+from rankcorr.cli_leaderboard import leaderboard_command
+from rankcorr.cli_plot import plot
+from rankcorr.cli_tests import run_tests
 from rankcorr.cli_weights import weights
 from rankcorr.console import OneLineErrors
 
 _EXAMPLE = """\b
 Example:
   rankcorr compare gold.csv system_a.csv system_b.csv
+  rankcorr test gold.csv system_a.csv system_b.csv --versus
+  rankcorr leaderboard gold.csv system_a.csv system_b.csv
+  rankcorr plot ranks gold.csv system_a.csv --out ranks.png
   rankcorr weights --n0 2 --top 10
 """
 
@@ -27,6 +33,9 @@ def main() -> None:
 
 
 main.add_command(compare)
+main.add_command(run_tests)
+main.add_command(leaderboard_command)
+main.add_command(plot)
 main.add_command(weights)
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import click
 
@@ -17,6 +17,8 @@ from rankcorr.tables import read_ranking
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS, named_weigher
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+PLAIN: Final = ("rho", "tau")
 
 
 def _split_columns(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> list[str]:
@@ -81,19 +83,24 @@ _WEIGHT_OPTIONS = (
 
 def file_options(command: Command) -> Command:
     """Add the options that say how files are read; the command takes them as a `Files` by the name `files`."""
-    return cast(Command, _gathered(command, _FILE_OPTIONS, "files", Files))
+    return cast(Command, gathered(command, _FILE_OPTIONS, "files", Files))
 
 
 def weight_options(command: Command) -> Command:
     """Add the options of a weighted coefficient; the command takes them as a `Weights` by the name `weights`."""
-    return cast(Command, _gathered(command, _WEIGHT_OPTIONS, "weights", Weights))
+    return cast(Command, gathered(command, _WEIGHT_OPTIONS, "weights", Weights))
 
 
-def _gathered(command: Any, options: Sequence[Any], name: str, kind: Any) -> Any:
-    """Hand a command its options as one value."""
+def scheme_options(command: Command) -> Command:
+    """Add the options of a weighted coefficient but for the weight itself; the command takes them as `weights`."""
+    return cast(Command, gathered(command, _WEIGHT_OPTIONS[2:], "weights", Weights))
+
+
+def gathered(command: Any, options: Sequence[Any], name: str, kind: Any) -> Any:
+    """Add options to a command, which takes them as one value: a dataclass whose fields have their names."""
 
     def gathering(**given: Any) -> Any:
-        given[name] = kind(**{field: given.pop(field) for field in kind.__dataclass_fields__})
+        given[name] = kind(**{field: given.pop(field) for field in kind.__dataclass_fields__ if field in given})
         return command(**given)
 
     gathering.__doc__, gathering.__name__ = command.__doc__, command.__name__
@@ -114,6 +121,15 @@ class Named:
     def shown(self) -> str:
         """The name as a terminal can show it."""
         return printable(self.name, limit=None)
+
+
+def by_name(rankings: Sequence[Named], whose: str) -> dict[str, Ranking]:
+    """Rankings by their names; an error where two have the same, so that a table could not tell them apart."""
+    names = [each.name for each in rankings]
+    again = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if again:
+        raise OptionError(f"every {whose} is given once; more than once: {', '.join(again)}")
+    return {each.name: each.ranking for each in rankings}
 
 
 @dataclass(frozen=True)
@@ -165,17 +181,29 @@ class Files:
 class Weights:
     """How items are weighed."""
 
-    n0: float | None
-    weigher: str | None
     scheme: Any
     tied_weights: Any
     variant: Any
+    n0: float | None = None
+    weigher: str | None = None
 
     def of(self, coefficient: str | None = None) -> Mapping[str, Any]:
         """Options of a library call; the plain coefficients rho and tau take neither n0 nor a weigher."""
-        options = {"scheme": self.scheme, "tied_weights": self.tied_weights, "variant": self.variant}
         weigher = self._weigher()
-        return options if coefficient in ("rho", "tau") else {**options, "weigher": weigher}
+        return self.forms if coefficient in PLAIN else {**self.forms, "weigher": weigher}
+
+    def of_one(self, coefficient: str) -> Mapping[str, Any]:
+        """Options of a library call where no other coefficient is computed: what it cannot use is an error."""
+        if coefficient in PLAIN and (self.n0 is not None or self.weigher is not None):
+            raise OptionError(
+                f"--coefficient {coefficient} weighs all items alike, and takes neither --n0 nor --weigher"
+            )
+        return {"coefficient": coefficient, **self.of(coefficient)}
+
+    @property
+    def forms(self) -> dict[str, Any]:
+        """Options but for the weight itself."""
+        return {"scheme": self.scheme, "tied_weights": self.tied_weights, "variant": self.variant}
 
     def _weigher(self) -> Any:
         if self.weigher is None:
@@ -187,13 +215,8 @@ class Weights:
         except WeightError as error:
             raise OptionError(f"--weigher: {error}") from error
 
-    def described(self) -> dict[str, Any]:
+    def described(self, coefficient: str | None = None) -> dict[str, Any]:
         """The options, ready for JSON."""
         weigher = self._weigher()
-        return {
-            "n0": weigher.n0 if isinstance(weigher, InverseSquare) else None,
-            "weigher": self.weigher,
-            "scheme": self.scheme,
-            "tied_weights": self.tied_weights,
-            "variant": self.variant,
-        }
+        has_offset = isinstance(weigher, InverseSquare) and coefficient not in PLAIN
+        return {"n0": weigher.n0 if has_offset else None, "weigher": self.weigher, **self.forms}

@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 from rankcorr import (
@@ -25,33 +24,9 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
+from tests.commands import GOLD, SYSTEM, refusal, run, run_ok, write_rankings
 
-GOLD = {"a": 5.0, "b": 4.0, "c": 3.0, "d": 2.0, "e": 1.0}
-SYSTEM = {"e": 1.0, "b": 9.0, "a": 4.0, "c": 4.0, "d": 2.0}
 COEFFICIENTS = ("rho_w", "tau_w", "rho", "tau")
-
-
-def run(*args, stdin=None):
-    return CliRunner().invoke(cli.main, [str(arg) for arg in args], input=stdin)
-
-
-def run_ok(*args, stdin=None):
-    result = run(*args, stdin=stdin)
-    assert (result.exit_code, result.stderr) == (0, "")
-    return result.stdout
-
-
-def refusal(*args, stdin=None):
-    """The one line that says what is wrong."""
-    result = run(*args, stdin=stdin)
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert isinstance(result.exception, SystemExit)
-    line, end = result.stderr[:-1], result.stderr[-1:]
-    assert end == "\n"
-    assert line.startswith("rankcorr: error: ")
-    assert line.isprintable()
-    return line.removeprefix("rankcorr: error: ")
 
 
 def in_process(*args, **options):
@@ -64,13 +39,7 @@ def in_process(*args, **options):
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, scores in {
-        "gold.csv": GOLD,
-        "system.csv": SYSTEM,
-        "constant.csv": dict.fromkeys(GOLD, 1.0),
-        "other.csv": {"a": 1.0, "z": 2.0},
-    }.items():
-        (tmp_path / name).write_text("id,score\n" + "".join(f"{key},{score}\n" for key, score in scores.items()))
+    write_rankings(tmp_path)
     both = "".join(f"{key}\t{key}\t{GOLD[key]}\t{SYSTEM[key]}\n" for key in GOLD)
     (tmp_path / "both.tsv").write_text("left\tright\tg\ts\n" + both)
     return tmp_path
@@ -320,7 +289,18 @@ def test_version():
     assert run_ok("--version") == f"rankcorr {__version__}\n"
 
 
-@pytest.mark.parametrize("command", [[], ["compare"], ["weights"]])
+COMMANDS = [
+    [],
+    ["compare"],
+    ["test"],
+    ["leaderboard"],
+    ["plot"],
+    *(["plot", figure] for figure in ("ranks", "offset", "leaderboard", "null")),
+    ["weights"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_help_has_an_example(command, option):
     text = run_ok(*command, option)
@@ -329,14 +309,17 @@ def test_help_has_an_example(command, option):
 
 
 def test_examples_of_the_help_run(folder):
+    pytest.importorskip("matplotlib")
     for name in ("system_a.csv", "system_b.csv"):
         (folder / name).write_text((folder / "system.csv").read_text())
     (folder / "pairs.tsv").write_text("word1\tword2\tgold\tlch\na\tb\t1\t2\na\tc\t3\t4\n")
-    lines = "".join(run_ok(*command, "-h") for command in ([], ["compare"], ["weights"])).splitlines()
+    (folder / "gold2.csv").write_text("id,score\na,1\nc,2\nd,1\n")
+    lines = "".join(run_ok(*command, "-h") for command in COMMANDS).splitlines()
     examples = [line.split()[1:] for line in lines if line.startswith("    rankcorr ")]
-    assert len(examples) == 7
+    assert len(examples) == 23
     for example in examples:
-        assert run_ok(*example)
+        result = run(*example)
+        assert (result.exit_code, bool(result.stdout)) == (0, True)
 
 
 def test_no_command():
