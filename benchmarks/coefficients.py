@@ -4,18 +4,16 @@ Run it with ``make bench``. Nothing here asserts: shared machines are noisy, and
 """
 
 import argparse
-import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
 import timeit
 from collections.abc import Callable
-from importlib.metadata import version
 
 import numpy as np
 import scipy.stats
+from report import heading, machine, row
 
 from rankcorr import correlate_many, item_weights, weighted_rho, weighted_tau
 
@@ -83,16 +81,6 @@ def numpy_rho(x: np.ndarray, y: np.ndarray) -> float:
 
 def milliseconds(seconds: float) -> str:
     return f"{seconds * 1e3:.3g}" if seconds < 0.1 else f"{seconds * 1e3:.0f}"
-
-
-def row(*cells: object) -> None:
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
-
-
-def heading(title: str, *columns: str) -> None:
-    print(f"\n{title}\n")
-    row(*columns)
-    row(*["---"] * len(columns))
 
 
 def bench_tau(sizes: list[int]) -> None:
@@ -191,8 +179,7 @@ def main() -> None:
     parser.add_argument("--max-items", type=int, default=SIZES[-1], help="leave out longer lists")
     largest = parser.parse_args().max_items
     sizes = [size for size in SIZES if size <= largest]
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba"))
-    print(f"{os.cpu_count()} processors, {platform.machine()}, Python {platform.python_version()}, {packages}")
+    machine("numpy", "scipy", "numba")
     print("Medians of interleaved runs.")
     bench_tau(sizes)
     bench_rho(sizes)

@@ -4,15 +4,13 @@ Run it with ``make bench``. Nothing here asserts: shared machines are noisy, and
 """
 
 import math
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 
 import numpy as np
 import scipy.stats
+from report import heading, machine, row
 
 from rankcorr.inference.null import kept_slot, null_distribution
 from rankcorr.inference.permutation import permutation_test
@@ -30,16 +28,6 @@ def medians(*calls: Callable[[], object]) -> list[float]:
             if turn > 0:  # the first turn compiles kernels
                 taken.append(time.perf_counter() - start)
     return [statistics.median(taken) for taken in times]
-
-
-def row(*cells: object) -> None:
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
-
-
-def heading(title: str, *columns: str) -> None:
-    print(f"\n{title}\n")
-    row(*columns)
-    row(*["---"] * len(columns))
 
 
 def scores(rng: np.random.Generator, kind: str, n_items: int) -> np.ndarray:
@@ -104,8 +92,7 @@ def bench_null_distribution() -> None:
 
 
 def main() -> None:
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba"))
-    print(f"{os.cpu_count()} processors, {platform.machine()}, Python {platform.python_version()}, {packages}")
+    machine("numpy", "scipy", "numba")
     print("Medians of interleaved runs.")
     bench_permutation_test()
     bench_null_distribution()

@@ -5,14 +5,14 @@ Nothing here asserts: shared machines are noisy, and a ratio is for a reader to 
 
 import argparse
 import os
-import platform
+import statistics
 import subprocess
 import sys
 import time
-from importlib.metadata import version
 
 import numpy as np
 import scipy.stats
+from report import heading, machine, row
 
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.comparison import compare_systems
@@ -32,25 +32,15 @@ print(peak() - before)
 """
 
 
-def row(*cells: object) -> None:
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
-
-
-def heading(title: str, *columns: str) -> None:
-    print(f"\n{title}\n")
-    row(*columns)
-    row(*["---"] * len(columns))
-
-
 def seconds(call, repeats: int = 5) -> tuple[float, float]:
-    """Least wall and processor time of some calls, after one that compiles kernels."""
+    """Median wall and processor time of some calls, after one that compiles kernels."""
     call()
     taken = []
     for _ in range(repeats):
         wall, cpu = time.perf_counter(), time.process_time()
         call()
         taken.append((time.perf_counter() - wall, time.process_time() - cpu))
-    return min(wall for wall, _ in taken), min(cpu for _, cpu in taken)
+    return statistics.median(wall for wall, _ in taken), statistics.median(cpu for _, cpu in taken)
 
 
 def scipy_statistic(coefficient: str, x: np.ndarray, y: np.ndarray) -> float:
@@ -141,8 +131,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=["interval", "comparison", "leaderboard", "memory"], help="print one table")
     only = parser.parse_args().only
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba"))
-    print(f"{os.cpu_count()} processors, {platform.machine()}, Python {platform.python_version()}, {packages}")
+    machine("numpy", "scipy", "numba")
     print("Wall and processor time; load of the machine before the run:", *(f"{load:.1f}" for load in os.getloadavg()))
     tables = {
         "interval": bench_interval,

@@ -8,22 +8,13 @@ from itertools import product
 
 import numpy as np
 import scipy.stats
+from report import heading, row
 
 from rankcorr.inference.null import null_distribution
 from rankcorr.inference.permutation import permutation_test
 
 ALTERNATIVES = ("greater", "less", "two-sided")
 COEFFICIENTS = ("tau_w", "rho_w")
-
-
-def row(*cells: object) -> None:
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
-
-
-def heading(title: str, *columns: str) -> None:
-    print(f"\n{title}\n")
-    row(*columns)
-    row(*["---"] * len(columns))
 
 
 def scores(rng: np.random.Generator, kind: str, n_items: int) -> np.ndarray:

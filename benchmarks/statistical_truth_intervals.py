@@ -7,13 +7,13 @@ Every figure carries its Monte Carlo standard error. Nothing here asserts.
 
 import argparse
 import os
-import platform
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
+from report import heading, machine, row
 
 from rankcorr import UndefinedCorrelationWarning, weighted_rho, weighted_tau
 from rankcorr.inference.bootstrap import bootstrap_interval
@@ -140,16 +140,6 @@ def rejected(
     return five, ten, outside, difference
 
 
-def row(*cells: object) -> None:
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
-
-
-def heading(title: str, *columns: str) -> None:
-    print(f"\n{title}\n")
-    row(*columns)
-    row(*["---"] * len(columns))
-
-
 def share(value: float, number: int) -> str:
     """A share with its Monte Carlo standard error."""
     return f"{value:.3f} +- {np.sqrt(value * (1 - value) / number):.3f}"
@@ -215,7 +205,7 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=999, help="resamples of each data set")
     options = parser.parse_args()
     warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-    print(f"{os.cpu_count()} processors, {platform.machine()}, Python {platform.python_version()}")
+    machine("numpy", "scipy", "numba")
     print(f"{options.samples:,} data sets for each figure, half as many for n = 1,000; +- is its standard error.")
     bench_coverage(options.samples, options.resamples)
     bench_level(options.samples, min(options.resamples, 499))
