@@ -81,7 +81,14 @@ def align(
         return first, second
     if first.labels == second.labels:
         return first, second
-    place = {label: position for position, label in enumerate(second.labels)}
+    place = dict(zip(second.labels, range(second.n_items), strict=True))
+    if first.n_items == second.n_items:
+        try:  # without a loop in Python: half of the time of a comparison of 100,000 labelled items
+            found = np.fromiter(map(place.__getitem__, first.labels), np.intp, first.n_items)
+        except KeyError:
+            pass
+        else:
+            return first, second._taken(found, first.labels)
     x_only = [label for label in first.labels if label not in place]
     if x_only or len(second.labels) > len(first.labels):
         known = set(first.labels)

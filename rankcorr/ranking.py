@@ -178,12 +178,16 @@ class Ranking:
         found = None if names is None else _checked_labels(names, checked.size)
         return cls._of_checked(ranks[0], orders[0], ties[0], found)
 
-    def _taken(self, items: NDArray[np.intp]) -> Ranking:
-        """Return the ranking with its items in another order: `items` holds the index of each, all of them once."""
+    def _taken(self, items: NDArray[np.intp], labels: tuple[Hashable, ...] | None = None) -> Ranking:
+        """Return the ranking with its items in another order: `items` holds the index of each, all of them once.
+
+        `labels` are those of the new order, where the caller has them.
+        """
         place = np.empty(self.n_items, np.int32)
         place[items] = np.arange(self.n_items, dtype=np.int32)
         ranks, order = self._ranks[items], place[self._order]
-        labels = None if self._labels is None else tuple(self._labels[item] for item in items.tolist())
+        if labels is None and self._labels is not None:
+            labels = tuple(self._labels[item] for item in items.tolist())
         return Ranking._of_checked(ranks, order, self._n_ties, labels)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:

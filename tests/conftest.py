@@ -18,6 +18,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("real_data") and not DATA_DIR.is_dir():
         pytest.skip(f"real data not found: there is no folder {DATA_DIR}")
+    if item.get_closest_marker("needs_numba") and os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        pytest.skip("too slow with kernels as plain Python")
 
 
 @pytest.fixture(scope="session")

@@ -34,6 +34,7 @@ def weighing(name, **options):
     return {"coefficient": name} | (options if name.endswith("_w") else {})
 
 
+@pytest.mark.needs_numba
 def test_defaults_are_those_of_the_library():
     def default(function, option):
         return inspect.signature(function).parameters[option].default
@@ -244,6 +245,7 @@ def test_refusals(arguments, message):
     assert message in refusal("compare", "gold.csv", "system.csv", *arguments.split(" "))
 
 
+@pytest.mark.needs_numba
 @pytest.mark.real_data
 def test_the_chance_level_of_a_real_list(data_dir):
     path = data_dir / "EN-RG-65_wordnet30.tsv"

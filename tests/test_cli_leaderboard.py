@@ -30,6 +30,7 @@ def document(*arguments):
     return json.loads(run_ok("leaderboard", *arguments, "--json"))
 
 
+@pytest.mark.needs_numba
 def test_defaults_are_those_of_the_library():
     parameters = inspect.signature(leaderboard).parameters
     assert parameters["n_resamples"].default == RESAMPLES

@@ -29,6 +29,7 @@ def document(*arguments):
     return json.loads(run_ok("test", *arguments, "--json"))
 
 
+@pytest.mark.needs_numba
 @pytest.mark.parametrize("function", [permutation_test, compare_systems])
 def test_defaults_are_those_of_the_library(function):
     parameters = inspect.signature(function).parameters

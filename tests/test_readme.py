@@ -42,6 +42,7 @@ def test_the_table_of_offsets_is_computed():
         assert [float(share) for share in shares] == pytest.approx(computed, abs=5.01e-4)
 
 
+@pytest.mark.needs_numba
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
 @pytest.mark.parametrize("n_items", [10, 100, 1000])
 def test_the_table_of_chance_is_computed(coefficient, n_items):
@@ -53,6 +54,7 @@ def test_the_table_of_chance_is_computed(coefficient, n_items):
     assert row.split(" | ") == cells
 
 
+@pytest.mark.needs_numba
 @pytest.mark.real_data
 def test_the_comparison_of_real_systems_is_printed_by_the_command(data_dir, monkeypatch):
     (block,) = re.findall(r"^```text\n(\$ cd ../shared/data\n.*?)^```", README, re.MULTILINE | re.DOTALL)

@@ -140,7 +140,8 @@ def bootstrap_interval(
     workers : int, optional
         Number of threads, by default that of the processors. The answer does not depend on it.
     progress : callable, optional
-        Called with the number of resamples that are newly done. An exception that it raises ends the work.
+        Called with the number of resamples that are newly done, and with 0 between the steps of the jackknife. An
+        exception that it raises ends the work.
 
     Returns
     -------
@@ -190,7 +191,7 @@ def bootstrap_interval(
         if method == "percentile":
             low, high = percentile_interval(values, confidence)
         else:
-            left_out = jackknife(items, seed=key, workers=n_workers)
+            left_out = jackknife(items, seed=key, workers=n_workers, progress=progress)
             low, high = bca_interval(value, values, left_out, confidence)
             if values.size and math.isnan(low):
                 warn_undefined(
@@ -237,8 +238,18 @@ def standard_error(values: Values) -> float:
     return float(values.std(ddof=1)) if values.size > 1 else math.nan
 
 
-def jackknife(items: SortedItems, *, seed: int, workers: int, max_groups: int = MAX_JACKKNIFE) -> Values:
-    """Coefficient without each item, or without each of `max_groups` groups of items that are drawn by lot."""
+def jackknife(
+    items: SortedItems,
+    *,
+    seed: int,
+    workers: int,
+    max_groups: int = MAX_JACKKNIFE,
+    progress: Progress | None = None,
+) -> Values:
+    """Coefficient without each item, or without each of `max_groups` groups of items that are drawn by lot.
+
+    `progress` is called with 0, since no resample is done: so that it can end the work.
+    """
     n_items = items.n_items
     groups = np.arange(n_items) % max_groups
     if n_items > max_groups:
@@ -250,7 +261,7 @@ def jackknife(items: SortedItems, *, seed: int, workers: int, max_groups: int = 
     def task(left_out: np.ndarray) -> Values:
         return items.coefficients((groups != left_out[:, np.newaxis]).astype(np.int32))[:, 0]
 
-    return np.concatenate(in_threads(task, blocks, workers))
+    return np.concatenate(in_threads(task, blocks, workers, progress, lambda _: 0))
 
 
 def bca_interval(statistic: float, values: Values, left_out: Values, level: float) -> tuple[float, float]:

@@ -24,6 +24,9 @@ from rankcorr.ranking import Ranking, as_ranking
 SUM = "sum"
 ONLY_GOLD = "gold"
 
+# What `Leaderboard.table` calls its other columns.
+COLUMNS = ("rank", "group", "system", "low", "high", "pvalue", "corrected_pvalue", "n_missing")
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Entered:
@@ -41,6 +44,8 @@ def gold_sets_of(gold: Any) -> dict[str, Ranking]:
     sets = _rankings_by_name(gold, "gold set")
     if SUM in sets:
         raise OptionError(f"a gold set cannot have the name {SUM!r}, which stands for the sum over gold sets")
+    if taken := [name for name in sets if name in COLUMNS]:
+        raise OptionError(offending("a gold set cannot have the name of another column of the table; got", taken))
     without = [name for name, ranking in sets.items() if ranking.labels is None]
     if without and len(sets) > 1:
         raise LabelError(offending("several gold sets need labels, to find the items of each; without labels", without))

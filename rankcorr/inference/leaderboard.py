@@ -69,7 +69,9 @@ class LeaderboardRow:
     total : Score
         The sum over gold sets.
     pvalue, corrected_pvalue : float
-        Of the test against the best system, as it is and with Holm's correction; nan for the best itself.
+        Of the two-sided test against the best system, as it is and with Holm's correction; nan for the best itself.
+        With ``missing="intersection"`` the test is over the items that both have, where either may be the better, and
+        nan where a coefficient is undefined over these items.
     n_unused : int
         Number of items of the system that are in no gold set.
     """
@@ -166,18 +168,25 @@ def leaderboard(
       gold sets independently of one another. `bootstrap_interval` tells how far such intervals can be trusted.
     - Tests are those of `compare_systems`, two-sided, each system against the best; for a sum, the mid-ranks are
       swapped within each gold set, and the sum of the differences counts. All swaps are enumerated where both systems
-      have no more than 12 items in all. The p-values are corrected by Holm's method. The best system was found by
-      looking at the same data, which the tests do not know.
+      have no more than 12 items in all. The p-values are corrected by Holm's method.
     - Groups are runs of the ranking. The best leads the first. A system is in the group of the one before it unless
       the leader of that group can be told apart from it; then it leads the next group. Told apart is a corrected
       p-value below 1 - level: Holm's, against the best; for a later leader, the p-value times the number of systems
-      below it (Bonferroni's, which is never less strict, and lets a test end as soon as its outcome is sure).
+      below it (Bonferroni's, which is never less strict, and lets a test end as soon as its outcome is sure). A
+      leader that is not the better of the two over the items of the test is not told apart from the other.
+
+    Holm's correction holds the level for a best system that is named beforehand. This one, and each later leader, is
+    found by looking at the same data, which the tests do not know: the probability that some system is wrongly told
+    apart from the best can exceed 1 - level, and grows with the number of systems. Measured at level 0.95 for systems
+    that are all equally good (gold plus independent normal noise of its size, 50 items; 400, 300, 200 and 100 boards of
+    2, 5, 20 and 60 systems): in 0.05, 0.08, 0.17 and 0.35 of the boards for tau, and in 0.02, 0.03, 0.04 and 0.05
+    for tau_w with n0 = 2.
 
     Parameters
     ----------
     gold : ranking, or mapping of name to ranking
         One gold ranking, or several gold sets by name. Several have labels; sets that share items are resampled as if
-        they did not. One ranking alone has the name "gold".
+        they did not. One ranking alone has the name "gold". "sum" and the columns of `Leaderboard.table` are no names.
     systems : mapping of name to ranking
         One ranking of the items of all gold sets together; in each gold set it is restricted to the items of that.
     coefficient, n0, weigher, scheme, tied_weights, variant
@@ -247,8 +256,9 @@ def leaderboard(
     tested = list(range(len(sets))) if by == SUM else [set_names.index(by)]
     order = np.argsort(-chosen, kind="stable")  # nan sorts last
     defined = order[: np.count_nonzero(~np.isnan(chosen))]
-    if defined.size and min(sum(row[g].gold.n_items for g in tested) for row in entries) > MAX_EXACT:
-        _check_reach(number, len(defined) - 1, confidence)
+    sizes = sorted(sum(entries[s][g].gold.n_items for g in tested) for s in defined)
+    if len(sizes) > 1 and sizes[-2] > MAX_EXACT:  # else no two systems share so many items that swaps are drawn
+        _check_reach(number, len(sizes) - 1, confidence)
 
     draws = [
         _resampled(statistic, [row[g] for row in entries], number, derived_seed(key, 0, g), n_workers, progress)
@@ -264,6 +274,13 @@ def leaderboard(
     tests = PairedTests(statistic, number, seed=derived_seed(key, 1), workers=n_workers, progress=progress)
     competing = [[entries[s][g] for g in tested] for s in defined]
     pvalues, corrected = corrected_pvalues(tests, competing)
+    if untested := [names[s] for s, pvalue in zip(defined[1:], pvalues[1:], strict=True) if math.isnan(pvalue)]:
+        warn_undefined(
+            offending(
+                "all items that have weight are tied among those that the best system and each of these has", untested
+            ),
+            stacklevel=3,
+        )
     groups: list[int | None] = [*groups_of(tests, competing, corrected, confidence)] if competing else []
     nan = np.full(order.size - defined.size, np.nan)
     groups += [None] * nan.size

@@ -35,12 +35,14 @@ class PairedTests:
         self._progress = progress
 
     def pvalues(self, leader: System, others: Sequence[System]) -> Values:
-        """P-value of the leader against each other system."""
+        """P-value of the leader against each other system; nan where a coefficient is undefined over shared items."""
         pairs = [self._sorted(leader, other) for other in others]
         observed = np.array([_observed(items) for items in pairs])
         pvalues = np.full(len(pairs), np.nan)
         drawn = []
         for row, items in enumerate(pairs):
+            if np.isnan(observed[row]):
+                continue
             if (pvalue := _exact(items, observed[row])) is None:
                 drawn.append(row)
             else:
@@ -50,10 +52,16 @@ class PairedTests:
             pvalues[drawn] = (1 + counts) / (1 + self._n_resamples)
         return pvalues
 
+    def leads(self, leader: System, other: System) -> bool:
+        """Whether the leader is the better of the two over the items of the test, which both systems have."""
+        return _observed(self._sorted(leader, other)) > 0
+
     def told_apart(self, leader: System, other: System, alpha: float) -> bool:
-        """Whether the p-value of a test is below alpha; the test ends as soon as that is known."""
+        """Whether the leader leads, with a p-value below alpha; the test ends as soon as that is known."""
         items = self._sorted(leader, other)
         observed = _observed(items)
+        if not observed > 0:  # nothing that a small p-value could say would put the other below; also false for nan
+            return False
         if (pvalue := _exact(items, observed)) is not None:
             return pvalue < alpha
         counts = self._counts([items], np.array([observed]), alpha)
@@ -117,7 +125,7 @@ def groups_of(tests: PairedTests, systems: Sequence[System], corrected: Values, 
     leader = 0
     for row in range(1, len(systems)):
         if leader == 0:
-            apart = bool(corrected[row] < alpha)
+            apart = bool(corrected[row] < alpha) and tests.leads(systems[0], systems[row])
         else:
             apart = tests.told_apart(systems[leader], systems[row], alpha / (len(systems) - 1 - leader))
         if apart:

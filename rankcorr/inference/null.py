@@ -117,7 +117,7 @@ def null_distribution(
 def left_out(null: NullDistribution) -> str:
     """What to warn of where the coefficient is undefined for some permutations."""
     return (
-        f"in {null.n_undefined} of {null.n_resamples} permutations, which are left out, all items that have weight "
+        f"in {null.n_undefined:,} of {null.n_resamples:,} permutations, which are left out, all items that have weight "
         "are tied in one ranking, or none has weight"
     )
 

@@ -151,6 +151,7 @@ def test_a_jackknife_in_groups_gives_nearly_the_same_interval():
     assert accelerations[0] != accelerations[1]
 
 
+@pytest.mark.needs_numba
 def test_the_same_call_gives_the_same_answer_whatever_the_workers():
     x, y = np.random.default_rng(2).normal(size=(2, 500))
     found = [bootstrap_interval(x, y, n_resamples=300, workers=workers) for workers in (1, 2, 3, None)]
@@ -301,6 +302,7 @@ def likert(rng, n_items):
 
 # Coverage of 95 % percentile intervals at 100 items, as the docstring has it, and the mean over samples of 100 items:
 # both printed by benchmarks/statistical_truth_intervals.py, from 2,000 and 20,000 data sets.
+@pytest.mark.needs_numba
 @pytest.mark.parametrize(
     ("design", "coefficient", "truth", "documented"),
     [

@@ -83,6 +83,7 @@ def test_scipy_permutation_test_of_few_items(coefficient, alternative, seed):
     assert_allclose(found.pvalue, min(1.0, peer.pvalue), rtol=1e-12)
 
 
+@pytest.mark.needs_numba
 def test_drawn_swaps_come_close_to_all_of_them():
     rng = np.random.default_rng(5)
     gold, a, b = rng.normal(size=(3, 12))
@@ -93,6 +94,17 @@ def test_drawn_swaps_come_close_to_all_of_them():
     assert exact.exact
     assert 0.05 < exact.pvalue < 0.95
     assert abs(share - exact.pvalue) < 4 * math.sqrt(exact.pvalue * (1 - exact.pvalue) / 20_000)
+
+
+def test_each_item_is_swapped_half_of_the_time_whatever_the_others():
+    swaps = drawn_swaps(np.random.default_rng(0), 20_000, 12) * 2.0 - 1.0
+    assert_array_equal(np.unique(swaps), [-1, 1])
+    # Means and products of signs have a standard error of 1/sqrt(20,000); 5 of them, as there are 12 + 66.
+    bound = 5 / math.sqrt(20_000)
+    assert np.abs(swaps.mean(axis=0)).max() < bound
+    assert np.abs(swaps.T @ swaps / 20_000 - np.eye(12)).max() < bound
+    # All 240,000 signs together see a bias of 1 %.
+    assert abs(swaps.mean()) < 5 / math.sqrt(240_000)
 
 
 def test_a_drawn_p_value_counts_the_difference_itself():
@@ -159,6 +171,7 @@ def test_the_interval_is_that_of_the_same_items_for_both():
     assert_allclose((found.low, found.high), (low, high), rtol=0, atol=0.5 * peer.standard_error)
 
 
+@pytest.mark.needs_numba
 def test_the_same_call_gives_the_same_answer_whatever_the_workers():
     gold, a, b = np.random.default_rng(2).normal(size=(3, 300))
     found = [compare_systems(gold, a, b, n_resamples=400, workers=workers) for workers in (1, 2, None)]
@@ -250,6 +263,7 @@ def test_what_cannot_be_compared(three, options, error, message):
         compare_systems(*three, **options)
 
 
+@pytest.mark.needs_numba
 @pytest.mark.parametrize(("coefficient", "n_items"), [("tau", 10), ("tau_w", 30), ("rho_w", 30)])
 def test_the_level_is_held_where_systems_are_exchangeable(coefficient, n_items):
     n_samples = 500
@@ -264,6 +278,7 @@ def test_the_level_is_held_where_systems_are_exchangeable(coefficient, n_items):
     assert low <= rejected <= high
 
 
+@pytest.mark.needs_numba
 def test_a_better_system_is_found():
     rng = np.random.default_rng(0)
     gold = rng.normal(size=200)

@@ -71,6 +71,8 @@ def test_a_result_of_something_else_is_refused():
         (weighted_rho(range(20), range(20)), "coefficient='tau_w'; got a result with 'rho_w'"),
         (correlate_many(range(20), [range(20)], n0=1), "n0=2.0; got a result with 1.0"),
         (weighted_tau(range(20), range(20), scheme="first"), "scheme='additive'; got a result with 'first'"),
+        (weighted_tau(range(20), range(20), tied_weights="expected"), "tied_weights='midrank'; got a result with 'ex"),
+        (weighted_tau(range(20), range(20), variant="a"), "variant='b'; got a result with 'a'"),
     ]
     for result, message in others:
         for read in (null.pvalue, null.standardize):

@@ -17,15 +17,16 @@ from rankcorr import (
     OptionError,
     Ranking,
     TooFewItemsError,
+    TopK,
     UndefinedCorrelationWarning,
     weighted_rho,
     weighted_tau,
 )
 from rankcorr.inference import leaderboard_groups
 from rankcorr.inference.comparison import compare_systems
+from rankcorr.inference.gold_sets import COLUMNS
 from rankcorr.inference.holm import holm
 from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.inference.leaderboard_groups import PairedTests, groups_of
 
 NOISE = {"good": 0.2, "fair": 0.6, "alike": 0.65, "poor": 2.0}
 
@@ -78,6 +79,7 @@ def test_ranked_by_one_gold_set():
         assert board.table()[0]["low"] == board.rows[0].scores[index].low
 
 
+@pytest.mark.needs_numba
 def test_intervals_of_the_sum_add_up_variances():
     gold, systems = data(sizes=(200, 150, 100))
     board = leaderboard(gold, systems, coefficient="tau", n_resamples=2_000)
@@ -87,6 +89,7 @@ def test_intervals_of_the_sum_add_up_variances():
         assert_allclose(row.total.high - row.total.low, math.hypot(*widths), rtol=0.1)
 
 
+@pytest.mark.needs_numba
 def test_gold_sets_of_one_size_do_not_draw_alike():
     gold, systems = data(sizes=(100,))
     twice = {"one": gold["set 0"], "two": {f"again {label}": value for label, value in gold["set 0"].items()}}
@@ -152,64 +155,26 @@ def test_swaps_of_two_gold_sets_by_hand():
     assert board.rows[1].pvalue == expected
 
 
-def test_groups_of_systems_that_cannot_be_told_apart():
-    gold, systems = data(sizes=(150, 150), noise={"good": 0.2, "as good": 0.2, "fair": 1.0, "as fair": 1.0, "poor": 9})
-    board = leaderboard(gold, systems, coefficient="tau", n_resamples=999)
-    groups = {row.system: row.group for row in board.rows}
-    assert groups == {"good": 1, "as good": 1, "fair": 2, "as fair": 2, "poor": 3}
-    for row in board.rows[1:]:
-        assert (row.corrected_pvalue >= 0.05) == (row.group == 1)
+@pytest.mark.needs_numba
+def test_drawn_swaps_without_value_count_against_a_difference():
+    # Each system puts one item above all others: a swap of one of the two items leaves a system without order, and
+    # any other swap gives the difference as it is, or its negative.
+    gold = np.arange(20.0)
+    systems = {"a": np.eye(20)[19], "b": np.eye(20)[0]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        board = leaderboard(gold, systems, coefficient="tau", n_resamples=100)
+        assert compare_systems(gold, *systems.values(), coefficient="tau", n_resamples=100).n_undefined_swaps > 30
+    assert board.rows[1].pvalue == 1
 
 
-class KnownTests:
-    """Stands for tests of which the p-values are known: systems are numbers, far ones are told apart."""
-
-    def __init__(self):
-        self.asked = []
-
-    def told_apart(self, leader, other, alpha):
-        self.asked.append((leader, other, alpha))
-        return abs(leader - other) > 5
+def test_a_drawn_p_value_counts_the_difference_itself():
+    gold = np.arange(200.0)
+    systems = {"good": gold, "poor": np.random.default_rng(0).permutation(gold)}
+    assert leaderboard(gold, systems, coefficient="rho", n_resamples=99).rows[1].pvalue == 1 / 100
 
 
-def test_a_group_ends_where_its_leader_can_be_told_apart():
-    tests, systems = KnownTests(), [0, 1, 6, 7, 3, 20, 21]
-    corrected = np.array([np.nan, 0.5, 0.04, 0.01, 0.9, 0.01, 0.01])
-    # The third starts a group; the fifth is in it, though the best cannot be told from it: groups are runs.
-    assert groups_of(tests, systems, corrected, 0.95) == [1, 1, 2, 2, 2, 3, 3]
-    assert [(leader, other) for leader, other, _ in tests.asked] == [(6, 7), (6, 3), (6, 20), (20, 21)]
-    # Bonferroni over the systems below a leader.
-    assert_allclose([alpha for *_, alpha in tests.asked], [0.05 / 4, 0.05 / 4, 0.05 / 4, 0.05 / 1], rtol=1e-12)
-
-
-def entries_of(gold, systems):
-    from rankcorr.inference.gold_sets import entered, gold_sets_of, systems_of
-
-    return entered(gold_sets_of(gold), systems_of(systems), "raise")
-
-
-@pytest.mark.parametrize("alpha", [0.001, 0.05, 0.5, 0.9])
-def test_a_test_that_ends_early_decides_as_the_whole_one(alpha):
-    from tests.inference.test_bootstrap import statistic_of
-
-    gold, systems = data()
-    tests = PairedTests(statistic_of(), 500, seed=1, workers=2, progress=None)
-    best, *others = entries_of(gold, systems)
-    for other in others:
-        assert tests.told_apart(best, other, alpha) == (tests.pvalues(best, [other])[0] < alpha)
-
-
-def test_an_exact_test_decides_too():
-    from tests.inference.test_bootstrap import statistic_of
-
-    gold, systems = data(sizes=(8,))
-    tests = PairedTests(statistic_of("tau"), 100, seed=1, workers=1, progress=None)
-    good, *_, poor = entries_of(gold, systems)
-    pvalue = tests.pvalues(good, [poor])[0]
-    assert tests.told_apart(good, poor, pvalue + 1e-9)
-    assert not tests.told_apart(good, poor, pvalue)
-
-
+@pytest.mark.needs_numba
 def test_the_same_call_gives_the_same_answer_whatever_the_workers():
     gold, systems = data()
     boards = [leaderboard(gold, systems, n_resamples=200, workers=workers).to_dict() for workers in (1, 2, None)]
@@ -324,6 +289,44 @@ def test_two_systems_are_tested_on_the_items_that_both_have():
     assert board.rows[1].pvalue == peer.pvalue
 
 
+@pytest.mark.parametrize("n_items", [6, 40])
+def test_two_systems_without_coefficients_over_shared_items_have_no_p_value(n_items):
+    half = n_items // 2
+    gold = {f"i{item}": float(item) for item in range(n_items)}
+    top = {label: max(0.0, value - half + 1) for label, value in gold.items()}
+    bottom = {f"i{item}": float(item) for item in range(half)} | {"i0": 1.5}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        board = leaderboard(gold, {"top": top, "bottom": bottom}, missing="intersection", n_resamples=100)
+    assert [row.group for row in board.rows] == [1, 1]
+    assert [row.rank for row in board.rows] == [1, 2]
+    assert np.isnan([[row.pvalue, row.corrected_pvalue] for row in board.rows]).all()
+    (message,) = [str(each.message) for each in caught if "the best system and each of these" in str(each.message)]
+    assert message.endswith(f": '{board.rows[1].system}'")
+    assert {each.filename for each in caught} == {__file__}
+
+
+def test_tests_are_of_the_gold_set_that_ranks():
+    gold, systems = data(sizes=(9, 8), seed=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        for name, scores in gold.items():
+            best, *others = leaderboard(gold, systems, by=name, n_resamples=100).rows
+            for row in others:
+                own = ({label: systems[each.system][label] for label in scores} for each in (best, row))
+                assert row.pvalue == compare_systems(scores, *own, n_resamples=10).pvalue
+
+
+def test_an_undefined_coefficient_has_no_interval():
+    # The two items that have weight are tied; resamples without one of them have a coefficient.
+    gold = np.arange(20.0)
+    system = np.append(gold[:18], [18.0, 18.0])
+    with pytest.warns(UndefinedCorrelationWarning):
+        (row,) = leaderboard(gold, {"x": system}, weigher=TopK(2), scheme="first", n_resamples=100).rows
+    assert 0 < row.total.n_undefined < 100
+    assert np.isnan([row.total.statistic, row.total.low, row.total.high, row.scores[0].low]).all()
+
+
 def test_items_in_no_gold_set():
     gold, systems = data()
     systems["good"]["elsewhere"] = 1.0
@@ -345,6 +348,7 @@ def test_json_and_table():
     assert list(first) == (
         ["rank", "group", "system", "set 0", "set 1", "sum", "low", "high", "pvalue", "corrected_pvalue", "n_missing"]
     )
+    assert {*first} - {*gold} == {*COLUMNS, "sum"}
     assert first["system"] == "good"
     assert first["low"] < first["sum"] < first["high"]
 
@@ -378,6 +382,13 @@ GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
         (GOLD, {"x": {"a": 1, "b": float("nan")}}, {}, MissingValueError, "system 'x': every item needs a score; nan"),
         ({"g": {"a": 1}}, {"x": SYSTEM}, {}, TooFewItemsError, "gold set 'g': "),
         ({"sum": GOLD}, {"x": SYSTEM}, {}, OptionError, "a gold set cannot have the name 'sum'"),
+        (
+            {"low": GOLD, "rank": GOLD},
+            {"x": SYSTEM},
+            {},
+            OptionError,
+            "cannot have the name of another column of the table; got: 'low', 'rank'",
+        ),
         (
             {"g": GOLD, "h": [1, 2]},
             {"x": SYSTEM},
@@ -417,3 +428,12 @@ def test_too_few_resamples_to_tell_any_two_apart():
     with pytest.raises(OptionError, match=r"n_resamples must be at least 60 to compare 4 systems at level 0\.95"):
         leaderboard(gold, systems, n_resamples=59)
     leaderboard(gold, systems, n_resamples=60)
+    # All swaps of 12 items are enumerated, and those of 13 are drawn.
+    twelve, thirteen = (list(range(n_items)) for n_items in (12, 13))
+    leaderboard(twelve, {"a": twelve, "b": twelve[::-1]}, coefficient="tau", n_resamples=19)
+    with pytest.raises(OptionError, match="n_resamples must be at least 20"):
+        leaderboard(thirteen, {"a": thirteen, "b": thirteen[::-1]}, coefficient="tau", n_resamples=19)
+    # One system with few items leaves the tests between the others as they are.
+    systems["few"] = dict(list(systems["poor"].items())[:10])
+    with pytest.raises(OptionError, match="n_resamples must be at least 80 to compare 5 systems"):
+        leaderboard(gold["set 0"], systems, missing="intersection", n_resamples=79)

@@ -30,7 +30,6 @@ from tests import naive
 from tests.strategies import distinguishing_pairs, scores, tied_pairs, weighings
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
-compiled = pytest.mark.skipif(not COMPILED, reason="too slow without numba")
 SCHEME = st.sampled_from(SCHEMES)
 
 
@@ -82,7 +81,7 @@ def test_up_to_8_items_every_permutation_counts_once(pair, weighing, scheme, tie
         assert_allclose([null.mean, null.std], [defined.mean(), defined.std()], rtol=0, atol=1e-12)
 
 
-@compiled
+@pytest.mark.needs_numba
 def test_8_items_are_exact_and_9_are_not():
     assert null_distribution(range(8), range(8)).values.size == math.factorial(8)
     null = null_distribution(range(9), range(9), n_resamples=50)
@@ -103,7 +102,7 @@ def test_random_permutations_agree_with_all_of_them(monkeypatch, coefficient):
     assert np.abs(shares[0] - shares[1]).max() < 1.95 / math.sqrt(5_000)
 
 
-@compiled
+@pytest.mark.needs_numba
 @pytest.mark.parametrize(
     ("coefficient", "mean"),
     # About -0.60 is the paper's setting, 990 items and n0 = 2; both figures come from 200,000 permutations.
@@ -235,7 +234,7 @@ def test_a_call_that_progress_ends_leaves_nothing_behind(computed):
     assert null_distribution(range(20), range(20), n_resamples=9).values.size == 9
 
 
-@compiled
+@pytest.mark.needs_numba
 def test_memory_grows_by_the_values_alone():
     x, y = np.arange(40) % 5, np.arange(40) % 3
     null_distribution(x, y, n_resamples=10)

@@ -1,7 +1,6 @@
 """The permutation test: p-values against scipy's, and uniform where there is nothing to find."""
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -24,7 +23,6 @@ from rankcorr.inference.permutation import permutation_test
 from tests.strategies import distinguishing_pairs
 
 ALTERNATIVES = ["two-sided", "greater", "less"]
-compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without numba")
 
 
 def scipy_tau(a, b, n0):
@@ -105,7 +103,7 @@ def scores(rng, kind, n_items):
     return rng.integers(1, 6, n_items) if kind == "Likert" else rng.permutation(n_items)
 
 
-@compiled
+@pytest.mark.needs_numba
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
 @pytest.mark.parametrize("kind", ["untied", "Likert"])
 @pytest.mark.parametrize(("n_items", "n_draws"), [(20, 500), (200, 300)])
@@ -122,7 +120,7 @@ def test_pvalues_are_uniform_by_chance(n_items, n_draws, kind, coefficient):
         assert scipy.stats.kstest(values, "uniform").pvalue > 0.01
 
 
-@compiled
+@pytest.mark.needs_numba
 def test_fixed_weights_would_not_give_uniform_pvalues():
     # What the test above can see: the weights of the data kept while y is permuted.
     rng = np.random.default_rng(42)
