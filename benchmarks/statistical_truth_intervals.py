@@ -18,6 +18,7 @@ from report import heading, machine, row
 from rankcorr import UndefinedCorrelationWarning, weighted_rho, weighted_tau
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.comparison import compare_systems
+from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.weights import Uniform
 
 Scores = tuple[np.ndarray, ...]
@@ -199,6 +200,33 @@ def bench_level(n_samples: int, n_resamples: int) -> None:
                 row(name, n_items, named(coefficient, options), *shown, f"{difference:.3f}")
 
 
+def told_apart(n_systems: int, coefficient: str, *, n_samples: int, n_resamples: int) -> tuple[float, float]:
+    """Share of boards of equally good systems with a corrected p-value below 0.05, and of those with two groups."""
+
+    def one(seed: int) -> tuple[bool, bool]:
+        rng = np.random.default_rng([5, seed, n_systems])
+        gold = rng.normal(size=50)
+        systems = {f"system {i}": gold + rng.normal(size=50) for i in range(n_systems)}
+        board = leaderboard(gold, systems, coefficient=coefficient, n_resamples=n_resamples, seed=seed, workers=1)
+        pvalues = [found.corrected_pvalue for found in board.rows[1:]]
+        return min(pvalues) < 0.05, board.rows[-1].group > 1
+
+    below, apart = parallel(one, n_samples).mean(axis=0).tolist()
+    return below, apart
+
+
+def bench_boards(n_samples: int) -> None:
+    heading(
+        "Leaderboards of equally good systems, 50 items: share with a system told apart from the best",
+        *("coefficient", "systems", "boards", "corrected p < 0.05", "more than one group"),
+    )
+    for coefficient in ("tau", "tau_w"):
+        for n_systems, number, n_resamples in ((2, 400, 199), (5, 300, 499), (20, 200, 999), (60, 100, 2_399)):
+            boards = min(number, n_samples)
+            shares = told_apart(n_systems, coefficient, n_samples=boards, n_resamples=n_resamples)
+            row(coefficient, n_systems, boards, *(share(value, boards) for value in shares))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=2_000, help="data sets for each figure")
@@ -209,6 +237,7 @@ def main() -> None:
     print(f"{options.samples:,} data sets for each figure, half as many for n = 1,000; +- is its standard error.")
     bench_coverage(options.samples, options.resamples)
     bench_level(options.samples, min(options.resamples, 499))
+    bench_boards(options.samples)
 
 
 if __name__ == "__main__":
