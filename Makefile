@@ -29,6 +29,7 @@ bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/coefficients.py
 	@$(BIN)/python benchmarks/ballots.py
 	@$(BIN)/python benchmarks/inference.py
+	@$(BIN)/python benchmarks/inference_bootstrap.py
 	@$(BIN)/python benchmarks/service.py
 
 format: .venv/.dev ## Format the code and repair what the linter can

@@ -13,6 +13,7 @@ from adaptive.errors import AdaptiveError
 from rankcorr import RankingError
 from service import logs, metrics
 from service.access import Tokens, secured
+from service.body import received
 from service.capacity import Gate, RateLimiter
 from service.documentation import CONFIGURATION, Api, register_page
 from service.json_body import OrjsonProvider
@@ -37,6 +38,7 @@ def app_of(chosen: Settings) -> Flask:
     app.json = OrjsonProvider(app)
     app.config.update(CONFIGURATION, MAX_CONTENT_LENGTH=chosen.limits.max_body_bytes)
     app.url_map.strict_slashes = True
+    app.url_map.merge_slashes = False  # a redirection would be no answer of ours
     app.extensions["rankcorr"] = State(
         settings=chosen,
         tokens=Tokens(chosen.tokens),
@@ -66,6 +68,10 @@ def _add_hooks(app: Flask) -> None:
             client = state.tokens.check(request) or request.remote_addr or "unknown"
             if state.rate is not None:
                 state.rate.count(client)
+            if request.url_rule is None:  # a path or a method that is not served
+                return
+            if request.method == "POST":
+                g.body = received(request)  # before its turn: a client that sends slowly keeps nobody waiting
             state.gate.enter()
             g.gate = state.gate
 

@@ -19,6 +19,7 @@ from adaptive.similarity import SIMILARITIES
 from adaptive.votes import UNANSWERED, WORDS
 from rankcorr.checks import shown
 from service.fields import LABEL_SCHEMA, Choice, Documented, Number, Whole, check_limit
+from service.problems import unknown_fields
 from service.ranking_fields import check_labels
 
 # Beyond it a number of JSON is not whole in every language.
@@ -229,7 +230,7 @@ def _check_keys(value: Any, needed: set[str], possible: set[str], *path: str) ->
     if not isinstance(value, dict):
         raise _placed([f"must be an object; got {shown(value)}"], *path)
     faults = {key: ["this field is needed"] for key in sorted(needed - value.keys())}
-    faults |= {key: ["unknown field"] for key in value if key not in needed | possible}
+    faults |= unknown_fields([key for key in value if key not in needed | possible])
     if faults:
         raise _placed(faults, *path)
 

@@ -81,7 +81,7 @@ class Api(SmorestApi):  # type: ignore[misc]
     def _register_responses(self) -> None:
         for kind, title in STATUSES.values():
             content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-            self.spec.components.response(kind, {"description": title, "content": content}, lazy=True)
+            self.spec.components.response(kind, {"description": title, "content": content})
 
 
 class Blueprint(SmorestBlueprint):  # type: ignore[misc]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -36,6 +36,15 @@ def check_limit(name: str, count: int, *, of: str) -> None:
     most = getattr(settings().limits, name)
     if count > most:
         raise ValidationError(f"at most {most} {of} ({variable(name)}); got {count}")
+
+
+def check_label_bytes(field: str, labels: Sequence[str | int], times: int) -> None:
+    """Refuse labels that would be written so often that the answer is too large."""
+    count = times * sum(len(label.encode()) for label in labels if isinstance(label, str))
+    try:
+        check_limit("max_label_bytes", count, of="bytes of labels in an answer")
+    except ValidationError as error:
+        raise ValidationError(error.messages, field) from error
 
 
 class Documented(Field[Any]):
@@ -84,7 +93,7 @@ class Number(Documented):
 
     def _range(self) -> str:
         parts = [
-            f" {word} {bound:g}" if abs(bound) < 1e6 else f" {word} {int(bound)}"
+            f" {word} {int(bound)}" if 1e6 <= abs(bound) <= 2**63 else f" {word} {bound:g}"
             for word, bound in (("above", self.above), ("of at least", self.least), ("of at most", self.most))
             if math.isfinite(bound)
         ]

@@ -24,10 +24,6 @@ from prometheus_client.mmap_dict import MmapedDict
 
 from service.logs import route
 
-# Making a metric opens a file there.
-if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
-    os.makedirs(os.environ["PROMETHEUS_MULTIPROC_DIR"], exist_ok=True)
-
 _METHODS = frozenset(("GET", "HEAD", "POST", "OPTIONS"))
 
 REQUESTS = Counter("rankcorr_requests_total", "Requests by route and status", ["method", "route", "status"])

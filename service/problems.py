@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import orjson
@@ -16,9 +17,14 @@ from rankcorr import RankingError
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:rankcorr:problem:"
 
+# An answer stays small, whatever was sent: so many errors, and so many characters of a pointer and of a detail.
+MAX_ERRORS: Final = 50
+MAX_POINTER: Final = 500
+MAX_DETAIL: Final = 2_000
+
 # Status -> last part of the type, and title. Written out: the phrases of http.HTTPStatus differ between Pythons.
 STATUSES: Final[Mapping[int, tuple[str, str]]] = {
-    400: ("not-json", "The body is not JSON"),
+    400: ("bad-request", "The request cannot be read"),
     401: ("token-needed", "A bearer token is needed"),
     404: ("not-found", "There is no such page"),
     405: ("method-not-allowed", "The page does not know this method"),
@@ -29,6 +35,12 @@ STATUSES: Final[Mapping[int, tuple[str, str]]] = {
     500: ("unforeseen", "The service failed"),
     503: ("over-capacity", "The service is over its capacity"),
 }
+
+
+class Name(str):
+    """A key that a client chose; one that reads `_schema` is not marshmallow's word for the object as a whole."""
+
+    __slots__ = ()
 
 
 class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
@@ -70,7 +82,7 @@ class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
             "type": TYPE_PREFIX + self.kind,
             "title": STATUSES[self.status][1],
             "status": self.status,
-            "detail": self.detail,
+            "detail": _cut(self.detail, MAX_DETAIL),
             "request_id": g.get("request_id", ""),
         }
         if self.errors is not None:
@@ -92,7 +104,9 @@ def from_http(error: HTTPException) -> Problem | HTTPException:
         status = 400 if status < 500 else 500
     data = getattr(error, "data", None) or {}
     if "messages" in data:
-        errors = dict(pointers(data["messages"].get("json", data["messages"].get("query", data["messages"]))))
+        found = pointers(data["messages"].get("json", data["messages"].get("query", data["messages"])))
+        # marshmallow lists unknown fields last, in an order that differs between processes
+        errors = dict(sorted(found, key=lambda entry: entry[0] if entry[1] == ["unknown field"] else ""))
         return invalid(errors)
     details = {
         404: "this path is not served; /docs lists those that are",
@@ -105,18 +119,31 @@ def from_http(error: HTTPException) -> Problem | HTTPException:
 
 def invalid(errors: Mapping[str, list[str]]) -> Problem:
     """The problem for a request that a schema refuses."""
+    shown = {_cut(pointer, MAX_POINTER): messages for pointer, messages in islice(errors.items(), MAX_ERRORS)}
     first = "; ".join(
-        f"{pointer or 'the body'}: {', '.join(messages)}" for pointer, messages in list(errors.items())[:3]
+        f"{pointer or 'the body'}: {', '.join(messages)}" for pointer, messages in islice(shown.items(), 3)
     )
-    more = f"; ... ({len(errors)} in all, see errors)" if len(errors) > 3 else ""
-    return Problem(422, first + more, errors=errors)
+    of = "see errors" if len(errors) <= MAX_ERRORS else f"see errors for the first {MAX_ERRORS}"
+    more = f"; ... ({len(errors)} in all, {of})" if len(errors) > 3 else ""
+    return Problem(422, first + more, errors=shown)
+
+
+def unknown_fields(keys: Sequence[str]) -> dict[str, list[str]]:
+    """Messages for fields that there are not; of very many the first are named."""
+    messages: dict[str, list[str]] = {"_schema": [f"{len(keys)} unknown fields"]} if len(keys) > MAX_ERRORS else {}
+    return messages | {Name(key): ["unknown field"] for key in keys[:MAX_ERRORS]}
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def pointers(messages: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:
     """Marshmallow's nested messages, as JSON pointers (RFC 6901) and their messages."""
     if isinstance(messages, Mapping):
         for key, inner in messages.items():
-            step = "" if key == "_schema" else "/" + str(key).replace("~", "~0").replace("/", "~1")
+            is_whole = key == "_schema" and not isinstance(key, Name)
+            step = "" if is_whole else "/" + str(key).replace("~", "~0").replace("/", "~1")
             yield from pointers(inner, path + step)
     else:
         yield path, [str(message) for message in (messages if isinstance(messages, list) else [messages])]

@@ -11,7 +11,9 @@ from marshmallow import ValidationError
 
 from rankcorr import Ranking, RankingError
 from rankcorr.checks import shown
+from rankcorr.errors import LabelError, LengthError
 from service.fields import LABEL_SCHEMA, Documented, check_limit
+from service.problems import Name, unknown_fields
 
 _LABEL_TYPES: Final = frozenset((str, int))
 _NUMBER_TYPES: Final = frozenset((int, float))
@@ -83,7 +85,8 @@ class RankingField(Documented):
         try:
             ranking = _ordered(given) if way == "order" else _ranked(way, given, value.get("labels"))
         except RankingError as error:
-            raise ValidationError({way: [str(error)]}) from error
+            at = "labels" if "labels" in value and isinstance(error, LabelError | LengthError) else way
+            raise ValidationError({at: [str(error)]}) from error
         g.n_items = g.get("n_items", 0) + ranking.n_items
         return ranking
 
@@ -107,7 +110,7 @@ def _way(value: Any) -> str:
         where = "an order is made of labels" if ways[0] == "order" else "the keys of the object are the labels"
         raise ValidationError({"labels": [f"labels are given twice: {where}"]})
     if unknown:
-        raise ValidationError({key: ["unknown field"] for key in unknown})
+        raise ValidationError(unknown_fields(unknown))
     return ways[0]
 
 
@@ -116,7 +119,9 @@ def _n_items(way: str, given: Any) -> int:
         form = "an array" if way == "order" else "an object of label to number, or an array of numbers"
         raise ValidationError({way: [f"must be {form}; got {shown(given)}"]})
     if way == "order":
-        return sum(len(entry) if isinstance(entry, list) else 1 for entry in given)
+        return sum(
+            len(entry) or 1 if isinstance(entry, list) else 1 for entry in given
+        )  # an empty group is refused later
     return len(given)
 
 
@@ -124,7 +129,7 @@ def _ranked(way: str, given: Any, labels: Any) -> Ranking:
     numbers = list(given.values()) if isinstance(given, dict) else given
     if not set(map(type, numbers)) <= _NUMBER_TYPES:
         wrong = next(place for place, number in enumerate(numbers) if type(number) not in _NUMBER_TYPES)
-        key = str(list(given)[wrong] if isinstance(given, dict) else wrong)
+        key = Name(list(given)[wrong] if isinstance(given, dict) else wrong)
         raise ValidationError({way: {key: [f"must be a number; got {shown(numbers[wrong])}"]}})
     names = list(given) if isinstance(given, dict) else labels
     return (Ranking.from_scores if way == "scores" else Ranking.from_ranks)(numbers, names)
@@ -183,7 +188,7 @@ class NamedRankings(Documented):
             try:
                 rankings[name] = self.one.read(ranking)
             except ValidationError as error:
-                errors[name] = error.messages
+                errors[Name(name)] = error.messages
         if errors:
             raise ValidationError(errors)
         return rankings

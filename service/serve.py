@@ -1,4 +1,4 @@
-"""The command rankcorr-serve: settings -> folder of this run -> gunicorn, which reads `service.gunicorn_conf`."""
+"""The command rankcorr-serve: settings -> folder of this run -> gunicorn, which reads gunicorn.conf.py."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -19,10 +20,25 @@ from service.settings import SettingError, Settings, _read, _seconds, _setting, 
 METRICS_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 KERNEL_FOLDER: Final = "NUMBA_CACHE_DIR"
 RUN_FOLDER: Final = "RANKCORR_RUN_FOLDER"  # set by this command for gunicorn, which removes the folder when it ends
+RUN_PREFIX: Final = "rankcorr-serve-"
 
-# Prometheus' client chooses its mode when it is first imported, which importing this package has done: gunicorn must
-# start in a new program, with the variable set.
-GUNICORN: Final = ("-m", "gunicorn", "--config", "python:service.gunicorn_conf")
+# The extra `service`.
+NEEDED: Final = (
+    *("flask", "flask_cors", "flask_smorest", "flask_swagger_ui"),
+    *("gunicorn", "marshmallow", "orjson", "prometheus_client"),
+)
+GUNICORN: Final = ("-m", "gunicorn", "--config", str(Path(__file__).with_name("gunicorn.conf.py")))
+
+# What the C library and numpy read when a program starts; each may be set to something else from outside.
+PROGRAM_VARIABLES: Final = {
+    # The service multiplies no matrices; without this, numpy starts threads, which fork() does not copy.
+    "OPENBLAS_NUM_THREADS": "1",
+    # Memory of large requests goes back to the system. By default the C library keeps some for each thread: a worker
+    # kept 150 MB after 40 bodies of 2 MB, and keeps 20 MB with these.
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": str(2**20),
+    "MALLOC_TRIM_THRESHOLD_": str(2**22),
+}
 
 _TCP: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
 
@@ -100,8 +116,10 @@ class ServerSettings:
         ]
 
     def seconds_to_stop(self, app: Settings) -> int:
-        """Time for a request that came last to wait for its turn, to work and to be sent."""
-        return self.graceful_seconds or math.ceil(app.max_wait_seconds + app.limits.max_seconds) + 5
+        """Time for a request that came last to arrive, to wait for its turn, to work and to be sent."""
+        return (
+            self.graceful_seconds or math.ceil(app.max_body_seconds + app.max_wait_seconds + app.limits.max_seconds) + 5
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -109,6 +127,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = _parser()
     asked = parser.parse_args(arguments)
     environment = dict(os.environ)
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        _refuse(parser, f"{', '.join(missing)} cannot be imported: install rankcorr[service]")
     try:
         server = ServerSettings.from_environment(environment)
         Settings.from_environment(environment)
@@ -136,12 +156,12 @@ def prepare(environment: MutableMapping[str, str]) -> None:
     OSError
         Where there is no folder to write to.
     """
-    run = Path(tempfile.mkdtemp(prefix="rankcorr-serve-"))
+    run = Path(tempfile.mkdtemp(prefix=RUN_PREFIX))
     environment[RUN_FOLDER] = str(run)
     try:
         metrics = Path(environment.get(METRICS_FOLDER) or run / "metrics")
         metrics.mkdir(parents=True, exist_ok=True)
-        for left_over in metrics.glob("*.db"):  # counts of an earlier run, under the names of its processes
+        for left_over in metrics.glob("[cgh]*_*.db"):  # of an earlier run: counter_PID.db, gauge_.., histogram_..
             left_over.unlink()
         environment[METRICS_FOLDER] = str(metrics)
         kernels = environment.get(KERNEL_FOLDER)
@@ -151,8 +171,8 @@ def prepare(environment: MutableMapping[str, str]) -> None:
     except OSError:
         shutil.rmtree(run, ignore_errors=True)
         raise
-    # The service multiplies no matrices; without this, numpy starts threads that fork() does not copy.
-    environment.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for name, value in PROGRAM_VARIABLES.items():
+        environment.setdefault(name, value)
 
 
 def _is_writable(folder: str) -> bool:

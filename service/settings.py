@@ -74,6 +74,12 @@ class Limits:
     max_simulated_votes: int = _setting(50_000_000, _whole(1), "votes of all simulations of a request")
     max_opinions: int = _setting(10_000_000, _whole(1), "opinions of a simulation: voters times items")
     max_resamples: int = _setting(100_000, _whole(1), "resamples of a test or an interval")
+    max_label_bytes: int = _setting(
+        64 * 2**20, _whole(1), "bytes of the labels in an answer, each as often as it is written"
+    )
+    max_resampled_values: int = _setting(
+        20_000_000, _whole(1), "values of a leaderboard: gold sets times systems times resamples"
+    )
     max_seconds: float = _setting(30.0, _seconds, "seconds of work for a request")
 
 
@@ -95,6 +101,7 @@ class Settings:
     trusted_proxies: int = _setting(0, _whole(0, 10), "proxies in front, whose X-Forwarded-For is believed")
     max_concurrent: int = _setting(2, _whole(1, 64), "requests that a worker works on at once")
     max_waiting: int = _setting(16, _whole(0, 1_000), "requests that wait for their turn in a worker")
+    max_body_seconds: float = _setting(60.0, _seconds, "seconds in which a request body must arrive")
     max_wait_seconds: float = _setting(10.0, _seconds, "seconds that a request waits before it is turned away")
 
     def __post_init__(self) -> None:

@@ -12,11 +12,17 @@ import numpy as np
 from adaptive import VoterPopulation, draw_ballot, exponential_similarity, plan_ballots, simulate
 from rankcorr import Ranking, correlate_many, correlation_matrix
 from rankcorr.correlation import COEFFICIENTS
+from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
+from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.inference.permutation import permutation_test
+from rankcorr.notices import collected_notices
 from rankcorr.summary import correlate
 from rankcorr.weights import TIED_WEIGHTS
 
 # Whole numbers and floats are ranked by two compiled kernels; ties lead to kernels that other rankings do not reach.
 SCORES: tuple[list[float], ...] = ([3.5, 2.5, 1.5, 0.5], [2.5, 2.5, 1.5, 0.5], [4, 3, 2, 1], [1, 1, 2, 3])
+N_MANY = 12  # more than have all of their permutations looked at
+N_RESAMPLES = 100
 # Items and presentations that are drawn in different ways: exactly, as a cycle, one item once more, by exchanges,
 # with repeated pairs.
 BALLOTS = ((4, 1), (4, 2), (5, 3), (12, 6), (4, 7))
@@ -24,6 +30,16 @@ BALLOTS = ((4, 1), (4, 2), (5, 3), (12, 6), (4, 7))
 
 def warm_up() -> None:
     """Call each library function that a view calls, on a few items, in every way that is compiled on its own."""
+    with collected_notices():
+        _compare()
+        _infer()
+    for n_items, presentations in BALLOTS:
+        draw_ballot(n_items, presentations, 3, np.random.default_rng(0)).certificate()
+    plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)
+    simulate(plan, VoterPopulation(), exponential_similarity(8), n_simulations=1, seed=0)
+
+
+def _compare() -> None:
     rankings = {number: Ranking.from_scores(scores) for number, scores in enumerate(SCORES)}
     for tied_weights in TIED_WEIGHTS:
         for x, y in itertools.product(rankings.values(), repeat=2):
@@ -31,7 +47,20 @@ def warm_up() -> None:
         for coefficient in COEFFICIENTS:
             correlate_many(rankings[0], rankings, coefficient=coefficient, tied_weights=tied_weights, workers=1)
             correlation_matrix(rankings, coefficient=coefficient, tied_weights=tied_weights, workers=1)
-    for n_items, presentations in BALLOTS:
-        draw_ballot(n_items, presentations, 3, np.random.default_rng(0)).certificate()
-    plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)
-    simulate(plan, VoterPopulation(), exponential_similarity(8), n_simulations=1, seed=0)
+
+
+def _infer() -> None:
+    labels = range(N_MANY)
+    systems = {
+        "untied": Ranking.from_order(labels),
+        "tied": Ranking.from_scores([item // 2 for item in labels], labels),
+        "reversed": Ranking.from_order(labels[::-1]),
+    }
+    few = (SCORES[0], SCORES[1])
+    for coefficient in COEFFICIENTS:
+        for x, y in (few, (systems["untied"], systems["tied"])):
+            permutation_test(x, y, coefficient=coefficient, n_resamples=N_RESAMPLES, workers=1)
+            for method in METHODS:
+                bootstrap_interval(x, y, coefficient=coefficient, method=method, n_resamples=N_RESAMPLES, workers=1)
+        for gold in (systems["untied"], systems):
+            leaderboard(gold, systems, coefficient=coefficient, n_resamples=N_RESAMPLES, workers=1)

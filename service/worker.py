@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
+import uuid
 from contextlib import suppress
 from typing import Any
 
-from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]
+import gunicorn.util
+import orjson
+from gunicorn.workers.gthread import ThreadWorker
 
+from service.problems import MEDIA_TYPE, TYPE_PREFIX
 from service.serve import ServerSettings
 from service.settings import Settings
 
@@ -44,3 +48,20 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
 def _is_closed(graceful: bool = False) -> None:
     """Stand in for the method `close` of a connection that is closed."""
+
+
+def write_problem(sock: Any, status: int, reason: str, message: str) -> None:
+    """Answer what never became a request, such as a line that is too long, in the format of every other error."""
+    problem = {
+        "type": TYPE_PREFIX + "malformed-request",
+        "title": reason,
+        "status": status,
+        "detail": message,
+        "request_id": uuid.uuid4().hex,
+    }
+    body = orjson.dumps(problem)
+    head = f"HTTP/1.1 {status} {reason}\r\nConnection: close\r\nContent-Type: {MEDIA_TYPE}\r\n"
+    gunicorn.util.write_nonblock(sock, f"{head}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body)
+
+
+gunicorn.util.write_error = write_problem  # of HTML; gunicorn calls it by this name

@@ -264,10 +264,13 @@ def leaderboard(
         _resampled(statistic, [row[g] for row in entries], number, derived_seed(key, 0, g), n_workers, progress)
         for g in range(len(sets))
     ]
-    scores = [
-        [_score(values[s, g], draws[g][:, s], entries[s][g : g + 1], confidence) for g in range(len(sets))]
-        for s in range(len(names))
-    ]
+    scores = []
+    for s in range(len(names)):
+        if progress is not None:
+            progress(0)  # quantiles take their time too
+        scores.append(
+            [_score(values[s, g], draws[g][:, s], entries[s][g : g + 1], confidence) for g in range(len(sets))]
+        )
     sums = sum(draws[1:], start=draws[0])
     totals = [_score(values[s].sum(), sums[:, s], entries[s], confidence) for s in range(len(names))]
 

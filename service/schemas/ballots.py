@@ -10,7 +10,7 @@ from marshmallow.fields import Integer
 
 from adaptive import BallotCertificate
 from service.ballot_fields import LABELS_SCHEMA, LARGEST, Names
-from service.fields import LABEL_SCHEMA, Dumped, Seed, Whole, check_limit
+from service.fields import LABEL_SCHEMA, Dumped, Seed, Whole, check_label_bytes, check_limit
 from service.schemas.base import Answer, Request
 from service.schemas.plans import MAX_BALLOTS
 
@@ -53,6 +53,7 @@ class BallotRequest(Request):
             check_limit("max_comparisons", count, of="comparisons of a ballot")
         except ValidationError as error:
             raise ValidationError(error.messages, "presentations") from error
+        check_label_bytes("items", [] if isinstance(data["items"], int) else data["items"], data["presentations"])
 
 
 _OF_CERTIFICATE: Final = {

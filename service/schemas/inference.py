@@ -10,7 +10,7 @@ from marshmallow.fields import List, Nested
 from rankcorr.correlation import COEFFICIENTS
 from rankcorr.inference.bootstrap import METHODS
 from rankcorr.inference.distribution import ALTERNATIVES
-from service.fields import Choice, Dumped, Number, Seed, Text, Whole, check_limit
+from service.fields import Choice, Dumped, Number, Seed, Text, Whole, check_label_bytes, check_limit
 from service.ranking_fields import NamedRankings, RankingField
 from service.schemas.base import Answer, Request, WeightOptions
 from service.schemas.notices import Notice
@@ -112,6 +112,17 @@ class LeaderboardRequest(WeightOptions):
         """Refuse a request with no gold, or with two."""
         if ("gold" in data) == ("gold_sets" in data):
             raise ValidationError("exactly one of gold and gold_sets is needed")
+        sets, n_systems = data.get("gold_sets", {}), len(data["systems"])
+        try:
+            check_limit("max_matrix_cells", len(sets) * n_systems, of="gold sets times systems")
+        except ValidationError as error:
+            raise ValidationError(error.messages, "gold_sets") from error
+        check_label_bytes("gold_sets", list(sets), n_systems)
+        try:
+            n_values = max(1, len(sets)) * n_systems * data["n_resamples"]
+            check_limit("max_resampled_values", n_values, of="values, gold sets times systems times resamples")
+        except ValidationError as error:
+            raise ValidationError(error.messages, "n_resamples") from error
 
 
 class LeaderboardAnswer(Answer):

@@ -1,6 +1,7 @@
 import pytest
 
 from service import Limits, Settings, create_app
+from tests.service.live import live_server  # noqa: F401 - a fixture
 
 
 @pytest.fixture

@@ -55,6 +55,25 @@ def comparisons():
             yield "/v1/correlations/matrix", {"rankings": named, "coefficient": "tau_w", **options}
 
 
+def inferences():
+    scores = {label: place for place, label in enumerate("abcdefghijkl")}
+    tied = {label: place // 3 for label, place in scores.items()}
+    few = {label: scores[label] for label in "abcde"}
+    pairs = ((few, few), (scores, tied), (tied, scores))
+    for (gold, system), method, alternative in itertools.product(
+        pairs, ("percentile", "bca"), ("two-sided", "greater", "less")
+    ):
+        inference = {"n_resamples": 50, "seed": 1, "method": method, "alternative": alternative}
+        for options in OPTIONS[::3]:
+            document = {"gold": {"scores": gold}, "system": {"ranks": system}, "inference": inference, **options}
+            yield "/v1/correlations", document
+    named = {"first": {"scores": scores}, "second": {"ranks": tied}, "third": {"ranks": scores}}
+    for options, coefficient in itertools.product(OPTIONS[::3], ("rho_w", "tau_w", "rho", "tau")):
+        board = {"systems": named, "coefficient": coefficient, "n_resamples": 50, "seed": 1, **options}
+        yield "/v1/leaderboards", {"gold": {"scores": tied}, **board}
+        yield "/v1/leaderboards", {"gold_sets": named, **board}
+
+
 def ballots():
     for n_items, presentations, n_voters in itertools.product((2, 3, 4, 7, 12, 40), (1, 2, 3, 5, 8, 20), (1, 3)):
         yield "/v1/ballots", {"items": n_items, "presentations": presentations, "voters": n_voters, "seed": 1}
@@ -75,7 +94,7 @@ def main() -> None:
         if "post" in operations
     }
     statuses: dict[str, list[int]] = {}
-    for path, document in itertools.chain(examples.items(), comparisons(), ballots()):
+    for path, document in itertools.chain(examples.items(), comparisons(), inferences(), ballots()):
         answer = client.post(path, data=json.dumps(document), content_type="application/json")
         statuses.setdefault(path, []).append(answer.status_code)
     after = compiled()

@@ -77,6 +77,7 @@ class TestTokens:
     def test_a_token_opens_the_api(self, guarded, token):
         assert post(guarded, {"Authorization": f"Bearer {token}"}).status_code == 200
         assert post(guarded, {"Authorization": f"bearer {token}"}).status_code == 200
+        assert post(guarded, {"Authorization": f"Bearer   {token} "}).status_code == 200
 
     @pytest.mark.parametrize(
         "authorization",
@@ -213,15 +214,18 @@ class TestBrowsers:
         assert "default-src 'none'" in headers["Content-Security-Policy"]
         assert "script-src 'self';" in headers["Content-Security-Policy"]
         assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+        assert "base-uri 'none'" in headers["Content-Security-Policy"]
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["X-Frame-Options"] == "DENY"
         assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
 
     def test_origins_are_refused_unless_configured(self, client, make_client):
         ours, theirs = "https://notebook.example", "https://other.example"
         assert "Access-Control-Allow-Origin" not in post(client, {"Origin": ours}).headers
         open_client = make_client(cors_origins=(ours,))
         assert post(open_client, {"Origin": ours}).headers["Access-Control-Allow-Origin"] == ours
+        assert "X-Request-ID" in post(open_client, {"Origin": ours}).headers["Access-Control-Expose-Headers"]
         assert "Access-Control-Allow-Origin" not in post(open_client, {"Origin": theirs}).headers
         assert "Access-Control-Allow-Origin" not in open_client.get("/health/live", headers={"Origin": ours}).headers
 

@@ -180,3 +180,11 @@ class TestLeaderboard:
         }
         answer = make_client(max_seconds=1e-6).post(self.PATH, json=self.request())
         assert (answer.status_code, answer.json["type"]) == (503, "urn:rankcorr:problem:too-much-work")
+
+    def test_the_limit_of_values_from_both_sides(self, make_client):
+        assert make_client(max_resampled_values=1200).post(self.PATH, json=self.request()).status_code == 200
+        found = errors(make_client(max_resampled_values=1199).post(self.PATH, json=self.request()))
+        message = (
+            "at most 1199 values, gold sets times systems times resamples (RANKCORR_MAX_RESAMPLED_VALUES); got 1200"
+        )
+        assert found == {"/n_resamples": [message]}

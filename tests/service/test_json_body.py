@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.json_body import count_keys, count_written_keys, parse
+from service.json_body import MAX_CONTAINERS, count_keys, counted, parse
 from service.problems import Problem
 
 KEYS = st.text(alphabet='ab":\\{},[]é\n', max_size=4)
@@ -18,10 +18,15 @@ DOCUMENTS = st.recursive(
 )
 
 
+def count_containers(document):
+    inner = document.values() if isinstance(document, dict) else document if isinstance(document, list) else None
+    return 0 if inner is None else 1 + sum(map(count_containers, inner))
+
+
 @given(DOCUMENTS, st.sampled_from([None, 2]), st.booleans())
 def test_written_keys_are_those_of_the_document(document, indent, ascii_only):
     body = json.dumps(document, indent=indent, ensure_ascii=ascii_only).encode()
-    assert count_written_keys(body) == count_keys(document)
+    assert counted(body) == (count_keys(document), count_containers(document))
     assert parse(body) == document
 
 
@@ -89,3 +94,16 @@ def test_numbers_read_as_json_says():
 def test_floats_round_trip_and_what_is_not_finite_is_null(value):
     written = orjson.loads(orjson.dumps([value]))[0]
     assert written == value if math.isfinite(value) else written is None
+
+
+@pytest.mark.parametrize("inner", [b"[]", b"{}"])
+def test_the_number_of_arrays_and_objects_is_limited(inner):
+    most = b"[" + b",".join([inner] * (MAX_CONTAINERS - 1)) + b"]"
+    assert len(parse(most)) == MAX_CONTAINERS - 1
+    with pytest.raises(Problem, match="at most 1000000 arrays and objects in a body; got 1000001") as caught:
+        parse(most[:-1] + b"," + inner + b"]")
+    assert caught.value.status == 413
+
+
+def test_brackets_and_colons_in_strings_are_text():
+    assert len(parse(b'["' + b"[{:" * MAX_CONTAINERS + b'"]')) == 1

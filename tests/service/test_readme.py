@@ -11,7 +11,6 @@ import pytest
 
 from service import Settings, create_app
 from service.serve import ServerSettings
-from tests.service.live import live_server  # noqa: F401 - a fixture
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 SECTION = README[README.index("## As a service") :]
@@ -33,14 +32,14 @@ def test_there_are_examples():
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 @pytest.mark.parametrize(("command", "output"), curl_examples())
-def test_curl_prints_what_the_readme_shows(command, output, live_server):  # noqa: F811
+def test_curl_prints_what_the_readme_shows(command, output, live_server):
     arguments = shlex.split(command.replace(BASE, live_server.url))
     done = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == output.strip()
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
-def test_the_javascript_runs(live_server):  # noqa: F811
+def test_the_javascript_runs(live_server):
     (code,) = blocks("javascript")
     program = [shutil.which("node"), "--input-type=module", "--eval", code.replace(BASE, live_server.url)]
     done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)

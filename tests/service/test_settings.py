@@ -58,7 +58,7 @@ def test_values_that_a_variable_cannot_have(name, value, message):
         Settings.from_environment({"RANKCORR_" + name: value})
 
 
-@pytest.mark.parametrize("tokens", ["short", "0123456789abcdef,secret", "0123456789abcdefé"])
+@pytest.mark.parametrize("tokens", ["short", "0123456789abcde", "0123456789abcdef,secret", "0123456789abcdefé"])
 def test_weak_tokens_are_refused_and_never_shown(tokens):
     with pytest.raises(SettingError, match="RANKCORR_TOKENS must hold tokens of at least 16") as caught:
         Settings.from_environment({"RANKCORR_TOKENS": tokens})

@@ -1,0 +1,233 @@
+"""Print what an answer of the service costs, over HTTP with connections kept open, beside scipy without any HTTP.
+
+The service runs as `rankcorr-serve` does, with two workers, on loopback; the clients are processes of their own. Run it
+with ``.venv/bin/python benchmarks/service.py``. Nothing here asserts: shared machines are noisy, and a ratio is for a
+reader to judge.
+"""
+
+import argparse
+import contextlib
+import json
+import multiprocessing
+import os
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import timeit
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import scipy.stats
+from report import heading, machine, row
+
+from rankcorr import item_weights, weighted_tau
+
+SIZES = (100, 1_000, 10_000, 100_000)
+N_CONNECTIONS = 8
+Address = tuple[str, int]
+
+
+@contextlib.contextmanager
+def service(**settings: str) -> Iterator[tuple[Address, int]]:
+    """Address and process of a service that runs meanwhile."""
+    environment = {**os.environ, "RANKCORR_BIND": "127.0.0.1:0", "RANKCORR_WORKERS": "2", **settings}
+    with tempfile.TemporaryDirectory() as folder, open(Path(folder, "errors"), "w+") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "service.serve"], env=environment, stdout=subprocess.DEVNULL, stderr=errors
+        )
+        try:
+            text = Path(errors.name)
+            while not (found := re.search(r"Listening at: http://([0-9.]+):([0-9]+)", text.read_text())):
+                if process.poll() is not None:
+                    raise SystemExit(text.read_text())
+                time.sleep(0.05)
+            yield (found[1], int(found[2])), process.pid
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def request(path: str, document: object) -> bytes:
+    body = json.dumps(document).encode()
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    )
+    return head.encode() + b"\r\n" + body
+
+
+def client(address: Address, message: bytes, n_requests: int, seconds: float) -> list[float]:
+    """Seconds of each request on one connection: until so many are answered and so much time is over."""
+    times = []
+    with socket.create_connection(address) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        end = time.perf_counter() + seconds
+        while len(times) < n_requests or time.perf_counter() < end:
+            start = time.perf_counter()
+            connection.sendall(message)
+            answer = connection.recv(65_536)
+            while (head_end := answer.find(b"\r\n\r\n")) < 0:
+                answer += connection.recv(65_536)
+            missing = int(re.search(rb"(?i)content-length: ([0-9]+)", answer)[1]) - (len(answer) - head_end - 4)
+            while missing > 0:
+                missing -= len(connection.recv(min(missing, 1 << 20)))
+            times.append(time.perf_counter() - start)
+            if not answer.startswith(b"HTTP/1.1 200"):
+                raise SystemExit(answer[:500])
+    return times
+
+
+def clients(address: Address, message: bytes, n_connections: int, n_requests: int, seconds: float, pipe) -> None:
+    """Run by another process: several connections at once; sends back all times and requests per second."""
+    times: list[list[float]] = []
+    threads = [
+        threading.Thread(target=lambda: times.append(client(address, message, n_requests, seconds)))
+        for _ in range(n_connections)
+    ]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    taken = [one for of_client in times for one in of_client]
+    pipe.send((taken, len(taken) / (time.perf_counter() - start)))
+
+
+def load(
+    address: Address, message: bytes, n_connections: int, n_requests: int = 1, seconds: float = 0.0
+) -> tuple[list[float], float]:
+    """Seconds of each request, and requests per second."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(
+        target=clients, args=(address, message, n_connections, n_requests, seconds, theirs)
+    )
+    process.start()
+    result = ours.recv()
+    process.join()
+    return result
+
+
+def measured(address: Address, message: bytes, seconds: float, turns: int) -> tuple[float, float, float]:
+    """Median and 99th percentile of the seconds of one client at a time, and requests per second of several."""
+    load(address, message, N_CONNECTIONS, n_requests=3)
+    alone = [load(address, message, 1, n_requests=5, seconds=seconds)[0] for _ in range(turns)]
+    rates = [load(address, message, N_CONNECTIONS, n_requests=2, seconds=seconds)[1] for _ in range(turns)]
+    return (
+        statistics.median(statistics.median(times) for times in alone),
+        float(np.percentile(np.concatenate(alone), 99)),
+        statistics.median(rates),
+    )
+
+
+def median_seconds(call: Callable[[], object], turns: int = 7) -> float:
+    timer = timeit.Timer(call)
+    number = max(1, int(0.05 / timer.timeit(1)))
+    return statistics.median(timer.timeit(number) / number for _ in range(turns))
+
+
+def scipy_tau(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
+    """The same quantity by scipy, which is given the weights."""
+    return scipy.stats.weightedtau(
+        x, y, rank=np.arange(x.size), weigher=lambda item: weights[item], additive=False
+    ).statistic
+
+
+def aligned_scipy_tau(x: dict[str, float], y: dict[str, float], weights: np.ndarray) -> float:
+    return scipy_tau(np.array(list(x.values())), np.array([y[label] for label in x]), weights)
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g}" if seconds < 0.1 else f"{seconds * 1e3:.0f}"
+
+
+def bench_correlations(address: Address, sizes: list[int], seconds: float, turns: int) -> None:
+    heading(
+        f"POST /v1/correlations, all four coefficients; requests per second by {N_CONNECTIONS} connections",
+        *("n", "rankings", "body (kB)", "p50 (ms)", "p99 (ms)", "requests/s"),
+        *("scipy.stats.weightedtau, no HTTP (ms)", "scipy / p50"),
+    )
+    for n_items in sizes:
+        rng = np.random.default_rng(1)
+        x, y = rng.standard_normal(n_items), rng.standard_normal(n_items)
+        weights = item_weights(x, y)
+        assert abs(weighted_tau(x, y).statistic - scipy_tau(x, y, weights)) < 1e-10
+        names = [f"item-{number}" for number in range(n_items)]
+        order = rng.permutation(n_items).tolist()  # a system lists the items in an order of its own
+        by_name = dict(zip(names, x.tolist(), strict=True)), {names[item]: float(y[item]) for item in order}
+        for kind, pair, peer in (
+            ("scores by label", by_name, lambda: aligned_scipy_tau(*by_name, weights)),  # noqa: B023 - called here
+            ("arrays", (x.tolist(), y.tolist()), lambda: scipy_tau(x, y, weights)),  # noqa: B023
+        ):
+            message = request("/v1/correlations", {"gold": {"scores": pair[0]}, "system": {"scores": pair[1]}})
+            theirs = median_seconds(peer)
+            p50, p99, rate = measured(address, message, seconds, turns)
+            times = milliseconds(p50), milliseconds(p99), f"{rate:,.0f}"
+            row(f"{n_items:,}", kind, f"{len(message) / 1e3:,.0f}", *times, milliseconds(theirs), f"{theirs / p50:.2f}")
+
+
+def bench_others(address: Address, seconds: float, turns: int) -> None:
+    heading(
+        f"Other requests; requests per second by {N_CONNECTIONS} connections",
+        *("request", "body (kB)", "p50 (ms)", "p99 (ms)", "requests/s"),
+    )
+    plan = {"n_items": 990, "n_ballots": 7, "fraction": 0.5, "presentations": 20}
+    rng = np.random.default_rng(1)
+    batch = {
+        "gold": {"scores": rng.standard_normal(1_000).tolist()},
+        "systems": {f"system {number}": {"scores": rng.standard_normal(1_000).tolist()} for number in range(100)},
+        "coefficients": ["tau_w"],
+    }
+    ballot = {"items": 990, "presentations": 20, "voters": 100, "seed": 1}
+    for name, path, document in (
+        ("a plan of 7 ballots for 990 items", "/v1/plans", plan),
+        ("a ballot, 990 items, 20 presentations, 100 voters", "/v1/ballots", ballot),
+        ("tau_w of 100 systems, 1,000 items", "/v1/correlations/batch", batch),
+    ):
+        message = request(path, document)
+        p50, p99, rate = measured(address, message, seconds, turns)
+        row(name, f"{len(message) / 1e3:,.1f}", milliseconds(p50), milliseconds(p99), f"{rate:,.0f}")
+    gold = np.array(batch["gold"]["scores"])
+    systems = [np.array(system["scores"]) for system in batch["systems"].values()]
+    weights = [item_weights(gold, system) for system in systems]
+    peer = median_seconds(lambda: [scipy_tau(gold, system, w) for system, w in zip(systems, weights, strict=True)], 3)
+    row("the same 100 systems by scipy.stats.weightedtau, no HTTP", "", milliseconds(peer), "", "")
+
+
+def bench_memory(n_requests: int) -> None:
+    """Resident memory of the workers, which are not replaced meanwhile."""
+    heading("Resident memory of the workers (MB), 100 items by label", "requests", "worker 1", "worker 2")
+    rng = np.random.default_rng(1)
+    pair = [{"scores": {f"item-{number}": value for number, value in enumerate(rng.random(100))}} for _ in range(2)]
+    message = request("/v1/correlations", {"gold": pair[0], "system": pair[1]})
+    with service(RANKCORR_MAX_REQUESTS_PER_WORKER="0") as (address, process):
+        done = 0
+        for wanted in (1_000, n_requests // 4, n_requests // 2, n_requests):
+            load(address, message, N_CONNECTIONS, n_requests=(wanted - done) // N_CONNECTIONS)
+            done = wanted
+            children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+            pages = [int(Path(f"/proc/{child}/statm").read_text().split()[1]) for child in children]
+            row(f"{done:,}", *(f"{count * os.sysconf('SC_PAGE_SIZE') / 1e6:.1f}" for count in pages))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--max-items", type=int, default=SIZES[-1], help="leave out longer lists")
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each turn of a measurement")
+    parser.add_argument("--turns", type=int, default=5, help="of each measurement; medians of them are shown")
+    parser.add_argument("--memory-requests", type=int, default=50_000, help="0 leaves the memory out")
+    chosen = parser.parse_args()
+    machine("gunicorn", "flask", "numpy", "scipy", "numba")
+    with service() as (address, _):
+        bench_correlations(address, [size for size in SIZES if size <= chosen.max_items], chosen.seconds, chosen.turns)
+        bench_others(address, chosen.seconds, chosen.turns)
+    if chosen.memory_requests:
+        bench_memory(chosen.memory_requests)
+
+
+if __name__ == "__main__":
+    main()
