@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankcorr import Ranking, correlate_many, correlation_matrix
+from rankcorr import Ranking, contributions, correlate_many, correlation_matrix
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.permutation import permutation_test
@@ -24,9 +24,10 @@ def of_pair(
     system: Ranking,
     coefficients: Sequence[Any],
     options: Mapping[str, Any],
+    worst: int | None = None,
     inference: Mapping[str, Any] | None = None,
 ) -> Answer:
-    """Coefficients of two rankings, and how they compare with chance if that is asked for."""
+    """Coefficients of two rankings; if asked for, what costs the system most, and how they compare with chance."""
     with collected_notices() as notices:
         results = correlate(gold, system, coefficients=coefficients, names=("gold", "system"), **options)
     undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
@@ -38,6 +39,10 @@ def of_pair(
         "n_missing": first.n_missing,
         "warnings": [{"message": message, "coefficients": undefined} for message in notices],
     }
+    if worst is not None:
+        answer["worst"] = {
+            name: None if name in undefined else _dearest(gold, system, name, options, worst) for name in coefficients
+        }
     if inference is None:
         return answer
     deadline = Deadline(settings().limits.max_seconds)
@@ -51,6 +56,22 @@ def of_pair(
             names += [name] if name not in names else []
     warnings = [{"message": message, "coefficients": names} for message, names in concerned.items()]
     return answer | {"inference": found, "warnings": warnings}
+
+
+def _dearest(gold: Ranking, system: Ranking, name: Any, options: Mapping[str, Any], k: int) -> list[Answer]:
+    """Items that cost the system most."""
+    parts = contributions(gold, system, coefficient=name, **options_of(name, options))
+    return [
+        {
+            "label": item.label,
+            "gold_rank": item.x_rank,
+            "system_rank": item.y_rank,
+            "weight": item.weight,
+            "contribution": item.contribution,
+            "cost": item.cost,
+        }
+        for item in parts.worst(k)
+    ]
 
 
 def _inferred(

@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 
 from adaptive import VoterPopulation, draw_ballot, exponential_similarity, plan_ballots, simulate
-from rankcorr import Ranking, correlate_many, correlation_matrix
+from rankcorr import Ranking, contributions, correlate_many, correlation_matrix
 from rankcorr.correlation import COEFFICIENTS
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference.leaderboard import leaderboard
@@ -44,6 +44,8 @@ def _compare() -> None:
     for tied_weights in TIED_WEIGHTS:
         for x, y in itertools.product(rankings.values(), repeat=2):
             correlate(x, y, tied_weights=tied_weights)
+            for coefficient in COEFFICIENTS:
+                contributions(x, y, coefficient=coefficient, tied_weights=tied_weights)
         for coefficient in COEFFICIENTS:
             correlate_many(rankings[0], rankings, coefficient=coefficient, tied_weights=tied_weights, workers=1)
             correlation_matrix(rankings, coefficient=coefficient, tied_weights=tied_weights, workers=1)

@@ -7,13 +7,32 @@ from typing import Any, Final
 from marshmallow.fields import Integer, List, Nested, String
 
 from rankcorr.correlation import COEFFICIENTS
-from service.fields import Choice, Choices, Dumped, Part
+from service.fields import Choice, Choices, Dumped, Part, Whole
 from service.ranking_fields import MatrixRankings, NamedRankings, RankingField
 from service.schemas.base import Answer, WeightOptions
 from service.schemas.inference import INFERENCE, InferenceOptions
 from service.schemas.notices import Notice
 
 COUNT: Final[dict[str, Any]] = {"type": ["integer", "null"]}
+WORST: Final[dict[str, Any]] = {
+    "type": "object",
+    "description": "By coefficient: the items that cost the system most, dearest first; null where it is undefined.",
+    "additionalProperties": {
+        "type": ["array", "null"],
+        "items": {
+            "type": "object",
+            "required": ["label", "gold_rank", "system_rank", "weight", "contribution", "cost"],
+            "properties": {
+                "label": {"type": ["string", "integer"], "description": "Without labels: the position, from 0."},
+                "gold_rank": {"type": "number"},
+                "system_rank": {"type": "number"},
+                "weight": {"type": "number", "description": "All weights sum to 1."},
+                "contribution": {"type": "number", "description": "All sum to the coefficient."},
+                "cost": {"type": "number", "description": "All sum to 1 less the coefficient."},
+            },
+        },
+    },
+}
 STATISTIC: Final[dict[str, Any]] = {"type": ["number", "null"], "minimum": -1, "maximum": 1}
 
 
@@ -23,6 +42,7 @@ class CorrelationRequest(WeightOptions):
     gold = RankingField(required=True)
     system = RankingField(required=True)
     coefficients = Choices(COEFFICIENTS, load_default=COEFFICIENTS)
+    worst = Whole(least=1, most=1_000, metadata={"description": "List so many items that cost the system most."})
     inference = Part(InferenceOptions, metadata={"description": "Ask for chance level, test and interval too."})
 
 
@@ -41,6 +61,7 @@ class CorrelationAnswer(Answer):
         required=True,
     )
     n_missing = Dumped(COUNT, metadata={"description": "Items in one ranking only; null where they are an error."})
+    worst = Dumped(WORST)
     inference = Dumped(INFERENCE)
     warnings = List(Nested(Notice), required=True)
 

@@ -48,7 +48,7 @@ def comparisons():
     for group in (plain, labelled):
         for number, (gold, system) in enumerate(itertools.product(group, repeat=2)):
             options = OPTIONS[number % len(OPTIONS)] | WEIGHTS[number % len(WEIGHTS)]
-            yield "/v1/correlations", {"gold": gold, "system": system, **options}
+            yield "/v1/correlations", {"gold": gold, "system": system, "worst": 2, **options}
         named = {str(number): ranking for number, ranking in enumerate(group)}
         for options in OPTIONS:
             yield "/v1/correlations/batch", {"gold": group[0], "systems": named, **options}

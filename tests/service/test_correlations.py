@@ -11,6 +11,7 @@ from rankcorr import (
     Ranking,
     TopK,
     Uniform,
+    contributions,
     correlate_many,
     correlation_matrix,
     weighted_rho,
@@ -378,3 +379,30 @@ def test_weighers_by_name():
         answer = posted(gold=GOLD, system=SYSTEM, weigher=name, coefficients=["rho_w"])
         expected = weighted_rho(GOLD["scores"], Ranking.from_order(SYSTEM["order"]), weigher=weigher)
         assert answer.json["coefficients"]["rho_w"] == expected.statistic
+
+
+def test_the_items_that_cost_most():
+    answer = posted(gold=GOLD, system=SYSTEM, coefficients=["tau_w", "rho"], worst=2, n0=1)
+    for name, options in (("tau_w", {"n0": 1}), ("rho", {})):
+        parts = contributions(GOLD["scores"], Ranking.from_order(SYSTEM["order"]), coefficient=name, **options)
+        found = answer.json["worst"][name]
+        assert [(row["label"], row["cost"], row["contribution"]) for row in found] == [
+            (item.label, item.cost, item.contribution) for item in parts.worst(2)
+        ]
+        assert [(row["gold_rank"], row["system_rank"], row["weight"]) for row in found] == [
+            (item.x_rank, item.y_rank, item.weight) for item in parts.worst(2)
+        ]
+
+
+def test_the_items_that_cost_most_without_labels_or_coefficient():
+    plain = posted(gold={"scores": [3, 2, 1]}, system={"scores": [1, 2, 3]}, worst=1, coefficients=["tau"])
+    assert plain.json["worst"]["tau"][0]["label"] in (0, 1, 2)
+    flat = posted(gold={"scores": [3, 2, 1]}, system={"scores": [1, 1, 1]}, worst=1, coefficients=["tau"])
+    assert flat.json["worst"] == {"tau": None}
+    assert len(flat.json["warnings"]) == 1
+    assert "worst" not in posted(gold=GOLD, system=SYSTEM).json
+
+
+@pytest.mark.parametrize("worst", [0, 1001, 1.5, "3", None, True])
+def test_numbers_of_items_that_are_none(worst):
+    assert list(problem(posted(gold=GOLD, system=SYSTEM, worst=worst))["errors"]) == ["/worst"]
