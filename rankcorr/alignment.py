@@ -94,12 +94,15 @@ def align(
         known = set(first.labels)
         y_only = [label for label in second.labels if label not in known]
         if missing == "raise":
-            if not (x_only and y_only):
+            if x_only and y_only:
+                parts = [
+                    offending(f"labels in {name} only", labels)
+                    for name, labels in zip(names, (x_only, y_only), strict=True)
+                ]
+            else:
                 longer, shorter = names if x_only else names[::-1]
-                raise LabelMismatchError(offending(f"labels in {longer} only, which {shorter} lacks", x_only or y_only))
-            raise LabelMismatchError(
-                f"{offending(f'labels in {names[0]} only', x_only)}; {offending(f'labels in {names[1]} only', y_only)}"
-            )
+                parts = [offending(f"labels in {longer} only, which {shorter} lacks", x_only or y_only)]
+            raise LabelMismatchError(f"{'; '.join(parts)} (the option missing says what becomes of them)")
         if missing == "bottom":
             return _union(first, second, x_only, y_only)
         first = _restricted(first, second, names)

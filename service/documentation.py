@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any, Final
 
-from flask import Flask, Response, send_from_directory
+from flask import Flask, Response, redirect, send_from_directory
 from flask_smorest import Api as SmorestApi
 from flask_smorest import Blueprint as SmorestBlueprint
 from werkzeug.exceptions import HTTPException
@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 from rankcorr import __version__
 from service.body import BodyParser
 from service.fields import Documented
-from service.problems import MEDIA_TYPE, STATUSES, from_http
+from service.problems import LIBRARY_KINDS, MEDIA_TYPE, STATUSES, from_http
 from service.ranking_fields import RANKING_SCHEMA
 
 PROBLEM_SCHEMA: Final[dict[str, Any]] = {
@@ -22,14 +22,24 @@ PROBLEM_SCHEMA: Final[dict[str, Any]] = {
     "required": ["type", "title", "status", "detail", "request_id"],
     "additionalProperties": False,
     "properties": {
-        "type": {"type": "string", "description": "Kind of the problem, for programs: urn:rankcorr:problem:..."},
+        "type": {
+            "type": "string",
+            "description": (
+                "Kind of the problem, for programs: urn:rankcorr:problem: and "
+                + ", ".join(kind for kind, _ in STATUSES.values())
+                + ", bad-request, duplicate-key, too-much-work, malformed-request, or the class of an error of the "
+                "libraries: " + ", ".join(LIBRARY_KINDS) + "."
+            ),
+        },
         "title": {"type": "string", "description": "What the status means here."},
         "status": {"type": "integer", "minimum": 400, "maximum": 599},
         "detail": {"type": "string", "description": "What was wanted, and what came."},
         "request_id": {"type": "string", "description": "The same as the header X-Request-ID and in the log."},
         "errors": {
             "type": "object",
-            "description": "JSON pointer to the field (of the query: its name after a slash) -> messages.",
+            "description": (
+                "Where a field is to blame: JSON pointer to it (of the query: its name after a slash) -> messages."
+            ),
             "additionalProperties": {"type": "array", "items": {"type": "string"}},
         },
     },
@@ -78,6 +88,12 @@ class Api(SmorestApi):  # type: ignore[misc]
             "token", {"type": "http", "scheme": "bearer", "description": "Needed where RANKCORR_TOKENS is set."}
         )
 
+    def _register_pagination_header(self) -> None:
+        """Leave out what no operation has."""
+
+    def _register_etag_headers(self) -> None:
+        """Leave out what no operation has."""
+
     def _register_responses(self) -> None:
         for kind, title in STATUSES.values():
             content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
@@ -124,5 +140,6 @@ def register_page(app: Flask) -> None:
     def asset(name: str) -> Response:
         return send_from_directory(scripts if name.startswith("swagger-ui") else own, name, max_age=86_400)
 
+    app.add_url_rule("/", "root", lambda: redirect("/docs"))
     app.add_url_rule("/docs", "docs", page)
     app.add_url_rule("/docs/<name>", "docs_asset", asset)

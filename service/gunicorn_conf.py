@@ -52,6 +52,7 @@ def on_starting(arbiter: Any) -> None:
     arbiter.log.error_log.addFilter(_is_no_silent_client)
     atexit.register(_remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn sets its own
+    arbiter.log.info("Compiling the loops: some seconds at the first start, a second later")
     warm_up()
     # What is there now stays: collections need not look at it again, which took 70 ms each, nor copy its pages.
     gc.collect()
@@ -60,6 +61,7 @@ def on_starting(arbiter: Any) -> None:
 
 def when_ready(arbiter: Any) -> None:
     """Bound the time for which a silent client holds a thread; accepted connections inherit it."""
+    arbiter.log.info("The page /docs shows every request and answer")
     seconds, rest = divmod(_server.client_seconds, 1)
     timeout = struct.pack("@ll", int(seconds), int(rest * 1e6))
     for listener in arbiter.LISTENERS:

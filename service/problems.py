@@ -11,6 +11,8 @@ import orjson
 from flask import Response, g
 from werkzeug.exceptions import HTTPException
 
+import adaptive.errors
+import rankcorr.errors
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError
 
@@ -41,6 +43,25 @@ class Name(str):
     """A key that a client chose; one that reads `_schema` is not marshmallow's word for the object as a whole."""
 
     __slots__ = ()
+
+
+def kind_of(error: type[Exception]) -> str:
+    """Last part of the type of a problem, for an error of the libraries."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", error.__name__.removesuffix("Error"))
+    return words.lower()
+
+
+LIBRARY_KINDS: Final = tuple(
+    sorted(
+        {
+            kind_of(error)
+            for module in (rankcorr.errors, adaptive.errors)
+            for error in vars(module).values()
+            if isinstance(error, type) and issubclass(error, RankingError | AdaptiveError)
+        }
+        - {kind_of(RankingError), kind_of(AdaptiveError)}
+    )
+)
 
 
 class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
@@ -92,7 +113,7 @@ class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
 
 def from_library(error: RankingError | AdaptiveError) -> Problem:
     """The problem for an error of the libraries: its class is the type, its message the detail."""
-    return Problem(422, str(error), kind=_kind(type(error).__name__.removesuffix("Error")))
+    return Problem(422, str(error), kind=kind_of(type(error)))
 
 
 def from_http(error: HTTPException) -> Problem | HTTPException:
@@ -147,7 +168,3 @@ def pointers(messages: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:
             yield from pointers(inner, path + step)
     else:
         yield path, [str(message) for message in (messages if isinstance(messages, list) else [messages])]
-
-
-def _kind(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])| ", "-", name).lower()

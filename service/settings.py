@@ -94,7 +94,9 @@ class Settings:
     """
 
     limits: Limits = field(default_factory=Limits)
-    tokens: tuple[str, ...] = _setting((), _tokens, "bearer tokens for /v1, with commas; none: open to all")
+    tokens: tuple[str, ...] = _setting(
+        (), _tokens, "bearer tokens for /v1 with commas, 16 characters or more; none: open to all"
+    )
     metrics: Metrics = _setting("open", _one_of("open", "token", "off"), "who may read /metrics: open, token or off")
     cors_origins: tuple[str, ...] = _setting((), _words, "origins whose pages may call /v1, with commas")
     requests_per_minute: int = _setting(0, _whole(0), "requests of a client to /v1 in a minute, 0: no limit")

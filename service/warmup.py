@@ -44,8 +44,8 @@ def _compare() -> None:
     for tied_weights in TIED_WEIGHTS:
         for x, y in itertools.product(rankings.values(), repeat=2):
             correlate(x, y, tied_weights=tied_weights)
-            for coefficient in COEFFICIENTS:
-                contributions(x, y, coefficient=coefficient, tied_weights=tied_weights)
+            for name in COEFFICIENTS:
+                contributions(x, y, coefficient=name, tied_weights=tied_weights)
         for coefficient in COEFFICIENTS:
             correlate_many(rankings[0], rankings, coefficient=coefficient, tied_weights=tied_weights, workers=1)
             correlation_matrix(rankings, coefficient=coefficient, tied_weights=tied_weights, workers=1)

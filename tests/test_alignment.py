@@ -45,11 +45,20 @@ def test_the_item_order_is_that_of_x():
 
 
 def test_labels_on_one_side_only():
-    with pytest.raises(LabelMismatchError, match=r"^labels in x only: 'c'; labels in y only: 'd'$"):
+    with pytest.raises(
+        LabelMismatchError,
+        match=r"^labels in x only: 'c'; labels in y only: 'd' \(the option missing says what becomes of them\)$",
+    ):
         weighted_tau({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 2, "d": 3})
-    with pytest.raises(LabelMismatchError, match=r"^labels in y only, which x lacks: 'c'$"):
+    with pytest.raises(
+        LabelMismatchError,
+        match=r"^labels in y only, which x lacks: 'c' \(the option missing says what becomes of them\)$",
+    ):
         weighted_tau({"a": 1, "b": 2}, {"a": 1, "b": 2, "c": 3})
-    with pytest.raises(LabelMismatchError, match=r"^labels in x only, which y lacks: 'c'$"):
+    with pytest.raises(
+        LabelMismatchError,
+        match=r"^labels in x only, which y lacks: 'c' \(the option missing says what becomes of them\)$",
+    ):
         weighted_tau({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 2})
     many = {f"x{item}": item for item in range(9)}
     with pytest.raises(LabelMismatchError, match=r"'x3', 'x4', ... \(9 in all\); labels in y only: 'a', 'b'"):
@@ -149,7 +158,7 @@ def test_missing_items_count_as_the_rankings_that_align_returns(missing, pair, n
     n_shared = min(n_shared, n_items)
     x = dict(zip(range(n_items), pair[0].tolist(), strict=True))
     y = dict(zip(range(n_items - n_shared, 2 * n_items - n_shared), pair[1].tolist(), strict=True))
-    labels = [label for label in x if label in y] if missing == "intersection" else [*x, *(y.keys() - x.keys())]
+    labels = [label for label in x if label in y] if missing == "intersection" else [*x, *(label for label in y if label not in x)]
     spelt_out = [{label: scores.get(label, -1.0) for label in labels} for scores in (x, y)]
     for coefficient in (weighted_rho, weighted_tau):
         with warnings.catch_warnings():

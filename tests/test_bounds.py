@@ -139,6 +139,7 @@ def test_a_search_swaps_items_and_starts_from_random_orders():
     assert found.high == pytest.approx(exact.high, rel=0, abs=1e-13)
 
 
+@pytest.mark.needs_numba
 def test_a_search_of_long_lists_improves_on_its_starts():
     x, y = ({item: -item for item in items} for items in (range(250), range(200, 450)))
     options = {"coefficient": "rho_w", "n0": 0.0}
@@ -148,6 +149,7 @@ def test_a_search_of_long_lists_improves_on_its_starts():
     assert found.high > starts.high + 1e-5
 
 
+@pytest.mark.needs_numba
 def test_a_search_of_long_lists_ends():
     x = {item: -item for item in range(300)}
     y = {item: -item for item in range(200, 500)}
@@ -195,6 +197,7 @@ def test_completions_in_which_no_item_has_weight_do_not_count():
     assert some.n_undefined / some.n_computed == 1 - (3 / 5) ** 2
 
 
+@pytest.mark.needs_numba
 def test_a_search_that_meets_no_defined_completion_says_no_more_than_that():
     x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["d", "e", "f"])
     options = {"n_items": 9, "weigher": TopK(4), "scheme": "multiplicative"}

@@ -176,6 +176,7 @@ def test_a_gold_set_cannot_be_named_sum(folder):
     assert "a gold set cannot have the name 'sum'" in refusal("leaderboard", "sum", "system.csv")
 
 
+@pytest.mark.needs_numba
 @pytest.mark.real_data
 def test_columns_of_one_file_are_gold_sets_and_systems(data_dir):
     path = data_dir / "EN-RG-65_wordnet30.tsv"

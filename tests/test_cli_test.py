@@ -145,6 +145,7 @@ def test_one_paired_test_has_no_correction():
     assert row["corrected_pvalue"] == row["pvalue"]
 
 
+@pytest.mark.needs_numba
 def test_few_items_have_exact_paired_tests(folder):
     (folder / "second.csv").write_text("id,score\na,1\nb,5\nc,2\nd,4\ne,3\n", encoding="utf-8")
     arguments = ("gold.csv", "system.csv", "second.csv", "--versus", "--resamples", 40)

@@ -53,7 +53,8 @@ def add_axes(figure: Figure, place: tuple[int, int, int], x_label: str, y_label:
 
 def label_text(label: object) -> str:
     """Return a label as plain text of one line; of a long one the middle is left out, for names differ at the ends."""
-    text = " ".join(str(label).split()) or repr(label)
+    joined = ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+    text = " ".join(joined.split()) or repr(label)
     text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)  # SVG has no control characters
     if len(text) > LONGEST_LABEL:
         text = f"{text[: LONGEST_LABEL // 2]}…{text[-(LONGEST_LABEL // 2 - 1) :]}"

@@ -7,6 +7,7 @@ from typing import Any, Final
 from marshmallow import ValidationError, validates_schema
 from marshmallow.fields import List, Nested
 
+from rankcorr.alignment import MISSING
 from rankcorr.correlation import COEFFICIENTS
 from rankcorr.inference.bootstrap import METHODS
 from rankcorr.inference.distribution import ALTERNATIVES
@@ -106,6 +107,16 @@ class LeaderboardRequest(WeightOptions):
     level = level()
     n_resamples = Resamples(least=1, load_default=1_000)
     seed = Seed(metadata={"description": "The same seed, the same answer."})
+    missing = Choice(
+        MISSING,
+        load_default=MISSING[0],
+        metadata={
+            "description": (
+                "Items of a gold set that a system lacks: an error, left out of that gold set, or tied below the "
+                "others. Items of a system that are in no gold set: an error too, or else left out and counted."
+            )
+        },
+    )
 
     @validates_schema(skip_on_field_errors=True)
     def check_gold(self, data: dict[str, Any], **_: Any) -> None:

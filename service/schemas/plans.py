@@ -30,6 +30,10 @@ class Sizes(Request):
 class PlanRequest(Sizes):
     """A plan from a number of presentations, from a budget, or from what the top items need: exactly one of these."""
 
+    n_ballots = Whole(least=2, most=MAX_BALLOTS, load_default=7, metadata={"description": "n_b."})
+    fraction = Fraction(
+        load_default=0.5, metadata={"description": "alpha: the share of its items that a ballot passes on."}
+    )
     presentations = Whole(
         least=1, most=LARGEST, metadata={"description": "M: presentations of each item in each ballot."}
     )

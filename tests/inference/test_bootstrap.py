@@ -133,6 +133,7 @@ def test_the_jackknife_leaves_each_item_out():
     assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
+@pytest.mark.needs_numba
 def test_a_jackknife_in_groups_gives_nearly_the_same_interval():
     rng = np.random.default_rng(1)
     x = rng.normal(size=400)

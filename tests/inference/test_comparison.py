@@ -123,6 +123,7 @@ def test_all_swaps_are_the_product():
     )
 
 
+@pytest.mark.needs_numba
 def test_swapping_the_systems_changes_the_sign():
     gold, a, b = np.random.default_rng(1).normal(size=(3, 10))
     one, other = compare_systems(gold, a, b, n_resamples=200), compare_systems(gold, b, a, n_resamples=200)
@@ -179,6 +180,7 @@ def test_the_same_call_gives_the_same_answer_whatever_the_workers():
     assert compare_systems(gold, a, b, n_resamples=400, seed=1) != found[0]
 
 
+@pytest.mark.needs_numba
 def test_progress_counts_the_resamples_of_test_and_interval():
     done = []
     gold, a, b = np.random.default_rng(2).normal(size=(3, 300))

@@ -115,6 +115,7 @@ def test_p_values_are_those_of_the_paired_test():
     assert_array_equal([row.corrected_pvalue for row in board.rows], holm([row.pvalue for row in board.rows]))
 
 
+@pytest.mark.needs_numba
 def test_swaps_within_two_gold_sets_are_enumerated_and_drawn_alike(monkeypatch):
     gold, systems = data(sizes=(6, 6), seed=3)
     with warnings.catch_warnings():
@@ -353,6 +354,7 @@ def test_json_and_table():
     assert first["low"] < first["sum"] < first["high"]
 
 
+@pytest.mark.needs_numba
 def test_repr_is_short():
     gold, systems = data(noise={f"system {i}": 0.1 * i + 0.1 for i in range(7)})
     board = leaderboard(gold, systems, n_resamples=200)

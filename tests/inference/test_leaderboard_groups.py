@@ -84,6 +84,7 @@ def entries_of(gold, systems):
     return entered(gold_sets_of(gold), systems_of(systems), "raise")
 
 
+@pytest.mark.needs_numba
 @pytest.mark.parametrize("factor", [0.02, 0.9, 1.1])
 def test_a_test_that_ends_early_decides_as_the_whole_one(factor, monkeypatch):
     from tests.inference.test_bootstrap import statistic_of

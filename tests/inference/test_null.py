@@ -298,6 +298,7 @@ def centred(draw):
     )
 
 
+@pytest.mark.needs_numba
 @given(centred(), st.sampled_from(["tau_w", "rho_w"]), st.sampled_from(["a", "b"]), st.sampled_from(TIED_WEIGHTS))
 def test_what_is_said_to_average_to_0_by_symmetry_does(case, coefficient, variant, tied_weights):
     x, y, options = case

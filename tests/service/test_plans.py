@@ -153,10 +153,13 @@ def test_a_wrong_budget(wrong, pointer, message):
     assert message in found["errors"][pointer][0]
 
 
-@pytest.mark.parametrize("name", ["n_items", "n_ballots", "fraction"])
-def test_a_field_that_is_needed(name):
-    request = {key: value for key, value in {**SIZES, "presentations": 20}.items() if key != name}
-    assert problem(PATH, **request)["errors"] == {f"/{name}": ["this field is needed"]}
+def test_the_number_of_items_is_needed():
+    assert problem(PATH, presentations=20)["errors"] == {"/n_items": ["this field is needed"]}
+
+
+def test_ballots_and_fraction_have_the_defaults_of_the_command():
+    plan = answer(PATH, n_items=990, presentations=20)["plan"]
+    assert plan == {"n_items": 990, "n_ballots": 7, "fraction": 0.5, "presentations": 20}
 
 
 @pytest.mark.parametrize(
