@@ -158,7 +158,8 @@ def test_missing_items_count_as_the_rankings_that_align_returns(missing, pair, n
     n_shared = min(n_shared, n_items)
     x = dict(zip(range(n_items), pair[0].tolist(), strict=True))
     y = dict(zip(range(n_items - n_shared, 2 * n_items - n_shared), pair[1].tolist(), strict=True))
-    labels = [label for label in x if label in y] if missing == "intersection" else [*x, *(label for label in y if label not in x)]
+    both = [label for label in x if label in y]
+    labels = both if missing == "intersection" else [*x, *(label for label in y if label not in x)]
     spelt_out = [{label: scores.get(label, -1.0) for label in labels} for scores in (x, y)]
     for coefficient in (weighted_rho, weighted_tau):
         with warnings.catch_warnings():
