@@ -136,7 +136,7 @@ def test_every_small_size_holds_every_guarantee(n_items):
             assert draw_ballot(n_items, presentations, voters, rng).certificate().broken == ()
 
 
-@pytest.mark.skipif(not JIT, reason="slow as plain Python")
+@pytest.mark.needs_numba
 @pytest.mark.parametrize(
     ("n_items", "presentations", "voters"),
     [(990, 40, 100), (5001, 7, 60), (5000, 4, 10_000), (400, 333, 7), (16, 1000, 90), (3, 4000, 3000), (2, 999, 800)],
@@ -220,7 +220,7 @@ def n_triangles(graphs, n_items):
     return np.einsum("gij,gji->g", adjacent @ adjacent, adjacent) / 6
 
 
-@pytest.mark.skipif(not JIT, reason="slow as plain Python")
+@pytest.mark.needs_numba
 def test_larger_draws_have_as_many_triangles_as_uniform_ones():
     # 8,000 draws without mixing are 5 standard errors off
     rng = np.random.default_rng(12)

@@ -4,7 +4,6 @@ import importlib.util
 import io
 import json
 import math
-import os
 import sys
 import types
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -38,8 +37,6 @@ PLAN = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)
 SIMILARITY = exponential_similarity(24)
 POPULATION = VoterPopulation(n_voters=9)
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "table2_as_published.py"
-
-compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without numba")
 
 
 def select_by_x(scores, n_selected, rng):
@@ -199,7 +196,7 @@ def test_coefficients_by_name():
     assert coefficients(x, y, n0=0.0)[1] == weighted_tau(x, y, n0=0).statistic
 
 
-@compiled
+@pytest.mark.needs_numba
 def test_adaptive_is_better_at_the_top():
     plan = plan_ballots(200, n_ballots=5, fraction=0.5, presentations=20)
     mean = simulate(plan, VoterPopulation(), exponential_similarity(200), n_simulations=30, seed=2).mean
@@ -350,7 +347,7 @@ def published():
     del sys.modules[specification.name]
 
 
-@compiled
+@pytest.mark.needs_numba
 def test_table_2_as_published_is_reproduced(published):
     cells = published.cells(n_simulations=50, seed=1)
     own = [cell for cell in cells if cell.similarity in {"exponential", "power_law", "embedding"}]
@@ -370,7 +367,7 @@ def test_departures_are_what_they_say(published):
     assert misread.ranks.tolist() == [2, 3, 1]
 
 
-@compiled
+@pytest.mark.needs_numba
 @pytest.mark.real_data
 def test_embedding_row_from_the_table_and_from_the_file_agree(data_dir):
     plan = plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)

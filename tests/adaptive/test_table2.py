@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import os
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
@@ -23,8 +22,6 @@ APPROACHES, COEFFICIENTS = ["uniform", "adaptive"], ["rho_w", "tau_w", "rho", "t
 N_ITEMS = 130
 
 table2_module = importlib.import_module("adaptive.table2")
-
-compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without numba")
 
 
 @pytest.fixture
@@ -68,7 +65,7 @@ def test_shape_and_order_of_the_json():
                 assert cell["sd"] >= 0
 
 
-@compiled
+@pytest.mark.needs_numba
 def test_adaptive_orders_the_top_better_in_the_papers_setting():
     plan = plan_ballots(table2_module.N_ITEMS, n_ballots=7, fraction=0.5, presentations=20)
     assert (plan.n_items, plan.n_comparisons) == (990, 19_660)  # Eq. 3
@@ -163,7 +160,7 @@ def test_undefined_coefficients_are_told_of_once(tmp_path):
     assert "nan +- nan" in result.stdout
 
 
-@compiled
+@pytest.mark.needs_numba
 def test_command_with_two_processes():
     # 990 items: other processes know nothing of a smaller table.
     options = ("--simulations", 3, "--json")
