@@ -66,7 +66,7 @@ def test_every_example_works(path, method, operation):
 
 @SCHEMA.parametrize()
 @settings(
-    max_examples=200 if LONG else 15,
+    max_examples=100 if LONG else 15,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
