@@ -29,15 +29,15 @@ from adaptive.record import BallotRecord, ProtocolResult
 from adaptive.replay import BallotVotes, InterimResult, score_ballots
 from adaptive.scores import borda_scores, rescale, running_mean
 from adaptive.selection import Selection, select_by_mean, select_top
-from adaptive.session import BallotProtocol
-from adaptive.similarity import (
+from adaptive.session.ballot_protocol import BallotProtocol
+from adaptive.simulation.similarity import (
     embedding_similarity,
     exponential_similarity,
     power_law_similarity,
     read_similarities,
 )
-from adaptive.simulation import SimulationResult, simulate
-from adaptive.voters import VoterPool, VoterPopulation, true_ranking
+from adaptive.simulation.simulate import SimulationResult, simulate
+from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
 
 __all__ = [

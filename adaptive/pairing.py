@@ -20,7 +20,7 @@ import numpy as np
 
 from adaptive.errors import TableError, TokenError
 from rankcorr.checks import shown, whole_number
-from rankcorr.records import Record, TextTable, delimiters_of
+from rankcorr.io.records import Record, TextTable, delimiters_of
 
 __all__ = ["FewRareTokensWarning", "Pairing", "Token", "pair_tokens", "read_tokens"]
 
@@ -95,7 +95,7 @@ def read_tokens(path: str | os.PathLike[str]) -> tuple[Token, ...]:
     r"""Read tokens from a CSV or TSV file in UTF-8, with the columns token, area and, if known, frequency.
 
     The first line names the columns, in any order; no others are allowed, so that a misspelt one is not lost.
-    The delimiter is found as in `rankcorr.tables.read_ranking`, and blank lines hold no token.
+    The delimiter is found as in `rankcorr.io.tables.read_ranking`, and blank lines hold no token.
 
     Parameters
     ----------

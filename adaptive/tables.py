@@ -17,13 +17,13 @@ from typing import NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.box import Comparison
 from adaptive.draw import Ballot
 from adaptive.errors import TableError, VoteError
 from adaptive.pairing import Pairing
+from adaptive.session.ballot_box import Comparison
 from adaptive.votes import Vote, parse_vote
 from rankcorr.checks import shown
-from rankcorr.records import Record, TextTable, delimiters_of, listed
+from rankcorr.io.records import Record, TextTable, delimiters_of, listed
 
 __all__ = [
     "VoteFile",

@@ -32,7 +32,7 @@ from adaptive.draw import Ballot, draw_ballot
 from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.scores import Scores, borda_scores
-from adaptive.simulation import APPROACHES, coefficients
+from adaptive.simulation.simulate import APPROACHES, coefficients
 from adaptive.votes import LEFT, RIGHT, TIE
 from rankcorr import Ranking
 

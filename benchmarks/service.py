@@ -39,7 +39,7 @@ def service(**settings: str) -> Iterator[tuple[Address, int]]:
     environment = {**os.environ, "RANKCORR_BIND": "127.0.0.1:0", "RANKCORR_WORKERS": "2", **settings}
     with tempfile.TemporaryDirectory() as folder, open(Path(folder, "errors"), "w+") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "service.serve"], env=environment, stdout=subprocess.DEVNULL, stderr=errors
+            [sys.executable, "-m", "service.server.serve"], env=environment, stdout=subprocess.DEVNULL, stderr=errors
         )
         try:
             text = Path(errors.name)

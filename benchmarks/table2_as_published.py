@@ -30,9 +30,9 @@ from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import Standing, close_ballot
 from adaptive.scores import BallotScores, Scores, borda_scores
 from adaptive.selection import Selection, select_top
-from adaptive.similarity import SIMILARITIES
-from adaptive.simulation import COEFFICIENTS, coefficients, simulate
-from adaptive.voters import VoterPool, VoterPopulation, true_ranking
+from adaptive.simulation.similarity import SIMILARITIES
+from adaptive.simulation.simulate import COEFFICIENTS, coefficients, simulate
+from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking
 
 N_ITEMS, N_VOTERS = 990, 100

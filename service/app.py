@@ -11,15 +11,15 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError
-from service import logs, metrics
-from service.access import Tokens, secured
-from service.body import received
-from service.capacity import Gate, RateLimiter
-from service.documentation import CONFIGURATION, Api, register_page
-from service.json_body import OrjsonProvider
-from service.problems import Problem, from_library
+from service.api import BLUEPRINTS
+from service.api.documentation import CONFIGURATION, Api, register_page
+from service.http import logs, metrics
+from service.http.access import Tokens, secured
+from service.http.body import received
+from service.http.capacity import Gate, RateLimiter
+from service.http.json_body import OrjsonProvider
+from service.http.problems import Problem, from_library
 from service.settings import Settings
-from service.views import BLUEPRINTS
 
 
 @dataclass(frozen=True)

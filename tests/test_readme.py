@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from rankcorr import first_rank_share, null_distribution, top_share
-from rankcorr.cli import main
+from rankcorr.cli.main import main
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 

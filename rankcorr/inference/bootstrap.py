@@ -11,8 +11,8 @@ import numpy as np
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice
 from rankcorr.correlation import Coefficient, Computed, Statistic, Variant
-from rankcorr.inference.items import SortedItems, Values, derived_seed
 from rankcorr.inference.resampling import BLOCK_NUMBERS, checked_level, checked_resamples, checked_seed, in_blocks
+from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import RankingLike, as_ranking
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher

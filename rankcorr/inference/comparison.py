@@ -15,8 +15,8 @@ from rankcorr.checks import check_choice, offending
 from rankcorr.correlation import Coefficient, Computed, Statistic, Variant
 from rankcorr.errors import TooFewItemsError
 from rankcorr.inference.bootstrap import ROUNDING, percentile_interval, resampled
-from rankcorr.inference.items import SortedItems, Values, derived_seed
 from rankcorr.inference.resampling import checked_level, checked_resamples, checked_seed, in_blocks
+from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher

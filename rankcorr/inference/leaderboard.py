@@ -17,9 +17,9 @@ from rankcorr.errors import OptionError
 from rankcorr.inference.bootstrap import percentile_interval, resampled
 from rankcorr.inference.comparison import MAX_EXACT
 from rankcorr.inference.gold_sets import SUM, Entered, entered, gold_sets_of, systems_of, unused_labels
-from rankcorr.inference.items import SortedItems, Values, derived_seed
 from rankcorr.inference.leaderboard_groups import PairedTests, alpha_of, corrected_pvalues, groups_of
 from rankcorr.inference.resampling import checked_level, checked_resamples, checked_seed
+from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import RankingLike
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher

@@ -11,8 +11,8 @@ from rankcorr.inference.bootstrap import ROUNDING
 from rankcorr.inference.comparison import MAX_EXACT, all_swaps, drawn_swaps
 from rankcorr.inference.gold_sets import Entered, common
 from rankcorr.inference.holm import holm
-from rankcorr.inference.items import SortedItems, Values
 from rankcorr.inference.resampling import in_blocks
+from rankcorr.inference.sorted_items import SortedItems, Values
 from rankcorr.workers import Progress
 
 System = Sequence[Entered]

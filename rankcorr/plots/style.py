@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from rankcorr.checks import shown
 from rankcorr.errors import OptionError
-from rankcorr.files import write_atomically
+from rankcorr.io.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,9 @@ from marshmallow import ValidationError, validates_schema
 from marshmallow.fields import Integer
 
 from adaptive import BallotCertificate
-from service.ballot_fields import LABELS_SCHEMA, LARGEST, Names
-from service.fields import LABEL_SCHEMA, Dumped, Seed, Whole, check_label_bytes, check_limit
+from service.schemas.ballot_fields import LABELS_SCHEMA, LARGEST, Names
 from service.schemas.base import Answer, Request
+from service.schemas.fields import LABEL_SCHEMA, Dumped, Seed, Whole, check_label_bytes, check_limit
 from service.schemas.plans import MAX_BALLOTS
 
 

@@ -14,8 +14,8 @@ from rankcorr.checks import shown
 from rankcorr.correlation import VARIANTS
 from rankcorr.errors import WeightError
 from rankcorr.weights import DEFAULT_N0, SCHEMES, TIED_WEIGHTS, Weigher, named_weigher
-from service.fields import Choice, Documented, Number
-from service.problems import MAX_ERRORS, unknown_fields
+from service.http.problems import MAX_ERRORS, unknown_fields
+from service.schemas.fields import Choice, Documented, Number
 
 _WEIGHERS: Final = "hyperbolic|logarithmic|uniform|top-k:[1-9][0-9]{0,17}"
 

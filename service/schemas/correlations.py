@@ -7,11 +7,11 @@ from typing import Any, Final
 from marshmallow.fields import Integer, List, Nested, String
 
 from rankcorr.correlation import COEFFICIENTS
-from service.fields import Choice, Choices, Dumped, Part, Whole
-from service.ranking_fields import MatrixRankings, NamedRankings, RankingField
 from service.schemas.base import Answer, WeightOptions
+from service.schemas.fields import Choice, Choices, Dumped, Part, Whole
 from service.schemas.inference import INFERENCE, InferenceOptions
 from service.schemas.notices import Notice
+from service.schemas.ranking_fields import MatrixRankings, NamedRankings, RankingField
 
 COUNT: Final[dict[str, Any]] = {"type": ["integer", "null"]}
 WORST: Final[dict[str, Any]] = {

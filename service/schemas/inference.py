@@ -11,10 +11,10 @@ from rankcorr.alignment import MISSING
 from rankcorr.correlation import COEFFICIENTS
 from rankcorr.inference.bootstrap import METHODS
 from rankcorr.inference.distribution import ALTERNATIVES
-from service.fields import Choice, Dumped, Number, Seed, Text, Whole, check_label_bytes, check_limit
-from service.ranking_fields import NamedRankings, RankingField
 from service.schemas.base import Answer, Request, WeightOptions
+from service.schemas.fields import Choice, Dumped, Number, Seed, Text, Whole, check_label_bytes, check_limit
 from service.schemas.notices import Notice
+from service.schemas.ranking_fields import NamedRankings, RankingField
 
 UNDEFINED: Final[dict[str, Any]] = {"type": ["number", "null"]}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from service.fields import Dumped
 from service.schemas.base import Answer
+from service.schemas.fields import Dumped
 
 
 class LiveAnswer(Answer):

@@ -9,9 +9,9 @@ from marshmallow.fields import Integer
 
 from adaptive import BallotPlan
 from rankcorr.checks import offending
-from service.ballot_fields import LARGEST, Fraction, ItemCount
-from service.fields import Dumped, Number, Whole
+from service.schemas.ballot_fields import LARGEST, Fraction, ItemCount
 from service.schemas.base import Answer, Request
+from service.schemas.fields import Dumped, Number, Whole
 
 MAX_BALLOTS: Final = 10_000
 WAYS: Final = ("presentations", "comparisons", "hours", "top_presentations")

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, validates_schema
 
-from service.ballot_fields import LABELS_SCHEMA, Names, VotedBallots
-from service.fields import Dumped, Part, Seed
+from service.schemas.ballot_fields import LABELS_SCHEMA, Names, VotedBallots
 from service.schemas.base import Answer, Request
+from service.schemas.fields import Dumped, Part, Seed
 from service.schemas.plans import PlanInputs
 
 

@@ -9,11 +9,11 @@ from marshmallow import ValidationError, post_load, validates_schema
 from marshmallow.fields import Integer, List, Nested
 
 from adaptive import VoterPopulation
-from adaptive.simulation import APPROACHES, COEFFICIENTS, simulated_comparisons
-from service.ballot_fields import LARGEST, Interval, Similarity
-from service.fields import Choices, Dumped, Flag, Number, Part, Seed, Whole, check_limit
+from adaptive.simulation.simulate import APPROACHES, COEFFICIENTS, simulated_comparisons
+from service.schemas.ballot_fields import LARGEST, Interval, Similarity
 from service.schemas.base import Answer, Request
 from service.schemas.correlations import STATISTIC
+from service.schemas.fields import Choices, Dumped, Flag, Number, Part, Seed, Whole, check_limit
 from service.schemas.notices import Notice
 from service.schemas.plans import PlanInputs
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from marshmallow.fields import Float
 
-from service.fields import Dumped, QueryNumber, QueryWhole
 from service.schemas.base import Answer, Request
+from service.schemas.fields import Dumped, QueryNumber, QueryWhole
 
 MAX_TOP = 1_000
 

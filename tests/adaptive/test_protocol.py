@@ -16,7 +16,7 @@ from adaptive.protocol import ballot_rng, run_protocol
 from adaptive.selection import Selection, select_top
 from adaptive.votes import UNANSWERED
 from rankcorr import Ranking, RankingError
-from rankcorr.tables import read_ranking
+from rankcorr.io.tables import read_ranking
 from tests.adaptive import naive
 from tests.adaptive.ballots import PLANS, SEEDS, answers_to, spelt_out
 

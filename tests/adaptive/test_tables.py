@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive.box import BallotBox, Comparison
 from adaptive.draw import draw_ballot
 from adaptive.errors import TableError, VoteError
 from adaptive.pairing import FewRareTokensWarning, pair_tokens
 from adaptive.scores import tally
+from adaptive.session.ballot_box import BallotBox, Comparison
 from adaptive.tables import (
     VoteFile,
     VoteRow,

@@ -110,7 +110,7 @@ def running(
 
     `folder` receives its output. `environment` is added to two workers on a free port, and `options` go to Popen.
     """
-    command = command or (sys.executable, "-m", "service.serve")
+    command = command or (sys.executable, "-m", "service.server.serve")
     chosen = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     chosen |= {"RANKCORR_WORKERS": "2", "RANKCORR_BIND": "127.0.0.1:0", **(environment or {})}
     output, errors = folder / "output", folder / "errors"

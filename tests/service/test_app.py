@@ -6,12 +6,13 @@ import threading
 
 import pytest
 
-from service import comparison, create_app
-from service.access import Tokens
-from service.capacity import Gate, RateLimiter
-from service.documentation import CONFIGURATION
-from service.problems import STATUSES, Problem
-from service.work import Deadline
+from service import create_app
+from service.api import comparison
+from service.api.documentation import CONFIGURATION
+from service.http.access import Tokens
+from service.http.capacity import Gate, RateLimiter
+from service.http.deadline import Deadline
+from service.http.problems import STATUSES, Problem
 
 PAIR = {"gold": {"scores": [3, 2, 1]}, "system": {"scores": [3, 1, 2]}}
 TOKEN = "0123456789abcdef"
@@ -125,7 +126,7 @@ class TestTokens:
 
     def test_every_token_is_compared_in_constant_time(self, monkeypatch):
         compared = []
-        monkeypatch.setattr("service.access.hmac.compare_digest", lambda a, b: compared.append((a, b)) or a == b)
+        monkeypatch.setattr("service.http.access.hmac.compare_digest", lambda a, b: compared.append((a, b)) or a == b)
         assert Tokens([TOKEN, OTHER]).name_of(f"Bearer {TOKEN}") == "token 1"
         assert len(compared) == 2
         assert {len(digest) for pair in compared for digest in pair} == {32}

@@ -1,0 +1,227 @@
+"""Figures 2, 3 and 4 of the paper, from simulations of our own: result -> figure -> files.
+
+matplotlib (extra `plot`) is imported by the calls that draw. Markers and line styles tell the series apart, so that the
+figures can be read in black and white.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.errors import SimilarityError, TableError
+from adaptive.paper.table2 import FRACTION, N_BALLOTS, N_ITEMS, PRESENTATIONS
+from adaptive.plan import plan_ballots
+from adaptive.protocol import run_protocol
+from adaptive.record import ProtocolResult
+from adaptive.simulation.similarity import SIMILARITIES, exponential_similarity
+from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
+from rankcorr import Ranking
+from rankcorr.io.files import write_atomically
+from rankcorr.plots.style import MissingMatplotlibError, add_axes, canvas, figure_bytes, figure_class
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "MissingMatplotlibError",
+    "draw_rescaling",
+    "draw_scores",
+    "draw_similarities",
+    "simulate_protocol",
+    "write_figures",
+]
+
+N_VOTERS: Final = 100  # of Figure 2 (its caption) and of section 4.2
+NONCONFORMITY, OVERSIGHT = 0.1, 0.01  # s and e of every voter in Figure 2
+
+_SHOWN_BALLOTS = 5
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+# Marker and line style of each distribution, marker of each ballot.
+_LINES = {"exponential": ("o", "-"), "power_law": ("s", "--"), "embedding": ("^", ":")}
+_MARKERS = ("o", "s", "^", "D", "v")
+
+
+def draw_rescaling(result: ProtocolResult) -> Figure:
+    """Figure 2: ybar^(1) against x^(2) for the items of ballot 2, and the line of the rescaling (Eq. 6).
+
+    Scores are multiples of 1/M, and many items share a point: its area is their number.
+
+    Raises
+    ------
+    MissingMatplotlibError
+    """
+    first, second = result.ballots[:2]
+    before = np.empty(len(result.items))
+    before[first.places] = first.ybar
+    points, counts = np.unique(np.column_stack([second.x, before[second.places]]), axis=0, return_counts=True)
+    figure = canvas()
+    axes = add_axes(figure, (1, 1, 1), "Score in ballot 2, x⁽²⁾", "Score after ballot 1, ȳ⁽¹⁾")
+    label = "items of ballot 2 (area: how many)"
+    axes.scatter(
+        points[:, 0], points[:, 1], s=12.0 * counts, facecolors="0.85", edgecolors="0.3", linewidths=0.7, label=label
+    )
+    ends = np.array([0.0, 1.0])
+    axes.plot(
+        ends, 1 - second.b + second.b * ends, "k-", lw=2, label=f"y = 1 \N{MINUS SIGN} b + bx, b = {second.b:.3f}"
+    )
+    axes.legend(loc="lower right")
+    return figure
+
+
+def draw_similarities(similarities: dict[str, NDArray[np.float64]]) -> Figure:
+    """Figure 3: similarities of each distribution, best first.
+
+    Parameters
+    ----------
+    similarities : dict of str to ndarray of float64, shape (n_items,)
+        By the name of the distribution, one of `SIMILARITIES`.
+
+    Raises
+    ------
+    MissingMatplotlibError
+    """
+    figure = canvas()
+    axes = add_axes(figure, (1, 1, 1), "Item, most similar first", "Similarity z")
+    for shift, (name, values) in enumerate(similarities.items()):
+        marker, style = _LINES[name]
+        every = max(1, values.size // 9)
+        axes.plot(
+            np.arange(values.size),
+            values,
+            color="k",
+            ls=style,
+            lw=1.5,
+            marker=marker,
+            mfc="w",
+            ms=6,
+            markevery=(shift * every // 3, every),
+            label=name.replace("_", " "),
+        )
+    axes.axhline(0, color="0.6", lw=0.6, zorder=0)
+    axes.legend()
+    return figure
+
+
+def draw_scores(result: ProtocolResult, gold: Ranking) -> Figure:
+    """Figure 4: x^(k) of the first ballots and the final ybar, against the true rank.
+
+    Parameters
+    ----------
+    result : ProtocolResult
+    gold : Ranking
+        True ranks of its items, in their order.
+
+    Raises
+    ------
+    MissingMatplotlibError
+    """
+    figure = canvas()
+    # A panel each: in one, 1,000 and more markers hide each other.
+    for place, (record, marker) in enumerate(zip(result.ballots[:_SHOWN_BALLOTS], _MARKERS, strict=False), start=1):
+        ballot = f"x⁽{str(record.number).translate(_SUPERSCRIPTS)}⁾, {len(record.items)} items"
+        _draw_panel(figure, place, ballot, gold.ranks[record.places], record.x, marker)
+    _draw_panel(figure, _SHOWN_BALLOTS + 1, f"final ȳ, {len(result.items)} items", gold.ranks, result.ybar, ".")
+    return figure
+
+
+def _draw_panel(
+    figure: Figure, place: int, title: str, ranks: NDArray[np.float64], scores: NDArray[np.float64], marker: str
+) -> None:
+    lower, left = place > 3, place % 3 == 1
+    axes = add_axes(figure, (2, 3, place), "True rank" if lower else "", "Score" if left else "")
+    axes.plot(ranks, scores, marker, ms=3.5, color="k", mfc="k" if marker == "." else "none", mew=0.5)
+    axes.set_title(title, fontsize=11)
+    axes.set_xscale("log")
+    axes.set_xlim(0.8, 1.3 * ranks.max() if place == 1 else figure.axes[0].get_xlim()[1])
+    axes.set_ylim(-0.04, 1.04)
+    decades = [10**power for power in range(int(np.log10(axes.get_xlim()[1])) + 1)]
+    axes.set_xticks(decades, labels=[str(rank) for rank in decades] if lower else [])
+    axes.tick_params(labelleft=left)
+
+
+def simulate_protocol(pool: VoterPool, similarity: NDArray[np.float64], rng: np.random.Generator) -> ProtocolResult:
+    """Run the paper's seven ballots once, with voters who judge relatedness.
+
+    Parameters
+    ----------
+    pool : VoterPool
+    similarity : ndarray of float64, shape (n_items,)
+    rng : Generator
+        Draws opinions, ballots and answers.
+
+    Raises
+    ------
+    SimilarityError, PlanError
+        When the similarities lie outside [-1, 1], or are too few for seven ballots.
+    """
+    plan = plan_ballots(similarity.size, n_ballots=N_BALLOTS, fraction=FRACTION, presentations=PRESENTATIONS)
+    opinions = pool.opinions(similarity, rng)
+    return run_protocol(
+        plan,
+        lambda ballot: pool.answer(ballot, opinions, rng),
+        items=plan.n_items,
+        rng=rng,
+        voters=pool.n_voters,
+    )
+
+
+def write_figures(out: str | os.PathLike[str], *, seed: int, n_items: int = N_ITEMS) -> tuple[Path, ...]:
+    """Simulate and draw Figures 2, 3 and 4, and write each as PNG and SVG.
+
+    Figure 2 has voters of equal levels, as its caption says; the voters of Figure 4 are those of section 4.2.
+    Nothing is written before all is drawn, and each file is whole at every moment.
+
+    Parameters
+    ----------
+    out : str or path-like
+        A folder; it is made if it is missing.
+    seed : int
+        Not negative. The same seed gives the same figures.
+    n_items : int
+        Enough for seven ballots.
+
+    Returns
+    -------
+    tuple of Path
+        figure_2.png, figure_2.svg, figure_3.png, ... in `out`.
+
+    Raises
+    ------
+    MissingMatplotlibError
+        When matplotlib is not installed.
+    TableError
+        When a file cannot be written.
+    SimilarityError
+        When `seed` or `n_items` is not as above.
+    PlanError
+        When the items are too few for seven ballots.
+    """
+    figure_class()  # before the simulations
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise SimilarityError(f"seed must be a whole number, not negative; got {seed!r}")
+    for_figure_2, for_figure_4 = np.random.default_rng(seed).spawn(2)
+    similarity = exponential_similarity(n_items)
+    alike = VoterPool(np.full(N_VOTERS, NONCONFORMITY), np.full(N_VOTERS, OVERSIGHT))
+    varied = VoterPopulation(N_VOTERS).draw(for_figure_4)
+    figures = {
+        "figure_2": draw_rescaling(simulate_protocol(alike, similarity, for_figure_2)),
+        "figure_3": draw_similarities({name: distribution(n_items) for name, distribution in SIMILARITIES.items()}),
+        "figure_4": draw_scores(simulate_protocol(varied, similarity, for_figure_4), true_ranking(similarity)),
+    }
+    files = {
+        Path(out, f"{name}.{form}"): figure_bytes(figure, form)
+        for name, figure in figures.items()
+        for form in ("png", "svg")
+    }
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+        for path, data in files.items():
+            write_atomically(path, data)
+    except OSError as error:
+        raise TableError(f"{os.fspath(out)}: figures cannot be written: {error.strerror or error}") from error
+    return tuple(files)

@@ -1,0 +1,136 @@
+"""The votes of one ballot: which comparison an id means, what a winner is, and what has been answered so far."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.draw import Ballot
+from adaptive.errors import VoteError
+from adaptive.record import BallotRecord
+from adaptive.scores import tally
+from adaptive.session.state import ballot_state
+from adaptive.votes import UNANSWERED, Vote, parse_vote
+from rankcorr.checks import shown
+
+Votes: TypeAlias = Mapping[str, str | Vote] | Iterable[tuple[str, str | Vote]]
+
+_COMPARISON_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,17})")
+
+
+class Comparison(NamedTuple):
+    """One pair of items for one voter.
+
+    Attributes
+    ----------
+    id : str
+        Number of the ballot, counted from 1, and index of the comparison in it, counted from 0: "2-17".
+    voter, left, right : hashable
+        Labels of the voter and the two items.
+    """
+
+    id: str
+    voter: Hashable
+    left: Hashable
+    right: Hashable
+
+
+@dataclass(eq=False)
+class BallotBox:
+    """A drawn ballot and the votes on it, open until it has a record."""
+
+    number: int
+    ballot: Ballot
+    drawn: str
+    answers: NDArray[np.int8] = field(init=False)
+    record: BallotRecord | None = None
+
+    def __post_init__(self) -> None:
+        self.answers = np.full(self.ballot.n_comparisons, UNANSWERED, np.int8)
+
+    @property
+    def n_answered(self) -> int:
+        """Comparisons that have a vote."""
+        return int(np.count_nonzero(self.answers != UNANSWERED))
+
+    @property
+    def n_silent_items(self) -> int:
+        """Items without any answer."""
+        return int(np.count_nonzero(tally(self.ballot, self.answers).answered == 0))
+
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """All comparisons, in the order in which they are to be shown."""
+        ballot = self.ballot
+        columns = zip(ballot.voter.tolist(), ballot.left.tolist(), ballot.right.tolist(), strict=True)
+        return tuple(
+            Comparison(f"{self.number}-{index}", ballot.voters[voter], ballot.items[left], ballot.items[right])
+            for index, (voter, left, right) in enumerate(columns)
+        )
+
+    def state(self) -> dict[str, Any]:
+        """What JSON keeps of it."""
+        answered = np.flatnonzero(self.answers != UNANSWERED)
+        codes = self.answers[answered].tolist()
+        votes = {f"{self.number}-{index}": name_of(code) for index, code in zip(answered.tolist(), codes, strict=True)}
+        return ballot_state(self.number, closed=self.record is not None, drawn=self.drawn, votes=votes)
+
+
+def read_votes(votes: Votes, boxes: list[BallotBox]) -> dict[tuple[int, int], int]:
+    """Check votes against all ballots so far; the result has the code of each new one, by ballot and index.
+
+    Raises
+    ------
+    VoteError
+        When a comparison or a winner is unknown, a comparison has a different vote already, or its ballot is closed.
+    """
+    new: dict[tuple[int, int], int] = {}
+    for vote in votes.items() if isinstance(votes, Mapping) else votes:
+        try:
+            comparison, winner = vote
+        except (TypeError, ValueError):
+            raise VoteError(f"a vote is a pair of comparison id and winner; got {shown(vote)}") from None
+        number, index = place = _place_of(comparison, boxes)
+        box, code = boxes[number - 1], _code_of(comparison, winner)
+        before = new.get(place, int(box.answers[index]))
+        if before == code:
+            continue
+        if before != UNANSWERED:
+            raise VoteError(
+                f"comparison {comparison!r} has the vote {name_of(before)!r} already; got {name_of(code)!r}"
+            )
+        if box.record is not None:
+            raise VoteError(f"ballot {number} is closed: comparison {comparison!r} cannot be answered any more")
+        new[place] = code
+    return new
+
+
+def name_of(code: int) -> str:
+    """Name of a vote: "left", "right" or "tie"."""
+    return Vote(code).name.lower()
+
+
+def _place_of(comparison: object, boxes: list[BallotBox]) -> tuple[int, int]:
+    match = _COMPARISON_ID.fullmatch(comparison) if isinstance(comparison, str) else None
+    if match is None:
+        raise VoteError(f'a comparison has an id like "2-17", ballot and index; got {shown(comparison)}')
+    number, index = map(int, match.groups())
+    if number > len(boxes):
+        raise VoteError(f"comparison {comparison!r} is unknown: ballot {number} has not been opened")
+    last = boxes[number - 1].ballot.n_comparisons - 1
+    if index > last:
+        raise VoteError(f"comparison {comparison!r} is unknown: those of ballot {number} end at '{number}-{last}'")
+    return number, index
+
+
+def _code_of(comparison: object, winner: object) -> int:
+    if isinstance(winner, Vote) and winner is not Vote.UNANSWERED:
+        return int(winner)
+    try:
+        return int(parse_vote(winner))  # type: ignore[arg-type]
+    except VoteError as error:
+        raise VoteError(f"comparison {comparison!r}: {error}") from None

@@ -1,0 +1,158 @@
+"""`rankcorr leaderboard`: systems ranked by one or several gold sets, with the groups that tests can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, cast
+
+import click
+
+from rankcorr.cli.console import print_json, print_table
+from rankcorr.cli.options import Files, Named, Weights, by_name, file_options, gathered, weight_options
+from rankcorr.cli.output import (
+    Note,
+    gold_line,
+    left_aligned,
+    notes_of,
+    percent_text,
+    print_notes,
+    pvalue_text,
+    rank_text,
+    resamples_text,
+)
+from rankcorr.cli.resampling import coefficient_option, json_option, level_option, resamples_option, seed_option
+from rankcorr.inference.gold_sets import SUM
+from rankcorr.inference.leaderboard import Leaderboard, leaderboard
+from rankcorr.io.records import printable
+from rankcorr.notices import collected_notices
+from rankcorr.progress import progress_bar
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+RESAMPLES: Final = 1_000
+
+_EXAMPLE = """\b
+Example:
+  rankcorr leaderboard gold.csv system_a.csv system_b.csv
+  rankcorr leaderboard gold.csv system_a.csv system_b.csv --gold gold2.csv --by gold2.csv --missing intersection
+"""
+_OPTIONS = (
+    click.option(
+        "--gold",
+        "golds",
+        multiple=True,
+        metavar="FILE",
+        help="A further gold set; may be repeated. In --score they come after GOLD.",
+    ),
+    click.option(
+        "--by",
+        default=SUM,
+        show_default=True,
+        metavar="sum|NAME",
+        help="Rank and test by the sum over the gold sets, or by the one of this name.",
+    ),
+    coefficient_option(),
+    level_option(what="Level of confidence of the intervals, and of the tests behind the groups."),
+    resamples_option(RESAMPLES, "Number of resamples of each interval and of each test."),
+    seed_option(),
+)
+
+
+@dataclass(frozen=True)
+class BoardOptions:
+    """What a leaderboard is computed from, but for the files of gold and systems."""
+
+    golds: tuple[str, ...]
+    by: str
+    coefficient: Any
+    level: float
+    resamples: int
+    seed: int
+
+    def compute(
+        self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
+    ) -> tuple[Leaderboard, list[Named], list[Note]]:
+        """Read the files and rank the systems; with the gold sets, and what the library warned of."""
+        options = weights.of_one(self.coefficient)
+        n_golds = 1 + len(self.golds)
+        read = files.read([gold, *self.golds, *systems])
+        golds, others = by_name(read[:n_golds], "gold set"), by_name(read[n_golds:], "system")
+        with progress_bar(None, "resample") as advance, collected_notices() as notices:
+            board = leaderboard(
+                golds,
+                others,
+                by=self.by,
+                missing=files.missing,
+                level=self.level,
+                n_resamples=self.resamples,
+                seed=self.seed,
+                progress=advance,
+                **options,
+            )
+        return board, read[:n_golds], notes_of(notices, [self.coefficient])
+
+
+def board_options(command: Command) -> Command:
+    """Add the options of a leaderboard; the command takes them as a `BoardOptions` by the name `options`."""
+    return cast(Command, gathered(command, _OPTIONS, "options", BoardOptions))
+
+
+@click.command("leaderboard", epilog=_EXAMPLE, short_help="Rank systems by one or several gold sets.")
+@click.argument("gold")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@board_options
+@file_options
+@weight_options
+@json_option()
+def leaderboard_command(
+    gold: str, systems: tuple[str, ...], options: BoardOptions, files: Files, weights: Weights, as_json: bool
+) -> None:
+    """Rank the SYSTEM files by their agreement with GOLD and further gold sets.
+
+    Each system is tested against the best one, with Holm's correction. A group holds the systems that tests cannot
+    tell from its first. With several gold sets a SYSTEM file holds the items of all of them.
+    """
+    board, golds, notes = options.compute(gold, systems, files, weights)
+    if as_json:
+        chosen = {
+            **files.described(),
+            **weights.described(options.coefficient),
+            "seed": options.seed,
+        }
+        print_json({**board.to_dict(), "options": chosen, "warnings": notes})
+        return
+    _print(board, golds, options)
+    print_notes(notes)
+
+
+def _print(board: Leaderboard, golds: list[Named], options: BoardOptions) -> None:
+    several = len(golds) > 1
+    for number, each in enumerate(golds, start=1):
+        click.echo(gold_line(each, f"gold {number}" if several else "gold"))
+    chosen = printable(options.by, limit=None)
+    ranked = f"ranked by {'the sum' if options.by == SUM else chosen}, " if several else ""
+    drawn = resamples_text(board.n_resamples, options.seed, "items and swaps")
+    click.echo(
+        f"{board.coefficient}: {ranked}{percent_text(board.level)} intervals, tests against the best ({drawn})\n"
+    )
+    columns = [*board.gold_sets, SUM] if several else [SUM]
+    headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), SUM] if several else [board.coefficient]
+    rows = board.table()
+    lacking = any(row["n_missing"] for row in rows)
+    system, *names = left_aligned(["system", *(printable(row["system"], limit=None) for row in rows)])
+    print_table(
+        ["rank", "group", system, *headings, "low", "high", "p (Holm)", "n", *(["missing"] * lacking)],
+        [
+            [
+                rank_text(row["rank"]),
+                "-" if row["group"] is None else str(row["group"]),
+                name,
+                *(f"{row[column]:z.4f}" for column in (*columns, "low", "high")),
+                pvalue_text(row["corrected_pvalue"]),
+                str(each.total.n_items),
+                *([str(row["n_missing"])] * lacking),
+            ]
+            for name, row, each in zip(names, rows, board.rows, strict=True)
+        ],
+    )

@@ -1,0 +1,222 @@
+"""Options that several commands share, and what they mean: which files to read, and how items are weighed."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, cast
+
+import click
+
+from rankcorr import InverseSquare, OptionError, Ranking, WeightError
+from rankcorr.alignment import MISSING
+from rankcorr.correlation import VARIANTS
+from rankcorr.io.records import printable
+from rankcorr.io.tables import read_ranking
+from rankcorr.weights import SCHEMES, TIED_WEIGHTS, named_weigher
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+PLAIN: Final = ("rho", "tau")
+
+
+def _split_columns(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> list[str]:
+    try:
+        return [name for value in values for name in (next(csv.reader([value], strict=True)) if value else [""])]
+    except (csv.Error, StopIteration) as error:
+        raise click.BadParameter(f"not a list of columns ({error})") from error
+
+
+_FILE_OPTIONS = (
+    click.option(
+        "--id",
+        "ids",
+        multiple=True,
+        metavar="COLUMN[,COLUMN]",
+        callback=_split_columns,
+        help="Columns that name the item, in all files.",
+    ),
+    click.option(
+        "--score", "scores", multiple=True, metavar="COLUMN", help="Column of the numbers: once, or once for each file."
+    ),
+    click.option("--ranks", is_flag=True, help="The numbers in all files are ranks: smaller is better."),
+    click.option("--no-header", is_flag=True, help="The first line is data; columns are named 1, 2, ..."),
+    click.option(
+        "--missing",
+        type=click.Choice(MISSING),
+        default=MISSING[0],
+        show_default=True,
+        help="Items in one file only: an error, left out, or tied below the others.",
+    ),
+)
+_WEIGHT_OPTIONS = (
+    click.option("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]"),
+    click.option(
+        "--weigher",
+        metavar="NAME",
+        help="Another weight than that of --n0: hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform.",
+    ),
+    click.option(
+        "--scheme",
+        type=click.Choice(SCHEMES),
+        default=SCHEMES[0],
+        show_default=True,
+        help="How the weights of an item's two ranks combine; 'first' is gold's alone.",
+    ),
+    click.option(
+        "--tied-weights",
+        type=click.Choice(TIED_WEIGHTS),
+        default=TIED_WEIGHTS[0],
+        show_default=True,
+        help="A tied item weighs f(mid-rank), or the mean of f over its group's positions.",
+    ),
+    click.option(
+        "--variant",
+        type=click.Choice(VARIANTS),
+        default="b",
+        show_default=True,
+        help="Denominator of tau_w and tau: 'b' leaves tied pairs out, 'a' keeps them.",
+    ),
+)
+
+
+def file_options(command: Command) -> Command:
+    """Add the options that say how files are read; the command takes them as a `Files` by the name `files`."""
+    return cast(Command, gathered(command, _FILE_OPTIONS, "files", Files))
+
+
+def weight_options(command: Command) -> Command:
+    """Add the options of a weighted coefficient; the command takes them as a `Weights` by the name `weights`."""
+    return cast(Command, gathered(command, _WEIGHT_OPTIONS, "weights", Weights))
+
+
+def scheme_options(command: Command) -> Command:
+    """Add the options of a weighted coefficient but for the weight itself; the command takes them as `weights`."""
+    return cast(Command, gathered(command, _WEIGHT_OPTIONS[2:], "weights", Weights))
+
+
+def gathered(command: Any, options: Sequence[Any], name: str, kind: Any) -> Any:
+    """Add options to a command, which takes them as one value: a dataclass whose fields have their names."""
+
+    def gathering(**given: Any) -> Any:
+        given[name] = kind(**{field: given.pop(field) for field in kind.__dataclass_fields__ if field in given})
+        return command(**given)
+
+    gathering.__doc__, gathering.__name__ = command.__doc__, command.__name__
+    gathering.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
+    for option in reversed(options):
+        gathering = option(gathering)
+    return gathering
+
+
+@dataclass(frozen=True)
+class Named:
+    """A ranking with the name that tables give it."""
+
+    name: str
+    ranking: Ranking
+
+    @property
+    def shown(self) -> str:
+        """The name as a terminal can show it."""
+        return printable(self.name, limit=None)
+
+
+def by_name(rankings: Sequence[Named], whose: str) -> dict[str, Ranking]:
+    """Rankings by their names; an error where two have the same, so that a table could not tell them apart."""
+    names = [each.name for each in rankings]
+    again = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if again:
+        raise OptionError(f"every {whose} is given once; more than once: {', '.join(again)}")
+    return {each.name: each.ranking for each in rankings}
+
+
+@dataclass(frozen=True)
+class Files:
+    """How files are read."""
+
+    ids: list[str]
+    scores: tuple[str, ...]
+    ranks: bool
+    no_header: bool
+    missing: Any
+
+    def read(self, paths: Sequence[str]) -> list[Named]:
+        """Read a ranking from each file; a file that is named several times has its column in the name."""
+        if paths.count("-") > 1:
+            raise OptionError("'-' (standard input) can be given only once")
+        if len(self.scores) > 1 and len(self.scores) != len(paths):
+            raise OptionError(
+                f"--score must be given once, or once for each file; got {len(self.scores)} for {len(paths)} files "
+                "(for several columns of one file, repeat the file)"
+            )
+        columns = list(self.scores) if len(self.scores) > 1 else [*self.scores, None][:1] * len(paths)
+        return [
+            Named(
+                path if column is None or paths.count(path) == 1 else f"{path}:{column}",
+                read_ranking(
+                    path,
+                    id_columns=self.ids or None,
+                    score_column=column,
+                    ranks=self.ranks,
+                    header=not self.no_header,
+                ),
+            )
+            for path, column in zip(paths, columns, strict=True)
+        ]
+
+    def described(self) -> dict[str, Any]:
+        """The options, ready for JSON."""
+        return {
+            "id": self.ids or None,
+            "score": list(self.scores) or None,
+            "ranks": self.ranks,
+            "header": not self.no_header,
+            "missing": self.missing,
+        }
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How items are weighed."""
+
+    scheme: Any
+    tied_weights: Any
+    variant: Any
+    n0: float | None = None
+    weigher: str | None = None
+
+    def of(self, coefficient: str | None = None) -> Mapping[str, Any]:
+        """Options of a library call; the plain coefficients rho and tau take neither n0 nor a weigher."""
+        weigher = self._weigher()
+        return self.forms if coefficient in PLAIN else {**self.forms, "weigher": weigher}
+
+    def of_one(self, coefficient: str) -> Mapping[str, Any]:
+        """Options of a library call where no other coefficient is computed: what it cannot use is an error."""
+        if coefficient in PLAIN and (self.n0 is not None or self.weigher is not None):
+            raise OptionError(
+                f"--coefficient {coefficient} weighs all items alike, and takes neither --n0 nor --weigher"
+            )
+        return {"coefficient": coefficient, **self.of(coefficient)}
+
+    @property
+    def forms(self) -> dict[str, Any]:
+        """Options but for the weight itself."""
+        return {"scheme": self.scheme, "tied_weights": self.tied_weights, "variant": self.variant}
+
+    def _weigher(self) -> Any:
+        if self.weigher is None:
+            return InverseSquare() if self.n0 is None else InverseSquare(self.n0)
+        if self.n0 is not None:
+            raise OptionError("--n0 and --weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
+        try:
+            return named_weigher(self.weigher)
+        except WeightError as error:
+            raise OptionError(f"--weigher: {error}") from error
+
+    def described(self, coefficient: str | None = None) -> dict[str, Any]:
+        """The options, ready for JSON."""
+        weigher = self._weigher()
+        has_offset = isinstance(weigher, InverseSquare) and coefficient not in PLAIN
+        return {"n0": weigher.n0 if has_offset else None, "weigher": self.weigher, **self.forms}

@@ -1,0 +1,107 @@
+"""What the commands print beside tables and JSON: names, numbers, notes, and errors that name their files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import click
+
+from rankcorr import RankingError
+from rankcorr.alignment import Missing, align
+from rankcorr.cli.console import _width
+from rankcorr.cli.options import Named
+from rankcorr.inference.null import MAX_EXACT_ITEMS
+from rankcorr.io.records import printable
+
+Note: TypeAlias = dict[str, Any]
+
+
+@contextmanager
+def errors_of(*rankings: Named) -> Iterator[None]:
+    """Begin the message of an error with the names of the rankings."""
+    try:
+        yield
+    except RankingError as error:
+        *names, last = [each.name for each in rankings]
+        raise click.ClickException(f"{', '.join(names)} and {last}: {error}") from error
+
+
+def check_items(gold: Named, systems: Sequence[Named], missing: Missing) -> None:
+    """Refuse systems whose items do not match those of gold, by the names of the files."""
+    for system in systems:
+        with errors_of(gold, system):
+            align(gold.ranking, system.ranking, names=(gold.name, system.name), missing=missing)
+
+
+def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:
+    """What the library warned of, each message once."""
+    named = {} if system is None else {"system": system}
+    return [{**named, "coefficients": list(coefficients), "message": message} for message in dict.fromkeys(messages)]
+
+
+def print_notes(notes: Sequence[Note]) -> None:
+    """Print notes on stderr, each on its line."""
+    for note in notes:
+        parts = [note.get("system", ""), ", ".join(note.get("coefficients", ())), note["message"]]
+        text = ": ".join(part for part in parts if part)
+        click.echo(f"rankcorr: note: {printable(text, limit=None)}", err=True)
+
+
+def described(ranking: Named) -> dict[str, Any]:
+    """A ranking, ready for JSON."""
+    return {"name": ranking.name, "n": ranking.ranking.n_items, "ties": ranking.ranking.n_ties}
+
+
+def gold_line(ranking: Named, what: str = "gold") -> str:
+    """A gold ranking, as the line above a table."""
+    return f"{what}: {ranking.shown} ({ranking.ranking.n_items} items, {ranking.ranking.n_ties} ties)"
+
+
+def resamples_text(number: int, seed: int, of: str = "the items") -> str:
+    """How many resamples were drawn."""
+    return f"{number:,} resample{'' if number == 1 else 's'} of {of}, seed {seed}"
+
+
+def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:
+    """How many permutations were drawn, for comparisons of so many items."""
+    drawn = f"{number:,} permutation{'' if number == 1 else 's'}, seed {seed}"
+    exact = [size <= MAX_EXACT_ITEMS for size in sizes]
+    if all(exact):
+        return "all permutations"
+    return f"{drawn}; all of {MAX_EXACT_ITEMS} items or fewer" if any(exact) else drawn
+
+
+def percent_text(level: float) -> str:
+    """A level of confidence."""
+    return f"{100 * level:.10g} %"
+
+
+def pvalue_text(pvalue: float) -> str:
+    """A p-value; "-" where there is none."""
+    if math.isnan(pvalue):
+        return "-"
+    return f"{pvalue:.4f}" if pvalue >= 0.001 or pvalue == 0 else f"{pvalue:.1e}"
+
+
+def rank_text(rank: float) -> str:
+    """A mid-rank, which is a whole number or half of one; "-" where there is none."""
+    return "-" if math.isnan(rank) else f"{rank:.1f}".removesuffix(".0")
+
+
+def label_text(label: Hashable) -> str:
+    """A label as a terminal can show it; the parts of an id of several columns are separated by commas."""
+    return printable(", ".join(label) if isinstance(label, tuple) else str(label))
+
+
+def label_json(label: Hashable) -> Any:
+    """A label, ready for JSON."""
+    return list(label) if isinstance(label, tuple) else label
+
+
+def left_aligned(cells: Sequence[str]) -> list[str]:
+    """Cells of one column that is not the first, padded to be aligned to the left."""
+    width = max(map(_width, cells))
+    return [cell + " " * (width - _width(cell)) for cell in cells]

@@ -1,0 +1,203 @@
+"""`rankcorr plot`: files of rankings -> a figure -> a PNG or SVG file."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankcorr.cli.leaderboard import BoardOptions, board_options
+from rankcorr.cli.options import Files, Weights, by_name, file_options, scheme_options, weight_options
+from rankcorr.cli.output import Note, check_items, errors_of, notes_of, print_notes
+from rankcorr.cli.resampling import alternative_option, coefficient_option, resamples_option, seed_option
+from rankcorr.cli.tests import RESAMPLES
+from rankcorr.inference.permutation import permutation_test
+from rankcorr.io.records import printable
+from rankcorr.notices import collected_notices
+from rankcorr.plots import (
+    MissingMatplotlibError,
+    plot_leaderboard,
+    plot_null,
+    plot_offset,
+    plot_ranks,
+    save_figure,
+)
+from rankcorr.plots.style import FORMS, figure_class
+from rankcorr.progress import progress_bar
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_EXAMPLES = {
+    "ranks": "rankcorr plot ranks gold.csv system_a.csv --out ranks.png",
+    "offset": "rankcorr plot offset gold.csv system_a.csv system_b.csv --out offset.svg",
+    "leaderboard": "rankcorr plot leaderboard gold.csv system_a.csv system_b.csv --out leaderboard.svg",
+    "null": "rankcorr plot null gold.csv system_a.csv --alternative greater --out null.svg",
+}
+
+
+def _example(*names: str) -> str:
+    return "\n".join(["\b", "Example:", *(f"  {_EXAMPLES[name]}" for name in names)])
+
+
+def _ready(context: click.Context, parameter: click.Parameter, out: str) -> str:
+    """Refuse, before any work, what could not become a figure in the end."""
+    if Path(out).suffix.lower().removeprefix(".") not in FORMS:
+        raise click.BadParameter(f"'{out}' must end with .png or .svg", context, parameter)
+    if not Path(out).parent.is_dir():
+        raise click.ClickException(f"{out}: cannot be written: there is no folder {Path(out).parent}")
+    try:
+        figure_class()
+    except MissingMatplotlibError as error:
+        raise click.ClickException(str(error)) from error
+    return out
+
+
+_out_option = click.option(
+    "--out",
+    required=True,
+    metavar="FILE.png|FILE.svg",
+    callback=_ready,
+    help="Write the figure here; a file that is there is replaced.",
+)
+
+
+@click.group(no_args_is_help=False, epilog=_example(*_EXAMPLES), short_help="Draw figures as PNG or SVG.")
+def plot() -> None:
+    """Draw figures of rankings and their coefficients. Needs matplotlib: pip install 'rankcorr[plot]'."""
+
+
+@plot.command(epilog=_example("ranks"), short_help="The rank of each item in a system against that in gold.")
+@click.argument("gold")
+@click.argument("system")
+@_out_option
+@file_options
+@coefficient_option()
+@weight_options
+@click.option(
+    "--worst",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    metavar="K",
+    help="Name the K items that cost most.",
+)
+def ranks(gold: str, system: str, out: str, files: Files, coefficient: str, weights: Weights, worst: int) -> None:
+    """Draw the rank of each item in SYSTEM against its rank in GOLD; the area of a marker grows with the weight."""
+    options = weights.of_one(coefficient)
+    first, second = files.read([gold, system])
+    check_items(first, [second], files.missing)
+
+    def draw() -> Figure:
+        with errors_of(first, second):
+            return plot_ranks(
+                first.ranking,
+                second.ranking,
+                missing=files.missing,
+                names=(first.name, second.name),
+                n_named=worst,
+                **options,
+            )
+
+    _write(draw, out, coefficient, second.name)
+
+
+@plot.command(epilog=_example("offset"), short_help="The coefficient of each system as a function of n0.")
+@click.argument("gold")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@_out_option
+@file_options
+@coefficient_option(choices=("rho_w", "tau_w"))
+@scheme_options
+def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coefficient: Any, weights: Weights) -> None:
+    """Draw the coefficient of each SYSTEM as a function of n0, and R(n0), the weight of the first rank.
+
+    The first 8 systems, or the best 5 of more, have lines that differ; the others are grey.
+    """
+    reference, *others = files.read([gold, *systems])
+    named = by_name(others, "system")
+    check_items(reference, others, files.missing)
+
+    def draw() -> Figure:
+        with errors_of(reference, *others):
+            return plot_offset(
+                reference.ranking, named, coefficient=coefficient, missing=files.missing, **weights.forms
+            )
+
+    _write(draw, out, coefficient)
+
+
+@plot.command("leaderboard", epilog=_example("leaderboard"), short_help="Systems with intervals and groups.")
+@click.argument("gold")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@_out_option
+@board_options
+@file_options
+@weight_options
+def leaderboard_figure(
+    gold: str, systems: tuple[str, ...], out: str, options: BoardOptions, files: Files, weights: Weights
+) -> None:
+    """Draw what `rankcorr leaderboard` prints: the coefficient of each system, its interval, and the groups."""
+    board, _, notes = options.compute(gold, systems, files, weights)
+    _write(lambda: plot_leaderboard(board), out, options.coefficient, notes=notes)
+
+
+@plot.command(epilog=_example("null"), short_help="What chance alone gives, and where the system lies.")
+@click.argument("gold")
+@click.argument("system")
+@_out_option
+@file_options
+@coefficient_option()
+@weight_options
+@alternative_option()
+@resamples_option(RESAMPLES, "Number of random permutations.")
+@seed_option()
+def null(
+    gold: str,
+    system: str,
+    out: str,
+    files: Files,
+    coefficient: str,
+    weights: Weights,
+    alternative: Any,
+    resamples: int,
+    seed: int,
+) -> None:
+    """Draw the coefficients of the permuted ranks of SYSTEM with GOLD, and where the observed one lies."""
+    options = weights.of_one(coefficient)
+    first, second = files.read([gold, system])
+    check_items(first, [second], files.missing)
+
+    def draw() -> Figure:
+        with errors_of(first, second), progress_bar(resamples, "permutation") as advance:
+            test = permutation_test(
+                first.ranking,
+                second.ranking,
+                missing=files.missing,
+                n_resamples=resamples,
+                seed=seed,
+                progress=advance,
+                **options,
+            )
+            return plot_null(test.null, test.statistic, alternative=alternative)
+
+    _write(draw, out, coefficient, second.name)
+
+
+def _write(
+    draw: Callable[[], Figure], out: str, coefficient: str, system: str | None = None, *, notes: Sequence[Note] = ()
+) -> None:
+    """Draw a figure, write it, and print where it is and what there is to note."""
+    with collected_notices() as notices, warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", "Glyph", UserWarning)  # the font lacks a letter
+        try:
+            path = save_figure(draw(), out)
+        except OSError as error:
+            raise click.ClickException(f"{out}: cannot be written: {error.strerror or error}") from error
+    click.echo(printable(str(path), limit=None))
+    print_notes(notes)
+    print_notes(notes_of(notices, [coefficient], system))
+    print_notes([{"message": message} for message in dict.fromkeys(str(each.message) for each in caught)])

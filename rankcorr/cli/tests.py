@@ -1,0 +1,219 @@
+"""`rankcorr test`: whether a system is better than chance, or than another system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from rankcorr import OptionError
+from rankcorr.cli.console import print_json, print_table
+from rankcorr.cli.options import Files, Named, Weights, file_options, weight_options
+from rankcorr.cli.output import (
+    Note,
+    check_items,
+    described,
+    errors_of,
+    gold_line,
+    notes_of,
+    percent_text,
+    permutations_text,
+    print_notes,
+    pvalue_text,
+    resamples_text,
+)
+from rankcorr.cli.resampling import (
+    DEFAULT_LEVEL,
+    alternative_option,
+    coefficient_option,
+    json_option,
+    level_option,
+    resamples_option,
+    seed_option,
+)
+from rankcorr.inference.comparison import MAX_EXACT, SystemComparison, compare_systems
+from rankcorr.inference.holm import holm
+from rankcorr.inference.permutation import PermutationTest, permutation_test
+from rankcorr.notices import collected_notices
+from rankcorr.progress import progress_bar
+
+RESAMPLES: Final = 10_000
+
+_EXAMPLE = """\b
+Example:
+  rankcorr test gold.csv system_a.csv
+  rankcorr test gold.csv system_a.csv system_b.csv --versus
+"""
+
+
+@click.command("test", epilog=_EXAMPLE, short_help="Test systems against chance, or against each other.")
+@click.argument("gold")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@click.option("--versus", is_flag=True, help="Test the first SYSTEM against each other one, over the same items.")
+@file_options
+@coefficient_option()
+@weight_options
+@alternative_option("the system beats chance, or with --versus the first one beats the other")
+@level_option(None, f"Level of confidence of the intervals of --versus.  [default: {DEFAULT_LEVEL}]")
+@resamples_option(RESAMPLES, "Number of random permutations, or of swaps and resamples with --versus.")
+@seed_option()
+@json_option()
+def run_tests(
+    gold: str,
+    systems: tuple[str, ...],
+    versus: bool,
+    files: Files,
+    coefficient: str,
+    weights: Weights,
+    alternative: Any,
+    level: float | None,
+    resamples: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Test whether the SYSTEM rankings agree with GOLD better than chance does.
+
+    The ranks of a system are permuted, and so are those of a tie. Two unrelated rankings do not give 0: 'chance' is
+    the mean of the permutations, and 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay.
+
+    With --versus, test whether two systems differ: the ranks that they give an item are swapped at random. The
+    interval of the difference is by resampling items; p-values of several tests have Holm's correction, too.
+    """
+    if versus and len(systems) < 2:
+        raise OptionError("--versus needs at least two SYSTEM files; got one")
+    if level is not None and not versus:
+        raise OptionError("--level belongs to --versus, which is missing")
+    level = DEFAULT_LEVEL if level is None else level
+    options = {**weights.of_one(coefficient), "missing": files.missing}
+    asked = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
+    reference, *others = files.read([gold, *systems])
+    check_items(reference, others, files.missing)
+    chosen = {
+        **files.described(),
+        "coefficient": coefficient,
+        **weights.described(coefficient),
+        "alternative": alternative,
+        **({"level": level} if versus else {}),
+        "resamples": resamples,
+        "seed": seed,
+    }
+    document: dict[str, Any] = {"gold": described(reference), "options": chosen}
+    if versus:
+        first, *rest = others
+        results, notes = _differences(reference, first, rest, {**options, **asked, "level": level})
+        rows = _difference_rows(rest, results)
+        document |= {"a": described(first), "comparisons": rows, "warnings": notes}
+    else:
+        tests, notes = _tests(reference, others, {**options, **asked})
+        rows = [_test_row(other, test) for other, test in zip(others, tests, strict=True)]
+        document |= {"systems": rows, "warnings": notes}
+    if as_json:
+        print_json(document)
+        return
+    click.echo(gold_line(reference))
+    if versus:
+        _print_differences(others, rows, chosen)
+    else:
+        _print_tests(others, rows, chosen)
+    print_notes(notes)
+
+
+def _tests(gold: Named, systems: Sequence[Named], options: dict[str, Any]) -> tuple[list[PermutationTest], list[Note]]:
+    """Each system against chance, and what the library warned of."""
+    tests, notes = [], []
+    with progress_bar(len(systems) * options["n_resamples"], "permutation") as advance:
+        for system in systems:
+            with errors_of(gold, system), collected_notices() as notices:
+                tests.append(permutation_test(gold.ranking, system.ranking, **options, progress=advance))
+            notes += notes_of(notices, [options["coefficient"]], system.name)
+    return tests, notes
+
+
+def _test_row(system: Named, test: PermutationTest) -> dict[str, Any]:
+    return {
+        "system": system.name,
+        "statistic": test.statistic,
+        "chance": test.null.mean,
+        "standardized": test.standardized,
+        "pvalue": test.pvalue,
+        "exact": test.null.exact,
+        "permutations": test.null.n_resamples,
+        "n": test.n_items,
+        "ties": system.ranking.n_ties,
+    }
+
+
+def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chosen: dict[str, Any]) -> None:
+    drawn = permutations_text(chosen["resamples"], chosen["seed"], [row["n"] for row in rows])
+    click.echo(f"{chosen['coefficient']} against chance, {chosen['alternative']} ({drawn})\n")
+    print_table(
+        ["system", chosen["coefficient"], "chance", "standardized", "p", "n", "ties"],
+        [
+            [
+                system.shown,
+                *(f"{row[name]:z.4f}" for name in ("statistic", "chance", "standardized")),
+                pvalue_text(row["pvalue"]),
+                str(row["n"]),
+                str(row["ties"]),
+            ]
+            for system, row in zip(systems, rows, strict=True)
+        ],
+    )
+
+
+def _differences(
+    gold: Named, first: Named, others: Sequence[Named], options: dict[str, Any]
+) -> tuple[list[SystemComparison], list[Note]]:
+    """The first system against each other one, and what the library warned of."""
+    results, notes = [], []
+    with progress_bar(2 * len(others) * options["n_resamples"], "resample") as advance:
+        for other in others:
+            with errors_of(gold, first, other), collected_notices() as notices:
+                results.append(compare_systems(gold.ranking, first.ranking, other.ranking, **options, progress=advance))
+            notes += notes_of(notices, [options["coefficient"]], other.name)
+    return results, notes
+
+
+def _difference_rows(others: Sequence[Named], results: Sequence[SystemComparison]) -> list[dict[str, Any]]:
+    corrected = holm([result.pvalue for result in results]).tolist()
+    return [
+        {
+            "b": other.name,
+            "statistic_a": result.statistic_a,
+            "statistic_b": result.statistic_b,
+            "difference": result.difference,
+            "low": result.low,
+            "high": result.high,
+            "pvalue": result.pvalue,
+            "corrected_pvalue": corrected_pvalue,
+            "exact": result.exact,
+            "n": result.n_items,
+        }
+        for other, result, corrected_pvalue in zip(others, results, corrected, strict=True)
+    ]
+
+
+def _print_differences(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chosen: dict[str, Any]) -> None:
+    first, *others = systems
+    name, several = chosen["coefficient"], len(rows) > 1
+    exact = [row["exact"] for row in rows]
+    swaps = "all swaps of ranks" if all(exact) else f"{chosen['resamples']:,} random swaps of ranks"
+    if any(exact) and not all(exact):
+        swaps += f", all of {MAX_EXACT} items or fewer"
+    click.echo(gold_line(first, "a"))
+    click.echo(f"p: {chosen['alternative']}, paired test of {name} ({swaps}){'; corrected by Holm' * several}")
+    drawn = resamples_text(chosen["resamples"], chosen["seed"])
+    click.echo(f"low, high: {percent_text(chosen['level'])} interval of a - b ({drawn})\n")
+    print_table(
+        ["b", f"{name} of a", "of b", "a - b", "low", "high", "p", *(["p (Holm)"] * several), "n"],
+        [
+            [
+                other.shown,
+                *(f"{row[column]:z.4f}" for column in ("statistic_a", "statistic_b", "difference", "low", "high")),
+                *(pvalue_text(row[column]) for column in ["pvalue", *(["corrected_pvalue"] * several)]),
+                str(row["n"]),
+            ]
+            for other, row in zip(others, rows, strict=True)
+        ],
+    )

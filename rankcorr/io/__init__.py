@@ -1,0 +1,1 @@
+"""Files in and out: everything that touches a file format."""

@@ -1,0 +1,159 @@
+"""Read a ranking from a CSV or TSV file; whatever is doubtful is an error that names file, line and column.
+
+bytes -> text -> records -> columns -> Ranking. Nothing is dropped, repaired or guessed.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias
+
+from rankcorr.errors import OptionError
+from rankcorr.io.records import Record, TextTable, is_float, listed, printable
+from rankcorr.ranking import Ranking
+
+__all__ = ["read_ranking"]
+
+_MISSING = frozenset({"na", "n/a", "null", "none", "-", "?"})
+_Label: TypeAlias = str | tuple[str, ...]
+
+
+def read_ranking(
+    path: str | os.PathLike[str],
+    *,
+    id_columns: Sequence[str] | None = None,
+    score_column: str | None = None,
+    ranks: bool = False,
+    header: bool = True,
+) -> Ranking:
+    r"""Read a ranking, labelled by id, from a CSV or TSV file in UTF-8.
+
+    The delimiter is the one of comma, tab, semicolon and pipe that the first line has outside quotes. If it
+    has several, the one by which the columns asked for exist, and else the tab; any other doubt is an error.
+    Blank lines hold no item. A record that spans lines is reported by its first line.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input, ``"./-"`` a file of that name.
+    id_columns : sequence of str, optional
+        Columns that name the item. One gives labels of type str, several give tuples of str.
+    score_column : str, optional
+        Column of the numbers. A column may be left out when only one is left for it: both, when the file has
+        two columns, of which the first is the id.
+    ranks : bool
+        The numbers are ranks (smaller is better), not scores.
+    header : bool
+        The first line names the columns. Without it columns are named "1", "2", ...
+
+    Returns
+    -------
+    Ranking
+
+    Raises
+    ------
+    TableError
+        With file, line and column, when the file does not hold a ranking: every row needs an id of its own
+        and a number (``inf`` is one, ``nan`` is not). Also when the file cannot be read.
+    OptionError
+        When ``id_columns`` is a str or empty.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "gold.tsv")
+    ...     _ = file.write_text("word1\tword2\tgold\ngem\tjewel\t3.9\ncock\trooster\t3.7\n")
+    ...     gold = read_ranking(file, id_columns=["word1", "word2"], score_column="gold")
+    >>> gold.labels
+    (('gem', 'jewel'), ('cock', 'rooster'))
+    >>> gold.ranks
+    array([1., 2.])
+    """
+    if isinstance(id_columns, str) or (id_columns is not None and len(id_columns) == 0):
+        raise OptionError(f"id_columns is {id_columns!r}; it must be a list of one or more column names")
+    table = TextTable(os.fspath(path))
+    text = table.text()
+    asked = [*(id_columns or ()), *(() if score_column is None else (score_column,))] if header else []
+    records = table.records(text, table.delimiter(text, asked))
+    first = next(records)
+    columns = _find_columns(table, first, id_columns, score_column, header=header)
+    labels, numbers = _items(table, records if header else chain([first], records), columns)
+    return Ranking.from_ranks(numbers, labels) if ranks else Ranking.from_scores(numbers, labels)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    names: list[str]
+    ids: tuple[int, ...]
+    score: int
+
+
+def _find_columns(
+    table: TextTable, first: Record, id_columns: Sequence[str] | None, score_column: str | None, *, header: bool
+) -> _Columns:
+    names = first.cells if header else [str(number) for number in range(1, len(first.cells) + 1)]
+    numeric = header and any(is_float(cell) for cell in first.cells)
+    hint = "; if this line holds data, use --no-header" if numeric else ""
+
+    def position(name: str) -> int:
+        places = [i for i, other in enumerate(names) if other == name]
+        if not places:
+            table.fail(f'no column "{printable(name)}"; the columns are {listed(names)}{hint}', first.line)
+        if len(places) > 1:
+            table.fail(f"{len(places)} columns have this name", first.line, name)
+        return places[0]
+
+    ids = None if id_columns is None else tuple(position(name) for name in id_columns)
+    score = None if score_column is None else position(score_column)
+    used = [*(ids or ()), *(() if score is None else (score,))]
+    for i in used:
+        if used.count(i) > 1:
+            table.fail("chosen twice; every id and the score need a column of their own", first.line, names[i])
+    left = [i for i in range(len(names)) if i not in used]
+    if len(left) == (ids is None) + (score is None):
+        ids = (left.pop(0),) if ids is None else ids
+        score = left.pop() if score is None else score
+    if ids is None or score is None:
+        parts = ["the ids (--id)"] * (ids is None) + ["the numbers (--score)"] * (score is None)
+        wanted = " and ".join(parts)
+        table.fail(f"say which column holds {wanted}; the columns are {listed(names)}{hint}", first.line)
+    if header:
+        _check_header(table, names[score], first.line)
+    return _Columns(names, ids, score)
+
+
+def _check_header(table: TextTable, name: str, line: int) -> None:
+    if not name.strip():
+        table.fail("the score column has no name; if this line holds data, use --no-header", line)
+    if is_float(name) or name.strip().lower() in _MISSING:
+        table.fail(
+            "this line looks like data; use --no-header, or give the column another name",
+            line,
+            name,
+        )
+
+
+def _items(table: TextTable, records: Iterator[Record], columns: _Columns) -> tuple[list[_Label], list[float]]:
+    names, width = columns.names, len(columns.names)
+    lines: dict[_Label, int] = {}
+    numbers: list[float] = []
+    for record in records:
+        cells, line = record.cells, record.line
+        if len(cells) != width:
+            table.fail(f"{width} cells are wanted, as in the first row; got {len(cells)}", line)
+        for i in columns.ids:
+            if not cells[i] or cells[i].isspace():
+                table.fail("empty cell; every item needs an id", line, names[i])
+        ids = tuple(cells[i] for i in columns.ids)
+        label = ids[0] if len(ids) == 1 else ids
+        if label in lines:
+            column = ", ".join(names[i] for i in columns.ids)
+            table.fail(f"{listed(ids)} is also on line {lines[label]}; ids must be unique", line, column)
+        lines[label] = line
+        numbers.append(table.number(cells[columns.score], line, names[columns.score]))
+    if len(numbers) < 2:
+        table.fail(f"a ranking needs at least two items; got {len(numbers)}")
+    return list(lines), numbers

@@ -1,0 +1,145 @@
+"""The OpenAPI document, with its errors, and the page to try the service out."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any, Final
+
+from flask import Flask, Response, redirect, send_from_directory
+from flask_smorest import Api as SmorestApi
+from flask_smorest import Blueprint as SmorestBlueprint
+from werkzeug.exceptions import HTTPException
+
+from rankcorr import __version__
+from service.http.body import BodyParser
+from service.http.problems import LIBRARY_KINDS, MEDIA_TYPE, STATUSES, from_http
+from service.schemas.fields import Documented
+from service.schemas.ranking_fields import RANKING_SCHEMA
+
+PROBLEM_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "description": "An error, as RFC 9457 has it.",
+    "required": ["type", "title", "status", "detail", "request_id"],
+    "additionalProperties": False,
+    "properties": {
+        "type": {
+            "type": "string",
+            "description": (
+                "Kind of the problem, for programs: urn:rankcorr:problem: and "
+                + ", ".join(kind for kind, _ in STATUSES.values())
+                + ", bad-request, duplicate-key, too-much-work, malformed-request, or the class of an error of the "
+                "libraries: " + ", ".join(LIBRARY_KINDS) + "."
+            ),
+        },
+        "title": {"type": "string", "description": "What the status means here."},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "detail": {"type": "string", "description": "What was wanted, and what came."},
+        "request_id": {"type": "string", "description": "The same as the header X-Request-ID and in the log."},
+        "errors": {
+            "type": "object",
+            "description": (
+                "Where a field is to blame: JSON pointer to it (of the query: its name after a slash) -> messages."
+            ),
+            "additionalProperties": {"type": "array", "items": {"type": "string"}},
+        },
+    },
+}
+
+# Statuses that any request to /v1 can meet, and those of a request with a body.
+ERRORS_OF_ALL: Final = (401, 422, 429, 500, 503)
+ERRORS_OF_BODIES: Final = (400, 413, 415)
+
+CONFIGURATION: Final = {
+    "API_TITLE": "rankcorr",
+    "API_VERSION": "v1",
+    "OPENAPI_VERSION": "3.1.0",
+    "OPENAPI_URL_PREFIX": "/",
+    "OPENAPI_JSON_PATH": "openapi.json",
+    "API_SPEC_OPTIONS": {
+        "info": {
+            "description": (
+                "Tie-aware, top-weighted rank correlation, and the ballots that collect gold rankings. The service "
+                "keeps nothing: the same request has the same answer on every copy. Every error is "
+                "application/problem+json."
+            ),
+            "license": {"name": "BSD-3-Clause", "identifier": "BSD-3-Clause"},
+            "x-library-version": __version__,
+        },
+    },
+}
+
+
+class Api(SmorestApi):  # type: ignore[misc]
+    """flask-smorest's document and error handling, with problem+json for every error."""
+
+    DEFAULT_ERROR_RESPONSE_NAME = None
+
+    def handle_http_exception(self, error: HTTPException) -> Any:
+        """Answer an error of Flask, werkzeug or webargs."""
+        problem = from_http(error)
+        return problem if isinstance(problem, HTTPException) else problem.response()
+
+    def _init_spec(self, **options: Any) -> None:
+        super()._init_spec(**options)
+        self.ma_plugin.converter.add_attribute_function(_documented)
+        self.spec.components.schema("Problem", PROBLEM_SCHEMA)
+        self.spec.components.schema("Ranking", dict(RANKING_SCHEMA))
+        self.spec.components.security_scheme(
+            "token", {"type": "http", "scheme": "bearer", "description": "Needed where RANKCORR_TOKENS is set."}
+        )
+
+    def _register_pagination_header(self) -> None:
+        """Leave out what no operation has."""
+
+    def _register_etag_headers(self) -> None:
+        """Leave out what no operation has."""
+
+    def _register_responses(self) -> None:
+        for kind, title in STATUSES.values():
+            content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+            self.spec.components.response(kind, {"description": title, "content": content})
+
+
+class Blueprint(SmorestBlueprint):  # type: ignore[misc]
+    """A blueprint whose operations document the errors that they can meet: by default, those of /v1."""
+
+    ARGUMENTS_PARSER = BodyParser()
+
+    def __init__(self, *args: Any, errors: tuple[int, ...] = ERRORS_OF_ALL, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._errors = errors
+        self._prepare_doc_cbks.append(self._prepare_errors_doc)
+
+    def _prepare_errors_doc(self, doc: dict[str, Any], _info: Any, *, method: str, **_: Any) -> dict[str, Any]:
+        statuses = self._errors + (ERRORS_OF_BODIES if method == "post" else ())
+        responses = doc.setdefault("responses", {})
+        for status in sorted(statuses):
+            responses[status] = STATUSES[status][0]
+        if 401 in statuses:
+            doc["security"] = [{}, {"token": []}]
+        return doc
+
+
+def _documented(_converter: Any, field: Any, **_: Any) -> dict[str, Any]:
+    return dict(field.documented) if isinstance(field, Documented) else {}
+
+
+def register_page(app: Flask) -> None:
+    """Serve /docs: Swagger UI, with its scripts and styles from the package flask-swagger-ui."""
+    scripts = str(files("flask_swagger_ui") / "dist")
+    own = str(files("service.api") / "static")
+    policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " + (
+        "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+
+    text = (files("service.api") / "static" / "docs.html").read_bytes()
+
+    def page() -> Response:
+        return Response(text, headers={"Content-Security-Policy": policy}, content_type="text/html; charset=utf-8")
+
+    def asset(name: str) -> Response:
+        return send_from_directory(scripts if name.startswith("swagger-ui") else own, name, max_age=86_400)
+
+    app.add_url_rule("/", "root", lambda: redirect("/docs"))
+    app.add_url_rule("/docs", "docs", page)
+    app.add_url_rule("/docs/<name>", "docs_asset", asset)

@@ -1,0 +1,20 @@
+"""GET /v1/weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankcorr.weight_table import weight_table
+from service.api.documentation import Blueprint
+from service.schemas.weights import WeightsAnswer, WeightsQuery
+
+blueprint = Blueprint("weights", __name__, url_prefix="/v1/weights", description="What n0 means")
+
+
+@blueprint.route("", methods=["GET"])
+@blueprint.arguments(WeightsQuery, location="query")
+@blueprint.response(200, WeightsAnswer)
+def weights(query: dict[str, Any]) -> dict[str, Any]:
+    """Show the share of the weight that the top ranks have, or find n0 from a share."""
+    table = weight_table(**query)
+    return {"n0": table.n0, "first_rank_share": table.first_rank_share, "n_items": table.n_items, "ranks": table.rows()}

@@ -1,0 +1,1 @@
+"""What every request passes: body, limits, access, deadline, logs, metrics, and errors in one format."""

@@ -1,0 +1,90 @@
+"""From the bytes of a request to the fields of its schema."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from flask import Request, g
+from marshmallow import RAISE, ValidationError
+from webargs.flaskparser import FlaskParser
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from service.http.json_body import parse
+from service.http.problems import Name, Problem
+from service.schemas.fields import settings
+from service.settings import variable
+
+PIECE = 1 << 16
+
+
+class BodyParser(FlaskParser):
+    """Reads a JSON body within its limits; unknown fields, of a body or of a query, are errors."""
+
+    DEFAULT_UNKNOWN_BY_LOCATION = {"json": RAISE, "query": RAISE}  # noqa: RUF012 - as webargs declares it
+
+    def load_json(self, _req: Request, _schema: Any) -> Any:
+        """Parse the body, which `received` has read."""
+        return parse(g.pop("body"))
+
+    def load_querystring(self, req: Request, schema: Any) -> Any:
+        """Return the query; a name that is given twice is refused, not settled by its place."""
+        twice = [name for name, values in req.args.lists() if len(values) > 1]
+        if twice:
+            raise ValidationError({Name(name): ["this field is given more than once"] for name in twice})
+        return super().load_querystring(req, schema)
+
+
+def received(request: Request, clock: Callable[[], float] = time.monotonic) -> bytes:
+    """Body of a request; a form or text that happens to be JSON is refused as what it says it is.
+
+    Raises
+    ------
+    Problem
+        415, for what is not declared as plain JSON; 413, above the limit; 400, for a body that does not arrive whole.
+    """
+    _check_declared(request)
+    most = settings().max_body_seconds
+    end = clock() + most
+    pieces = []
+    while piece := _piece(request):
+        if clock() > end:
+            raise Problem(400, f"at most {most:g} s for a body to arrive ({variable('max_body_seconds')})")
+        pieces.append(piece)
+    body = b"".join(pieces)
+    g.n_bytes = len(body)
+    return body
+
+
+def _piece(request: Request) -> bytes:
+    try:
+        return request.stream.read(PIECE)
+    except RequestEntityTooLarge as error:
+        raise too_large(request) from error
+    except MemoryError:
+        raise
+    except Exception as error:  # each server has its own for chunks, lengths and connections that break off
+        raise Problem(
+            400, "the body did not arrive whole: its length or its chunks are not as HTTP has them"
+        ) from error
+
+
+def _check_declared(request: Request) -> None:
+    if request.mimetype != "application/json":
+        came = f"got {request.mimetype[:60]!r}" if request.mimetype else "got none"
+        raise Problem(415, f"the header Content-Type must be application/json; {came}")
+    charset = request.mimetype_params.get("charset", "utf-8")
+    if charset.lower() not in ("utf-8", "utf8"):
+        raise Problem(415, f"JSON is UTF-8; the header Content-Type says charset={charset[:60]!r}")
+    encoding = request.headers.get("Content-Encoding", "identity")
+    if encoding.strip().lower() != "identity":
+        raise Problem(415, f"a body must come without compression; the header Content-Encoding says {encoding[:60]!r}")
+
+
+def too_large(request: Request) -> Problem:
+    """The problem for a body above the limit."""
+    most = settings().limits.max_body_bytes
+    length = request.content_length
+    got = f"got {length}" if length is not None else "more came"
+    return Problem(413, f"at most {most} bytes in a body ({variable('max_body_bytes')}); {got}")

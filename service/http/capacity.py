@@ -1,0 +1,106 @@
+"""How much a worker takes on at once, and how often a client may ask."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import mmap
+import struct
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable
+
+from service.http.problems import Problem
+from service.settings import variable
+
+
+class Gate:
+    """Lets some requests in at once; a few more wait for their turn, and the rest are turned away with 503.
+
+    Examples
+    --------
+    >>> gate = Gate(concurrent=1, waiting=0, seconds=1.0)
+    >>> gate.enter()
+    >>> gate.leave()
+    """
+
+    def __init__(self, *, concurrent: int, waiting: int, seconds: float) -> None:
+        self._slots = threading.BoundedSemaphore(concurrent)
+        self._queue = threading.BoundedSemaphore(waiting) if waiting else None
+        self._seconds = seconds
+
+    def enter(self) -> None:
+        """Take a slot, or wait for one.
+
+        Raises
+        ------
+        Problem
+            503, when too many wait already, or the wait is too long.
+        """
+        if self._slots.acquire(blocking=False):
+            return
+        if self._queue is None or not self._queue.acquire(blocking=False):
+            raise _over_capacity("too many requests wait already", "max_waiting")
+        try:
+            if not self._slots.acquire(timeout=self._seconds):
+                raise _over_capacity(f"no turn came in {self._seconds:g} s", "max_wait_seconds")
+        finally:
+            self._queue.release()
+
+    def leave(self) -> None:
+        """Give the slot back."""
+        self._slots.release()
+
+
+def _over_capacity(why: str, setting: str) -> Problem:
+    return Problem(503, f"{why} ({variable(setting)}); try again", kind="over-capacity", headers={"Retry-After": "1"})
+
+
+class RateLimiter:
+    """Counts the requests of each client in each minute, for all workers of this machine together.
+
+    The counts lie in memory that is shared with every worker forked later. A client's place is found by a hash; two
+    clients of one place share a count, which with 65,536 places and 1,000 clients befalls about 15 of them.
+    """
+
+    PLACES = 1 << 16
+    ENTRY = struct.Struct("=qq")  # minute, count
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.time) -> None:
+        self._most = per_minute
+        self._clock = clock
+        self._counts = mmap.mmap(-1, self.PLACES * self.ENTRY.size)
+        # A file lock is given back when a worker is killed; a lock in shared memory would stay closed for ever.
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the limiter lives
+        weakref.finalize(self, self._file.close)
+        self._threads = threading.Lock()
+
+    def count(self, client: str) -> None:
+        """Count a request.
+
+        Raises
+        ------
+        Problem
+            429, when the client has had its requests of this minute.
+        """
+        now = self._clock()
+        minute = int(now // 60)
+        place = int.from_bytes(hashlib.blake2b(client.encode(), digest_size=2).digest()) * self.ENTRY.size
+        with self._threads:
+            fcntl.lockf(self._file, fcntl.LOCK_EX)
+            try:
+                then, count = self.ENTRY.unpack_from(self._counts, place)
+                count = count + 1 if then == minute else 1
+                if count <= self._most:
+                    self.ENTRY.pack_into(self._counts, place, minute, count)
+            finally:
+                fcntl.lockf(self._file, fcntl.LOCK_UN)
+        if count > self._most:
+            wait = 60 - int(now % 60)
+            raise Problem(
+                429,
+                f"at most {self._most} requests of a client in a minute ({variable('requests_per_minute')})",
+                headers={"Retry-After": str(wait)},
+            )

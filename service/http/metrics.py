@@ -1,0 +1,90 @@
+"""Prometheus metrics, of all workers together where PROMETHEUS_MULTIPROC_DIR is set."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from flask import Request, Response, g
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+    multiprocess,
+)
+from prometheus_client.mmap_dict import MmapedDict
+
+from service.http.logs import route
+
+_METHODS = frozenset(("GET", "HEAD", "POST", "OPTIONS"))
+
+REQUESTS = Counter("rankcorr_requests_total", "Requests by route and status", ["method", "route", "status"])
+SECONDS = Histogram(
+    "rankcorr_request_seconds",
+    "Time to answer",
+    ["route"],
+    buckets=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
+)
+ITEMS = Counter("rankcorr_items_total", "Ranked items received", ["route"])
+IN_PROGRESS = Gauge("rankcorr_requests_in_progress", "Requests that are being answered", multiprocess_mode="livesum")
+
+
+def count(request: Request, response: Response) -> Response:
+    """Count an answered request."""
+    method = request.method if request.method in _METHODS else "other"
+    REQUESTS.labels(method, route(request), str(response.status_code)).inc()
+    SECONDS.labels(route(request)).observe(time.perf_counter() - g.started)
+    if g.get("n_items"):
+        ITEMS.labels(route(request)).inc(g.n_items)
+    return response
+
+
+def exposition() -> Response:
+    """All metrics as Prometheus reads them."""
+    folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+    if not folder:
+        return Response(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
+    registry = CollectorRegistry()
+    multiprocess.MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+    with _locked(folder, fcntl.LOCK_SH):
+        return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+def retire(pid: int) -> None:
+    """Forget the gauges of a process that has ended, and add its counts to those of all that have ended.
+
+    Each process leaves two files of 64 kB behind, which every reading of the metrics would go through for ever.
+    """
+    folder = os.environ["PROMETHEUS_MULTIPROC_DIR"]
+    with _locked(folder, fcntl.LOCK_EX):
+        multiprocess.mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
+        for kind in ("counter", "histogram"):
+            left = Path(folder, f"{kind}_{pid}.db")
+            if left.exists():
+                _add(left, Path(folder, f"{kind}_ended.db"))
+                left.unlink()
+
+
+def _add(source: Path, target: Path) -> None:
+    sums = MmapedDict(str(target))  # type: ignore[no-untyped-call]
+    try:
+        for key, value, _, _ in MmapedDict.read_all_values_from_file(str(source)):  # type: ignore[no-untyped-call]
+            sums.write_value(key, sums.read_value(key)[0] + value, 0.0)  # type: ignore[no-untyped-call]
+    finally:
+        sums.close()  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def _locked(folder: str, kind: int) -> Iterator[None]:
+    """Keep a reading of the metrics from seeing counts in two files, or in none; a killed process holds no lock."""
+    with Path(folder, "lock").open("w") as file:
+        fcntl.flock(file, kind)
+        yield

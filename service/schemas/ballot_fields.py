@@ -1,0 +1,247 @@
+"""Fields of plans, ballots, votes and voters; as strict and as fast as those of `service.schemas.fields`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+from flask import g
+from marshmallow import ValidationError
+from numpy.typing import NDArray
+
+from adaptive import BallotVotes
+from adaptive.errors import AdaptiveError
+from adaptive.protocol import checked_labels
+from adaptive.simulation.similarity import SIMILARITIES
+from adaptive.votes import UNANSWERED, WORDS
+from rankcorr.checks import shown
+from service.http.problems import unknown_fields
+from service.schemas.fields import LABEL_SCHEMA, Choice, Documented, Number, Whole, check_limit
+from service.schemas.ranking_fields import check_labels
+
+# Beyond it a number of JSON is not whole in every language.
+LARGEST: Final = 2**53
+ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
+    {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
+)
+LABELS_SCHEMA: Final[dict[str, Any]] = {"type": "array", "items": LABEL_SCHEMA}
+
+
+class ItemCount(Whole):
+    """Number of items of a plan, within the limit."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(least=2, required=True, **kwargs)
+
+    def read(self, value: Any) -> Any:
+        """Return the value as the views take it."""
+        count = super().read(value)
+        check_limit("max_items", count, of="items of a plan")
+        g.n_items = count
+        return count
+
+
+class Fraction(Number):
+    """A number between 0 and 1, both excluded."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(above=0, **kwargs)
+        self.documented = {**self.documented, "exclusiveMaximum": 1}
+
+    def _fits(self, number: float) -> bool:
+        return 0 < number < 1
+
+    def _range(self) -> str:
+        return " between 0 and 1, both excluded"
+
+
+class Names(Documented):
+    """Labels, or the number of labels 0, 1, 2, ..."""
+
+    def __init__(self, *, what: str, least: int, limit: str, **kwargs: Any) -> None:
+        super().__init__(required=True, **kwargs)
+        self.what, self.least, self.limit = what, least, limit
+        self.documented = {
+            "oneOf": [
+                {"type": "integer", "minimum": least, "title": f"number of {what}"},
+                {"type": "array", "minItems": least, "uniqueItems": True, "items": LABEL_SCHEMA, "title": "labels"},
+            ]
+        }
+        self._number = Whole(least=least)
+
+    def read(self, value: Any) -> int | tuple[str | int, ...]:
+        """Return the value as the views take it."""
+        if isinstance(value, list):
+            self._check_count(len(value))
+            check_labels(value)
+            try:
+                checked_labels(value, self.what)
+            except AdaptiveError as error:
+                raise ValidationError(str(error)) from error
+            return tuple(value)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValidationError(f"must be a number of {self.what}, or a list of labels; got {shown(value)}")
+        count: int = self._number.read(value)
+        self._check_count(count)
+        return count
+
+    def _check_count(self, count: int) -> None:
+        if count < self.least:
+            raise ValidationError(f"must be at least {self.least} {self.what}; got {count}")
+        check_limit(self.limit, count, of=f"{self.what} of a ballot")
+        if self.what == "items":
+            g.n_items = count
+
+
+class Interval(Documented):
+    """The least and the largest of a level."""
+
+    def __init__(self, *, most: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        bounds = {"type": "number", "minimum": 0, "maximum": most}
+        self.documented = {"type": "array", "minItems": 2, "maxItems": 2, "items": bounds}
+        self._number = Number(least=0, most=most)
+
+    def read(self, value: Any) -> tuple[float, float]:
+        """Return the value as the views take it."""
+        if not isinstance(value, list) or len(value) != 2:
+            raise ValidationError(f"must be a list of the least and the largest; got {shown(value)}")
+        low, high = (_at(place, self._number, entry) for place, entry in enumerate(value))
+        if low > high:
+            raise ValidationError(f"the least comes first, the largest second; got {shown(value)}")
+        return low, high
+
+
+def _at(place: int, field: Documented, value: Any) -> Any:
+    try:
+        return field.read(value)
+    except ValidationError as error:
+        raise ValidationError({str(place): error.messages}) from error
+
+
+class Similarity(Documented):
+    """One of the distributions by name, or the similarity of each item."""
+
+    documented: Mapping[str, Any] = MappingProxyType(
+        {
+            "oneOf": [
+                {"type": "string", "enum": list(SIMILARITIES)},
+                {"type": "array", "minItems": 2, "items": {"type": "number", "minimum": -1, "maximum": 1}},
+            ]
+        }
+    )
+    _name = Choice(SIMILARITIES)
+    _number = Number(least=-1, most=1)
+
+    def read(self, value: Any) -> str | NDArray[np.float64]:
+        """Return the value as the views take it."""
+        if not isinstance(value, list):
+            if isinstance(value, str):
+                return self._name.read(value)
+            raise ValidationError(
+                f"must be one of {', '.join(map(repr, SIMILARITIES))} or a list of numbers; got {shown(value)}"
+            )
+        if len(value) < 2:
+            raise ValidationError(f"must be a similarity for each of at least 2 items; got {len(value)}")
+        check_limit("max_items", len(value), of="similarities")
+        for place, number in enumerate(value):
+            if type(number) not in (int, float) or not -1 <= number <= 1:
+                _at(place, self._number, number)
+        return np.array(value, np.float64)
+
+
+FORM_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["left", "right", "votes"],
+    "additionalProperties": False,
+    "properties": {
+        "voter": {**LABEL_SCHEMA, "description": "Who voted; the scores do not depend on it."},
+        "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
+        "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
+        "votes": {
+            "type": "array",
+            "items": {"enum": list(ANSWERS)},
+            "description": "The answer to each comparison: the side that won, or a tie; null where there is none.",
+        },
+    },
+}
+
+
+class VotedBallots(Documented):
+    """Ballots with their votes, voter by voter as `POST /v1/ballots` gives the comparisons."""
+
+    documented: Mapping[str, Any] = MappingProxyType(
+        {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "required": ["comparisons"],
+                "additionalProperties": False,
+                "properties": {"comparisons": {"type": "array", "minItems": 1, "items": FORM_SCHEMA}},
+            },
+        }
+    )
+
+    def read(self, value: Any) -> list[BallotVotes]:
+        """Return the value as the views take it."""
+        if not isinstance(value, list) or not value:
+            raise ValidationError(f"must be a list of ballots, at least one; got {shown(value)}")
+        for place, ballot in enumerate(value):
+            _check_keys(ballot, {"comparisons"}, set(), str(place))
+            forms = ballot["comparisons"]
+            if not isinstance(forms, list) or not forms:
+                message = f"must be a list of comparisons by voter, at least one; got {shown(forms)}"
+                raise _placed([message], str(place), "comparisons")
+            for number, form in enumerate(forms):
+                _check_form(form, str(place), "comparisons", str(number))
+        total = sum(len(form["votes"]) for ballot in value for form in ballot["comparisons"])
+        check_limit("max_comparisons", total, of="comparisons of all ballots together")
+        return [_voted(ballot["comparisons"]) for ballot in value]
+
+
+def _check_form(form: Any, *path: str) -> None:
+    _check_keys(form, {"left", "right", "votes"}, {"voter"}, *path)
+    for side in ("left", "right"):
+        check_labels(form[side], *path, side)
+    if "voter" in form and type(form["voter"]) not in (str, int):
+        raise _placed([f"a label is text or a whole number; got {shown(form['voter'])}"], *path, "voter")
+    votes = form["votes"]
+    if not isinstance(votes, list):
+        raise _placed([f"must be a list of votes; got {shown(votes)}"], *path, "votes")
+    if not all(vote is None or (type(vote) is str and vote in ANSWERS) for vote in votes):
+        wrong = next(
+            place for place, vote in enumerate(votes) if not isinstance(vote, str | None) or vote not in ANSWERS
+        )
+        words = ", ".join(map(repr, WORDS))
+        raise _placed(
+            [f"must be one of {words}, or null for no answer; got {shown(votes[wrong])}"], *path, "votes", str(wrong)
+        )
+    for side in ("left", "right"):
+        if len(form[side]) != len(votes):
+            message = f"{len(votes)} votes need as many items on each side; got {len(form[side])}"
+            raise _placed([message], *path, side)
+
+
+def _check_keys(value: Any, needed: set[str], possible: set[str], *path: str) -> None:
+    if not isinstance(value, dict):
+        raise _placed([f"must be an object; got {shown(value)}"], *path)
+    faults = {key: ["this field is needed"] for key in sorted(needed - value.keys())}
+    faults |= unknown_fields([key for key in value if key not in needed | possible])
+    if faults:
+        raise _placed(faults, *path)
+
+
+def _placed(messages: Any, *path: str) -> ValidationError:
+    for step in reversed(path):
+        messages = {step: messages}
+    return ValidationError(messages)
+
+
+def _voted(forms: list[dict[str, Any]]) -> BallotVotes:
+    columns = {key: list(chain.from_iterable(form[key] for form in forms)) for key in ("left", "right", "votes")}
+    answers = np.array([ANSWERS[vote] for vote in columns["votes"]], np.int8)
+    return BallotVotes(columns["left"], columns["right"], answers)

@@ -1,0 +1,204 @@
+"""Rankings in requests: written in exactly one way, checked as a whole, and made into a `Ranking`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from flask import g
+from marshmallow import ValidationError
+
+from rankcorr import Ranking, RankingError
+from rankcorr.checks import shown
+from rankcorr.errors import LabelError, LengthError
+from service.http.problems import Name, unknown_fields
+from service.schemas.fields import LABEL_SCHEMA, Documented, check_limit
+
+_LABEL_TYPES: Final = frozenset((str, int))
+_NUMBER_TYPES: Final = frozenset((int, float))
+
+RANKING_SCHEMA: Final[Mapping[str, Any]] = {
+    "description": (
+        "A ranking, in exactly one way. `scores`: larger is better. `ranks`: smaller is better, 1 is the top. `order`: "
+        "labels from best to worst, where a nested list is a group of ties. Scores and ranks are an object of label to "
+        "number, or an array of numbers, with the labels in a second array if there are any."
+    ),
+    "oneOf": [
+        *(
+            {
+                "type": "object",
+                "title": f"{name} by label",
+                "required": [name],
+                "additionalProperties": False,
+                "properties": {
+                    name: {"type": "object", "minProperties": 2, "additionalProperties": {"type": "number"}}
+                },
+            }
+            for name in ("scores", "ranks")
+        ),
+        *(
+            {
+                "type": "object",
+                "title": f"{name} in an array",
+                "required": [name],
+                "additionalProperties": False,
+                "properties": {
+                    name: {"type": "array", "minItems": 2, "items": {"type": "number"}},
+                    "labels": {"type": "array", "minItems": 2, "uniqueItems": True, "items": LABEL_SCHEMA},
+                },
+            }
+            for name in ("scores", "ranks")
+        ),
+        {
+            "type": "object",
+            "title": "order",
+            "required": ["order"],
+            "additionalProperties": False,
+            "properties": {
+                "order": {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {"anyOf": [LABEL_SCHEMA, {"type": "array", "minItems": 1, "items": LABEL_SCHEMA}]},
+                }
+            },
+        },
+    ],
+    "example": {"scores": {"king": 9.1, "queen": 8.7, "cabbage": 1.2}},
+}
+
+_WAYS: Final = ("scores", "ranks", "order")
+
+
+class RankingField(Documented):
+    """A ranking, in exactly one of the ways of `RANKING_SCHEMA`; it becomes a `Ranking`."""
+
+    documented: Mapping[str, Any] = MappingProxyType({"$ref": "#/components/schemas/Ranking"})
+
+    def read(self, value: Any) -> Ranking:
+        """Return the value as the views take it."""
+        way = _way(value)
+        given = value[way]
+        if "labels" in value:
+            check_labels(value["labels"], "labels")
+        check_limit("max_items", _n_items(way, given), of="items of a ranking")
+        try:
+            ranking = _ordered(given) if way == "order" else _ranked(way, given, value.get("labels"))
+        except RankingError as error:
+            at = "labels" if "labels" in value and isinstance(error, LabelError | LengthError) else way
+            raise ValidationError({at: [str(error)]}) from error
+        g.n_items = g.get("n_items", 0) + ranking.n_items
+        return ranking
+
+
+def _way(value: Any) -> str:
+    """The key that says what the numbers or labels mean."""
+    if not isinstance(value, dict):
+        raise ValidationError(
+            f'must be an object with one of the keys "scores", "ranks" and "order"; got {shown(value)}'
+        )
+    ways = [name for name in _WAYS if name in value]
+    if len(ways) != 1:
+        got = f"both {' and '.join(map(repr, ways))}" if ways else f"none, but {shown(list(value))}"
+        raise ValidationError(
+            'exactly one of "scores" (larger is better), "ranks" (1 is the top) and "order" (labels, best first) is '
+            f"needed; got {got}"
+        )
+    with_labels = ways[0] != "order" and isinstance(value[ways[0]], list)
+    unknown = [key for key in value if key != ways[0] and not (with_labels and key == "labels")]
+    if "labels" in unknown:
+        where = "an order is made of labels" if ways[0] == "order" else "the keys of the object are the labels"
+        raise ValidationError({"labels": [f"labels are given twice: {where}"]})
+    if unknown:
+        raise ValidationError(unknown_fields(unknown))
+    return ways[0]
+
+
+def _n_items(way: str, given: Any) -> int:
+    if not isinstance(given, list) and (way == "order" or not isinstance(given, dict)):
+        form = "an array" if way == "order" else "an object of label to number, or an array of numbers"
+        raise ValidationError({way: [f"must be {form}; got {shown(given)}"]})
+    if way == "order":
+        return sum(
+            len(entry) or 1 if isinstance(entry, list) else 1 for entry in given
+        )  # an empty group is refused later
+    return len(given)
+
+
+def _ranked(way: str, given: Any, labels: Any) -> Ranking:
+    numbers = list(given.values()) if isinstance(given, dict) else given
+    if not set(map(type, numbers)) <= _NUMBER_TYPES:
+        wrong = next(place for place, number in enumerate(numbers) if type(number) not in _NUMBER_TYPES)
+        key = Name(list(given)[wrong] if isinstance(given, dict) else wrong)
+        raise ValidationError({way: {key: [f"must be a number; got {shown(numbers[wrong])}"]}})
+    names = list(given) if isinstance(given, dict) else labels
+    return (Ranking.from_scores if way == "scores" else Ranking.from_ranks)(numbers, names)
+
+
+def _ordered(given: list[Any]) -> Ranking:
+    kinds = set(map(type, given))
+    if not kinds <= _LABEL_TYPES:
+        for place, entry in enumerate(given):
+            if isinstance(entry, list):
+                check_labels(entry, "order", str(place))
+            elif type(entry) not in _LABEL_TYPES:
+                message = f"must be a label (text or whole number) or a list of tied labels; got {shown(entry)}"
+                raise ValidationError({"order": {str(place): [message]}})
+    return Ranking.from_order(given)
+
+
+def check_labels(labels: Any, *path: str) -> None:
+    """Refuse what is no list of labels; a label is text or a whole number."""
+
+    def placed(message: Any) -> ValidationError:
+        for step in reversed(path):
+            message = {step: message if isinstance(message, dict) else [message]}
+        return ValidationError(message)
+
+    if not isinstance(labels, list):
+        raise placed(f"must be a list of labels; got {shown(labels)}")
+    if not set(map(type, labels)) <= _LABEL_TYPES:
+        wrong = next(place for place, label in enumerate(labels) if type(label) not in _LABEL_TYPES)
+        raise placed({str(wrong): [f"a label is text or a whole number; got {shown(labels[wrong])}"]})
+
+
+class NamedRankings(Documented):
+    """Rankings by name."""
+
+    documented: Mapping[str, Any] = MappingProxyType(
+        {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"$ref": "#/components/schemas/Ranking"},
+        }
+    )
+
+    def __init__(self, *, limit: str = "max_systems", of: str = "systems of a batch", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.limit, self.of = limit, of
+        self.one = RankingField()
+
+    def read(self, value: Any) -> dict[str, Ranking]:
+        """Return the value as the views take it."""
+        if not isinstance(value, dict) or not value:
+            raise ValidationError(f"must be an object of name to ranking, with at least one; got {shown(value)}")
+        self._check_count(len(value))
+        rankings, errors = {}, {}
+        for name, ranking in value.items():
+            try:
+                rankings[name] = self.one.read(ranking)
+            except ValidationError as error:
+                errors[Name(name)] = error.messages
+        if errors:
+            raise ValidationError(errors)
+        return rankings
+
+    def _check_count(self, count: int) -> None:
+        check_limit(self.limit, count, of=self.of)
+
+
+class MatrixRankings(NamedRankings):
+    """Rankings by name, of which each meets each."""
+
+    def _check_count(self, count: int) -> None:
+        check_limit("max_matrix_cells", count * count, of="cells of a matrix, rankings times rankings")

@@ -1,0 +1,1 @@
+"""The processes: the command rankcorr-serve, gunicorn's configuration and worker, and the warm-up."""

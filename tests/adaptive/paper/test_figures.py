@@ -1,0 +1,181 @@
+"""Figures: what is drawn is what the simulation gave, files are whole, labels stay text, black and white is enough."""
+
+import re
+import sys
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose, assert_array_equal
+
+from adaptive.cli.main import main
+from adaptive.errors import PlanError, SimilarityError, TableError
+from adaptive.paper import figures
+from adaptive.paper.figures import (
+    MissingMatplotlibError,
+    draw_rescaling,
+    draw_scores,
+    draw_similarities,
+    simulate_protocol,
+    write_figures,
+)
+from adaptive.simulation.similarity import SIMILARITIES, exponential_similarity
+from adaptive.simulation.voters import VoterPool, true_ranking
+
+N_ITEMS = 130
+NAMES = [f"figure_{number}.{form}" for number in (2, 3, 4) for form in ("png", "svg")]
+MISSING = "figures need matplotlib: pip install 'rankcorr[plot]'"
+
+
+@pytest.fixture(scope="module")
+def result():
+    pytest.importorskip("matplotlib").use("Agg")
+    pool = VoterPool(np.full(20, 0.1), np.full(20, 0.01))
+    return simulate_protocol(pool, exponential_similarity(N_ITEMS), np.random.default_rng(1))
+
+
+@pytest.fixture
+def without_matplotlib(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+def invoke(*args):
+    return CliRunner().invoke(main, ["figures", *map(str, args)])
+
+
+def texts(path):
+    return {element.text for element in ET.fromstring(path.read_text()).iter("{http://www.w3.org/2000/svg}text")}
+
+
+def test_figure_2_has_every_item_of_ballot_2_and_the_fitted_line(result):
+    (axes,) = draw_rescaling(result).axes
+    (points,) = axes.collections
+    second = result.ballots[1]
+    before = dict(zip(result.ballots[0].items, result.ballots[0].x, strict=True))
+    expected = sorted(zip(second.x, (before[item] for item in second.items), strict=True))
+    repeated = np.repeat(
+        points.get_offsets().data, np.round(points.get_sizes() / points.get_sizes().min()).astype(int), 0
+    )
+    assert_allclose(repeated, expected)
+    (line,) = axes.lines
+    x, y = line.get_data()
+    # Eq. 6, by its sums.
+    mean = np.array([before[item] for item in second.items])
+    slope = np.sum((1 - second.x) * (1 - mean)) / np.sum((1 - second.x) ** 2)
+    assert_allclose(y, 1 - slope + slope * np.asarray(x))
+
+
+def test_figure_3_has_three_distributions_told_apart_without_colour():
+    pytest.importorskip("matplotlib")
+    similarities = {name: distribution(N_ITEMS) for name, distribution in SIMILARITIES.items()}
+    (axes,) = draw_similarities(similarities).axes
+    lines = axes.lines[:3]
+    for line, values in zip(lines, similarities.values(), strict=True):
+        assert_array_equal(line.get_ydata(), values)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["exponential", "power law", "embedding"]
+    assert len({line.get_linestyle() for line in lines}) == len({line.get_marker() for line in lines}) == 3
+
+
+def test_figure_4_has_the_scores_of_five_ballots_and_the_final_ones(result):
+    gold = true_ranking(exponential_similarity(N_ITEMS))
+    panels = draw_scores(result, gold).axes
+    series = [line for axes in panels for line in axes.lines]
+    assert len(panels) == len(series) == len({line.get_marker() for line in series}) == 6
+    for line, record in zip(series[:5], result.ballots[:5], strict=True):
+        assert_array_equal(line.get_xdata(), gold.ranks[list(record.items)])
+        assert_array_equal(line.get_ydata(), record.x)
+    assert_array_equal(series[5].get_xdata(), gold.ranks)
+    assert_array_equal(series[5].get_ydata(), result.ybar)
+    # Nothing is cut off, and the panels can be compared.
+    assert len({(axes.get_xlim(), axes.get_ylim()) for axes in panels}) == 1
+    low, high = panels[0].get_xlim()
+    assert low < gold.ranks.min() <= gold.ranks.max() < high
+
+
+@pytest.mark.usefixtures("result")
+def test_files_are_written_whole_with_labels_as_text(tmp_path):
+    paths = write_figures(tmp_path / "new" / "folder", seed=1, n_items=N_ITEMS)
+    assert [path.name for path in paths] == NAMES
+    assert sorted(path.name for path in paths[0].parent.iterdir()) == NAMES  # no temporary files are left
+    for path in paths[::2]:
+        data = path.read_bytes()
+        assert data.startswith(b"\x89PNG\r\n\x1a\n")
+        assert data.endswith(b"IEND\xaeB`\x82")
+    figure_2, figure_3, figure_4 = (texts(path) for path in paths[1::2])
+    assert {"Score in ballot 2, x⁽²⁾", "Score after ballot 1, ȳ⁽¹⁾"} <= figure_2
+    assert {"Item, most similar first", "Similarity z", "exponential", "power law", "embedding"} <= figure_3
+    assert {"True rank", "Score", "x⁽¹⁾, 130 items", "x⁽⁵⁾, 8 items", "final ȳ, 130 items"} <= figure_4
+
+
+@pytest.mark.usefixtures("result")
+def test_same_seed_same_files(tmp_path):
+    first = [path.read_bytes() for path in write_figures(tmp_path, seed=1, n_items=N_ITEMS)]
+    again = [path.read_bytes() for path in write_figures(tmp_path, seed=1, n_items=N_ITEMS)]
+    other = [path.read_bytes() for path in write_figures(tmp_path, seed=2, n_items=N_ITEMS)]
+    assert again == first
+    assert [a == b for a, b in zip(first, other, strict=True)] == [False, False, True, True, False, False]
+
+
+@pytest.mark.usefixtures("result")
+def test_nothing_is_written_when_a_figure_fails(tmp_path, monkeypatch):
+    def fail(*_):
+        raise PlanError("no")
+
+    monkeypatch.setattr(figures, "draw_scores", fail)
+    with pytest.raises(PlanError, match="no"):
+        write_figures(tmp_path / "figures", seed=1, n_items=N_ITEMS)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("result")
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"seed": -1}, SimilarityError, "seed must be a whole number, not negative; got -1"),
+        ({"n_items": 1}, SimilarityError, "n_items must be a whole number of 2 or more; got 1"),
+        ({"n_items": 3}, PlanError, "every ballot needs two items; ballot 3 would have 1"),
+    ],
+)
+def test_refused(tmp_path, options, error, message):
+    with pytest.raises(error, match=message):
+        write_figures(tmp_path, **{"seed": 1, **options})
+
+
+@pytest.mark.usefixtures("result")
+def test_a_folder_that_cannot_be_made(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("mine")
+    with pytest.raises(TableError, match=r"file: figures cannot be written: File exists"):
+        write_figures(file, seed=1, n_items=N_ITEMS)
+    assert file.read_text() == "mine"
+
+
+@pytest.mark.usefixtures("without_matplotlib")
+def test_missing_matplotlib(tmp_path):
+    with pytest.raises(MissingMatplotlibError, match=re.escape(MISSING)):
+        write_figures(tmp_path, seed=1)
+    result = invoke("--out", tmp_path / "figures")
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"ballots: error: {MISSING}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("result")
+def test_command_prints_what_it_wrote(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures.write_figures, "__kwdefaults__", {"n_items": N_ITEMS})
+    result = invoke("--out", tmp_path / "figures", "--seed", 3)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == [str(tmp_path / "figures" / name) for name in NAMES]
+    expected = write_figures(tmp_path, seed=3)
+    assert [(tmp_path / "figures" / name).read_bytes() for name in NAMES] == [path.read_bytes() for path in expected]
+
+
+def test_command_refuses_in_one_line(tmp_path):
+    result = invoke()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "ballots: error: Missing option '--out'; 'ballots figures --help' lists the options\n"
+    result = invoke("--out", tmp_path, "--seed", -1)
+    assert result.exit_code == 2
+    assert re.fullmatch("ballots: error: Invalid value for '--seed'.*\n", result.stderr)

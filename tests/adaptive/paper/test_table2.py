@@ -1,0 +1,182 @@
+"""Table 2: the rows are those of `simulate`, in the shape that programs read; the command prints the same."""
+
+import importlib
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from adaptive.cli.main import main
+from adaptive.errors import PlanError, SimilarityError
+from adaptive.paper.table2 import table2
+from adaptive.plan import plan_ballots
+from adaptive.simulation.similarity import SIMILARITIES, exponential_similarity
+from adaptive.simulation.simulate import simulate
+from adaptive.simulation.voters import VoterPopulation
+
+APPROACHES, COEFFICIENTS = ["uniform", "adaptive"], ["rho_w", "tau_w", "rho", "tau"]
+N_ITEMS = 130
+
+table2_module = importlib.import_module("adaptive.paper.table2")
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The table of 130 items, which differs from the paper's in nothing else."""
+    monkeypatch.setattr(table2_module, "N_ITEMS", N_ITEMS)
+
+
+def row(similarity, n_simulations, seed):
+    plan = plan_ballots(similarity.size, n_ballots=7, fraction=0.5, presentations=20)
+    return simulate(plan, VoterPopulation(), similarity, n_simulations=n_simulations, seed=seed).to_dict()
+
+
+def invoke(*args):
+    return CliRunner().invoke(main, ["table2", *map(str, args)])
+
+
+def run_ok(*args):
+    result = invoke(*args)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
+
+
+@pytest.mark.usefixtures("small")
+def test_rows_are_those_of_simulate():
+    table = table2(n_simulations=2, seed=4).to_dict()
+    assert table == {name: row(similarity(N_ITEMS), 2, 4) for name, similarity in SIMILARITIES.items()}
+
+
+@pytest.mark.usefixtures("small")
+def test_shape_and_order_of_the_json():
+    table = json.loads(json.dumps(table2(n_simulations=2, seed=4).to_dict()))
+    assert list(table) == ["exponential", "power_law", "embedding"]
+    for approaches in table.values():
+        assert list(approaches) == APPROACHES
+        for coefficients in approaches.values():
+            assert list(coefficients) == COEFFICIENTS
+            for cell in coefficients.values():
+                assert list(cell) == ["mean", "sd"]
+                assert -1 <= cell["mean"] <= 1
+                assert cell["sd"] >= 0
+
+
+@pytest.mark.needs_numba
+def test_adaptive_orders_the_top_better_in_the_papers_setting():
+    plan = plan_ballots(table2_module.N_ITEMS, n_ballots=7, fraction=0.5, presentations=20)
+    assert (plan.n_items, plan.n_comparisons) == (990, 19_660)  # Eq. 3
+    table = table2(n_simulations=20, seed=1)
+    assert table.n_simulations == 20
+    for result in table.results.values():
+        for coefficient in ("rho_w", "tau_w"):
+            assert result.mean["adaptive"][coefficient] > result.mean["uniform"][coefficient]
+
+
+@pytest.mark.usefixtures("small")
+def test_own_embedding_of_another_size():
+    cosines = np.linspace(0.9, -0.3, 150)
+    table = table2(n_simulations=2, seed=4, embedding=cosines.tolist()).to_dict()
+    assert table["embedding"] == row(cosines, 2, 4)
+    assert table["exponential"] == row(exponential_similarity(N_ITEMS), 2, 4)
+
+
+@pytest.mark.usefixtures("small")
+def test_an_executor_gives_the_same_numbers():
+    with ThreadPoolExecutor(2) as executor:
+        together = table2(n_simulations=4, seed=4, executor=executor)
+    assert together.to_dict() == table2(n_simulations=4, seed=4).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_simulations": 0}, SimilarityError, "n_simulations must be a positive whole number; got 0"),
+        ({"seed": -1}, SimilarityError, "seed must be a whole number, not negative; got -1"),
+        ({"embedding": [0.5, 1.5]}, SimilarityError, r"every similarity must lie in \[-1, 1\]: similarity\[1\] is 1.5"),
+        ({"embedding": [0.5, 0.4, 0.3]}, PlanError, "every ballot needs two items; ballot 3 would have 1"),
+    ],
+)
+def test_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        table2(**{"n_simulations": 1, "seed": 1, **options})
+
+
+@pytest.mark.usefixtures("small")
+def test_text_has_mean_and_deviation_of_each_cell():
+    table = table2(n_simulations=3, seed=4)
+    header, *lines = [re.split(r" {2,}", line) for line in table.to_text().splitlines()]
+    assert header == ["similarity", "approach", *COEFFICIENTS]
+    assert lines == [
+        [name, approach, *(f"{cells[c]['mean']:.4f} +- {cells[c]['sd']:.4f}" for c in COEFFICIENTS)]
+        for name, approaches in table.to_dict().items()
+        for approach, cells in approaches.items()
+    ]
+    assert len({len(line) for line in table.to_text().splitlines()}) == 1
+    assert repr(table) == f"<Table2 of 3 simulations:\n{table.to_text()}>"
+
+
+@pytest.mark.usefixtures("small")
+def test_the_result_is_frozen_and_one_simulation_has_no_deviation():
+    table = table2(n_simulations=1, seed=4)
+    with pytest.raises(FrozenInstanceError):
+        table.results = {}
+    with pytest.raises(TypeError):
+        table.results["exponential"] = None
+    assert table.to_dict()["exponential"]["uniform"]["rho"]["sd"] is None
+    assert "+- nan" in table.to_text()
+
+
+# The command.
+
+
+@pytest.mark.usefixtures("small")
+def test_command_prints_the_table():
+    table = table2(n_simulations=2, seed=4)
+    assert run_ok("--simulations", 2, "--seed", 4) == f"2 simulations, seed 4\n\n{table.to_text()}\n"
+    assert json.loads(run_ok("--simulations", 2, "--seed", 4, "--json")) == table.to_dict()
+
+
+@pytest.mark.usefixtures("small")
+def test_command_with_own_cosines(tmp_path):
+    cosines = np.linspace(0.9, -0.3, 150)
+    path = tmp_path / "cosines.csv"
+    path.write_text("similarity\n" + "".join(f"{value!r}\n" for value in cosines.tolist()))
+    options = ("--simulations", 2, "--embedding", path)
+    assert json.loads(run_ok(*options, "--json"))["embedding"] == row(cosines, 2, 0)
+    assert run_ok(*options).startswith(f"2 simulations, seed 0, embedding of 150 items from {path}\n\n")
+
+
+@pytest.mark.usefixtures("small")
+def test_undefined_coefficients_are_told_of_once(tmp_path):
+    path = tmp_path / "cosines.csv"
+    path.write_text("similarity\n" + "0.5\n" * N_ITEMS)
+    result = invoke("--simulations", 2, "--embedding", path)
+    assert result.exit_code == 0
+    assert result.stderr == "ballots: note: some simulations have no coefficient, because all items are tied: nan\n"
+    assert "nan +- nan" in result.stdout
+
+
+@pytest.mark.needs_numba
+def test_command_with_two_processes():
+    # 990 items: other processes know nothing of a smaller table.
+    options = ("--simulations", 3, "--json")
+    assert run_ok(*options, "--workers", 2) == run_ok(*options)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--simulations", 0], "n_simulations must be a positive whole number; got 0"),
+        (["--workers", 0], "Invalid value for '--workers'"),
+        (["--seed", -1], "Invalid value for '--seed'"),
+        (["--embedding", "missing.csv"], "missing.csv: cannot be read"),
+    ],
+)
+def test_command_refuses_in_one_line(args, message):
+    result = invoke(*args)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.fullmatch(f"ballots: error: .*{message}.*\n", result.stderr)

@@ -1,0 +1,420 @@
+"""Simulations: the same numbers under any executor, the right true ranks, and Table 2 as published."""
+
+import importlib.util
+import io
+import json
+import math
+import sys
+import types
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from adaptive.draw import draw_ballot
+from adaptive.errors import SimilarityError
+from adaptive.plan import plan_ballots
+from adaptive.protocol import run_protocol
+from adaptive.scores import borda_scores
+from adaptive.selection import select_top
+from adaptive.simulation.similarity import embedding_similarity, exponential_similarity, read_similarities
+from adaptive.simulation.simulate import (
+    APPROACHES,
+    COEFFICIENTS,
+    SimulationResult,
+    coefficients,
+    simulate,
+    simulate_once,
+    simulated_comparisons,
+)
+from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
+from rankcorr import Ranking, weighted_tau
+
+PLAN = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)
+SIMILARITY = exponential_similarity(24)
+POPULATION = VoterPopulation(n_voters=9)
+BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "table2_as_published.py"
+
+
+def select_by_x(scores, n_selected, rng):
+    return select_top(scores.x, n_selected, rng)
+
+
+def latest_only(_previous, y, _ballot_number):
+    return y
+
+
+def table(result):
+    return np.array([[result.statistics[a][c] for c in COEFFICIENTS] for a in result.statistics])
+
+
+# Randomness.
+
+
+class Backwards(Executor):
+    """Runs the tasks last to first, when the first result is asked for."""
+
+    def __init__(self):
+        self.tasks = []
+
+    def submit(self, function, /, *args, **options):
+        executor = self
+
+        class Lazy(Future):
+            def result(self, timeout=None):
+                while executor.tasks:
+                    future, task = executor.tasks.pop()
+                    future.set_result(task())
+                return super().result(timeout)
+
+        future = Lazy()
+        self.tasks.append((future, lambda: function(*args, **options)))
+        return future
+
+
+@pytest.mark.parametrize("make", [Backwards, lambda: ThreadPoolExecutor(2), lambda: ThreadPoolExecutor(5)])
+def test_any_executor_gives_the_same_numbers(make):
+    alone = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=7, seed=11)
+    with make() as executor:
+        together = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=7, seed=11, executor=executor)
+    assert_array_equal(table(together), table(alone))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_processes_give_the_same_numbers(workers):
+    options = {"n_simulations": 6, "seed": 11, "select": select_by_x, "average": latest_only}
+    alone = simulate(PLAN, POPULATION, SIMILARITY, **options)
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
+        together = simulate(PLAN, POPULATION, SIMILARITY, executor=executor, **options)
+    assert_array_equal(table(together), table(alone))
+
+
+def test_many_simulations_go_out_in_tasks_of_several():
+    with Backwards() as executor:
+        result = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=70, seed=3, executor=executor)
+    alone = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=70, seed=3)
+    assert_array_equal(table(result), table(alone))
+
+
+def test_more_simulations_begin_with_the_same():
+    few = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=2, seed=5)
+    more = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=4, seed=5)
+    assert_array_equal(table(more)[:, :, :2], table(few))
+    assert np.unique(table(more)[0, 1]).size == 4
+
+
+def test_one_approach_alone_gives_the_same_numbers():
+    both = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=3, seed=5)
+    for number, approach in enumerate(APPROACHES):
+        alone = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=3, seed=5, approaches=(approach,))
+        assert list(alone.statistics) == [approach]
+        assert_array_equal(table(alone)[0], table(both)[number])
+
+
+def test_seeds_are_spawned_for_each_simulation_and_approach():
+    result = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=3, seed=5)
+    gold = true_ranking(SIMILARITY)
+    for i, of_simulation in enumerate(np.random.SeedSequence(5).spawn(3)):
+        for approach, seed in zip(APPROACHES, of_simulation.spawn(2), strict=True):
+            ranking = simulate_once(PLAN, POPULATION, SIMILARITY, approach, np.random.default_rng(seed))
+            assert tuple(result.statistics[approach][c][i] for c in COEFFICIENTS) == coefficients(gold, ranking)
+
+
+def test_a_pool_keeps_its_voters_and_a_population_does_not():
+    drawn = []
+
+    class Watched(VoterPool):
+        def opinions(self, similarity, rng, *, relatedness=True):
+            drawn.append(self.nonconformity)
+            return super().opinions(similarity, rng, relatedness=relatedness)
+
+    pool = Watched([0.1, 0.2], [0.0, 0.1])
+    result = simulate(PLAN, pool, SIMILARITY, n_simulations=2, seed=1)
+    assert len(drawn) == 4
+    assert all(levels is pool.nonconformity for levels in drawn)
+    assert np.unique(result.statistics["uniform"]["rho"]).size == 2
+
+
+# What is computed.
+
+
+def test_the_parts_in_a_row_by_hand():
+    rng, twin = np.random.default_rng(8), np.random.default_rng(8)
+    adaptive = simulate_once(PLAN, POPULATION, SIMILARITY, "adaptive", rng)
+    voters = POPULATION.draw(twin)
+    opinions = voters.opinions(SIMILARITY, twin)
+    result = run_protocol(PLAN, lambda b: voters.answer(b, opinions, twin), items=24, rng=twin, voters=9)
+    assert adaptive == Ranking.from_scores(result.ybar)
+    uniform = simulate_once(PLAN, POPULATION, SIMILARITY, "uniform", rng)
+    voters = POPULATION.draw(twin)
+    opinions = voters.opinions(SIMILARITY, twin)
+    # 24, 12 and 6 items with 6 presentations each: 126 comparisons, 10.5 presentations of 24 items, and half to even.
+    ballot = draw_ballot(24, 10, 9, twin)
+    assert uniform == Ranking.from_scores(borda_scores(ballot, voters.answer(ballot, opinions, twin)))
+
+
+@pytest.mark.parametrize("relatedness", [True, False])
+@pytest.mark.parametrize("approach", APPROACHES)
+def test_voters_without_error_find_the_true_top(relatedness, approach):
+    similarity = [0.1, -0.9, 0.5, 0.3, -0.2, 0.05]
+    plan = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=20)
+    perfect = VoterPool([0.0], [0.0])
+    rng = np.random.default_rng(0)
+    ranking = simulate_once(plan, perfect, similarity, approach, rng, relatedness=relatedness)
+    assert ranking == true_ranking(similarity, relatedness=relatedness)
+    result = simulate(
+        plan, perfect, similarity, n_simulations=2, seed=0, relatedness=relatedness, approaches=(approach,)
+    )
+    assert_array_equal(table(result), 1.0)
+
+
+def test_n0_changes_the_weighted_coefficients_alone():
+    default = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=2, seed=0)
+    other = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=2, seed=0, n0=20.0)
+    changed = (table(default) != table(other)).any(axis=(0, 2))
+    assert changed.tolist() == [True, True, False, False]
+
+
+def test_steps_of_the_protocol_can_be_replaced():
+    options = {"n_simulations": 4, "seed": 0}
+    default = simulate(PLAN, POPULATION, SIMILARITY, **options)
+    for replaced in ({"select": select_by_x}, {"average": latest_only}):
+        other = simulate(PLAN, POPULATION, SIMILARITY, **options, **replaced)
+        assert (table(other)[0] != table(default)[0]).any()
+        assert_array_equal(table(other)[1], table(default)[1])
+
+
+def test_coefficients_by_name():
+    x, y = Ranking.from_scores([4, 3, 2, 1]), Ranking.from_scores([4, 3, 1, 2])
+    assert COEFFICIENTS == ("rho_w", "tau_w", "rho", "tau")
+    values = coefficients(x, y)
+    assert values[1] == weighted_tau(x, y).statistic
+    assert_allclose(values[2:], (0.8, 2 / 3))  # Spearman: 1 - 6 * 2 / (4 * 15); Kendall: 5 of 6 pairs agree
+    assert coefficients(x, y, n0=0.0)[1] == weighted_tau(x, y, n0=0).statistic
+
+
+@pytest.mark.needs_numba
+def test_adaptive_is_better_at_the_top():
+    plan = plan_ballots(200, n_ballots=5, fraction=0.5, presentations=20)
+    mean = simulate(plan, VoterPopulation(), exponential_similarity(200), n_simulations=30, seed=2).mean
+    assert mean["adaptive"]["tau_w"] > mean["uniform"]["tau_w"] + 0.2
+    assert mean["adaptive"]["rho_w"] > mean["uniform"]["rho_w"]
+
+
+# The result.
+
+
+def test_mean_and_unbiased_sd():
+    values = np.array([0.1, 0.4, 0.7])
+    result = SimulationResult({"uniform": dict.fromkeys(COEFFICIENTS, values)})
+    assert result.n_simulations == 3
+    assert result.mean["uniform"]["tau"] == pytest.approx(0.4)
+    assert result.sd["uniform"]["tau"] == pytest.approx(0.3)  # sqrt((0.09 + 0 + 0.09) / 2)
+    assert result.to_dict()["uniform"]["rho"] == {"mean": pytest.approx(0.4), "sd": pytest.approx(0.3)}
+    with pytest.raises(ValueError, match="read-only"):
+        simulate(PLAN, POPULATION, SIMILARITY, n_simulations=1, seed=0).statistics["uniform"]["rho"][0] = 1
+    assert repr(result) == "<SimulationResult of 3 simulations: uniform tau_w 0.400 +- 0.300>"
+
+
+def test_what_is_undefined_is_null_in_json():
+    result = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=1, seed=0)
+    assert math.isnan(result.sd["adaptive"]["rho"])
+    cells = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert list(cells) == ["adaptive", "uniform"]
+    assert list(cells["adaptive"]) == ["rho_w", "tau_w", "rho", "tau"]
+    assert cells["adaptive"]["rho"]["sd"] is None
+    assert isinstance(cells["adaptive"]["rho"]["mean"], float)
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"similarity": SIMILARITY[:5]}, "the plan has 24 items; got 5 similarities"),
+        ({"similarity": SIMILARITY * 2}, r"every similarity must lie in \[-1, 1\]"),
+        ({"pool": 100}, "voters are a VoterPool or a VoterPopulation; got 100"),
+        ({"n_simulations": 0}, "n_simulations must be a positive whole number; got 0"),
+        ({"n_simulations": 2.0}, r"n_simulations must be a positive whole number; got 2\.0"),
+        ({"n_simulations": True}, "n_simulations must be a positive whole number; got True"),
+        ({"seed": -1}, "seed must be a whole number, not negative; got -1"),
+        ({"seed": None}, "seed must be a whole number, not negative; got None"),
+        ({"approaches": ("adaptive", "random")}, "an approach is one of 'adaptive', 'uniform'; got 'random'"),
+        ({"approaches": "uniform"}, "approaches must be a tuple of different approaches; got 'uniform'"),
+        ({"approaches": ()}, r"approaches must be a tuple of different approaches; got \(\)"),
+        ({"approaches": ("uniform", "uniform")}, "approaches must be a tuple of different approaches"),
+    ],
+)
+def test_what_cannot_be_simulated(options, message):
+    arguments = {"pool": POPULATION, "similarity": SIMILARITY, "n_simulations": 1, "seed": 0, **options}
+    with pytest.raises(SimilarityError, match=message):
+        simulate(PLAN, **arguments)
+
+
+def test_one_run_checks_its_input():
+    rng = np.random.default_rng(0)
+    with pytest.raises(SimilarityError, match="the plan has 24 items; got 5 similarities"):
+        simulate_once(PLAN, POPULATION, SIMILARITY[:5], "uniform", rng)
+    with pytest.raises(SimilarityError, match="an approach is one of 'adaptive', 'uniform'; got 'both'"):
+        simulate_once(PLAN, POPULATION, SIMILARITY, "both", rng)
+
+
+def test_an_error_in_a_task_ends_the_others():
+    class Refusing(Executor):
+        def __init__(self):
+            self.futures = []
+
+        def submit(self, _function, /, *_args, **_options):
+            self.futures.append(Future())
+            if len(self.futures) == 1:
+                self.futures[0].set_exception(RuntimeError("lost a worker"))
+            return self.futures[-1]
+
+    executor = Refusing()
+    with pytest.raises(RuntimeError, match="lost a worker"):
+        simulate(PLAN, POPULATION, SIMILARITY, n_simulations=5, seed=0, executor=executor)
+    assert [future.cancelled() for future in executor.futures] == [False, True, True, True]
+
+
+# The progress bar.
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class FakeBar:
+    shown = []  # noqa: RUF012 - one list for all bars is wanted
+
+    def __init__(self, **options):
+        self.shown.append(options["total"])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.shown.append("closed")
+
+    def update(self, n):
+        self.shown.append(n)
+
+
+@pytest.fixture
+def fake_tqdm(monkeypatch):
+    FakeBar.shown.clear()
+    module = types.ModuleType("tqdm")
+    module.tqdm = FakeBar
+    monkeypatch.setitem(sys.modules, "tqdm", module)
+    return FakeBar.shown
+
+
+def test_a_progress_bar_on_a_terminal(monkeypatch, fake_tqdm):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    simulate(PLAN, POPULATION, SIMILARITY, n_simulations=3, seed=0)
+    assert fake_tqdm == [3, 1, 1, 1, "closed"]
+
+
+@pytest.mark.parametrize("stderr", [io.StringIO(), None])
+def test_no_progress_bar_elsewhere(monkeypatch, fake_tqdm, stderr):
+    monkeypatch.setattr(sys, "stderr", stderr)
+    simulate(PLAN, POPULATION, SIMILARITY, n_simulations=1, seed=0)
+    assert fake_tqdm == []
+    assert stderr is None or stderr.getvalue() == ""
+
+
+def test_no_progress_bar_without_tqdm(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    simulate(PLAN, POPULATION, SIMILARITY, n_simulations=1, seed=0)
+    assert sys.stderr.getvalue() == ""
+
+
+# Table 2.
+
+
+@pytest.fixture(scope="module")
+def published():
+    specification = importlib.util.spec_from_file_location("table2_as_published", BENCHMARK)
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module  # where dataclasses look their annotations up
+    specification.loader.exec_module(module)
+    yield module
+    del sys.modules[specification.name]
+
+
+@pytest.mark.needs_numba
+def test_table_2_as_published_is_reproduced(published):
+    cells = published.cells(n_simulations=50, seed=1)
+    own = [cell for cell in cells if cell.similarity in {"exponential", "power_law", "embedding"}]
+    assert len(own) == 24
+    assert [cell for cell in own if abs(cell.distance) > 3] == []
+    # The text's own definitions give other numbers, far from the published ones.
+    assert sum(abs(cell.corrected[0] - cell.paper[0]) > 5 * cell.paper[1] / math.sqrt(50) for cell in own) > 15
+
+
+def test_departures_are_what_they_say(published):
+    assert published.published_amplitude(np.array([0.5, -0.5, 1.0])).tolist() == [0.25, -0.75, 0.0]
+    x, y = np.array([0.9, 0.1]), np.array([0.5, 0.3])
+    assert published.mean_without_ballot_1(x, y, 2).tolist() == y.tolist()
+    assert_allclose(published.mean_without_ballot_1(x, y, 3), (x + y) / 2)
+    ranking = Ranking.from_scores([0.1, 0.9, 0.5])  # best to worst: items 1, 2, 0
+    misread = published.order_read_as_ranks(ranking, np.random.default_rng(0))
+    assert misread.ranks.tolist() == [2, 3, 1]
+
+
+@pytest.mark.needs_numba
+@pytest.mark.real_data
+def test_embedding_row_from_the_table_and_from_the_file_agree(data_dir):
+    plan = plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)
+    cosines = read_similarities(data_dir / "similarity_samearea.csv")
+    ours = simulate(plan, VoterPopulation(), embedding_similarity(990), n_simulations=60, seed=1)
+    theirs = simulate(plan, VoterPopulation(), cosines, n_simulations=60, seed=2)
+    for approach in APPROACHES:
+        for name in COEFFICIENTS:
+            error = math.hypot(ours.sd[approach][name], theirs.sd[approach][name]) / math.sqrt(60)
+            assert abs(ours.mean[approach][name] - theirs.mean[approach][name]) < 3 * error
+
+
+# What a simulation costs.
+
+
+@pytest.mark.parametrize("presentations", [1, 3, 6, 20])
+@pytest.mark.parametrize("approach", APPROACHES)
+def test_the_comparisons_are_those_that_are_answered(monkeypatch, approach, presentations):
+    plan = plan_ballots(7, n_ballots=3, fraction=0.6, presentations=presentations)
+    answered = []
+    answer = VoterPool.answer
+    monkeypatch.setattr(
+        VoterPool,
+        "answer",
+        lambda pool, ballot, *rest: (answered.append(ballot.left.size), answer(pool, ballot, *rest))[1],
+    )
+    simulate_once(plan, POPULATION, exponential_similarity(7), approach, np.random.default_rng(1))
+    assert simulated_comparisons(plan, approach) == tuple(answered)
+
+
+def test_the_comparisons_of_the_paper():
+    """Section 4.2: 990 items, 20 presentations in 7 ballots against 40 in one; 19,660 by Eq. 3."""
+    plan = plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)
+    assert sum(simulated_comparisons(plan, "adaptive")) == 19_660
+    assert simulated_comparisons(plan, "uniform") == (19_800,)
+    with pytest.raises(SimilarityError, match="an approach is one of 'adaptive', 'uniform'; got 'both'"):
+        simulated_comparisons(plan, "both")
+
+
+def test_progress_counts_the_simulations_and_may_end_them():
+    done = []
+    arguments = (plan_ballots(8, n_ballots=2, fraction=0.5, presentations=2), VoterPopulation(3), [0.1] * 7 + [0.9])
+    simulate(*arguments, n_simulations=5, seed=1, progress=done.append)
+    assert sum(done) == 5
+
+    def stop(_):
+        raise TimeoutError("enough")
+
+    with pytest.raises(TimeoutError, match="enough"):
+        simulate(*arguments, n_simulations=5, seed=1, progress=stop)

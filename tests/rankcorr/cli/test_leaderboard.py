@@ -1,0 +1,187 @@
+"""`rankcorr leaderboard`: what it prints is the library's leaderboard."""
+
+import inspect
+import json
+
+import pytest
+
+from rankcorr import UndefinedCorrelationWarning
+from rankcorr.cli.leaderboard import RESAMPLES
+from rankcorr.cli.output import pvalue_text, rank_text
+from rankcorr.inference.leaderboard import leaderboard
+from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_ok, write_rankings
+
+FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
+GOLDS = {"long_gold.csv": LONG["long_gold.csv"]}
+SYSTEMS = {name: LONG[name] for name in FILES[1:]}
+HALF = {label: float(int(label.split()[1]) % 5) for label in list(GOLDS["long_gold.csv"])[:15]}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rankings(tmp_path)
+    text = "id,score\n" + "".join(f"{label},{score}\n" for label, score in HALF.items())
+    (tmp_path / "half.csv").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def document(*arguments):
+    return json.loads(run_ok("leaderboard", *arguments, "--json"))
+
+
+@pytest.mark.needs_numba
+def test_defaults_are_those_of_the_library():
+    parameters = inspect.signature(leaderboard).parameters
+    assert parameters["n_resamples"].default == RESAMPLES
+    found = document(*FILES)
+    assert found["options"].pop("seed") == parameters["seed"].default
+    for name in ("by", "coefficient", "level", "n_resamples"):
+        assert found[name] == parameters[name].default
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ([], {}),
+        (["--coefficient", "rho"], {"coefficient": "rho"}),
+        (["--n0", 0, "--scheme", "first", "--seed", 4], {"n0": 0, "scheme": "first", "seed": 4}),
+        (["--level", 0.5], {"level": 0.5}),
+        (["--by", "long_gold.csv"], {"by": "long_gold.csv"}),
+    ],
+)
+@pytest.mark.parametrize("golds", [{}, {"half.csv": HALF}])
+def test_it_is_that_of_the_library(arguments, options, golds):
+    more = [argument for name in golds for argument in ("--gold", name)]
+    found = document(*FILES, *more, "--resamples", 200, *arguments)
+    expected = leaderboard(GOLDS | golds, SYSTEMS, n_resamples=200, **options).to_dict()
+    assert found.pop("warnings") == []
+    chosen = found.pop("options")
+    assert found == json.loads(json.dumps(expected))
+    assert chosen["seed"] == options.get("seed", 0)
+    assert chosen["missing"] == "raise"
+
+
+def test_the_table():
+    lines = run_ok("leaderboard", *FILES, "--resamples", 200).splitlines()
+    board = leaderboard(GOLDS, SYSTEMS, n_resamples=200)
+    assert lines[:4] == [
+        "gold: long_gold.csv (20 items, 20 ties)",
+        "tau_w: 95 % intervals, tests against the best (200 resamples of items and swaps, seed 0)",
+        "",
+        lines[3],
+    ]
+    assert lines[3].split() == ["rank", "group", "system", "tau_w", "low", "high", "p", "(Holm)", "n"]
+    for line, row in zip(lines[4:], board.rows, strict=True):
+        numbers = (row.total.statistic, row.total.low, row.total.high)
+        assert line.split() == [
+            rank_text(row.rank),
+            str(row.group),
+            row.system,
+            *(f"{number:z.4f}" for number in numbers),
+            pvalue_text(row.corrected_pvalue),
+            "20",
+        ]
+
+
+def test_several_gold_sets_have_a_column_each():
+    arguments = ("leaderboard", *FILES, "--gold", "half.csv", "--resamples", 200, "--level", 0.9)
+    for by, heading in (("sum", "ranked by the sum"), ("half.csv", "ranked by half.csv")):
+        lines = run_ok(*arguments, "--by", by).splitlines()
+        assert lines[:2] == ["gold 1: long_gold.csv (20 items, 20 ties)", "gold 2: half.csv (15 items, 15 ties)"]
+        assert lines[2] == (
+            f"tau_w: {heading}, 90 % intervals, tests against the best (200 resamples of items and swaps, seed 0)"
+        )
+        assert lines[4].split()[2:] == ["system", "gold", "1", "gold", "2", "sum", "low", "high", "p", "(Holm)", "n"]
+        board = leaderboard(GOLDS | {"half.csv": HALF}, SYSTEMS, by=by, level=0.9, n_resamples=200)
+        for line, row in zip(lines[5:], board.rows, strict=True):
+            ranked = row.total if by == "sum" else row.scores[1]
+            numbers = [*(score.statistic for score in (*row.scores, row.total)), ranked.low, ranked.high]
+            assert line.split()[2:-2] == [row.system, *(f"{number:z.4f}" for number in numbers)]
+
+
+def test_systems_are_aligned_to_the_left(folder):
+    text = (folder / "long_a.csv").read_text(encoding="utf-8")
+    (folder / "日本.csv").write_text(text, encoding="utf-8")
+    (folder / "a\nb.csv").write_text(text, encoding="utf-8")
+    lines = run_ok("leaderboard", *FILES[:2], "日本.csv", "a\nb.csv", "--resamples", 100).splitlines()
+    places = [lines[3].index("tau_w"), *(lines[row].index("0.") for row in (4, 5, 6))]
+    assert [line[13:end].rstrip() for line, end in zip(lines[3:], places, strict=True)] == [
+        "system",
+        "long_a.csv",
+        "日本.csv",
+        "a\\nb.csv",
+    ]
+    assert places == [places[0], places[0] - 1, places[0] - 3, places[0] - 1]  # the wide letters take two columns
+
+
+def test_lacking_items_are_shown(folder):
+    less = dict(list(LONG["long_b.csv"].items())[:16])
+    text = "id,score\n" + "".join(f"{label},{score}\n" for label, score in less.items())
+    (folder / "less.csv").write_text(text, encoding="utf-8")
+    arguments = ("leaderboard", *FILES[:2], "less.csv", "--missing", "intersection", "--resamples", 200)
+    lines = run_ok(*arguments).splitlines()
+    assert lines[3].split()[-2:] == ["n", "missing"]
+    board = leaderboard(
+        GOLDS, {"long_a.csv": LONG["long_a.csv"], "less.csv": less}, missing="intersection", n_resamples=200
+    )
+    assert {row.total.n_missing for row in board.rows} == {0, 4}
+    assert [line.split()[-2:] for line in lines[4:]] == [
+        [str(row.total.n_items), str(row.total.n_missing)] for row in board.rows
+    ]
+
+
+def test_undefined_has_no_rank():
+    result = run("leaderboard", "gold.csv", "constant.csv", "system.csv", "--resamples", 100)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1].split() == ["-", "-", "constant.csv", "nan", "nan", "nan", "-", "5"]
+    with pytest.warns(UndefinedCorrelationWarning) as caught:
+        leaderboard({"gold.csv": GOLD}, {"constant.csv": CONSTANT, "system.csv": SYSTEM}, n_resamples=100)
+    messages = [str(each.message) for each in caught]
+    assert result.stderr.splitlines() == [f"rankcorr: note: tau_w: {message}" for message in messages]
+    found = json.loads(run_ok("leaderboard", "gold.csv", "constant.csv", "system.csv", "--resamples", 100, "--json"))
+    assert found["warnings"] == [{"coefficients": ["tau_w"], "message": message} for message in messages]
+    assert (found["rows"][-1]["rank"], found["rows"][-1]["group"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("gold.csv", "Missing argument 'SYSTEM...'"),
+        ("gold.csv system.csv system.csv", "every system is given once; more than once: system.csv"),
+        ("gold.csv system.csv --gold gold.csv", "every gold set is given once; more than once: gold.csv"),
+        ("gold.csv system.csv --gold missing.csv", "missing.csv: cannot be read: No such file or directory"),
+        ("gold.csv system.csv --by half.csv", "by must be one of 'sum', 'gold.csv'; got 'half.csv'"),
+        ("gold.csv system.csv --coefficient ap", "'ap' is not one of 'rho_w', 'tau_w', 'rho', 'tau'"),
+        ("gold.csv system.csv --coefficient tau --n0 2", "--coefficient tau weighs all items alike"),
+        ("gold.csv system.csv --level 1", "'--level': the level must be a number between 0 and 1, both excluded"),
+        ("gold.csv system.csv --resamples 0", "Invalid value for '--resamples': 0 is not in the range"),
+        ("long_gold.csv long_a.csv long_b.csv --resamples 10", "n_resamples must be at least 20 to compare 2 systems"),
+        ("gold.csv system.csv --seed -1", "Invalid value for '--seed': -1 is not in the range"),
+        ("gold.csv system.csv --missing drop", "'drop' is not one of 'raise', 'intersection', 'bottom'"),
+        ("gold.csv other.csv", "labels of system 'other.csv' that are in no gold set: 'z'"),
+        (
+            "gold.csv system.csv --gold - --score a --score b",
+            "--score must be given once, or once for each file; got 2",
+        ),
+        ("gold.csv - --gold -", "'-' (standard input) can be given only once"),
+    ],
+)
+def test_refusals(arguments, message):
+    assert message in refusal("leaderboard", *arguments.split(" "), stdin="")
+
+
+def test_a_gold_set_cannot_be_named_sum(folder):
+    (folder / "sum").write_text((folder / "gold.csv").read_text(encoding="utf-8"), encoding="utf-8")
+    assert "a gold set cannot have the name 'sum'" in refusal("leaderboard", "sum", "system.csv")
+
+
+@pytest.mark.needs_numba
+@pytest.mark.real_data
+def test_columns_of_one_file_are_gold_sets_and_systems(data_dir):
+    path = data_dir / "EN-RG-65_wordnet30.tsv"
+    columns = ("gold", "lch", "path", "wup")  # GOLD, then --gold, then the systems
+    scores = [argument for column in columns for argument in ("--score", column)]
+    found = document(path, path, path, "--gold", path, "--id", "word1,word2", *scores)
+    assert found["gold_sets"] == [f"{path}:gold", f"{path}:lch"]
+    assert [row["system"] for row in found["rows"]] == [f"{path}:path", f"{path}:wup"]

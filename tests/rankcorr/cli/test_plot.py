@@ -1,0 +1,170 @@
+"""`rankcorr plot`: the figures are those of `rankcorr.plots`, and what cannot be drawn is one line."""
+
+import sys
+import warnings
+
+import pytest
+
+from rankcorr import Ranking
+from rankcorr.cli import plot as cli_plot
+from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.inference.null import null_distribution
+from rankcorr.plots import plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
+from rankcorr.summary import correlate
+from tests.rankcorr.cli.commands import LONG, refusal, run, run_ok, write_rankings
+
+FIGURES = ("ranks", "offset", "leaderboard", "null")
+GOLD, A, B, C = (Ranking.from_scores(scores) for scores in LONG.values())
+SYSTEMS = {"long_a.csv": A, "long_b.csv": B}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch, request):
+    if "without_matplotlib" not in request.fixturenames:
+        pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    write_rankings(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def without_matplotlib(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+def board(**options):
+    return leaderboard({"long_gold.csv": GOLD}, SYSTEMS, n_resamples=100, **options)
+
+
+def null(statistic, **options):
+    values = null_distribution(GOLD, A, coefficient=statistic.coefficient, n_resamples=100, **options)
+    return values, statistic.statistic
+
+
+NAMES = {"names": ("long_gold.csv", "long_a.csv")}
+RESULTS = correlate(GOLD, A)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("ranks long_gold.csv long_a.csv", lambda: plot_ranks(GOLD, A, **NAMES)),
+        (
+            "ranks long_gold.csv long_a.csv --worst 0 --coefficient rho_w --n0 1 --scheme first",
+            lambda: plot_ranks(GOLD, A, n_named=0, coefficient="rho_w", n0=1, scheme="first", **NAMES),
+        ),
+        ("offset long_gold.csv long_a.csv long_b.csv", lambda: plot_offset(GOLD, SYSTEMS)),
+        (
+            "offset long_gold.csv long_a.csv long_b.csv --coefficient rho_w --tied-weights expected",
+            lambda: plot_offset(GOLD, SYSTEMS, coefficient="rho_w", tied_weights="expected"),
+        ),
+        (
+            "leaderboard long_gold.csv long_a.csv long_b.csv --resamples 100",
+            lambda: plot_leaderboard(board()),
+        ),
+        (
+            "leaderboard long_gold.csv long_a.csv long_b.csv --resamples 100 --coefficient tau --level 0.5 --seed 2",
+            lambda: plot_leaderboard(board(coefficient="tau", level=0.5, seed=2)),
+        ),
+        (
+            "null long_gold.csv long_a.csv --resamples 100",
+            lambda: plot_null(*null(RESULTS["tau_w"])),
+        ),
+        (
+            "null long_gold.csv long_a.csv --resamples 100 --coefficient rho --alternative greater --seed 3",
+            lambda: plot_null(*null(RESULTS["rho"], seed=3), alternative="greater"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["figure.svg", "figure.PNG"])
+def test_figures_are_those_of_the_library(folder, arguments, expected, name):
+    assert run_ok("plot", *arguments.split(" "), "--out", name) == f"{name}\n"
+    reference = save_figure(expected(), folder / f"expected-{name}")
+    assert (folder / name).read_bytes() == reference.read_bytes()
+
+
+def test_a_file_that_is_there_is_replaced(folder):
+    (folder / "old.svg").write_text("old", encoding="utf-8")
+    run_ok("plot", "ranks", "long_gold.csv", "long_a.csv", "--out", "old.svg")
+    assert "</svg>" in (folder / "old.svg").read_text(encoding="utf-8")
+
+
+def test_undefined_is_noted():
+    result = run("plot", "ranks", "gold.csv", "constant.csv", "--out", "figure.svg")
+    assert (result.exit_code, result.stdout) == (0, "figure.svg\n")
+    (note,) = result.stderr.splitlines()
+    assert note.startswith("rankcorr: note: constant.csv: tau_w: the correlation is undefined")
+    result = run("plot", "leaderboard", "gold.csv", "constant.csv", "system.csv", "--out", "board.svg")
+    assert (result.exit_code, result.stdout) == (0, "board.svg\n")
+    assert result.stderr.startswith("rankcorr: note: tau_w: the correlation is undefined")
+
+
+def test_letters_that_the_font_lacks_are_noted(folder):
+    (folder / "日.csv").write_text((folder / "system.csv").read_text(encoding="utf-8"), encoding="utf-8")
+    result = run("plot", "ranks", "gold.csv", "日.csv", "--out", "figure.png")
+    assert result.exit_code == 0
+    (note,) = result.stderr.splitlines()
+    assert note.startswith("rankcorr: note: Glyph 26085 ")
+
+
+def test_other_warnings_are_not_hidden(monkeypatch):
+    def warning(*_args, **_options):
+        warnings.warn("not about letters", UserWarning, stacklevel=1)
+
+    monkeypatch.setattr(cli_plot, "plot_ranks", warning)
+    result = run("plot", "ranks", "gold.csv", "system.csv", "--out", "figure.png")
+    assert isinstance(result.exception, UserWarning)  # warnings are errors in the tests
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("figure.pdf", "Invalid value for '--out': 'figure.pdf' must end with .png or .svg"),
+        ("figure", "Invalid value for '--out': 'figure' must end with .png or .svg"),
+        ("", "Invalid value for '--out': '' must end with .png or .svg"),
+        ("folder/figure.png", "folder/figure.png: cannot be written: there is no folder folder"),
+        ("taken.svg", "taken.svg: cannot be written: Is a directory"),
+    ],
+)
+def test_files_that_cannot_be_written(folder, figure, out, message):
+    (folder / "taken.svg").mkdir()
+    assert message in refusal("plot", figure, "long_gold.csv", "long_a.csv", "--out", out)
+
+
+@pytest.mark.usefixtures("without_matplotlib")
+@pytest.mark.parametrize("figure", FIGURES)
+def test_without_matplotlib(figure):
+    line = refusal("plot", figure, "long_gold.csv", "long_a.csv", "--out", "figure.png")
+    assert line == "figures need matplotlib: pip install 'rankcorr[plot]'"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "Missing command; 'rankcorr plot --help' lists the options"),
+        ("bars", "No such command 'bars'"),
+        ("ranks gold.csv system.csv", "Missing option '--out'"),
+        ("ranks gold.csv --out f.png", "Missing argument 'SYSTEM'"),
+        ("ranks gold.csv system.csv gold.csv --out f.png", "Got unexpected extra argument (gold.csv)"),
+        ("ranks gold.csv system.csv --worst -1 --out f.png", "Invalid value for '--worst': -1 is not in the range"),
+        ("ranks gold.csv other.csv --out f.png", "gold.csv and other.csv: labels in gold.csv only: 'b', 'c', 'd', 'e'"),
+        ("ranks gold.csv system.csv --coefficient tau --n0 1 --out f.png", "takes neither --n0 nor --weigher"),
+        ("offset gold.csv system.csv --coefficient tau --out f.png", "'tau' is not one of 'rho_w', 'tau_w'"),
+        ("offset gold.csv system.csv --n0 2 --out f.png", "No such option '--n0'"),
+        ("offset gold.csv system.csv system.csv --out f.png", "every system is given once; more than once: system.csv"),
+        ("offset gold.csv other.csv --out f.png", "gold.csv and other.csv: labels in gold.csv only: 'b', 'c'"),
+        ("leaderboard gold.csv system.csv --by x --out f.png", "by must be one of 'sum', 'gold.csv'; got 'x'"),
+        (
+            "null gold.csv system.csv --resamples 0 --out f.png",
+            "Invalid value for '--resamples': 0 is not in the range",
+        ),
+        ("null gold.csv system.csv --alternative x --out f.png", "'x' is not one of 'two-sided', 'greater', 'less'"),
+        ("null gold.csv constant.csv --out f.png", "gold.csv and constant.csv: there is nothing to draw"),
+    ],
+)
+def test_refusals(folder, arguments, message):
+    assert message in refusal("plot", *arguments.split())
+    assert not (folder / "f.png").exists()

@@ -1,0 +1,264 @@
+"""`rankcorr test`: p-values against chance and of paired tests are those of the library."""
+
+import inspect
+import json
+
+import pytest
+
+from rankcorr import Ranking, TopK, UndefinedCorrelationWarning
+from rankcorr.cli.output import pvalue_text
+from rankcorr.cli.tests import RESAMPLES
+from rankcorr.inference.comparison import compare_systems
+from rankcorr.inference.holm import holm
+from rankcorr.inference.permutation import permutation_test
+from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_ok, write_rankings
+
+FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
+GOLD_RANKING, A, B, C = (LONG[name] for name in FILES)
+TIES = Ranking.from_scores(A).n_ties
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rankings(tmp_path)
+    return tmp_path
+
+
+def document(*arguments):
+    return json.loads(run_ok("test", *arguments, "--json"))
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("function", [permutation_test, compare_systems])
+def test_defaults_are_those_of_the_library(function):
+    parameters = inspect.signature(function).parameters
+    options = document(*FILES, *(["--versus"] if function is compare_systems else []))["options"]
+    assert parameters["n_resamples"].default == RESAMPLES == options["resamples"]
+    for name in ("alternative", "coefficient", "seed", *(["level"] if function is compare_systems else [])):
+        assert options[name] == parameters[name].default
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ([], {}),
+        (["--coefficient", "rho_w", "--n0", 1, "--alternative", "greater"], {"coefficient": "rho_w", "n0": 1}),
+        (["--coefficient", "tau", "--variant", "a"], {"coefficient": "tau", "variant": "a"}),
+        (["--weigher", "top-k:4", "--scheme", "first"], {"weigher": TopK(4), "scheme": "first"}),
+        (["--tied-weights", "expected", "--alternative", "less", "--seed", 7], {"tied_weights": "expected", "seed": 7}),
+    ],
+)
+def test_tests_against_chance_are_those_of_the_library(arguments, options):
+    alternative = arguments[arguments.index("--alternative") + 1] if "--alternative" in arguments else "two-sided"
+    found = document(*FILES, "--resamples", 300, *arguments)
+    for row, name in zip(found["systems"], FILES[1:], strict=True):
+        expected = permutation_test(GOLD_RANKING, LONG[name], n_resamples=300, alternative=alternative, **options)
+        assert row == {
+            "system": name,
+            "statistic": expected.statistic,
+            "chance": expected.null.mean,
+            "standardized": expected.standardized,
+            "pvalue": expected.pvalue,
+            "exact": False,
+            "permutations": 300,
+            "n": 20,
+            "ties": Ranking.from_scores(LONG[name]).n_ties,
+        }
+    assert found["warnings"] == []
+
+
+def test_the_table_of_tests_against_chance():
+    lines = run_ok("test", *FILES, "--resamples", 300, "--alternative", "greater").splitlines()
+    assert lines[:4] == [
+        "gold: long_gold.csv (20 items, 20 ties)",
+        "tau_w against chance, greater (300 permutations, seed 0)",
+        "",
+        "system        tau_w   chance  standardized       p   n  ties",
+    ]
+    for line, name in zip(lines[4:], FILES[1:], strict=True):
+        test = permutation_test(GOLD_RANKING, LONG[name], n_resamples=300, alternative="greater")
+        numbers = (test.statistic, test.null.mean, test.standardized)
+        shown = [*(f"{number:.4f}" for number in numbers), pvalue_text(test.pvalue), "20"]
+        assert line.split()[:-1] == [name, *shown]
+
+
+def test_few_items_have_exact_tests():
+    (row,) = document("gold.csv", "system.csv")["systems"]
+    assert (row["exact"], row["permutations"], row["ties"]) == (True, 120, 2)
+    assert row["pvalue"] == permutation_test(GOLD, SYSTEM).pvalue
+    assert "tau_w against chance, two-sided (all permutations)\n" in run_ok("test", "gold.csv", "system.csv")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ([], {}),
+        (["--coefficient", "rho", "--alternative", "greater"], {"coefficient": "rho", "alternative": "greater"}),
+        (["--n0", 0, "--level", 0.5, "--seed", 3], {"n0": 0, "level": 0.5, "seed": 3}),
+    ],
+)
+def test_paired_tests_are_those_of_the_library(arguments, options):
+    found = document(*FILES, "--versus", "--resamples", 300, *arguments)
+    expected = [compare_systems(GOLD_RANKING, A, other, n_resamples=300, **options) for other in (B, C)]
+    corrected = holm([each.pvalue for each in expected])
+    assert found["a"] == {"name": "long_a.csv", "n": 20, "ties": TIES}
+    assert found["comparisons"] == [
+        {
+            "b": name,
+            "statistic_a": each.statistic_a,
+            "statistic_b": each.statistic_b,
+            "difference": each.difference,
+            "low": each.low,
+            "high": each.high,
+            "pvalue": each.pvalue,
+            "corrected_pvalue": corrected_pvalue,
+            "exact": False,
+            "n": 20,
+        }
+        for name, each, corrected_pvalue in zip(FILES[2:], expected, corrected, strict=True)
+    ]
+
+
+def test_the_table_of_paired_tests():
+    lines = run_ok("test", *FILES, "--versus", "--resamples", 300, "--level", 0.9).splitlines()
+    assert lines[:6] == [
+        "gold: long_gold.csv (20 items, 20 ties)",
+        f"a: long_a.csv (20 items, {TIES} ties)",
+        "p: two-sided, paired test of tau_w (300 random swaps of ranks); corrected by Holm",
+        "low, high: 90 % interval of a - b (300 resamples of the items, seed 0)",
+        "",
+        "b           tau_w of a     of b   a - b      low    high       p  p (Holm)   n",
+    ]
+    results = [compare_systems(GOLD_RANKING, A, other, n_resamples=300, level=0.9) for other in (B, C)]
+    corrected = holm([each.pvalue for each in results])
+    for line, name, each, holms in zip(lines[6:], FILES[2:], results, corrected, strict=True):
+        numbers = (each.statistic_a, each.statistic_b, each.difference, each.low, each.high)
+        shown = [*(f"{number:z.4f}" for number in numbers), pvalue_text(each.pvalue), pvalue_text(holms)]
+        assert line.split() == [name, *shown, "20"]
+
+
+def test_one_paired_test_has_no_correction():
+    text = run_ok("test", *FILES[:3], "--versus", "--resamples", 50)
+    assert "Holm" not in text
+    (row,) = document(*FILES[:3], "--versus", "--resamples", 50)["comparisons"]
+    assert row["corrected_pvalue"] == row["pvalue"]
+
+
+@pytest.mark.needs_numba
+def test_few_items_have_exact_paired_tests(folder):
+    (folder / "second.csv").write_text("id,score\na,1\nb,5\nc,2\nd,4\ne,3\n", encoding="utf-8")
+    arguments = ("gold.csv", "system.csv", "second.csv", "--versus", "--resamples", 40)
+    assert "paired test of tau_w (all swaps of ranks)\n" in run_ok("test", *arguments)
+    second = {"a": 1, "b": 5, "c": 2, "d": 4, "e": 3}
+    (row,) = document(*arguments)["comparisons"]
+    assert (row["exact"], row["pvalue"]) == (True, compare_systems(GOLD, SYSTEM, second, n_resamples=40).pvalue)
+    items = "".join(f"{item},{len(item)}\n" for item in ["v" * n for n in range(1, 14)])
+    (folder / "more.csv").write_text(f"id,score\n{items}", encoding="utf-8")
+    mixed = run("test", "gold.csv", "system.csv", "second.csv", "more.csv", "--versus", "--missing", "bottom")
+    assert "(10,000 random swaps of ranks, all of 12 items or fewer)" in mixed.stdout
+
+
+@pytest.mark.parametrize("versus", [[], ["--versus"]])
+def test_undefined_is_nan_with_a_note(versus):
+    result = run("test", "gold.csv", "constant.csv", "system.csv", *versus)
+    assert result.exit_code == 0
+    (note,) = result.stderr.splitlines()
+    assert note.startswith(f"rankcorr: note: {'system.csv' if versus else 'constant.csv'}: tau_w: the correlation is ")
+    row = result.stdout.splitlines()[-1 if versus else -2].split()
+    assert row.count("nan") == (4 if versus else 3)
+    assert row.count("-") == 1
+    found = document("gold.csv", "constant.csv", "system.csv", *versus)
+    assert found["comparisons" if versus else "systems"][0]["pvalue"] is None
+    function = compare_systems if versus else permutation_test
+    with pytest.warns(UndefinedCorrelationWarning) as caught:
+        function(GOLD, CONSTANT, *([SYSTEM] if versus else []))
+    assert [note["message"] for note in found["warnings"]] == [str(each.message) for each in caught]
+
+
+def test_missing_items_are_passed_on(folder):
+    (folder / "less.csv").write_text("id,score\nb,9\na,4\nc,5\n", encoding="utf-8")
+    (row,) = document("gold.csv", "less.csv", "--missing", "intersection")["systems"]
+    less = {"b": 9, "a": 4, "c": 5}
+    assert (row["pvalue"], row["n"]) == (permutation_test(GOLD, less, missing="intersection").pvalue, 3)
+    result = run("test", "gold.csv", "system.csv", "less.csv", "--missing", "intersection", "--versus", "--json")
+    (row,) = json.loads(result.stdout)["comparisons"]
+    with pytest.warns(UndefinedCorrelationWarning):
+        expected = compare_systems(GOLD, SYSTEM, less, missing="intersection")
+    assert (row["pvalue"], row["low"], row["n"]) == (expected.pvalue, expected.low, 3)
+
+
+def test_json_tells_what_was_asked():
+    options = document(*FILES, "--coefficient", "tau", "--resamples", 9)["options"]
+    assert options == {
+        "id": None,
+        "score": None,
+        "ranks": False,
+        "header": True,
+        "missing": "raise",
+        "coefficient": "tau",
+        "n0": None,  # tau has none
+        "weigher": None,
+        "scheme": "additive",
+        "tied_weights": "midrank",
+        "variant": "b",
+        "alternative": "two-sided",
+        "resamples": 9,
+        "seed": 0,
+    }
+    assert document(*FILES, "--versus", "--level", 0.8, "--resamples", 9)["options"]["level"] == 0.8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("gold.csv", "Missing argument 'SYSTEM...'"),
+        ("gold.csv system.csv --versus", "--versus needs at least two SYSTEM files; got one"),
+        ("gold.csv system.csv --level 0.9", "--level belongs to --versus, which is missing"),
+        ("gold.csv system.csv gold.csv --versus --level 1", "'--level': the level must be a number between 0 and 1"),
+        ("gold.csv system.csv --resamples 0", "Invalid value for '--resamples': 0 is not in the range"),
+        ("gold.csv system.csv --resamples 1e3", "Invalid value for '--resamples': '1e3' is not a valid integer"),
+        ("gold.csv system.csv --seed -1", "Invalid value for '--seed': -1 is not in the range"),
+        ("gold.csv system.csv --coefficient ap", "'ap' is not one of 'rho_w', 'tau_w', 'rho', 'tau'"),
+        ("gold.csv system.csv --alternative more", "'more' is not one of 'two-sided', 'greater', 'less'"),
+        ("gold.csv system.csv --n0 -1", "n0 must be a finite number greater than -1; got -1.0"),
+        (
+            "gold.csv system.csv --coefficient rho --n0 2",
+            "--coefficient rho weighs all items alike, and takes neither --n0 nor --weigher",
+        ),
+        ("gold.csv system.csv --coefficient tau --weigher uniform", "and takes neither --n0 nor --weigher"),
+        (
+            "gold.csv other.csv",
+            "gold.csv and other.csv: labels in gold.csv only: 'b', 'c', 'd', 'e'; labels in other.csv only",
+        ),
+        (
+            "gold.csv less.csv rest.csv --versus --missing intersection",
+            "gold.csv, less.csv and rest.csv: gold, a and b must have at least two labels in common; 0 of their",
+        ),
+        (
+            "gold.csv system.csv other.csv --versus",
+            "gold.csv and other.csv: labels in gold.csv only: 'b', 'c', 'd', 'e'; labels in other.csv only: 'z'",
+        ),
+    ],
+)
+def test_refusals(folder, arguments, message):
+    (folder / "less.csv").write_text("id,score\na,4\nb,9\n", encoding="utf-8")
+    (folder / "rest.csv").write_text("id,score\nc,4\nd,9\n", encoding="utf-8")
+    assert message in refusal("test", *arguments.split(" "))
+
+
+@pytest.mark.parametrize(
+    ("pvalue", "text"),
+    [(1.0, "1.0000"), (0.001, "0.0010"), (0.00099, "9.9e-04"), (1e-7, "1.0e-07"), (0.0, "0.0000"), (float("nan"), "-")],
+)
+def test_pvalues_keep_their_digits(pvalue, text):
+    assert pvalue_text(pvalue) == text
+
+
+@pytest.mark.real_data
+def test_a_real_list(data_dir):
+    path = data_dir / "EN-RG-65_wordnet30.tsv"
+    columns = ("--id", "word1,word2", "--score", "gold", "--score", "path", "--score", "wup")
+    for row in document(path, path, path, *columns, "--resamples", 999)["systems"]:
+        assert row["pvalue"] == 2 / 1000  # none of the permutations comes near
+        assert row["chance"] < -0.3

@@ -1,0 +1,331 @@
+"""Resampled coefficients are those of the resample ranked anew; intervals are those of scipy; coverage is measured."""
+
+import math
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from rankcorr import (
+    OptionError,
+    Ranking,
+    TooFewItemsError,
+    TopK,
+    UndefinedCorrelationWarning,
+    weighted_rho,
+    weighted_tau,
+)
+from rankcorr.correlation import COEFFICIENTS, Statistic
+from rankcorr.inference import bootstrap
+from rankcorr.inference.bootstrap import bca_interval, bootstrap_interval, jackknife, percentile_interval, resampled
+from rankcorr.inference.sorted_items import SortedItems, derived_seed
+from rankcorr.weights import DEFAULT_N0, SCHEMES
+from tests import naive
+from tests.strategies import TIED_WEIGHT, scores, weighings
+
+COEFFICIENT = pytest.mark.parametrize("coefficient", COEFFICIENTS)
+
+
+def statistic_of(coefficient="tau_w", *, n0=DEFAULT_N0, weigher=None, scheme="additive", tied="midrank", variant="b"):
+    return Statistic.of(coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied, variant=variant)
+
+
+def sorted_items(x, *others, **options):
+    rankings = [Ranking.from_scores(values) for values in (x, *others)]
+    return SortedItems.of(statistic_of(**options), rankings[0], rankings[1:])
+
+
+def counts_of(x, counts):
+    """Counts in the order in which `SortedItems` holds the items."""
+    return np.array(counts, np.int32)[..., Ranking.from_scores(x)._order]
+
+
+@given(
+    st.integers(2, 10).flatmap(
+        lambda n: st.tuples(scores(n), scores(n), scores(n), st.lists(st.integers(0, n - 1), min_size=1, max_size=n))
+    ),
+    weighings(),
+    st.sampled_from(SCHEMES),
+    TIED_WEIGHT,
+    st.sampled_from(["a", "b"]),
+)
+def test_resampled_coefficients_are_the_double_sum_over_the_resample(case, weighing, scheme, tied, variant):
+    x, y, z, draws = case
+    options, f = weighing
+    counts = np.bincount(draws, minlength=x.size)
+    for coefficient, variants in (("rho_w", {}), ("tau_w", {"variant": variant})):
+        items = sorted_items(x, y, z, coefficient=coefficient, **options, scheme=scheme, tied=tied, **variants)
+        found = items.coefficients(counts_of(x, [counts]))[0]
+        for other, value in zip((y, z), found, strict=True):
+            a, b = (naive.midranks(np.repeat(values, counts)) for values in (x, other))
+            try:
+                weights = naive.item_weights(a, b, f, scheme, tied)
+            except ZeroDivisionError:  # no item of the resample has weight
+                assert math.isnan(value)
+                continue
+            expected = naive.weighted_rho(a, b, weights) if not variants else naive.weighted_tau(a, b, weights, variant)
+            assert_allclose(value, expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("levels", [5, 10**9])
+@pytest.mark.parametrize("n_items", [7, 8, 9, 63, 64, 65, 600])
+def test_trees_of_several_levels(n_items, levels):
+    rng = np.random.default_rng(n_items)
+    x, y = rng.integers(0, levels, (2, n_items)).astype(float)
+    items = sorted_items(x, y)
+    found = items.coefficients(counts_of(x, np.ones((1, n_items))))
+    assert_allclose(found[0, 0], weighted_tau(x, y).statistic, rtol=0, atol=1e-13)
+
+
+@COEFFICIENT
+@pytest.mark.parametrize("method", ["percentile", "BCa"])
+def test_scipy_bootstrap_of_the_same_resamples(coefficient, method):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=40)
+    y = np.round(x + rng.normal(size=40), 1)
+
+    def peer(x, y):
+        function = weighted_rho if coefficient.startswith("rho") else weighted_tau
+        return function(x, y, **({} if coefficient.endswith("_w") else {"weigher": lambda ranks: ranks**0})).statistic
+
+    items = sorted_items(x, y, coefficient=coefficient)
+    values = resampled(items, 500, seed=7, workers=1)[:, 0]
+    expected = scipy.stats.bootstrap(
+        (x, y),
+        peer,
+        paired=True,
+        vectorized=False,
+        n_resamples=0,
+        bootstrap_result=SimpleNamespace(bootstrap_distribution=values),
+        method=method,
+        confidence_level=0.9,
+    )
+    found = bootstrap_interval(
+        x, y, coefficient=coefficient, method=method.lower(), level=0.9, n_resamples=500, seed=7, workers=1
+    )
+    assert_allclose(found.statistic, peer(x, y), rtol=0, atol=1e-14)
+    assert_allclose((found.low, found.high), expected.confidence_interval, rtol=0, atol=1e-12)
+    assert_allclose(found.standard_error, expected.standard_error, rtol=1e-12)
+    assert found.low < found.statistic < found.high
+    assert (found.n_resamples, found.n_undefined, found.n_items, found.level) == (500, 0, 40, 0.9)
+
+
+def test_every_item_is_drawn_with_the_same_chance():
+    rng = np.random.default_rng(0)
+    counts = sorted_items(np.arange(10.0), np.arange(10.0)).drawn(rng, 5_000)
+    assert_array_equal(counts.sum(axis=1), 10)
+    # 50,000 draws; a chi-square of 9 degrees of freedom exceeds 27.9 with probability 0.001.
+    assert scipy.stats.chisquare(counts.sum(axis=0)).statistic < 27.9
+    # Binomial(10, 1/10) has variance 0.9, within 5 standard errors of the estimate.
+    assert_allclose(counts.var(axis=0).mean(), 0.9, rtol=0, atol=0.03)
+
+
+def test_the_jackknife_leaves_each_item_out():
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(2, 30))
+    found = jackknife(sorted_items(x, y), seed=0, workers=2)
+    expected = [weighted_tau(np.delete(x, item), np.delete(y, item)).statistic for item in np.argsort(-x)]
+    assert_allclose(found, expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.needs_numba
+def test_a_jackknife_in_groups_gives_nearly_the_same_interval():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=400)
+    y = x + rng.normal(size=400)
+    items = sorted_items(x, y, coefficient="rho_w")
+    values = resampled(items, 2_000, seed=0, workers=2)[:, 0]
+    whole, grouped = (
+        jackknife(items, seed=0, workers=2, max_groups=max_groups) for max_groups in (bootstrap.MAX_JACKKNIFE, 100)
+    )
+    assert (whole.size, grouped.size) == (400, 100)
+    value = weighted_rho(x, y).statistic
+    ends = [bca_interval(value, values, left_out, 0.95) for left_out in (whole, grouped)]
+    # 100 groups add 0.0065 to the acceleration: 0.03 to the level's normal quantile, so 0.03 standard errors; doubled.
+    assert_allclose(ends[0], ends[1], rtol=0, atol=0.06 * values.std())
+    accelerations = [bootstrap.accelerated(left_out) for left_out in (whole, grouped)]
+    assert accelerations[0] != accelerations[1]
+
+
+@pytest.mark.needs_numba
+def test_the_same_call_gives_the_same_answer_whatever_the_workers():
+    x, y = np.random.default_rng(2).normal(size=(2, 500))
+    found = [bootstrap_interval(x, y, n_resamples=300, workers=workers) for workers in (1, 2, 3, None)]
+    assert all(each == found[0] for each in found)
+    assert bootstrap_interval(x, y, n_resamples=300, seed=1) != found[0]
+
+
+def test_progress_counts_resamples():
+    done = []
+    bootstrap_interval(*np.random.default_rng(2).normal(size=(2, 2_000)), n_resamples=100, progress=done.append)
+    assert sum(done) == 100
+    assert len(done) > 1
+
+
+def test_what_was_computed_is_told():
+    x, y = np.random.default_rng(0).normal(size=(2, 20))
+    found = bootstrap_interval(x, y, n0=5, scheme="first", method="percentile", n_resamples=50)
+    assert (found.coefficient, found.n0, found.scheme, found.variant, found.missing) == ("tau_w", 5, "first", "b", None)
+    assert repr(found).startswith(f"BootstrapInterval(statistic={found.statistic!r}, ")
+    assert "n_undefined=0" in repr(found)
+
+
+def test_labels_are_matched_and_missing_items_counted():
+    rng = np.random.default_rng(4)
+    x, y = ({f"i{i}": v for i, v in enumerate(rng.normal(size=30))} for _ in range(2))
+    shuffled = dict(sorted(y.items(), key=lambda item: item[1]))
+    assert bootstrap_interval(x, shuffled, n_resamples=50) == bootstrap_interval(x, y, n_resamples=50)
+    less = {label: y[label] for label in list(y)[:25]}
+    both = bootstrap_interval({label: x[label] for label in less}, less, n_resamples=50)
+    found = bootstrap_interval(x, less, missing="intersection", n_resamples=50)
+    assert (found.low, found.high, found.n_items, found.n_missing) == (both.low, both.high, 25, 5)
+    assert bootstrap_interval(x, less, missing="bottom", n_resamples=50).n_items == 30
+
+
+@COEFFICIENT
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_a_ranking_with_itself_has_no_width(coefficient, method):
+    x = np.random.default_rng(0).normal(size=30)
+    found = bootstrap_interval(x, x, coefficient=coefficient, method=method, n_resamples=100)
+    assert_allclose((found.statistic, found.low, found.high), 1, rtol=1e-15)
+    assert_allclose(found.standard_error, 0, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_a_constant_ranking_has_no_interval(method):
+    with pytest.warns(
+        UndefinedCorrelationWarning, match="all items that have weight are tied in one ranking"
+    ) as caught:
+        found = bootstrap_interval([1, 1, 1], [1, 2, 3], method=method, n_resamples=10)
+    assert np.isnan([found.statistic, found.low, found.high, found.standard_error]).all()
+    assert found.n_undefined == found.n_resamples == 10
+    assert caught[0].filename == __file__
+
+
+def test_undefined_resamples_are_left_out_and_counted():
+    # Two items: a resample holds both with probability 1/2.
+    with pytest.warns(UndefinedCorrelationWarning, match=r"in \d+ of 1,000 resamples, which are left out") as caught:
+        found = bootstrap_interval([2, 1], [2, 1], method="percentile", n_resamples=1_000)
+    assert (found.low, found.high) == (1, 1)
+    assert abs(found.n_undefined - 500) < 5 * math.sqrt(250)
+    assert caught[0].filename == __file__
+
+
+def test_resamples_without_weight_are_undefined():
+    # The top rank alone has weight; where its item is drawn twice, no item has rank 1.
+    with pytest.warns(UndefinedCorrelationWarning, match="resamples, which are left out"):
+        found = bootstrap_interval([3, 2, 1], [2, 3, 1], weigher=TopK(1), method="percentile", n_resamples=200)
+    assert 0 < found.n_undefined < 200
+
+
+def test_all_resamples_may_be_undefined():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        found = [bootstrap_interval([2, 1], [2, 1], n_resamples=1, seed=seed) for seed in range(8)]
+    alone = [each for each in found if each.n_undefined]
+    assert 0 < len(alone) < 8
+    assert all(np.isnan([each.low, each.high, each.standard_error]).all() for each in alone)
+    assert all(each.statistic == 1 for each in found)
+
+
+def test_bca_that_does_not_exist():
+    # Without the one item that differs, y is constant: the jackknife has no value there.
+    x, y = np.arange(12.0), np.eye(12)[3]
+    with pytest.warns(UndefinedCorrelationWarning) as caught:
+        found = bootstrap_interval(x, y, coefficient="tau", method="bca", n_resamples=100)
+    assert any('method="percentile" gives an interval' in str(each.message) for each in caught)
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    assert found.standard_error > 0
+
+
+def test_bca_of_resamples_on_one_side_does_not_exist():
+    assert np.isnan(bca_interval(0.5, np.array([0.1, 0.2]), np.array([0.4, 0.6]), 0.95)).all()
+
+
+@pytest.mark.parametrize(("sign", "expected"), [(1, 1.0), (-1, 0.0)])
+def test_bca_past_its_pole_goes_to_the_end(sign, expected):
+    # One influence is all: the acceleration is near 1/6, and 1 - 7.1/6 is negative.
+    left_out = -sign * np.append(np.zeros(400), 1.0)
+    values = np.linspace(0, 1, 101)
+    ends = bca_interval(0.5, values, left_out, 1 - 1e-12)
+    assert ends[0 if sign < 0 else 1] == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number; got 0"),
+        ({"n_resamples": -5}, OptionError, "n_resamples must be a positive whole number; got -5"),
+        ({"level": 1.0}, OptionError, "level must be a number between 0 and 1"),
+        ({"level": 95}, OptionError, "level must be a number between 0 and 1"),
+        ({"seed": -1}, OptionError, "seed must be a whole number"),
+        ({"method": "BCa"}, OptionError, "method must be one of 'percentile', 'bca'; got 'BCa'"),
+        ({"workers": 0}, OptionError, "workers must be a positive whole number"),
+        ({"coefficient": "rho", "n0": 3}, OptionError, "'rho' has equal weights"),
+        ({"missing": "drop"}, OptionError, "missing must be one of"),
+    ],
+)
+def test_options_that_are_none(options, error, message):
+    with pytest.raises(error, match=message):
+        bootstrap_interval([1, 2, 3], [1, 3, 2], **options)
+
+
+def test_rankings_without_items_in_common():
+    with pytest.raises(TooFewItemsError, match="at least two labels in common"):
+        bootstrap_interval({"a": 1, "b": 2}, {"c": 1, "d": 2}, missing="intersection")
+
+
+def test_parts_of_a_computation_draw_from_seeds_of_their_own():
+    seeds = {derived_seed(0), derived_seed(0, 0), derived_seed(0, 1), derived_seed(0, 0, 1), derived_seed(1, 0), 0}
+    assert len(seeds) == 6
+
+
+def test_no_values_no_interval():
+    assert np.isnan(percentile_interval(np.array([]), 0.95)).all()
+    assert np.isnan(bca_interval(0.5, np.array([]), np.array([0.4, 0.6]), 0.95)).all()
+    assert math.isnan(bootstrap.standard_error(np.array([0.5])))
+
+
+def normal(rng, n_items):
+    x = rng.standard_normal(n_items)
+    return x, 0.5 * x + np.sqrt(0.75) * rng.standard_normal(n_items)
+
+
+def likert(rng, n_items):
+    return tuple(np.digitize(scores, [-1.2, -0.4, 0.4, 1.2]).astype(float) for scores in normal(rng, n_items))
+
+
+# Coverage of 95 % percentile intervals at 100 items, as the docstring has it, and the mean over samples of 100 items:
+# both printed by benchmarks/statistical_truth_intervals.py, from 2,000 and 20,000 data sets.
+@pytest.mark.needs_numba
+@pytest.mark.parametrize(
+    ("design", "coefficient", "truth", "documented"),
+    [
+        (normal, "tau", 0.334, 0.934),
+        (normal, "tau_w", -0.026, 0.879),
+        (normal, "rho_w", 0.082, 0.921),
+        (likert, "tau_w", -0.021, 0.934),
+        (likert, "rho_w", 0.067, 0.926),
+    ],
+)
+def test_the_documented_coverage(design, coefficient, truth, documented):
+    n_samples = 500
+    covered = 0
+    for seed in range(n_samples):
+        found = bootstrap_interval(
+            *design(np.random.default_rng([4, seed]), 100),
+            coefficient=coefficient,
+            n_resamples=300,
+            seed=seed,
+            workers=1,
+        )
+        covered += found.low <= truth <= found.high
+    # Standard errors of both figures; with 300 resamples a quantile adds little. Three of them are 0.03 to 0.05.
+    error = math.sqrt(documented * (1 - documented) * (1 / n_samples + 1 / 2_000))
+    assert abs(covered / n_samples - documented) < 3 * error

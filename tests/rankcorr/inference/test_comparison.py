@@ -1,0 +1,290 @@
+"""The paired test is scipy's permutation test of swapped mid-ranks, and holds its level."""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from rankcorr import (
+    LabelError,
+    LabelMismatchError,
+    LengthError,
+    OptionError,
+    Ranking,
+    TooFewItemsError,
+    UndefinedCorrelationWarning,
+    weighted_rho,
+    weighted_tau,
+)
+from rankcorr.inference.comparison import align_three, all_swaps, as_extreme, compare_systems, drawn_swaps
+from tests import naive
+from tests.rankcorr.inference.test_bootstrap import sorted_items
+from tests.strategies import TIED_WEIGHT, scores, weighings
+
+TRIPLES = st.integers(2, 6).flatmap(lambda n: st.tuples(scores(n), scores(n), scores(n)))
+FUNCTIONS = {"tau_w": weighted_tau, "rho_w": weighted_rho}
+
+
+def value_of(coefficient, gold, ranks, **options):
+    """The coefficient of gold with mid-ranks that are ranked anew; nan without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        return FUNCTIONS[coefficient](gold, Ranking.from_ranks(ranks), **options).statistic
+
+
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+@given(TRIPLES, weighings().filter(lambda weighing: "TopK" not in repr(weighing)), TIED_WEIGHT)
+def test_differences_are_those_of_swapped_ranks_ranked_anew(coefficient, triple, weighing, tied):
+    gold, a, b = triple
+    options, _ = weighing
+    items = sorted_items(gold, a, b, coefficient=coefficient, **options, tied=tied)
+    order = Ranking.from_scores(gold)._order
+    swaps = all_swaps(gold.size)
+    found = items.differences(np.ascontiguousarray(swaps[:, order]))
+    first, second = (np.array(naive.midranks(values)) for values in (a, b))
+    for swap, value in zip(swaps.astype(bool), found, strict=True):
+        left = value_of(coefficient, gold, np.where(swap, second, first), **options, tied_weights=tied)
+        right = value_of(coefficient, gold, np.where(swap, first, second), **options, tied_weights=tied)
+        assert_allclose(value, left - right, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+@pytest.mark.parametrize("seed", range(4))
+def test_scipy_permutation_test_of_few_items(coefficient, alternative, seed):
+    rng = np.random.default_rng(seed)
+    gold, a, b = rng.integers(0, 6, (3, 7)).astype(float)
+    ranks = np.array([naive.midranks(values) for values in (a, b)])
+
+    def difference(first, second):
+        # Rounded, since scipy compares floats that differ by rounding alone.
+        return round(value_of(coefficient, gold, first) - value_of(coefficient, gold, second), 10)
+
+    peer = scipy.stats.permutation_test(
+        tuple(ranks),
+        difference,
+        permutation_type="samples",
+        vectorized=False,
+        n_resamples=np.inf,
+        alternative=alternative,
+    )
+    with warnings.catch_warnings():  # of resamples of the interval
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        found = compare_systems(gold, a, b, coefficient=coefficient, alternative=alternative, n_resamples=20)
+    assert found.exact
+    assert_allclose(found.difference, peer.statistic, rtol=0, atol=1e-10)
+    # scipy doubles the smaller tail; by symmetry that is the two tails, except that a difference of 0 is in both.
+    assert_allclose(found.pvalue, min(1.0, peer.pvalue), rtol=1e-12)
+
+
+@pytest.mark.needs_numba
+def test_drawn_swaps_come_close_to_all_of_them():
+    rng = np.random.default_rng(5)
+    gold, a, b = rng.normal(size=(3, 12))
+    items = sorted_items(gold, a, b)
+    exact = compare_systems(gold, a, b, n_resamples=50)
+    drawn = items.differences(drawn_swaps(np.random.default_rng(0), 20_000, 12))
+    share = as_extreme(drawn, exact.difference, "two-sided")[0] / 20_000
+    assert exact.exact
+    assert 0.05 < exact.pvalue < 0.95
+    assert abs(share - exact.pvalue) < 4 * math.sqrt(exact.pvalue * (1 - exact.pvalue) / 20_000)
+
+
+def test_each_item_is_swapped_half_of_the_time_whatever_the_others():
+    swaps = drawn_swaps(np.random.default_rng(0), 20_000, 12) * 2.0 - 1.0
+    assert_array_equal(np.unique(swaps), [-1, 1])
+    # Means and products of signs have a standard error of 1/sqrt(20,000); 5 of them, as there are 12 + 66.
+    bound = 5 / math.sqrt(20_000)
+    assert np.abs(swaps.mean(axis=0)).max() < bound
+    assert np.abs(swaps.T @ swaps / 20_000 - np.eye(12)).max() < bound
+    # All 240,000 signs together see a bias of 1 %.
+    assert abs(swaps.mean()) < 5 / math.sqrt(240_000)
+
+
+def test_a_drawn_p_value_counts_the_difference_itself():
+    gold = np.arange(200.0)
+    worst = np.random.default_rng(0).permutation(gold)
+    found = compare_systems(gold, gold, worst, coefficient="rho", n_resamples=99)
+    assert not found.exact
+    assert found.pvalue == 1 / 100
+    assert compare_systems(gold, gold, worst, coefficient="rho", n_resamples=99, alternative="less").pvalue == 1
+    assert found.low > 0
+
+
+def test_all_swaps_are_the_product():
+    assert_array_equal(
+        sorted(all_swaps(4).tolist()), sorted(list(swap) for swap in itertools.product([0, 1], repeat=4))
+    )
+
+
+@pytest.mark.needs_numba
+def test_swapping_the_systems_changes_the_sign():
+    gold, a, b = np.random.default_rng(1).normal(size=(3, 10))
+    one, other = compare_systems(gold, a, b, n_resamples=200), compare_systems(gold, b, a, n_resamples=200)
+    assert (one.difference, one.pvalue) == (-other.difference, other.pvalue)
+    assert_allclose((one.low, one.high), (-other.high, -other.low), rtol=0, atol=1e-15)
+    assert_allclose(
+        compare_systems(gold, a, b, alternative="greater").pvalue,
+        compare_systems(gold, b, a, alternative="less").pvalue,
+        rtol=0,
+    )
+
+
+def test_scales_do_not_matter():
+    gold, a, b = np.random.default_rng(1).normal(size=(3, 50))
+    assert compare_systems(gold, a, np.exp(9 * b), n_resamples=99) == compare_systems(gold, a, b, n_resamples=99)
+
+
+@pytest.mark.parametrize("n_items", [8, 30])
+def test_equal_systems_do_not_differ(n_items):
+    gold, a = np.random.default_rng(1).normal(size=(2, n_items))
+    found = compare_systems(gold, a, a, n_resamples=50)
+    assert (found.difference, found.pvalue, found.low, found.high) == (0, 1, 0, 0)
+    assert found.statistic_a == found.statistic_b == weighted_tau(gold, a).statistic
+
+
+def test_the_interval_is_that_of_the_same_items_for_both():
+    rng = np.random.default_rng(3)
+    gold, a, b = rng.normal(size=(3, 60))
+    found = compare_systems(gold, a, b, n_resamples=400, level=0.9)
+
+    def difference(gold, a, b):
+        return weighted_tau(gold, a).statistic - weighted_tau(gold, b).statistic
+
+    peer = scipy.stats.bootstrap(
+        (gold, a, b),
+        difference,
+        paired=True,
+        vectorized=False,
+        n_resamples=400,
+        method="percentile",
+        confidence_level=0.9,
+        rng=np.random.default_rng(0),
+    )
+    # Two drawings of 400: a 5 % quantile has a standard error of about 2 sqrt(0.05 0.95 / 400) = 0.1 of theirs.
+    low, high = peer.confidence_interval
+    assert_allclose((found.low, found.high), (low, high), rtol=0, atol=0.5 * peer.standard_error)
+
+
+@pytest.mark.needs_numba
+def test_the_same_call_gives_the_same_answer_whatever_the_workers():
+    gold, a, b = np.random.default_rng(2).normal(size=(3, 300))
+    found = [compare_systems(gold, a, b, n_resamples=400, workers=workers) for workers in (1, 2, None)]
+    assert found[0] == found[1] == found[2]
+    assert compare_systems(gold, a, b, n_resamples=400, seed=1) != found[0]
+
+
+@pytest.mark.needs_numba
+def test_progress_counts_the_resamples_of_test_and_interval():
+    done = []
+    gold, a, b = np.random.default_rng(2).normal(size=(3, 300))
+    compare_systems(gold, a, b, n_resamples=400, progress=done.append)
+    assert sum(done) == 800
+
+
+def test_a_constant_system_has_no_test():
+    with pytest.warns(UndefinedCorrelationWarning, match="tied in gold or in: 'b'") as caught:
+        found = compare_systems([1, 2, 3], [1, 3, 2], [1, 1, 1], n_resamples=20)
+    assert np.isnan([found.difference, found.pvalue, found.low, found.high, found.statistic_b]).all()
+    assert not math.isnan(found.statistic_a)
+    assert found.n_undefined == 20
+    assert caught[0].filename == __file__
+
+
+def test_undefined_swaps_count_against_a_difference():
+    # Of the 4 swaps of two items two make both systems constant, and the others give differences of 2 and -2.
+    with pytest.warns(UndefinedCorrelationWarning) as caught:
+        found = compare_systems([2, 1], [2, 1], [1, 2], n_resamples=50)
+    assert (found.difference, found.pvalue, found.n_undefined_swaps) == (2, 1, 2)
+    messages = [str(each.message) for each in caught]
+    assert any("in 2 of 4 swaps, which count against a difference" in message for message in messages)
+    assert any("of 50 resamples, which the interval leaves out" in message for message in messages)
+    assert {each.filename for each in caught} == {__file__}
+
+
+def labelled(order):
+    return Ranking.from_order(list(order))
+
+
+def test_items_that_not_all_three_have():
+    gold, a, b = labelled("abcde"), labelled("edcaf"), labelled("bcadg")
+    with pytest.raises(LabelMismatchError, match=r"labels in gold only.*: 'b'; labels in a only.*: 'f'"):
+        compare_systems(gold, a, b)
+    with pytest.raises(LabelMismatchError, match=r"labels in gold only.*: 'e'; labels in b only.*: 'g'"):
+        compare_systems(gold, labelled("abcde"), b)
+    for missing, labels, ranks in (
+        ("intersection", "acd", [[1, 2, 3], [3, 2, 1], [2, 1, 3]]),
+        ("bottom", "abcdefg", [[1, 2, 3, 4, 5, 6.5, 6.5], [4, 6.5, 3, 2, 1, 5, 6.5], [3, 1, 2, 4, 6.5, 6.5, 5]]),
+    ):
+        (*three,), n_missing = align_three(gold, a, b, missing)
+        assert n_missing == 4
+        for ranking, expected in zip(three, ranks, strict=True):
+            assert ranking.labels == tuple(labels)
+            assert_array_equal(ranking.ranks, expected)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+            found = compare_systems(gold, a, b, missing=missing, n_resamples=20)
+        assert (found.n_items, found.n_missing, found.missing) == (len(labels), 4, missing)
+        assert found.statistic_a == weighted_tau(*(Ranking.from_ranks(each) for each in ranks[:2])).statistic
+
+
+def test_labels_are_matched():
+    gold, a, b = (dict(zip("abcdefgh", values, strict=True)) for values in np.random.default_rng(0).normal(size=(3, 8)))
+    turned = dict(reversed(list(b.items())))
+    found = compare_systems(gold, a, turned, n_resamples=50)
+    assert found == compare_systems(gold, a, b, n_resamples=50)
+    assert found.n_missing is None
+
+
+@pytest.mark.parametrize(
+    ("three", "options", "error", "message"),
+    [
+        (([1, 2], [1, 2], [1, 2]), {"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number"),
+        (([1, 2], [1, 2], [1, 2]), {"level": 0}, OptionError, "level must be a number between 0 and 1"),
+        (([1, 2], [1, 2], [1, 2]), {"seed": None}, OptionError, "seed must be a whole number"),
+        (([1, 2], [1, 2], [1, 2]), {"alternative": "both"}, OptionError, "alternative must be one of 'two-sided'"),
+        (([1, 2], [1, 2], [1, 2]), {"missing": "drop"}, OptionError, "missing must be one of"),
+        (([1, 2], [1, 2], [1, 2, 3]), {}, LengthError, "gold has 2 items and b has 3"),
+        (([1, 2], [1, 2], {"a": 1, "b": 2}), {"missing": "bottom"}, LabelError, "b has labels and gold has none"),
+        (
+            ({"a": 1, "b": 2}, {"a": 1, "b": 2}, {"b": 1, "c": 2}),
+            {"missing": "intersection"},
+            TooFewItemsError,
+            "gold, a and b must have at least two labels in common; 1 of their 2, 2, 2 are",
+        ),
+    ],
+)
+def test_what_cannot_be_compared(three, options, error, message):
+    with pytest.raises(error, match=message):
+        compare_systems(*three, **options)
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize(("coefficient", "n_items"), [("tau", 10), ("tau_w", 30), ("rho_w", 30)])
+def test_the_level_is_held_where_systems_are_exchangeable(coefficient, n_items):
+    n_samples = 500
+    rejected = 0
+    for seed in range(n_samples):
+        rng = np.random.default_rng([9, seed])
+        gold = rng.normal(size=n_items)
+        a, b = gold + rng.normal(size=(2, n_items))
+        rejected += compare_systems(gold, a, b, coefficient=coefficient, n_resamples=99, seed=seed).pvalue <= 0.05
+    # A binomial count with p = 0.05 lies outside with probability 0.001 on either side.
+    low, high = scipy.stats.binom.ppf([0.001, 0.999], n_samples, 0.05)
+    assert low <= rejected <= high
+
+
+@pytest.mark.needs_numba
+def test_a_better_system_is_found():
+    rng = np.random.default_rng(0)
+    gold = rng.normal(size=200)
+    found = compare_systems(gold, gold + 0.3 * rng.normal(size=200), gold + rng.normal(size=200), coefficient="rho")
+    assert found.pvalue < 0.001
+    assert 0 < found.low < found.difference < found.high
+    assert repr(found).startswith("SystemComparison(")

@@ -1,0 +1,294 @@
+"""Reading rankings: what is read, and that every fault is named with file, line and column."""
+
+import csv
+import io
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rankcorr import OptionError, Ranking, RankingError, TableError
+from rankcorr.io.tables import read_ranking
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(content, name="f.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write_file
+
+
+def read_text(text, **options):
+    """Read text or bytes by way of standard input."""
+    data = text if isinstance(text, bytes) else text.encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+        return read_ranking("-", **options)
+
+
+# What is read.
+
+XY = Ranking.from_scores([1, 2], ["x", "y"])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "id,s\nx,1\ny,2\n",
+        "id\ts\nx\t1\ny\t2",
+        "id;s\r\nx;1\r\ny;2\r\n",
+        "id|s\rx|1\ry|2\r",
+        b"\xef\xbb\xbfid,s\nx,1\ny,2\n",
+        '"id","s"\n"x","1"\n"y","2"\n',
+        "\n \nid,s\n\nx,1\n  \ny,2\n\n",
+        'id,"a;b|c\td"\nx,1\ny,2\n',
+        "id\ts, of 10; or more\nx\t1\ny\t2\n",
+        "id,s\nx, 1 \ny,+2.0e0\n",
+        ",s\nx,1\ny,2\n",
+        'id,s\nx,"1"\ny,.2e1\n',
+        'the 5" id,s\nx,1\ny,2\n',
+        '"a ""b;"" id",s\nx,1\ny,2\n',
+    ],
+)
+def test_two_columns_are_id_and_score(write, content):
+    assert read_ranking(write(content)) == XY
+
+
+def test_columns_are_chosen_by_name(write):
+    path = write("a,b,c,d\n5,x,y,1\n4,x,z,3\n5,w,y,2\n")
+    by_pair = read_ranking(path, id_columns=["c", "b"], score_column="d")
+    assert by_pair == Ranking.from_scores([1, 3, 2], [("y", "x"), ("z", "x"), ("y", "w")])
+    assert read_ranking(path, id_columns=["d"], score_column="a").labels == ("1", "3", "2")
+
+
+def test_the_only_column_left_need_not_be_named(write):
+    path = write("s,id\n1,x\n2,y\n")
+    assert read_ranking(path, score_column="s") == XY
+    assert read_ranking(path, id_columns=["id"]) == XY
+
+
+def test_ranks_are_smaller_is_better(write):
+    path = write("id,r\nx,1\ny,2\nz,2\n")
+    assert read_ranking(path, ranks=True).ranks.tolist() == [1, 2.5, 2.5]
+    assert read_ranking(path).ranks.tolist() == [3, 1.5, 1.5]
+
+
+def test_without_header_columns_have_numbers(write):
+    assert read_ranking(write("x,1\ny,2\n"), header=False) == XY
+    path = write("7,1,x\n7,2,y\n")
+    assert read_ranking(path, id_columns=["3"], score_column="2", header=False) == XY
+
+
+def test_named_columns_decide_between_delimiters(write):
+    path = write("id;s, of 10\nx;1\ny;2\n")
+    assert read_ranking(path, score_column="s, of 10") == XY
+
+
+def test_named_columns_decide_beside_quotes_that_do_not_fit(write):
+    path = write('"id";s, of 10\nx;1\ny;2\n')
+    assert read_ranking(path, score_column="s, of 10") == XY
+
+
+def test_infinite_scores_have_an_order(write):
+    ranking = read_ranking(write("id,s\na,-inf\nb,Infinity\nc,1e308\nd,INF\n"))
+    assert ranking.ranks.tolist() == [4, 1.5, 3, 1.5]
+
+
+def test_large_integers_are_not_tied(write):
+    ranking = read_ranking(write("id,s\na,9007199254740993\nb,9007199254740992\n"))  # 2^53 + 1 and 2^53
+    assert ranking.ranks.tolist() == [1, 2]
+
+
+def test_stdin_is_a_dash(monkeypatch):
+    assert read_text("id,s\nx,1\ny,2\n") == XY
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(TableError, match=r"^<stdin>: standard input is closed$"):
+        read_ranking("-")
+
+
+labels = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(str.strip)
+awkward = st.text("a \",;|\t\r\n'\u2028\ufeff", min_size=1).filter(str.strip)
+scores = st.sampled_from([0.0, -0.0, 1.0, 0.1, float("-inf")]) | st.floats(allow_nan=False)
+
+
+@given(
+    rows=st.lists(st.tuples(labels | awkward, labels | awkward, scores), min_size=2, unique_by=lambda row: row[:2]),
+    delimiter=st.sampled_from(",\t;|"),
+    header=st.booleans(),
+)
+@example(rows=[("\ufeff", '"', 1.0), ("a\r", "\n;", 1.0), ("a\n\r\nb", ",;", -2.5)], delimiter=";", header=False)
+def test_what_csv_writes_is_read_back(rows, delimiter, header):
+    file = io.StringIO(newline="")
+    # Without a header, the first labels could hold another delimiter outside quotes, which is refused.
+    quoting = csv.QUOTE_MINIMAL if header else csv.QUOTE_NONNUMERIC
+    names = ["left", "right", "score"]
+    csv.writer(file, delimiter=delimiter, quoting=quoting).writerows([names, *rows] if header else rows)
+    left, right, score = names if header else "123"
+    ranking = read_text(file.getvalue(), id_columns=[left, right], score_column=score, header=header)
+    assert ranking == Ranking.from_scores([row[2] for row in rows], [row[:2] for row in rows])
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", ": the file is empty"),
+        (b"\xef\xbb\xbf", ": the file is empty"),
+        ("\n \r\n", ": the file is empty"),
+        ("id,s\n", ": a ranking needs at least two items; got 0"),
+        ("id,s\nx,1\n\n", ": a ranking needs at least two items; got 1"),
+        ("\nid\nx\ny\n", ":2: one column; an id and a score are wanted, separated by comma, tab, semicolon or pipe"),
+        ("id s\nx 1\n", ":1: one column"),
+        ("id;s, t\nx;1\n", ":1: comma and semicolon could both separate the columns; put cells"),
+        ("id,s\nx,1\ny,2,3\n", ":3: 2 cells are wanted, as in the first row; got 3"),
+        ("id,s\nx,1\n\ny\n", ":4: 2 cells are wanted, as in the first row; got 1"),
+        ('id,s\nx,1\n""\n', ":3: 2 cells are wanted, as in the first row; got 1"),
+        ("id,s\nx,1\n,2\n", ':3: column "id": empty cell; every item needs an id'),
+        ("id,s\nx,1\n  ,2\n", ':3: column "id": empty cell; every item needs an id'),
+        ("id,s\nx,1\ny,\n", ':3: column "s": empty cell; every row needs a number'),
+        ("id,s\nx,1\ny,-NaN\n", ':3: column "s": "-NaN" is not a value; every row needs a number'),
+        ("id,s\nx,1\ny,high\n", ':3: column "s": "high" is not a number'),
+        ("id,s\nx,1\ny,1_000\n", ':3: column "s": "1_000" is not a number'),
+        ("id;s\nx;1\ny;1,5\n", ':3: column "s": "1,5" is not a number'),
+        ("id,s\nx,1\ny,0x1\n", ':3: column "s": "0x1" is not a number'),
+        ("id,s\nx,1\ny,\uff12\n", ':3: column "s": "\uff12" is not a number'),
+        ("id,s\nx,1\ny,1e999\n", ':3: column "s": "1e999" is beyond the range of a 64-bit float'),
+        ("id,s\nx,1\ny,-1e-999\n", ':3: column "s": "-1e-999" is beyond the range of a 64-bit float'),
+        ("id,s\nx,1\ny,2\nx,3\n", ':4: column "id": "x" is also on line 2; ids must be unique'),
+        ('id,s\n"x\n",1\ny,2\n"x\n",3\n', ':5: column "id": "x\\n" is also on line 2; ids must be unique'),
+        ('id,s\n"x\r\n\ry",1\r\rz,q\n', ':6: column "s": "q" is not a number'),
+        ('id,"s\nt"\nx,1\ny,\x1b[31m\n', ':4: column "s\\nt": "\\x1b[31m" is not a number'),
+        ("id,s\nx,1\n\0y,2\n", ":3: a null byte; this is not a text file"),
+        (b"id,s\r\nx,1\r\ncaf\xe9,2\n", ":3: byte 0xe9 is not UTF-8; save the file as UTF-8"),
+        (b"\xef\xbb\xbfid,s\rx,\xff\n", ":2: byte 0xff is not UTF-8"),
+        ("id,s\nx,1\ny,2\n".encode("utf-16"), ":1: byte 0xff is not UTF-8"),
+        ('id,s\nx,1\n"y,2\nz,3\n', ":3: a quote is opened here and never closed"),
+        ('\n"id,s\nx,1\n', ":2: a quote is opened here and never closed"),
+        ('id,s\nx,1\n"y"z,2\n', ":3: no comma after a closing quote; quotes inside a cell must be doubled"),
+        ("id,s\nx,1\n" + "y" * 140_000 + ",2\n", ":3: a cell of more than 131072 characters; is a quote left open?"),
+        ("id,s\nx,1\ny," + "1" * 9_999 + "z\n", ':3: column "s": "1{60}..." is not a number'),
+        ("x,1\ny,2\nz,3\n", ':1: column "1": this line looks like data; use --no-header'),
+        ("x,nan\ny,2\nz,3\n", ':1: column "nan": this line looks like data; use --no-header'),
+        ("x,1_0\ny,2\nz,3\n", ':1: column "1_0": this line looks like data; use --no-header'),
+        ("x,N/A\ny,2\nz,3\n", ':1: column "N/A": this line looks like data; use --no-header'),
+        ("x,\ny,2\nz,3\n", ":1: the score column has no name; if this line holds data, use --no-header"),
+    ],
+)
+def test_faults_are_named_with_their_place(write, content, message):
+    path = write(content)
+    pattern = "^" + re.escape(f"{path}{message}").replace(r"1\{60\}", "1{60}")
+    with pytest.raises(TableError, match=pattern):
+        read_ranking(path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, ':1: say which column holds the ids (--id) and the numbers (--score); the columns are "a", "b", "c", "c"'),
+        ({"score_column": "b"}, ':1: say which column holds the ids (--id); the columns are "a", "b"'),
+        ({"id_columns": ["a"]}, ':1: say which column holds the numbers (--score); the columns are "a", "b"'),
+        ({"score_column": "B"}, ':1: no column "B"; the columns are "a", "b", "c", "c"'),
+        ({"id_columns": ["a", "x\ty"]}, ':1: no column "x\\ty"; the columns are "a", "b", "c", "c"'),
+        ({"score_column": "c"}, ':1: column "c": 2 columns have this name'),
+        ({"id_columns": ["a"], "score_column": "a"}, ':1: column "a": chosen twice; every id and the score need'),
+        ({"id_columns": ["a", "b", "a"], "score_column": "c"}, ':1: column "c": 2 columns have this name'),
+        ({"id_columns": ["a", "b", "a"]}, ':1: column "a": chosen twice'),
+        ({"id_columns": ["0"], "header": False}, ':1: no column "0"; the columns are "1", "2", "3", "4"'),
+        ({"id_columns": ["1"], "score_column": "2", "header": False}, ':1: column "2": "b" is not a number'),
+        ({"id_columns": ["a", "b"], "score_column": "x"}, ':1: no column "x"'),
+    ],
+)
+def test_columns_that_do_not_fit(write, options, message):
+    path = write("a,b,c,c\nx,1,2,3\ny,1,2,3\n")
+    with pytest.raises(TableError, match="^" + re.escape(f"{path}{message}")):
+        read_ranking(path, **options)
+
+
+def test_a_pair_of_ids_that_is_not_unique(write):
+    path = write("a,b,s\nx,y,1\nx,z,2\nx,y,3\n")
+    with pytest.raises(TableError, match=r':4: column "a, b": "x", "y" is also on line 2; ids must be unique$'):
+        read_ranking(path, id_columns=["a", "b"])
+
+
+def test_a_missing_column_in_a_file_without_header(write):
+    path = write("1,x,5\n2,y,6\n")
+    with pytest.raises(TableError, match=r':1: no column "3".*; if this line holds data, use --no-header$'):
+        read_ranking(path, id_columns=["1"], score_column="3")
+
+
+def test_a_number_among_the_names_is_data_even_when_asked_for(write):
+    path = write("1,2\n2,5\n3,4\n")  # with a header of "1" and "2", item "1" would be lost
+    with pytest.raises(TableError, match="looks like data"):
+        read_ranking(path, id_columns=["1"], score_column="2")
+
+
+def test_many_columns_are_not_all_listed(write):
+    path = write(",".join(f"c{i}" for i in range(300)) + "\n")
+    with pytest.raises(TableError, match=r'"c0", "c1", .*"c19" and 280 more$'):
+        read_ranking(path)
+
+
+@pytest.mark.parametrize("wrong", ["id", []])
+def test_id_columns_are_a_list(write, wrong):
+    with pytest.raises(OptionError, match="must be a list of one or more column names"):
+        read_ranking(write("id,s\nx,1\ny,2\n"), id_columns=wrong)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(TableError, match=r"nothing\.csv: cannot be read: No such file or directory$"):
+        read_ranking(tmp_path / "nothing.csv")
+    with pytest.raises(TableError, match=r": cannot be read: "):
+        read_ranking(tmp_path)
+    with pytest.raises(TableError, match=r"^a\\x00b: cannot be read: embedded null"):
+        read_ranking("a\0b")
+
+
+def outcome(text, **options):
+    """Ranking, or error, that a text gives."""
+    try:
+        return read_text(text, **options)
+    except RankingError as error:
+        return error
+
+
+@given(st.text('ab1-.,;\t|"\n\r ', max_size=60), st.booleans())
+@example('" "\n\t', True)
+@example('\t\n"\t"\n', False)
+@example("a,1\nb,2", False)
+def test_any_text_is_a_ranking_or_one_line_of_error(text, header):
+    result = outcome(text, header=header)
+    if isinstance(result, Ranking):
+        assert len(result) <= len(re.findall(r"[^\r\n]+", text)) - header
+    else:
+        assert type(result) is TableError
+        assert str(result).startswith("<stdin>:")
+        assert str(result).isprintable()
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_are_a_ranking_or_an_error(data):
+    result = outcome(b"id,s\nx,1\n" + data)
+    assert result.labels[0] == "x" if isinstance(result, Ranking) else str(result).isprintable()
+
+
+@pytest.mark.real_data
+def test_real_pairs(data_dir: Path):
+    ranking = read_ranking(data_dir / "EN-RG-65_wordnet30.tsv", id_columns=["word1", "word2"], score_column="gold")
+    assert ranking.n_items == 65
+    assert ranking.labels[0] == ("gem", "jewel")
+    assert ranking.ranks[0] == 1.5  # 3.94, as midday and noon
+
+
+@pytest.mark.real_data
+def test_real_pairs_without_a_value(data_dir: Path):
+    path = data_dir / "EN-WS-353-SIM_wordnet30.tsv"
+    with pytest.raises(TableError, match=r'\.tsv:27: column "lch": empty cell'):  # drink, eat: two parts of speech
+        read_ranking(path, id_columns=["word1", "word2"], score_column="lch")

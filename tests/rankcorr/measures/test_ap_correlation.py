@@ -1,0 +1,126 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from rankcorr import LabelMismatchError, OptionError, Ranking, UndefinedCorrelationWarning
+from rankcorr.measures import tau_ap
+from tests.rankcorr.measures import naive
+from tests.rankcorr.measures.strategies import grouped_alike
+from tests.strategies import distinguishing_pairs, tied_pairs, tied_scores, untied_pairs
+
+# tests/testthat/helper_data.R and test_tauAP.R of the R package ircor of Urbano and Marrero, which tests to 5e-5.
+SCORES = [
+    (
+        [0.897, 0.372, 0.908, 0.898, 0.661, 0.062, 0.177, 0.384, 0.498, 0.992],
+        [0.82, 0.406, 0.817, 0.953, 0.673, 0.073, 0.364, 0.547, 0.589, 0.988],
+        [0.9, 0.4, 0.9, 0.9, 0.7, 0.1, 0.2, 0.4, 0.5, 1],
+        [0.8, 0.4, 0.8, 1, 0.7, 0.1, 0.4, 0.5, 0.6, 1],
+    ),
+    (
+        [0.266, 0.573, 0.202, 0.945, 0.629, 0.206, 0.687, 0.77, 0.718, 0.38],
+        [0.263, 0.843, 0.728, 0.928, 0.08, 0.114, 0.467, 0.641, 0.973, 0.644],
+        [0.3, 0.6, 0.2, 0.9, 0.6, 0.2, 0.7, 0.8, 0.7, 0.4],
+        [0.3, 0.8, 0.7, 0.9, 0.1, 0.1, 0.5, 0.6, 1, 0.6],
+    ),
+    (
+        [0.185, 0.573, 0.944, 0.129, 0.468, 0.553, 0.761, 0.405, 0.976, 0.445],
+        [0.845, 0.272, 0.275, 0.924, 0.605, 0.334, 0.162, 0.872, 0.018, 0.25],
+        [0.2, 0.6, 0.9, 0.1, 0.5, 0.6, 0.8, 0.4, 1, 0.4],
+        [0.8, 0.3, 0.3, 0.9, 0.6, 0.3, 0.2, 0.9, 0, 0.2],
+    ),
+]
+# tauAP(x, y), tauAP_a(x, tied y), tauAP_b(x, y), tauAP_b(tied x, tied y)
+FIGURES = [(0.8519, 0.7454, 0.8333, 0.7321), (0.2504, 0.2692, 0.2880, 0.2970), (-0.6971, -0.5558, -0.6680, -0.7047)]
+
+
+@pytest.mark.parametrize(("scores", "figures"), list(zip(SCORES, FIGURES, strict=True)))
+def test_figures_of_the_package_of_urbano_and_marrero(scores, figures):
+    x, y, tied_x, tied_y = scores
+    values = [tau_ap(x, y), tau_ap(x, tied_y), tau_ap(x, y, ties="b"), tau_ap(tied_x, tied_y, ties="b")]
+    assert_allclose([value.statistic for value in values], figures, rtol=0, atol=5e-5)
+
+
+def test_figures_of_its_readme():
+    x = np.array([0.06, 0.2, 0.27, 0.37, 0.57, 0.63, 0.66, 0.9, 0.91, 0.94])
+    y = np.array([0.37, 0.06, 0.2, 0.27, 0.57, 0.66, 0.63, 0.91, 0.9, 0.94])
+    tied_x, tied_y = np.round(x * 5) / 5, np.round(y * 5) / 5
+    values = [tau_ap(x, y), tau_ap(x, tied_y), tau_ap(tied_x, tied_y, ties="b")]
+    assert_allclose([value.statistic for value in values], [0.7491182, 0.6074515, 0.6269841], rtol=0, atol=5e-8)
+
+
+@given(grouped_alike())
+def test_a_is_the_mean_over_all_ways_to_break_ties(pair):
+    values = [naive.tau_ap(*broken) for broken in itertools.product(*map(naive.breakings, pair))]
+    result = tau_ap(*map(Ranking.from_order, pair))
+    assert_allclose(result.statistic, float(sum(values) / len(values)), rtol=0, atol=1e-14)
+
+
+@given(untied_pairs())
+def test_without_ties_a_is_the_definition_and_b_the_mean_of_both_directions(pair):
+    x, y = pair
+    forth, back = tau_ap(x, y).statistic, tau_ap(y, x).statistic
+    orders = [np.argsort(-scores).tolist() for scores in pair]
+    assert_allclose(forth, float(naive.tau_ap(*orders)), rtol=0, atol=1e-14)
+    assert_allclose(tau_ap(x, y, ties="b").statistic, (forth + back) / 2, rtol=0, atol=1e-14)
+
+
+@given(distinguishing_pairs(30))
+def test_b_is_the_double_sum(pair):
+    result = tau_ap(*pair, ties="b")
+    assert_allclose(result.statistic, float(naive.tau_ap_b(*pair)), rtol=0, atol=1e-14)
+    assert_allclose(result.statistic, tau_ap(*pair[::-1], ties="b").statistic, rtol=0, atol=1e-15)
+
+
+@given(tied_scores(30), st.sampled_from("ab"))
+def test_with_itself_and_its_reverse(scores, ties):
+    untied = np.arange(scores.size)
+    assert tau_ap(untied, untied, ties=ties).statistic == pytest.approx(1, rel=1e-14, abs=0)
+    assert tau_ap(untied, -untied, ties=ties).statistic == pytest.approx(-1, rel=1e-14, abs=0)
+    if np.ptp(scores):
+        assert tau_ap(scores, scores, ties="b").statistic == pytest.approx(1, rel=1e-14, abs=0)
+        assert tau_ap(scores, -scores, ties="b").statistic == pytest.approx(-1, rel=1e-14, abs=0)
+
+
+@given(tied_pairs(30), st.randoms(use_true_random=False))
+def test_items_may_come_in_any_order(pair, random):
+    labelled = [dict(enumerate(scores.tolist())) for scores in pair]
+    items = list(labelled[1].items())
+    random.shuffle(items)
+    expected = tau_ap(*pair).statistic
+    assert_allclose(tau_ap(labelled[0], dict(items)).statistic, expected, rtol=0, atol=1e-14)
+    assert -1 <= expected <= 1
+
+
+def test_the_top_of_the_system_weighs_more():
+    gold = [5, 4, 3, 2, 1]
+    assert tau_ap(gold, [4, 5, 3, 2, 1]).statistic == pytest.approx(0.5, rel=1e-15, abs=0)  # C(2) = 0 of 1
+    assert tau_ap(gold, [5, 4, 3, 1, 2]).statistic == pytest.approx(0.875, rel=1e-15, abs=0)  # C(5) = 3 of 4
+
+
+def test_all_items_tied():
+    assert tau_ap([1, 2, 3], [1, 1, 1]).statistic == pytest.approx(0, rel=0, abs=1e-15)
+    with pytest.warns(UndefinedCorrelationWarning, match="all items are tied in one ranking") as caught:
+        assert np.isnan(tau_ap([1, 2, 3], [1, 1, 1], ties="b").statistic)
+    assert caught[0].filename == __file__
+
+
+def test_result_and_missing_labels():
+    gold, system = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["b", "a", "d"])
+    with pytest.raises(LabelMismatchError, match="labels in gold only: 'c'; labels in system only: 'd'"):
+        tau_ap(gold, system)
+    result = tau_ap(gold, system, missing="intersection")
+    assert repr(result) == (
+        "RankCorrelation(statistic=-1.0, n_items=2, coefficient='tau_ap', variant='a', "
+        "missing='intersection', n_missing=2)"
+    )
+    bottom = tau_ap(gold, system, missing="bottom")
+    assert bottom.statistic == tau_ap([4, 3, 2, 1], [3, 4, 1, 2]).statistic
+
+
+def test_unknown_ties():
+    with pytest.raises(OptionError, match="ties must be one of 'a', 'b'; got 'w'"):
+        tau_ap([1, 2], [1, 2], ties="w")

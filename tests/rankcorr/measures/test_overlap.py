@@ -1,0 +1,310 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from rankcorr import LabelError, LengthError, OptionError, Ranking
+from rankcorr.measures import RankBiasedOverlap, rank_biased_overlap
+from tests.rankcorr.measures import naive
+from tests.rankcorr.measures.strategies import LABELS, grouped, grouped_alike
+from tests.strategies import tied_pairs, tied_scores
+
+TIES = st.sampled_from(["w", "a", "b"])
+P = st.sampled_from([0.1, 0.5, 0.7])
+DEPTH = 110  # 0.7^110 < 1e-17
+
+
+def overlap(x, y, **options):
+    return rank_biased_overlap(Ranking.from_order(x), Ranking.from_order(y), **options)
+
+
+def from_text(text):
+    """ "a (b c)" is a list with b and c tied, as in the tests of Corsi and Urbano."""
+    groups, inside = [], False
+    for word in text.split():
+        if inside:
+            groups[-1].append(word.strip("()"))
+        else:
+            groups.append([word.strip("()")])
+        inside = (inside or word.startswith("(")) and not word.endswith(")")
+    return groups
+
+
+# README.md of rbo/Python in github.com/julian-urbano/sigir2024-rbo, the code of Corsi and Urbano 2024: EXT, MIN, RES.
+README = [
+    ("w", 0.7068257, 0.3429684, 0.5620173),
+    ("a", 0.6922853, 0.3310519, 0.5620173),
+    ("b", 0.7207131, 0.3509163, 0.5620173),
+]
+
+
+@pytest.mark.parametrize(("ties", "extrapolated", "minimum", "residual"), README)
+def test_the_example_of_corsi_and_urbano(ties, extrapolated, minimum, residual):
+    x = ["red", ["blue", "green"], "yellow", "pink"]
+    y = [["blue", "red"], "white", ["yellow", "black", "purple"], "green"]
+    result = overlap(x, y, p=0.95, ties=ties)
+    assert_allclose(
+        [result.extrapolated, result.minimum, result.residual], [extrapolated, minimum, residual], rtol=0, atol=5e-8
+    )
+    assert (result.n_x, result.n_y, result.n_common) == (5, 7, 4)
+
+
+# rbo/test.csv of the same repository: EXT, MIN and MAX for w, a and b.
+PUBLISHED = [
+    (
+        "(i5 i9 i13 i15 i16 i19 i20) (i3 i8)",
+        "i6 (i4 i18) i2 i7 i8 i17 i14 (i11 i12) i1",
+        0.958074765324023,
+        {
+            "w": (0.0816485573277354, 0.0370062754797617, 0.59493569657566),
+            "a": (0.0808189832771587, 0.0354671825076603, 0.593396603603558),
+            "b": (0.0813693619867344, 0.0356267307324464, 0.593556151828344),
+        },
+    ),
+    (
+        "i13 (i1 i4 i5 i6)",
+        "i3 i14 i11 (i10 i15) i12 (i6 i9) i4 i2",
+        0.92238320668128,
+        {
+            "w": (0.117578490431637, 0.0763135264223449, 0.53999366118093),
+            "a": (0.114619469221414, 0.0733545052121218, 0.537945108035391),
+            "b": (0.11474835409049, 0.0734833900811979, 0.538589532380772),
+        },
+    ),
+    (
+        "(i4 i7 i15) (i2 i11) i8 i18",
+        "i4 i8 i17 i11 (i2 i3 i5 i7 i9 i13 i14)",
+        0.955836875418683,
+        {
+            "w": (0.601671359995661, 0.310498723372055, 0.820912519608734),
+            "a": (0.584235464666522, 0.295503371358027, 0.805839323150565),
+            "b": (0.632087129618464, 0.322093781902212, 0.833840285843908),
+        },
+    ),
+    (
+        "(i4 i14) i10 i9 i16 i1 (i11 i21) i7",
+        "(i4 i7 i9 i10 i14 i16) i21 (i1 i11) (i3 i6 i17 i18)",
+        0.980350757903177,
+        {
+            "w": (0.95731778452095, 0.350742506261885, 0.95731778452095),
+            "a": (0.939619367902257, 0.336112285552834, 0.939619367902257),
+            "b": (0.96333114711547, 0.35963910728389, 0.96333114711547),
+        },
+    ),
+    (
+        "(i1 i3 i6 i11 i15) i17 (i5 i8)",
+        "(i1 i2 i3 i4 i5 i6 i7 i8 i9 i10 i11 i12)",
+        0.966485585840186,
+        {
+            "w": (0.647993254615828, 0.307897712904381, 0.853885398258049),
+            "a": (0.56593642947334, 0.250532359019861, 0.795583602856033),
+            "b": (0.658581961799868, 0.315458973083789, 0.861496368240528),
+        },
+    ),
+    (
+        "i21 i20 (i1 i16 i19) (i5 i10) i4",
+        "(i12 i17) (i2 i3 i8 i11) (i15 i18) (i6 i13) (i7 i14) i9",
+        0.930074017489188,
+        {
+            "w": (0, 0, 0.389142712252727),
+            "a": (0, 0, 0.38977330351866),
+            "b": (0, 0, 0.390116806797613),
+        },
+    ),
+    (
+        "i4 (i2 i14) i7 i5 i3",
+        "(i9 i13) (i6 i8) i1 i5 i10 i15 i11",
+        0.986650551181127,
+        dict.fromkeys("wab", (0.155835200392091, 0.02839705430193, 0.89085092447296)),
+    ),
+    (
+        "i6 i5 (i2 i4 i7)",
+        "i4 i18 i2 (i1 i5 i6 i7 i9 i14 i15 i17) i13 i11",
+        0.984365085297715,
+        {
+            "w": (0.734068963712944, 0.172811297273872, 0.938656144671167),
+            "a": (0.680057896807246, 0.161475073718017, 0.926540408667145),
+            "b": (0.747819806375568, 0.169727262584421, 0.937170943665285),
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize("ties", ["w", "a", "b"])
+@pytest.mark.parametrize(("x", "y", "p", "expected"), PUBLISHED)
+def test_the_published_values_of_corsi_and_urbano(x, y, p, expected, ties):
+    for pair in ((x, y), (y, x)):
+        result = overlap(*map(from_text, pair), p=p, ties=ties)
+        assert_allclose([result.extrapolated, result.minimum, result.maximum], expected[ties], rtol=0, atol=2e-14)
+
+
+@given(grouped(), grouped(), P, TIES)
+def test_minimum_and_maximum_are_sums_over_lists_that_go_on(x, y, p, ties):
+    result = overlap(x, y, p=p, ties=ties)
+    worst = naive.never_matching(x, "x", DEPTH), naive.never_matching(y, "y", DEPTH)
+    best = naive.soonest_matching(x, y, DEPTH)
+    assert_allclose(result.minimum, naive.overlap_to_depth(*worst, p, ties, DEPTH), rtol=0, atol=1e-14)
+    assert_allclose(result.maximum, naive.overlap_to_depth(*best, p, ties, DEPTH), rtol=0, atol=1e-14)
+
+
+@given(grouped(), grouped(), P, TIES)
+def test_extrapolation_is_the_sum_of_its_sections(x, y, p, ties):
+    assert_allclose(
+        overlap(x, y, p=p, ties=ties).extrapolated,
+        naive.extrapolated_overlap(x, y, p, ties, DEPTH),
+        rtol=0,
+        atol=1e-14,
+    )
+
+
+@given(grouped(), grouped(), TIES, st.data())
+def test_no_way_to_go_on_leaves_the_bounds(x, y, ties, data):
+    result = overlap(x, y, p=0.7, ties=ties)
+    ways = []
+    for name, groups in (("x", x), ("y", y)):
+        pool = [label for label in (*LABELS, "both", name) if label not in naive.items(groups)]
+        ways.append(groups + [[label] for label in data.draw(st.permutations(pool))])
+    value = naive.overlap_to_depth(
+        *(naive.never_matching(way, i, DEPTH) for i, way in enumerate(ways)), 0.7, ties, DEPTH
+    )
+    assert result.minimum - 1e-14 <= value <= result.maximum + 1e-14
+
+
+@given(grouped_alike(), P)
+def test_a_is_the_mean_over_all_ways_to_break_ties(pair, p):
+    values = [overlap(*broken, p=p, ties="w").extrapolated for broken in itertools.product(*map(naive.breakings, pair))]
+    assert_allclose(overlap(*pair, p=p, ties="a").extrapolated, np.mean(values), rtol=0, atol=1e-14)
+
+
+@given(grouped(max_items=4), grouped(max_items=4), P)
+def test_the_minimum_of_a_is_a_mean_too_and_the_rest_is_not_above_one(x, y, p):
+    values = [overlap(*broken, p=p) for broken in itertools.product(naive.breakings(x), naive.breakings(y))]
+    result = overlap(x, y, p=p, ties="a")
+    assert_allclose(result.minimum, np.mean([value.minimum for value in values]), rtol=0, atol=1e-14)
+    assert result.extrapolated <= np.mean([value.extrapolated for value in values]) + 1e-14
+    assert result.maximum <= np.mean([value.maximum for value in values]) + 1e-14
+
+
+@given(grouped(), grouped(), st.floats(0.01, 0.999), TIES)
+def test_bounds_and_symmetry(x, y, p, ties):
+    result, swapped = overlap(x, y, p=p, ties=ties), overlap(y, x, p=p, ties=ties)
+    assert 0 <= result.minimum <= result.extrapolated + 1e-12 <= result.maximum + 2e-12 <= 1 + 3e-12
+    assert result.residual >= 0
+    assert (result.extrapolated, result.minimum, result.residual) == (
+        swapped.extrapolated,
+        swapped.minimum,
+        swapped.residual,
+    )
+    assert (result.n_x, result.n_y) == (swapped.n_y, swapped.n_x)
+
+
+@given(grouped(), st.floats(0.01, 0.999))
+def test_a_list_with_itself(x, p):
+    for ties in ("w", "b"):
+        assert_allclose(overlap(x, x, p=p, ties=ties).extrapolated, 1, rtol=1e-12)
+    tied = len(x) < len(naive.items(x))
+    assert (overlap(x, x, p=p, ties="a").extrapolated < 1 - 1e-12) == tied
+
+
+@given(grouped(), grouped(), st.floats(0.01, 0.999))
+def test_without_ties_the_variants_agree(x, y, p):
+    x, y = naive.items(x), naive.items(y)
+    results = [overlap(x, y, p=p, ties=ties) for ties in ("w", "a", "b")]
+    for result in results[1:]:
+        for name in ("extrapolated", "minimum", "residual"):
+            assert_allclose(getattr(result, name), getattr(results[0], name), rtol=0, atol=1e-14)
+
+
+@given(grouped(), grouped(), st.floats(0.05, 0.99))
+def test_the_closed_forms_of_webber_et_al(x, y, p):
+    """RBO_MIN (Eq. 11), RBO_RES for lists of different lengths, and RBO_EXT (Eq. 32), for lists without ties."""
+    x, y = sorted((naive.items(x), naive.items(y)), key=len)
+    s, k = len(x), len(y)
+    common = [len({*x[:d]} & {*y[:d]}) for d in range(k + 1)]
+    f = s + k - common[k]
+
+    def harmonic(start, stop):
+        return sum(p**d / d for d in range(start, stop + 1))
+
+    minimum = (1 - p) / p * (sum((common[d] - common[k]) * p**d / d for d in range(1, k + 1)))
+    minimum -= (1 - p) / p * common[k] * math.log(1 - p)
+    residual = p**s + p**k - p**f
+    residual -= (1 - p) / p * s * harmonic(s + 1, f) + (1 - p) / p * k * harmonic(k + 1, f)
+    residual -= (1 - p) / p * common[k] * (-math.log(1 - p) - harmonic(1, f))
+    extrapolated = sum(common[d] / d * p**d for d in range(1, k + 1))
+    extrapolated += sum(common[s] * (d - s) / (s * d) * p**d for d in range(s + 1, k + 1))
+    extrapolated *= (1 - p) / p
+    extrapolated += ((common[k] - common[s]) / k + common[s] / s) * p**k
+    result = overlap(x, y, p=p)
+    assert_allclose(
+        [result.minimum, result.residual, result.extrapolated],
+        [minimum, residual, extrapolated],
+        rtol=0,
+        atol=1e-13,
+    )
+
+
+def test_by_hand():
+    # Agreements 1, 1/2, 1/3 and then 1/3 for the extrapolation: 1/2 (1 + 1/4 + 1/12) + 1/8 (1/3).
+    result = overlap(["a", "b", "c"], ["a", "d", "e"], p=0.5)
+    assert float(result) == pytest.approx(1 / 2 + 1 / 8 + 1 / 24 + 1 / 24, rel=1e-15, abs=0)
+    # One common item at the top: (1 - p)/p sum p^d / d = -ln(1 - p) for p = 1/2.
+    assert result.minimum == pytest.approx(math.log(2), rel=1e-15, abs=0)
+
+
+def test_disjoint_lists_have_no_overlap_but_may_get_one():
+    result = overlap(["a", "b"], ["c", "d"], p=0.5)
+    assert (result.extrapolated, result.minimum) == (0, 0)
+    # Agreements 0, 0, 2/3, 1, 1, ... at the best.
+    assert result.residual == pytest.approx(1 / 12 + 1 / 8, rel=1e-14, abs=0)
+
+
+@given(tied_pairs(), TIES)
+def test_scores_without_labels_are_matched_by_place(pair, ties):
+    labelled = [dict(enumerate(scores.tolist())) for scores in pair]
+    assert rank_biased_overlap(*pair, ties=ties) == rank_biased_overlap(*labelled, ties=ties)
+
+
+@given(tied_scores(), st.sampled_from([1e-12, 1 - 1e-12]), TIES)
+def test_extreme_persistence(scores, p, ties):
+    result = rank_biased_overlap(scores, scores[::-1], p=p, ties=ties)
+    assert -1e-9 <= result.minimum <= result.maximum <= 1 + 1e-9
+    # A complete list has no unseen items to lose: the deepest agreement is 1, and the top one counts alone for small p.
+    if p > 0.5:
+        assert result.extrapolated == pytest.approx(1, rel=0, abs=1e-10)
+
+
+@pytest.mark.parametrize("p", [0.15, 0.25, 0.7, 0.8, 0.999])
+def test_rounding_does_not_grow_with_the_number_of_common_items(p):
+    result = rank_biased_overlap(np.arange(20_000), np.arange(20_000), p=p)
+    # Agreement is 1 at all depths that are seen, and what is beyond them has the weight p^20,000.
+    assert_allclose([result.extrapolated, result.minimum], 1, rtol=0, atol=1e-14 + p**20_000)
+    assert 0 <= result.residual <= p**20_000
+
+
+def test_result_shows_what_was_computed():
+    result = overlap(["a", "b"], ["a", "b"], p=0.5)
+    assert isinstance(result, RankBiasedOverlap)
+    assert "p=0.5, ties='w', n_x=2, n_y=2, n_common=2" in repr(result)
+
+
+@pytest.mark.parametrize("p", [0, 1, -0.5, 1.5, float("nan"), "0.9", True])
+def test_persistence_out_of_range(p):
+    with pytest.raises(OptionError, match="p must be a number between 0 and 1, both excluded; got"):
+        rank_biased_overlap([1, 2], [1, 2], p=p)
+
+
+def test_unknown_ties():
+    with pytest.raises(OptionError, match="ties must be one of 'w', 'a', 'b'; got 'c'"):
+        rank_biased_overlap([1, 2], [1, 2], ties="c")
+
+
+def test_lists_that_cannot_be_matched():
+    with pytest.raises(LengthError, match="must have the same length"):
+        rank_biased_overlap([1, 2], [1, 2, 3])
+    with pytest.raises(LabelError, match="x has labels and y has none"):
+        rank_biased_overlap({"a": 1, "b": 2}, [1, 2])

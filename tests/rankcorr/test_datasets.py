@@ -1,0 +1,70 @@
+"""The packaged table, number by number as published."""
+
+import json
+from dataclasses import FrozenInstanceError
+from importlib.resources import as_file, files
+
+import pytest
+from click.testing import CliRunner
+
+from rankcorr import weighted_rho, weighted_tau
+from rankcorr.cli import main as cli
+from rankcorr.datasets import russian_relatedness_systems
+
+# Table 4 of Panchenko et al. 2017, arXiv:1708.09702: HJ (rho), RT (AvgP), AE (AveP).
+PUBLISHED = {
+    "win10-iter3": (0.700, 0.918, 0.975),
+    "win10-iter5": (0.675, 0.885, 0.970),
+    "win5-iter3": (0.678, 0.886, 0.966),
+    "win3-iter3": (0.680, 0.887, 0.959),
+    "5-rt-3": (0.763, 0.923, 0.975),
+    "9-ae-9": (0.719, 0.884, 0.952),
+    "9-ae-6": (0.704, 0.863, 0.965),
+    "17-rt-1": (0.703, 0.815, 0.950),
+}
+
+
+@pytest.mark.parametrize(("position", "benchmark"), [(0, "HJ"), (1, "RT"), (2, "AE")])
+def test_numbers_are_as_published(position, benchmark):
+    expected = {system: numbers[position] for system, numbers in PUBLISHED.items()}
+    assert russian_relatedness_systems()[benchmark] == expected
+
+
+def test_columns_and_source():
+    systems = russian_relatedness_systems()
+    assert list(systems.columns) == ["HJ", "RT", "AE"]
+    assert systems.name == "russian_relatedness_systems"
+    assert "arXiv:1708.09702, Table 4" in systems.source
+    assert "HJ" in systems.description
+
+
+def test_a_change_does_not_last():
+    systems = russian_relatedness_systems()
+    with pytest.raises(FrozenInstanceError):
+        systems.name = "mine"
+    with pytest.raises(TypeError, match="item assignment"):
+        systems.columns["HJ"] = {}
+    systems["HJ"]["5-rt-3"] = 0.0
+    assert russian_relatedness_systems()["HJ"]["5-rt-3"] == 0.763
+
+
+def test_unknown_benchmark():
+    with pytest.raises(KeyError, match="XX"):
+        russian_relatedness_systems()["XX"]
+
+
+def test_columns_are_rankings():
+    systems = russian_relatedness_systems()
+    assert weighted_tau(systems["HJ"], systems["HJ"]).statistic == 1
+    assert weighted_tau(systems["HJ"], systems["AE"]).n_items == 8
+
+
+def test_the_file_can_be_given_to_the_command():
+    columns = [part for name in ("HJ", "RT", "AE") for part in ("--score", name)]
+    with as_file(files("rankcorr.datasets") / "russian_relatedness_systems.csv") as path:
+        result = CliRunner().invoke(cli.main, ["compare", *[str(path)] * 3, "--id", "system", *columns, "--json"])
+    rows = json.loads(result.stdout)["systems"]
+    systems = russian_relatedness_systems()
+    assert [row["ties"] for row in rows] == [0, 2]
+    for row, name in zip(rows, ("RT", "AE"), strict=True):
+        assert row["rho_w"] == weighted_rho(systems["HJ"], systems[name]).statistic

@@ -1,0 +1,254 @@
+"""Simulations over HTTP are the library's, and no request can ask for more than its share."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adaptive import PlanError, VoterPopulation, plan_ballots, simulate
+from adaptive.simulation.similarity import SIMILARITIES, named_similarity
+from service.http import deadline as work
+from tests.service.answers import answer, example, problem, validator
+
+PATH = "/v1/simulations"
+PLAN = {"n_items": 12, "n_ballots": 2, "fraction": 0.5, "presentations": 4}
+REQUEST = {"plan": PLAN, "similarity": "exponential", "n_simulations": 3, "seed": 1}
+
+
+def library(request):
+    """The same call of the library."""
+    plan = plan_ballots(**request["plan"])
+    voters = {name: tuple(value) if isinstance(value, list) else value for name, value in request["voters"].items()}
+    given = request["similarity"]
+    values = named_similarity(given, plan.n_items) if isinstance(given, str) else given
+    options = {name: request[name] for name in ("n_simulations", "seed", "relatedness", "n0") if name in request}
+    if "approaches" in request:
+        options["approaches"] = tuple(request["approaches"])
+    return simulate(plan, VoterPopulation(**voters), values, **options)
+
+
+@settings(max_examples=20)
+@given(
+    st.fixed_dictionaries(
+        {
+            "similarity": st.sampled_from(list(SIMILARITIES)) | st.permutations([i / 12 - 0.3 for i in range(12)]),
+            "n_simulations": st.integers(1, 12),
+            "seed": st.integers(0, 2**63 - 1),
+            "voters": st.fixed_dictionaries(
+                {},
+                optional={
+                    "n_voters": st.integers(1, 9),
+                    "nonconformity": st.tuples(st.floats(0, 0.5), st.floats(0.5, 3)).map(list),
+                    "oversight": st.tuples(st.floats(0, 0.5), st.floats(0.5, 1)).map(list),
+                },
+            ),
+        },
+        optional={
+            "relatedness": st.booleans(),
+            "approaches": st.sampled_from([["adaptive"], ["uniform"], ["uniform", "adaptive"]]),
+            "n0": st.sampled_from([0, 3.7, -0.5]),
+        },
+    )
+)
+def test_every_answer_is_the_library_call_to_the_last_bit(options):
+    request = {"plan": PLAN, **options}
+    expected = library(request)
+    found = answer(PATH, **request)
+    assert found == {"n_simulations": expected.n_simulations, "approaches": expected.to_dict(), "warnings": []}
+    assert list(found["approaches"]) == list(expected.statistics)
+
+
+def test_the_example():
+    assert answer(PATH, **example(PATH))["n_simulations"] == 8
+
+
+def test_the_defaults_are_the_papers():
+    population = VoterPopulation()
+    voters = {
+        "n_voters": population.n_voters,
+        "nonconformity": list(population.nonconformity),
+        "oversight": list(population.oversight),
+    }
+    options = {"voters": voters, "relatedness": True, "approaches": ["adaptive", "uniform"], "n0": 2}
+    assert answer(PATH, **REQUEST) == answer(PATH, **REQUEST, **options) == answer(PATH, **REQUEST, voters={})
+
+
+def test_the_same_request_has_the_same_answer(make_client):
+    assert answer(PATH, make_client(), **REQUEST) == answer(PATH, make_client(), **REQUEST)
+    assert answer(PATH, **REQUEST) != answer(PATH, **{**REQUEST, "seed": 2})
+
+
+def test_one_simulation_has_no_standard_deviation():
+    found = answer(PATH, **{**REQUEST, "n_simulations": 1}, approaches=["adaptive"])
+    assert {entry["sd"] for entry in found["approaches"]["adaptive"].values()} == {None}
+    assert all(-1 <= entry["mean"] <= 1 for entry in found["approaches"]["adaptive"].values())
+
+
+def test_what_is_undefined_is_null_with_a_warning():
+    found = answer(PATH, **{**REQUEST, "similarity": [0.5] * 12})
+    assert {entry["mean"] for entries in found["approaches"].values() for entry in entries.values()} == {None}
+    (warning,) = found["warnings"]
+    assert warning["coefficients"] == ["rho", "rho_w", "tau", "tau_w"]
+    assert "tied in one ranking" in warning["message"]
+
+
+def test_requests_at_once_do_not_mix():
+    """Each has the answer, and the warnings, that it has alone."""
+    requests = [{**REQUEST, "similarity": similarity} for similarity in ("embedding", [0.5] * 12)] * 4
+    alone = [answer(PATH, **request) for request in requests]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda request: answer(PATH, **request), requests)) == alone
+
+
+@pytest.mark.parametrize(
+    ("wrong", "pointer", "message"),
+    [
+        ({"plan": [12]}, "/plan", "must be an object"),
+        ({"plan": None}, "/plan", "this field may not be null"),
+        ({"plan": {**PLAN, "n_items": 1}}, "/plan/n_items", "must be a whole number of at least 2; got 1"),
+        ({"plan": {**PLAN, "presentations": 0}}, "/plan/presentations", "must be a whole number of at least 1"),
+        ({"plan": {**PLAN, "sizes": [12, 6]}}, "/plan/sizes", "unknown field"),
+        ({"voters": 100}, "/voters", "must be an object"),
+        ({"voters": {"n_voters": 0}}, "/voters/n_voters", "must be a whole number of at least 1"),
+        ({"voters": {"nonconformity": 0.1}}, "/voters/nonconformity", "a list of the least and the largest; got 0.1"),
+        ({"voters": {"nonconformity": [0.1]}}, "/voters/nonconformity", "a list of the least and the largest"),
+        ({"voters": {"nonconformity": [-0.1, 1]}}, "/voters/nonconformity/0", "must be a number of at least 0"),
+        ({"voters": {"oversight": [0, 1.5]}}, "/voters/oversight/1", "of at least 0 and of at most 1; got 1.5"),
+        ({"voters": {"oversight": ["0", 1]}}, "/voters/oversight/0", "must be a number"),
+        ({"voters": {"amplitude": 1}}, "/voters/amplitude", "unknown field"),
+        ({"similarity": "power-law"}, "/similarity", "must be one of 'exponential', 'power_law', 'embedding'; got"),
+        ({"similarity": 0.5}, "/similarity", "'embedding' or a list of numbers; got 0.5"),
+        ({"similarity": None}, "/similarity", "this field may not be null"),
+        ({"similarity": [0.5]}, "/similarity", "must be a similarity for each of at least 2 items; got 1"),
+        ({"similarity": [0.5, 1.5]}, "/similarity/1", "must be a number of at least -1 and of at most 1; got 1.5"),
+        ({"similarity": [True, 0.5]}, "/similarity/0", "must be a number of at least -1 and of at most 1; got True"),
+        ({"similarity": [0.5, "0"]}, "/similarity/1", "must be a number of at least -1 and of at most 1; got '0'"),
+        ({"n_simulations": 0}, "/n_simulations", "must be a whole number of at least 1"),
+        ({"n_simulations": 2.5}, "/n_simulations", "must be a whole number of at least 1"),
+        ({"seed": -1}, "/seed", "must be a whole number of at least 0"),
+        ({"relatedness": 1}, "/relatedness", "must be true or false; got 1"),
+        ({"approaches": []}, "/approaches", "must be a list of some of 'adaptive', 'uniform'; got []"),
+        ({"approaches": ["adaptive", "adaptive"]}, "/approaches", "must name each of its entries once"),
+        ({"approaches": ["both"]}, "/approaches", "must hold some of 'adaptive', 'uniform'; got 'both'"),
+        ({"n0": -1}, "/n0", "must be a number above -1"),
+        ({"workers": 2}, "/workers", "unknown field"),
+    ],
+)
+def test_a_wrong_field(wrong, pointer, message):
+    request = {**REQUEST, **wrong}
+    found = problem(PATH, **request)
+    assert list(found["errors"]) == [pointer]
+    assert message in found["errors"][pointer][0]
+    assert not validator(PATH, "request").is_valid(request)
+
+
+@pytest.mark.parametrize("name", sorted(REQUEST))
+def test_a_field_that_is_needed(name):
+    request = {key: value for key, value in REQUEST.items() if key != name}
+    assert problem(PATH, **request)["errors"] == {f"/{name}": ["this field is needed"]}
+
+
+def test_an_interval_whose_ends_are_swapped():
+    found = problem(PATH, **REQUEST, voters={"nonconformity": [0.2, 0.1]})
+    message = "the least comes first, the largest second; got [0.2, 0.1]"
+    assert found["errors"] == {"/voters/nonconformity": [message]}
+    assert answer(PATH, **REQUEST, voters={"nonconformity": [0.2, 0.2]})["n_simulations"] == 3
+
+
+def test_similarities_of_other_items_than_the_plans():
+    found = problem(PATH, **{**REQUEST, "similarity": [0.5, 0.1]})
+    assert found["errors"] == {"/similarity": ["the plan has 12 items; got 2 numbers"]}
+
+
+def test_inputs_that_make_no_plan():
+    wrong = {**PLAN, "n_ballots": 9}
+    with pytest.raises(PlanError) as raised:
+        plan_ballots(**wrong)
+    found = problem(PATH, **{**REQUEST, "plan": wrong})
+    assert (found["type"], found["detail"]) == ("urn:rankcorr:problem:plan", str(raised.value))
+
+
+# The plan has 24 and 12 comparisons; the uniform ballot of equal cost has 6 presentations of each item, and so 36.
+
+
+def test_the_limit_of_votes(make_client):
+    client = make_client(max_simulated_votes=3 * 72)
+    answer(PATH, client, **REQUEST)
+    message = "at most 216 votes of all simulations (RANKCORR_MAX_SIMULATED_VOTES); got 288"
+    found = problem(PATH, client, **{**REQUEST, "n_simulations": 4})
+    assert found["errors"] == {"/n_simulations": [message]}
+    for approach in ("adaptive", "uniform"):
+        request = {**REQUEST, "approaches": [approach]}
+        answer(PATH, client, **{**request, "n_simulations": 6})
+        assert "got 252" in problem(PATH, client, **{**request, "n_simulations": 7})["detail"]
+
+
+def test_the_limit_of_opinions(make_client):
+    client = make_client(max_opinions=60)
+    answer(PATH, client, **REQUEST, voters={"n_voters": 5})
+    found = problem(PATH, client, **REQUEST, voters={"n_voters": 6})
+    message = "at most 60 opinions, voters times items (RANKCORR_MAX_OPINIONS); got 72"
+    assert found["errors"] == {"/voters": [message]}
+
+
+def test_the_limit_of_comparisons_of_a_ballot(make_client):
+    client = make_client(max_comparisons=35)
+    answer(PATH, client, **REQUEST, approaches=["adaptive"])
+    found = problem(PATH, client, **REQUEST)
+    message = "at most 35 comparisons of a ballot (RANKCORR_MAX_COMPARISONS); got 36"
+    assert found["errors"] == {"/plan": [message]}
+    answer(PATH, make_client(max_comparisons=24), **REQUEST, approaches=["adaptive"])
+    found = problem(PATH, make_client(max_comparisons=23), **REQUEST, approaches=["adaptive"])
+    assert "at most 23 comparisons of a ballot (RANKCORR_MAX_COMPARISONS); got 24" in found["detail"]
+
+
+def test_the_limit_of_items(make_client):
+    client = make_client(max_items=12)
+    answer(PATH, client, **{**REQUEST, "similarity": np.linspace(1, 0, 12).tolist()})
+    found = problem(PATH, client, **{**REQUEST, "plan": {**PLAN, "n_items": 13}, "similarity": [0.5] * 13})
+    assert found["errors"] == {
+        "/plan/n_items": ["at most 12 items of a plan (RANKCORR_MAX_ITEMS); got 13"],
+        "/similarity": ["at most 12 similarities (RANKCORR_MAX_ITEMS); got 13"],
+    }
+
+
+class Clock:
+    """A clock that goes on by a second at each look."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        self.now += 1
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("approach", "seconds", "n_simulations"),
+    [
+        ("adaptive", 6, 3),  # five looks: at the cut of each simulation, and before the second and the third
+        ("uniform", 3, 3),  # two looks: before the second and the third
+    ],
+)
+def test_the_limit_of_seconds(make_client, monkeypatch, approach, seconds, n_simulations):
+    class Slow(work.Deadline):
+        def __init__(self, seconds):
+            super().__init__(seconds, Clock())
+
+    monkeypatch.setattr("service.api.planning.Deadline", Slow)
+    request = {**REQUEST, "n_simulations": n_simulations, "approaches": [approach]}
+    answer(PATH, make_client(max_seconds=seconds - 1), **request)
+    found = problem(PATH, make_client(max_seconds=seconds - 2), status=503, **request)
+    assert found["type"] == "urn:rankcorr:problem:too-much-work"
+    assert f"at most {seconds - 2} s of work for a request (RANKCORR_MAX_SECONDS)" in found["detail"]
+
+
+def test_the_largest_levels_that_are_accepted():
+    request = {**REQUEST, "voters": {"n_voters": 5, "nonconformity": [0, 1e300]}, "n0": 1e300, "relatedness": False}
+    found = answer(PATH, **request)
+    assert found["approaches"] == library(request).to_dict()
+    assert found["warnings"] == []
+    assert all(math.isfinite(entry["mean"]) for entries in found["approaches"].values() for entry in entries.values())

@@ -1,0 +1,106 @@
+import json
+import math
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.http.json_body import MAX_CONTAINERS, count_keys, counted, parse
+from service.http.problems import Problem
+
+KEYS = st.text(alphabet='ab":\\{},[]é\n', max_size=4)
+DOCUMENTS = st.recursive(
+    st.one_of(st.integers(-9, 9), st.floats(allow_nan=False, allow_infinity=False), KEYS, st.none(), st.booleans()),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=4)),
+    max_leaves=12,
+)
+
+
+def count_containers(document):
+    inner = document.values() if isinstance(document, dict) else document if isinstance(document, list) else None
+    return 0 if inner is None else 1 + sum(map(count_containers, inner))
+
+
+@given(DOCUMENTS, st.sampled_from([None, 2]), st.booleans())
+def test_written_keys_are_those_of_the_document(document, indent, ascii_only):
+    body = json.dumps(document, indent=indent, ensure_ascii=ascii_only).encode()
+    assert counted(body) == (count_keys(document), count_containers(document))
+    assert parse(body) == document
+
+
+@given(DOCUMENTS, KEYS, DOCUMENTS)
+def test_a_key_given_twice_is_found_wherever_it_is(outer, key, value):
+    twice = "{" + f"{json.dumps(key)}: 1, {json.dumps(key)}: {json.dumps(value)}" + "}"
+    body = json.dumps([outer, "HERE"]).replace('"HERE"', twice).encode()
+    with pytest.raises(Problem, match="twice") as caught:
+        parse(body)
+    assert (caught.value.status, caught.value.kind) == (400, "duplicate-key")
+
+
+def test_the_repeated_key_is_named():
+    with pytest.raises(Problem, match='an object of the body has the key "b" twice'):
+        parse(b'{"a": {"b": 1, "c": 2, "b": 3}}')
+
+
+def test_a_repeated_key_far_down_has_no_name():
+    with pytest.raises(Problem, match="an object of the body has the key of some entry twice"):
+        parse(b"[" * 1010 + b'{"a": 1, "a": 2}' + b"]" * 1010)
+
+
+def test_a_repeated_key_among_100000_is_named():
+    keys = ", ".join(f'"{n}": 0' for n in range(100_000))  # a quadratic search would take minutes
+    with pytest.raises(Problem, match='"99999"'):
+        parse(("{" + keys + ', "99999": 1}').encode())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b'{"a": NaN}',
+        b'{"a": Infinity}',
+        b'{"a": -Infinity}',
+        b'{"a": 1e999}',
+        b'{"a": ' + b"9" * 400 + b"}",
+        b'{"a": "\xff"}',
+        b'{"\xc3\x28": 1}',
+        '{"a": 1}'.encode("utf-16"),
+        b"\xef\xbb\xbf{}",
+        b'"\\ud800"',
+        b"[" * 100_000,
+        b"[" * 2000 + b"]" * 2000,
+        b'{"a": 01}',
+        b'{"a": 1} x',
+        b"{'a': 1}",
+    ],
+)
+def test_what_is_no_json(body):
+    with pytest.raises(Problem, match="the body is not JSON") as caught:
+        parse(body)
+    assert (caught.value.status, caught.value.kind) == (400, "not-json")
+
+
+def test_numbers_read_as_json_says():
+    assert parse(b"[9007199254740993, 18446744073709551615, 1.5, -0.0]") == [2**53 + 1, 2**64 - 1, 1.5, -0.0]
+    assert parse(b"[123456789012345678901234567890]") == [1.2345678901234568e29]  # beyond 64 bits: a double
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True))
+def test_floats_round_trip_and_what_is_not_finite_is_null(value):
+    written = orjson.loads(orjson.dumps([value]))[0]
+    assert written == value if math.isfinite(value) else written is None
+
+
+@pytest.mark.parametrize("inner", [b"[]", b"{}"])
+def test_the_number_of_arrays_and_objects_is_limited(inner):
+    most = b"[" + b",".join([inner] * (MAX_CONTAINERS - 1)) + b"]"
+    assert len(parse(most)) == MAX_CONTAINERS - 1
+    with pytest.raises(Problem, match="at most 1000000 arrays and objects in a body; got 1000001") as caught:
+        parse(most[:-1] + b"," + inner + b"]")
+    assert caught.value.status == 413
+
+
+def test_brackets_and_colons_in_strings_are_text():
+    assert len(parse(b'["' + b"[{:" * MAX_CONTAINERS + b'"]')) == 1

@@ -1,0 +1,112 @@
+"""Run by test_warmup.py in a process of its own: warm up, ask everything, and print what was compiled late."""
+
+import contextlib
+import io
+import itertools
+import json
+import sys
+
+from numba.core.dispatcher import Dispatcher
+
+from service import create_app
+from service.server.warm_up import warm_up
+
+NAMES = list("abcde")
+SCORES = (
+    [4, 3, 2, 1, 0],
+    [0.4, 0.1, 0.1, 0.3, 0.2],
+    [2, 2, 1, 3, 3],
+    [1e300, 2, 3, 4, 5],
+    [2**60, 1, 2, 2, 2**60 + 1],
+    [1, 1, 1, 1, 1],
+)
+OPTIONS = [
+    {"scheme": scheme, "tied_weights": tied_weights, "variant": variant}
+    for scheme in ("additive", "multiplicative", "first", "second")
+    for tied_weights in ("midrank", "expected")
+    for variant in "ab"
+]
+WEIGHTS = ({}, {"n0": 1}, {"n0": 0.5}, {"weigher": "uniform"}, {"weigher": "top-k:3"}, {"weigher": "logarithmic"})
+
+
+def compiled() -> dict[str, list[str]]:
+    """Types for which each kernel is compiled."""
+    return {
+        f"{name}.{key}": list(map(str, value.signatures))
+        for name, module in list(sys.modules.items())
+        if name.startswith(("rankcorr", "adaptive", "service"))
+        for key, value in vars(module).items()
+        if isinstance(value, Dispatcher)
+    }
+
+
+def comparisons():
+    plain = [{way: numbers} for way in ("scores", "ranks") for numbers in SCORES]
+    labelled = [{"order": ["a", ["c", "b"], "e", "d"]}, {"order": NAMES}]
+    labelled += [{"scores": dict(zip(reversed(NAMES), numbers, strict=True))} for numbers in SCORES]
+    labelled += [{"ranks": numbers, "labels": NAMES} for numbers in SCORES]
+    for group in (plain, labelled):
+        for number, (gold, system) in enumerate(itertools.product(group, repeat=2)):
+            options = OPTIONS[number % len(OPTIONS)] | WEIGHTS[number % len(WEIGHTS)]
+            yield "/v1/correlations", {"gold": gold, "system": system, "worst": 2, **options}
+        named = {str(number): ranking for number, ranking in enumerate(group)}
+        for options in OPTIONS:
+            yield "/v1/correlations/batch", {"gold": group[0], "systems": named, **options}
+            yield "/v1/correlations/matrix", {"rankings": named, "coefficient": "tau_w", **options}
+
+
+def inferences():
+    scores = {label: place for place, label in enumerate("abcdefghijkl")}
+    tied = {label: place // 3 for label, place in scores.items()}
+    few = {label: scores[label] for label in "abcde"}
+    pairs = ((few, few), (scores, tied), (tied, scores))
+    for (gold, system), method, alternative in itertools.product(
+        pairs, ("percentile", "bca"), ("two-sided", "greater", "less")
+    ):
+        inference = {"n_resamples": 50, "seed": 1, "method": method, "alternative": alternative}
+        for options in OPTIONS[::3]:
+            document = {"gold": {"scores": gold}, "system": {"ranks": system}, "inference": inference, **options}
+            yield "/v1/correlations", document
+    named = {"first": {"scores": scores}, "second": {"ranks": tied}, "third": {"ranks": scores}}
+    for options, coefficient in itertools.product(OPTIONS[::3], ("rho_w", "tau_w", "rho", "tau")):
+        board = {"systems": named, "coefficient": coefficient, "n_resamples": 50, "seed": 1, **options}
+        yield "/v1/leaderboards", {"gold": {"scores": tied}, **board}
+        yield "/v1/leaderboards", {"gold_sets": named, **board}
+
+
+def ballots():
+    for n_items, presentations, n_voters in itertools.product((2, 3, 4, 7, 12, 40), (1, 2, 3, 5, 8, 20), (1, 3)):
+        yield "/v1/ballots", {"items": n_items, "presentations": presentations, "voters": n_voters, "seed": 1}
+    plan = {"n_items": 30, "n_ballots": 3, "fraction": 0.5, "presentations": 5}
+    for relatedness in (True, False):
+        simulation = {"plan": plan, "similarity": "power_law", "n_simulations": 3, "seed": 2}
+        yield "/v1/simulations", {**simulation, "relatedness": relatedness}
+
+
+def main() -> None:
+    client = create_app().test_client()
+    warm_up()
+    before = compiled()
+    paths = client.get("/openapi.json").json["paths"]
+    examples = {
+        path: operations["post"]["requestBody"]["content"]["application/json"]["example"]
+        for path, operations in paths.items()
+        if "post" in operations
+    }
+    statuses: dict[str, list[int]] = {}
+    for path, document in itertools.chain(examples.items(), comparisons(), inferences(), ballots()):
+        answer = client.post(path, data=json.dumps(document), content_type="application/json")
+        statuses.setdefault(path, []).append(answer.status_code)
+    after = compiled()
+    report = {
+        "kernels": [name for name, types in before.items() if types],
+        "late": {name: types for name, types in after.items() if types != before.get(name, [])},
+        "examples": {path: found[0] for path, found in statuses.items()},
+        "answered": {path: found.count(200) for path, found in statuses.items()},
+        "others": sorted(set().union(*statuses.values()) - {200}),
+    }
+    print(json.dumps(report), file=sys.__stdout__)
+
+
+with contextlib.redirect_stdout(io.StringIO()):  # the lines of the log
+    main()

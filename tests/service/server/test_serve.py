@@ -1,0 +1,268 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from service import SettingError, Settings
+from service.server import serve as command
+from service.server.serve import ServerSettings, main, prepare, usable_cores
+from tests.service.live import REPOSITORY, running
+
+EXTRA = "rankcorr[service]"
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch):
+    for name in list(os.environ):
+        if name.startswith(("RANKCORR_", "PROMETHEUS_", "NUMBA_CACHE", "MALLOC_", "OPENBLAS_")):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def started(monkeypatch, tmp_path):
+    """Calls of os.execve; temporary folders are made in `tmp_path`."""
+    calls = []
+    monkeypatch.setattr(os, "execve", lambda *call: calls.append(call))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return calls
+
+
+def refused(capsys, *arguments):
+    with pytest.raises(SystemExit) as exit_:
+        main(list(arguments))
+    assert exit_.value.code == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.endswith("\n")
+    assert output.err.count("\n") == 1
+    return output.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("RANKCORR_MAX_ITEMS", "many", "RANKCORR_MAX_ITEMS must be a whole number from 2 to"),
+        ("RANKCORR_WORKERS", "-1", "RANKCORR_WORKERS must be a whole number from 0 to 1000; got '-1'"),
+        ("RANKCORR_MAX_REQUESTS_PER_WORKER", "1e6", "RANKCORR_MAX_REQUESTS_PER_WORKER must be a whole number"),
+        ("RANKCORR_GRACEFUL_SECONDS", "soon", "RANKCORR_GRACEFUL_SECONDS must be a whole number"),
+        ("RANKCORR_CLIENT_SECONDS", "0", "RANKCORR_CLIENT_SECONDS must be a number of seconds above 0"),
+        ("RANKCORR_METRICS", "token", "RANKCORR_METRICS is 'token', but RANKCORR_TOKENS holds none"),
+        *(
+            ("RANKCORR_BIND", value, "RANKCORR_BIND must be host:port, as in 127.0.0.1:8000, or unix:/path; got ")
+            for value in ("8000", ":8000", "localhost", "localhost:65536", "a b:1", "unix:relative", "[::1]")
+        ),
+    ],
+)
+@pytest.mark.parametrize("arguments", [(), ("--check",)])
+def test_a_wrong_setting_stops_the_start_with_one_line(monkeypatch, capsys, started, name, value, message, arguments):
+    monkeypatch.setenv(name, value)
+    line = refused(capsys, *arguments)
+    assert line.startswith(f"rankcorr-serve: error: {message}")
+    assert not started
+
+
+def test_settings_of_the_server_raise_a_setting_error():
+    with pytest.raises(SettingError, match="RANKCORR_BIND must be host:port"):
+        ServerSettings.from_environment({"RANKCORR_BIND": "nowhere"})
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:0", "0.0.0.0:8000", "[::1]:65535", "some-host.example:80", "unix:/run/x"]
+)
+def test_addresses(address):
+    assert ServerSettings.from_environment({"RANKCORR_BIND": address}).bind == address
+
+
+def test_check_starts_nothing(capsys, started, tmp_path):
+    main(["--check"])
+    cores = usable_cores()
+    assert capsys.readouterr().out == f"the settings are valid: {cores} workers would listen at 127.0.0.1:8000\n"
+    assert not started
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_lists_each_variable_with_its_default_and_shows_no_token(monkeypatch, capsys):
+    monkeypatch.setenv("RANKCORR_TOKENS", "a-token-that-is-secret")
+    with pytest.raises(SystemExit) as exit_:
+        main(["--help"])
+    assert exit_.value.code == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    defaults = {words[0]: words[1] for words in lines if words and words[0].startswith("RANKCORR_")}
+    rows = (*ServerSettings().table(), *Settings().table())
+    assert set(defaults) == {name for name, _, _ in rows}
+    assert len(rows) >= len(fields(ServerSettings)) + 15
+    assert defaults["RANKCORR_BIND"] == "127.0.0.1:8000"
+    assert defaults["RANKCORR_MAX_ITEMS"] == "200000"
+    assert defaults["RANKCORR_TOKENS"] == "bearer"  # the first word of the meaning: there is no default
+
+
+def test_missing_packages_are_named(monkeypatch, capsys, started):
+    monkeypatch.setattr(command, "find_spec", lambda name: None if name in ("flask", "gunicorn") else object())
+    line = refused(capsys)
+    assert line == f"rankcorr-serve: error: flask, gunicorn cannot be imported: install {EXTRA}\n"
+    assert not started
+
+
+def test_the_packages_that_are_needed_are_those_of_the_extra():
+    extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]["service"]
+    wanted = {requirement.split(">")[0].replace("-", "_") for requirement in extras}
+    assert wanted == set(command.NEEDED)
+
+
+def test_the_command_becomes_gunicorn_with_folders_of_this_run(monkeypatch, started, tmp_path):
+    monkeypatch.setenv("RANKCORR_WORKERS", "3")
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "7")
+    main([])
+    ((program, arguments, environment),) = started
+    assert program == sys.executable
+    assert arguments == [sys.executable, "-m", "gunicorn", "--config", "python:service.server.gunicorn_config"]
+    (run,) = tmp_path.iterdir()
+    assert run.stat().st_mode & 0o077 == 0
+    assert environment["RANKCORR_RUN_FOLDER"] == str(run)
+    assert environment["PROMETHEUS_MULTIPROC_DIR"] == str(run / "metrics")
+    assert (run / "metrics").is_dir()
+    assert environment["RANKCORR_WORKERS"] == "3"
+    assert environment["OPENBLAS_NUM_THREADS"] == "1"
+    assert environment["MALLOC_ARENA_MAX"] == "7"
+    assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
+
+
+@pytest.mark.usefixtures("started")
+def test_a_folder_for_metrics_is_emptied_of_metrics(tmp_path):
+    folder = tmp_path / "some" / "metrics"
+    folder.mkdir(parents=True)
+    names = ("counter_1.db", "histogram_1.db", "gauge_livesum_1.db", "counter_ended.db", "mine.db", "counter_1.txt")
+    for name in names:
+        (folder / name).touch()
+    prepare({"PROMETHEUS_MULTIPROC_DIR": str(folder)})
+    assert sorted(file.name for file in folder.iterdir()) == ["counter_1.txt", "mine.db"]
+
+
+def test_a_folder_that_cannot_be_made_stops_the_start_and_leaves_nothing(monkeypatch, capsys, started, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path / "file" / "metrics"))
+    line = refused(capsys)
+    assert line.startswith("rankcorr-serve: error: no folder for this run: ")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    assert not started
+
+
+@pytest.mark.usefixtures("started")
+def test_kernels_that_cannot_be_written_to_are_copied(monkeypatch, tmp_path):
+    kernels = tmp_path / "kernels"
+    kernels.mkdir()
+    (kernels / "one.nbi").write_text("machine code")
+    environment = {"NUMBA_CACHE_DIR": str(kernels)}
+    prepare(environment)
+    assert environment["NUMBA_CACHE_DIR"] == str(kernels)
+    monkeypatch.setattr(command, "_is_writable", lambda _: False)
+    prepare(environment)
+    copy = Path(environment["NUMBA_CACHE_DIR"])
+    assert copy.parent == Path(environment["RANKCORR_RUN_FOLDER"])
+    assert (copy / "one.nbi").read_text() == "machine code"
+
+
+def test_a_folder_is_not_writable_where_nothing_can_be_made(tmp_path):
+    assert command._is_writable(str(tmp_path))
+    assert not command._is_writable(str(tmp_path / "missing"))
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        ({}, None),
+        ({"cpu.max": "max 100000\n"}, None),
+        ({"cpu.max": "50000 100000\n"}, 1),
+        ({"cpu.max": "100001 100000\n"}, 2),
+        ({"cpu.max": "1000000000 100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "150000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 2),
+        ({"cpu.max": "what is this"}, None),
+    ],
+)
+def test_cores_are_those_that_the_process_may_use(monkeypatch, tmp_path, files, wanted):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    (tmp_path / "cpu").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert usable_cores(tmp_path) == (wanted or 8)
+
+
+def test_a_stop_waits_for_the_longest_request_unless_told_otherwise():
+    app = Settings.from_environment(
+        {"RANKCORR_MAX_SECONDS": "20", "RANKCORR_MAX_WAIT_SECONDS": "2.5", "RANKCORR_MAX_BODY_SECONDS": "10"}
+    )
+    assert ServerSettings().seconds_to_stop(app) == 38
+    assert ServerSettings(graceful_seconds=3).seconds_to_stop(app) == 3
+
+
+def test_only_the_folder_that_the_command_made_is_removed(tmp_path):
+    from service.server.gunicorn_config import _remove_run_folder
+
+    made, other = tmp_path / "rankcorr-serve-x", tmp_path / "home"
+    made.mkdir()
+    other.mkdir()
+    _remove_run_folder(None, os.getpid())
+    _remove_run_folder(str(other), os.getpid())
+    _remove_run_folder(str(made), os.getpid() + 1)
+    assert made.is_dir()
+    assert other.is_dir()
+    _remove_run_folder(str(made), os.getpid())
+    assert not made.exists()
+
+
+def test_gunicorn_is_not_started_without_the_command():
+    from service.server.gunicorn_config import on_starting
+
+    with pytest.raises(
+        RuntimeError, match="PROMETHEUS_MULTIPROC_DIR is not set: start the service with rankcorr-serve"
+    ):
+        on_starting(None)
+
+
+def test_metrics_that_cannot_be_kept_are_reported_and_end_nothing(monkeypatch):
+    from service.server import gunicorn_config
+
+    reports = []
+    arbiter = SimpleNamespace(log=SimpleNamespace(exception=lambda *report: reports.append(report)))
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "/nonexistent")
+    gunicorn_config.child_exit(arbiter, SimpleNamespace(pid=7))
+    assert reports == [("the metrics of worker %s are lost", 7)]
+
+
+def test_a_port_that_is_taken_ends_the_start(tmp_path):
+    with running(tmp_path) as server:
+        environment = {**os.environ, "RANKCORR_BIND": f"{server.host}:{server.port}", "TMPDIR": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-m", "service.server.serve"], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1
+        assert "in use" in done.stderr
+        assert not list(tmp_path.glob("rankcorr-serve-*"))
+        assert server.ask("GET", "/health/live")[0] == 200
+
+
+def test_a_stop_while_the_kernels_are_compiled_leaves_nothing(tmp_path):
+    environment = {
+        **os.environ,
+        "RANKCORR_BIND": "127.0.0.1:0",
+        "TMPDIR": str(tmp_path),
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "service.server.serve"], env=environment, stderr=subprocess.PIPE, text=True
+    )
+    assert "Starting gunicorn" in process.stderr.readline()
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+    assert "Listening" not in process.stderr.read()
+    process.stderr.close()
+    assert not list(tmp_path.glob("rankcorr-serve-*"))

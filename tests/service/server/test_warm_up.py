@@ -1,0 +1,23 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="NUMBA_DISABLE_JIT is set: nothing is compiled")
+def test_no_request_compiles_a_kernel_after_the_warm_up():
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RANKCORR_")}
+    program = [sys.executable, "-W", "error", "-m", "tests.service.server.requests_after_warm_up"]
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert {"rankcorr.kernels.pair_sums", "adaptive.kernels.draw_comparisons"} <= set(report["kernels"])
+    assert report["late"] == {}
+    assert set(report["examples"].values()) == {200}
+    assert report["answered"]["/v1/correlations"] > 300
+    assert report["answered"]["/v1/leaderboards"] > 40
+    assert report["answered"]["/v1/ballots"] > 50
+    assert report["answered"]["/v1/simulations"] == 3
+    assert report["others"] == []
