@@ -35,8 +35,7 @@ class Result:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
+            _freeze(value)
             object.__setattr__(self, name, value)
 
 
@@ -143,6 +142,18 @@ def _cell(value: Any) -> str:
     if isinstance(value, int | np.integer):
         return f'<td style="text-align: right">{value:,}</td>'
     return f"<td>{escape('' if value is None else str(value))}</td>"
+
+
+def _freeze(value: Any) -> None:
+    """Make arrays read-only again, which pickle and deepcopy forget; those in mappings and sequences too."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, Mapping):
+        for entry in value.values():
+            _freeze(entry)
+    elif isinstance(value, tuple | list):
+        for entry in value:
+            _freeze(entry)
 
 
 def _content(value: Any) -> Any:
