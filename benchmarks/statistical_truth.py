@@ -10,6 +10,7 @@ import numpy as np
 import scipy.stats
 from report import heading, row
 
+from rankcorr.coefficients import named_coefficient
 from rankcorr.inference.null import null_distribution
 from rankcorr.inference.permutation import permutation_test
 
@@ -66,7 +67,10 @@ def chance_level(
         for n_items in lengths:
             nulls = [
                 null_distribution(
-                    range(n_items), range(n_items), coefficient=coefficient, n0=n0, n_resamples=n_resamples
+                    range(n_items),
+                    range(n_items),
+                    coefficient=named_coefficient(coefficient, n0=n0),
+                    n_resamples=n_resamples,
                 )
                 for n0 in n0s
             ]

@@ -113,7 +113,7 @@ def json_ready(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, Mapping):
         return {key: json_ready(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | range):
         return [json_ready(entry) for entry in value]
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: json_ready(getattr(value, field.name)) for field in fields(value)}
@@ -130,7 +130,7 @@ def square_frame(values: np.ndarray, names: Sequence[Any] | None) -> Any:
 
 def _pandas() -> Any:
     try:
-        import pandas
+        import pandas  # type: ignore[import-untyped,unused-ignore]
     except ImportError as error:
         raise MissingPandasError("to_frame needs pandas, which is not installed: pip install pandas") from error
     return pandas

@@ -26,8 +26,8 @@ SCHEMES: Final = ("additive", "multiplicative", "first", "second")
 TIED_WEIGHTS: Final = ("midrank", "expected")
 
 
-def check_offset(n0: float) -> float:
-    """Return n0 as a float, or say why it is none."""
+def check_offset(n0: float | None) -> float:
+    """Return n0 as a float, or raise WeightError."""
     offset = real_number(n0)
     if not -1 < offset < math.inf:
         raise WeightError(f"n0 must be a finite number greater than -1; got {shown(n0)}")
@@ -102,7 +102,7 @@ def item_weights(
     x: RankingLike,
     y: RankingLike,
     *,
-    n0: float = DEFAULT_N0,
+    n0: float | None = DEFAULT_N0,
     weigher: Weigher | None = None,
     scheme: Scheme = "additive",
     tied_weights: TiedWeights = "midrank",
@@ -161,10 +161,9 @@ class Weighting:
     tied_weights: TiedWeights
 
     @classmethod
-    def of(cls, *, n0: float, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> Weighting:
-        """Check the options that every weighted function shares."""
-        # By identity: n0=2 written out beside a weigher contradicts it just as n0=3 does.
-        if weigher is not None and n0 is not DEFAULT_N0:
+    def of(cls, *, n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> Weighting:
+        """Check the options that every weighted function shares; a weigher leaves n0 at its default, or None."""
+        if weigher is not None and n0 is not None and n0 != DEFAULT_N0:
             raise OptionError("n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
         if isinstance(weigher, type):
             raise WeightError(
@@ -174,7 +173,7 @@ class Weighting:
             raise WeightError(f"a weigher is a callable from ranks to weights; got {shown(weigher)}")
         check_choice("scheme", scheme, SCHEMES)
         check_choice("tied_weights", tied_weights, TIED_WEIGHTS)
-        return cls(InverseSquare(n0) if weigher is None else weigher, scheme, tied_weights)
+        return cls(InverseSquare(check_offset(n0)) if weigher is None else weigher, scheme, tied_weights)
 
     @property
     def n0(self) -> float | None:

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, offending, real_number, shown, whole_number
-from rankcorr.correlation import Coefficient, Statistic, Variant
+from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import NonNumericError, OptionError
 from rankcorr.measures.errors import AnnotatorError
 from rankcorr.measures.ratings import Ratings, RatingsLike, read_ratings
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking
-from rankcorr.weights import DEFAULT_N0, TiedWeights, Weigher
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 FewCommon: TypeAlias = Literal["raise", "leave_out"]
@@ -141,27 +140,21 @@ class PairwiseAgreement:
 def mean_pairwise_agreement(
     ratings: RatingsLike,
     *,
-    coefficient: Coefficient = "rho",
-    n0: float = DEFAULT_N0,
-    weigher: Weigher | None = None,
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
+    coefficient: CoefficientLike = "rho",
     min_common: int = 3,
     few_common: FewCommon = "raise",
 ) -> PairwiseAgreement:
     """Correlate each annotator with each other: the agreement that papers on word similarity report.
 
-    Two annotators are compared over the items that both have rated, which are ranked anew. The weights of "rho_w" and
-    "tau_w" are additive, so that the order of two annotators does not matter.
+    Two annotators are compared over the items that both have rated, which are ranked anew.
 
     Parameters
     ----------
     ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
         As in `krippendorff_alpha`.
-    coefficient : {"rho", "tau", "rho_w", "tau_w"}
-        "rho" is Spearman's, by mid-ranks.
-    n0, weigher, tied_weights, variant
-        As in `weighted_tau`.
+    coefficient : Coefficient or {"rho", "tau", "rho_w", "tau_w"}
+        A value with its options, such as ``TauW(n0=10)``; "rho" is Spearman's, by mid-ranks. The schemes "first" and
+        "second" are errors, since neither of two annotators comes first.
     min_common : int, default 3
         How many items two annotators must have in common, at least 2: a correlation of two items is 1, -1 or undefined.
     few_common : {"raise", "leave_out"}
@@ -190,9 +183,9 @@ def mean_pairwise_agreement(
     >>> round(agreement.mean, 4)
     0.6667
     """
-    statistic = Statistic.of(
-        coefficient, n0=n0, weigher=weigher, scheme="additive", tied_weights=tied_weights, variant=variant
-    )
+    chosen = as_coefficient(coefficient)
+    if chosen.swapped != chosen:
+        raise OptionError(f"annotators are compared without order, so that the scheme must be symmetric; got {chosen}")
     least = whole_number(min_common)
     if least is None or least < 2:
         raise OptionError(f"min_common must be a whole number of at least 2; got {shown(min_common)}")
@@ -212,7 +205,7 @@ def mean_pairwise_agreement(
     for i, j in enough:
         both = rated[i] & rated[j]
         x, y = (Ranking.from_scores(found.values[row, both]) for row in (i, j))
-        pairs[i, j] = pairs[j, i] = statistic.of_pair(x, y)
+        pairs[i, j] = pairs[j, i] = chosen.of_pair(x, y)
         if math.isnan(pairs[i, j]):
             undefined.append((found.name(j), found.name(i)))
     if undefined:
@@ -227,7 +220,7 @@ def mean_pairwise_agreement(
         pairs,
         n_common,
         len(few),
-        coefficient,
+        chosen.name,
     )
 
 

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice
-from rankcorr.correlation import RankCorrelation
+from rankcorr.coefficients import (
+    RankCorrelation,
+)
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 
@@ -114,7 +116,7 @@ def _counts(
     from rankcorr.measures import kernels
 
     concordant, tied = np.empty(gold.n_items), np.empty(gold.n_items)
-    order = system._order
+    order = system.best_first
     kernels.above_in_both(gold.ranks, system.ranks, order, concordant, tied)
     starts = np.flatnonzero(np.diff(system.ranks[order], prepend=0.0))  # ranks are at least 1
     return starts, np.diff(starts, append=gold.n_items), concordant[order], tied[order]

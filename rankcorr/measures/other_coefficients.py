@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice
-from rankcorr.correlation import RankCorrelation, ratio
+from rankcorr.coefficients import (
+    RankCorrelation,
+    ratio,
+)
 from rankcorr.measures.scores import read_scores
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import RankingLike, ScoresLike, as_ranking

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import align
-from rankcorr.checks import check_choice
-from rankcorr.inference.resampling import checked_level
+from rankcorr.checks import check_choice, checked_level
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 
 OverlapTies: TypeAlias = Literal["w", "a", "b"]
@@ -196,7 +195,7 @@ class _Parts:
     """How much of each item a list holds at the depths 1 to `n_depths`."""
 
     def __init__(self, ranking: Ranking, n_depths: int, ties: OverlapTies) -> None:
-        order, n_items = ranking._order, ranking.n_items
+        order, n_items = ranking.best_first, ranking.n_items
         starts = np.flatnonzero(np.diff(ranking.ranks[order], prepend=0.0))  # ranks are at least 1
         sizes = np.diff(starts, append=n_items)
         top, tied = np.repeat(starts + 1, sizes), np.repeat(sizes, sizes)

@@ -125,6 +125,6 @@ def _groups(
         relevance = np.array([values.get(label, 0) for label in first.labels], np.int64)
     if not relevance.any():
         raise RelevanceError(f"gold must have a relevant item; none of {first.n_items} is")
-    starts = np.flatnonzero(np.diff(second.ranks[second._order], prepend=0.0))  # ranks are at least 1
+    starts = np.flatnonzero(np.diff(second.ranks[second.best_first], prepend=0.0))  # ranks are at least 1
     sizes = np.diff(starts, append=second.n_items)
-    return starts, sizes, np.add.reduceat(relevance[second._order], starts)
+    return starts, sizes, np.add.reduceat(relevance[second.best_first], starts)

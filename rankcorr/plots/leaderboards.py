@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from rankcorr.inference.gold_sets import SUM
-from rankcorr.inference.leaderboard import Leaderboard, LeaderboardRow, Score
+from rankcorr.inference.leaderboard_rows import Leaderboard, LeaderboardRow, Score
 from rankcorr.plots.style import add_axes, canvas, figure_class, label_text
 
 if TYPE_CHECKING:

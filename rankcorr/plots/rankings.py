@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,14 +13,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import Missing
 from rankcorr.batch import ManyRankings, RankCorrelations, correlate_many
-from rankcorr.checks import check_choice, offending, shown, whole_number
+from rankcorr.checks import offending, shown, whole_number
+from rankcorr.coefficients import (
+    CoefficientLike,
+    RhoW,
+    TauW,
+    as_coefficient,
+)
 from rankcorr.contributions import ItemContribution, contributions
-from rankcorr.correlation import Coefficient, Variant
 from rankcorr.errors import OptionError
 from rankcorr.plots.style import add_axes, canvas, figure_class, label_text, signed
 from rankcorr.ranking import RankingLike
 from rankcorr.shares import first_rank_share
-from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher, check_offset
+from rankcorr.weights import check_offset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,12 +43,7 @@ def plot_ranks(
     x: RankingLike,
     y: RankingLike,
     *,
-    coefficient: Coefficient = "tau_w",
-    n0: float = DEFAULT_N0,
-    weigher: Weigher | None = None,
-    scheme: Scheme = "additive",
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
+    coefficient: CoefficientLike = "tau_w",
     missing: Missing = "raise",
     names: tuple[str, str] = ("x", "y"),
     n_named: int = 5,
@@ -57,7 +58,7 @@ def plot_ranks(
     ----------
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         As in `weighted_tau`.
-    coefficient, n0, weigher, scheme, tied_weights, variant, missing
+    coefficient, missing
         As in `contributions`.
     names : pair of str
         What the axes call the two rankings.
@@ -92,11 +93,6 @@ def plot_ranks(
         x,
         y,
         coefficient=coefficient,
-        n0=n0,
-        weigher=weigher,
-        scheme=scheme,
-        tied_weights=tied_weights,
-        variant=variant,
         missing=missing,
     )
     worst = [] if count == 0 or math.isnan(parts.statistic) else [row for row in parts.worst(count) if row.cost > 0]
@@ -118,7 +114,7 @@ def plot_ranks(
         axis.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
         axis.set_ticks([], minor=True)
     axes.set_aspect("equal")
-    axes.set_title(f"{coefficient} = {signed(parts.statistic)} (area of a marker: weight)", fontsize=11)
+    axes.set_title(f"{parts.coefficient} = {signed(parts.statistic)} (area of a marker: weight)", fontsize=11)
     _number_worst(axes, worst, dict(zip(map(tuple, points.tolist()), areas.tolist(), strict=True)))
     if worst:
         labelled = parts.x.labels is not None
@@ -158,11 +154,8 @@ def plot_offset(
     x: RankingLike,
     systems: ManyRankings,
     *,
-    coefficient: Coefficient = "tau_w",
+    coefficient: CoefficientLike = "tau_w",
     n0s: ArrayLike = OFFSETS,
-    scheme: Scheme = "additive",
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
     missing: Missing = "raise",
     highlighted: Sequence[Any] | None = None,
 ) -> Figure:
@@ -172,11 +165,11 @@ def plot_offset(
     ----------
     x, systems
         Gold ranking and systems, as in `correlate_many`.
-    coefficient : {"tau_w", "rho_w"}
-        The coefficients that have an offset.
+    coefficient : TauW, RhoW or {"tau_w", "rho_w"}
+        A coefficient with an offset, which takes the values of `n0s` in turn; its other options stay.
     n0s : array_like of shape (n_offsets,)
         Offsets, increasing, each greater than -1.
-    scheme, tied_weights, variant, missing
+    missing
         As in `correlate_many`.
     highlighted : sequence of names, optional
         At most 8 systems that have a marker and a line style of their own; the others are thin grey lines. Rows of a
@@ -201,28 +194,18 @@ def plot_offset(
     ['good', 'poor']
     """
     figure_class()  # before the work
-    check_choice("coefficient", coefficient, ("tau_w", "rho_w"))
+    chosen = as_coefficient(coefficient)
+    if not isinstance(chosen, TauW | RhoW) or chosen.n0 is None:
+        raise OptionError(f"coefficient must be one with an offset n0, tau_w or rho_w; got {shown(coefficient)}")
     offsets = _checked_offsets(n0s)
-    results = [
-        correlate_many(
-            x,
-            systems,
-            coefficient=coefficient,
-            n0=n0,
-            scheme=scheme,
-            tied_weights=tied_weights,
-            variant=variant,
-            missing=missing,
-        )
-        for n0 in offsets
-    ]
+    results = [correlate_many(x, systems, coefficient=replace(chosen, n0=n0), missing=missing) for n0 in offsets]
     values = np.array([result.statistic for result in results]).T
     names = results[0].names or tuple(range(len(values)))
     shown_apart = _highlighted(highlighted, names, values)
     one_column = max(len(label_text(name)) for name in names) > 20
     n_lines = len(shown_apart) + 2
     figure = canvas(6.8, 4.4 + LINE_HEIGHT * (n_lines if one_column else (n_lines + 3) // 4))
-    axes = add_axes(figure, (1, 1, 1), "Offset n0", f"Coefficient {coefficient}")
+    axes = add_axes(figure, (1, 1, 1), "Offset n0", f"Coefficient {chosen.name}")
     places = np.array(offsets) + 1  # n0 > -1: on a logarithmic axis of n0 + 1 the top-heavy offsets have room
     others = [row for row in range(len(names)) if row not in shown_apart]
     for number, row in enumerate(others):

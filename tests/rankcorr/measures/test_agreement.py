@@ -20,6 +20,7 @@ from rankcorr import (
     Logarithmic,
     NonNumericError,
     OptionError,
+    TauW,
     UndefinedCorrelationWarning,
     weighted_rho,
     weighted_tau,
@@ -30,6 +31,7 @@ from rankcorr.measures import (
     mean_pairwise_agreement,
     outlying_annotators,
 )
+from tests.coefficients import collapsed
 from tests.rankcorr.measures import naive
 
 NAN = math.nan
@@ -231,7 +233,7 @@ def test_pairwise_agreement_with_missing_ratings():
         "bob": {"b": 5, "c": 6, "d": 1, "e": 7},
         "cat": {"a": 1, "c": 2, "d": 3, "e": NAN},
     }
-    agreement = mean_pairwise_agreement(ratings, coefficient="tau_w", n0=1, min_common=2)
+    agreement = mean_pairwise_agreement(ratings, coefficient=TauW(n0=1), min_common=2)
     ann_bob = weighted_tau([2, 3, 4], [5, 6, 1], n0=1).statistic
     bob_cat = weighted_tau([6, 1], [2, 3], n0=1).statistic
     assert_allclose(agreement.pairs[1], [ann_bob, NAN, bob_cat], rtol=1e-15)
@@ -273,7 +275,7 @@ def test_a_constant_annotator_is_left_out_of_the_means_and_named():
 )
 def test_pairwise_agreement_is_that_of_the_call_for_a_pair(options):
     rows = [[5, 5, 3, 2, 1, 1], [4, 6, 6, 6, 2, 1], [1, 2, 2, 5, 5, 4]]
-    agreement = mean_pairwise_agreement(rows, **options)
+    agreement = mean_pairwise_agreement(rows, **collapsed(**options))
     correlation = {"tau_w": weighted_tau, "rho_w": weighted_rho}[options["coefficient"]]
     keywords = {name: value for name, value in options.items() if name != "coefficient"}
     for i, j in ((0, 1), (0, 2), (1, 2)):

@@ -12,12 +12,12 @@ from rankcorr import (
     TopK,
     Uniform,
     contributions,
+    correlate,
     correlate_many,
     correlation_matrix,
     weighted_rho,
     weighted_tau,
 )
-from rankcorr.summary import correlate
 from service import create_app
 from tests.strategies import tied_pairs
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankcorr.summary import correlate
+from rankcorr import correlate
 from tests.service.live import Server, ask, eventually, resident_bytes, running
 
 PAIR = {"gold": {"scores": [3, 1, 2, 5]}, "system": {"scores": [1, 2, 3, 4]}}
