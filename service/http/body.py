@@ -11,10 +11,10 @@ from marshmallow import RAISE, ValidationError
 from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from service.environment import variable
 from service.http.json_body import parse
 from service.http.problems import Name, Problem
-from service.schemas.fields import settings
-from service.settings import variable
+from service.http.state import settings
 
 PIECE = 1 << 16
 

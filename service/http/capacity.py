@@ -12,8 +12,8 @@ import time
 import weakref
 from collections.abc import Callable
 
+from service.environment import variable
 from service.http.problems import Problem
-from service.settings import variable
 
 
 class Gate:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
 
+from service.environment import variable
 from service.http.problems import Problem
-from service.settings import variable
+from service.http.state import settings
 
 
 class Deadline(Executor):
@@ -45,3 +46,8 @@ class Deadline(Executor):
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
+
+
+def of_request() -> Deadline:
+    """The deadline of a request whose work begins now, by the settings of its app."""
+    return Deadline(settings().limits.max_seconds)

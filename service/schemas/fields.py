@@ -12,23 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from flask import current_app
 from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
 
 from rankcorr.checks import shown
-from service.settings import Settings, variable
+from service.environment import variable
+from service.http.state import settings
 
 LABEL_SCHEMA: Final = {"type": ["string", "integer"]}
 _NUMBER_TYPES: Final = frozenset((int, float))
 _NUMBER_TEXT: Final = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?")
 _WHOLE_TEXT: Final = re.compile(r"[+-]?[0-9]{1,18}")
-
-
-def settings() -> Settings:
-    """Settings of the app that answers."""
-    found: Settings = current_app.extensions["rankcorr"].settings
-    return found
 
 
 def check_limit(name: str, count: int, *, of: str) -> None:

@@ -14,7 +14,8 @@ import sys
 from typing import Any
 
 from service.http import metrics
-from service.server.serve import METRICS_FOLDER, RUN_FOLDER, RUN_PREFIX, ServerSettings, usable_cores
+from service.server.serve import METRICS_FOLDER, RUN_FOLDER, RUN_PREFIX
+from service.server.settings import ServerSettings, usable_cores
 from service.server.warm_up import warm_up
 from service.settings import Settings
 
@@ -50,7 +51,7 @@ def on_starting(arbiter: Any) -> None:
     if not os.environ.get(METRICS_FOLDER):
         raise RuntimeError(f"{METRICS_FOLDER} is not set: start the service with rankcorr-serve")
     arbiter.log.error_log.addFilter(_is_no_silent_client)
-    atexit.register(_remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
+    atexit.register(remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn sets its own
     arbiter.log.info("Compiling the loops: some seconds at the first start, a second later")
     warm_up()
@@ -89,7 +90,7 @@ def _is_no_silent_client(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], BlockingIOError))
 
 
-def _remove_run_folder(folder: str | None, owner: int) -> None:
-    # Workers leave with the same handlers; and nothing is removed that rankcorr-serve has not made.
+def remove_run_folder(folder: str | None, owner: int) -> None:
+    """Remove the folder of this run, if rankcorr-serve made it; workers, which end by the same handlers, leave it."""
     if folder and os.getpid() == owner and os.path.basename(folder).startswith(RUN_PREFIX):
         shutil.rmtree(folder, ignore_errors=True)

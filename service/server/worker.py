@@ -12,7 +12,7 @@ import orjson
 from gunicorn.workers.gthread import ThreadWorker
 
 from service.http.problems import MEDIA_TYPE, TYPE_PREFIX
-from service.server.serve import ServerSettings
+from service.server.settings import ServerSettings
 from service.settings import Settings
 
 

@@ -7,12 +7,12 @@ import threading
 import pytest
 
 from service import create_app
-from service.api import comparison
-from service.api.documentation import CONFIGURATION
+from service.api import correlations
 from service.http.access import Tokens
 from service.http.capacity import Gate, RateLimiter
 from service.http.deadline import Deadline
 from service.http.problems import STATUSES, Problem
+from service.openapi.document import CONFIGURATION
 
 PAIR = {"gold": {"scores": [3, 2, 1]}, "system": {"scores": [3, 1, 2]}}
 TOKEN = "0123456789abcdef"
@@ -44,7 +44,7 @@ class TestErrors:
         def broken(**_):
             raise ZeroDivisionError("the secret inside")
 
-        monkeypatch.setattr(comparison, "of_pair", broken)
+        monkeypatch.setattr(correlations, "compare_pair", broken)
         with caplog.at_level(logging.ERROR, logger="rankcorr.service"):
             answer = post(client)
         assert (answer.status_code, answer.content_type) == (500, "application/problem+json")
@@ -329,14 +329,14 @@ class TestGate:
     def test_a_request_above_the_capacity_and_the_probe(self, make_client, monkeypatch):
         client = make_client(max_concurrent=1, max_waiting=0)
         inside, may_go = threading.Event(), threading.Event()
-        real = comparison.of_pair
+        real = correlations.compare_pair
 
         def slow(**request):
             inside.set()
             assert may_go.wait(60)
             return real(**request)
 
-        monkeypatch.setattr(comparison, "of_pair", slow)
+        monkeypatch.setattr(correlations, "compare_pair", slow)
         answers = []
         other = threading.Thread(target=lambda: answers.append(post(client.application.test_client())))
         other.start()
@@ -354,7 +354,7 @@ class TestGate:
     def test_every_request_gives_its_slot_back(self, make_client, monkeypatch, status):
         client = make_client(max_concurrent=1, max_waiting=0)
         if status == 500:
-            monkeypatch.setattr(comparison, "of_pair", lambda **_: 1 / 0)
+            monkeypatch.setattr(correlations, "compare_pair", lambda **_: 1 / 0)
         request = {} if status == 422 else PAIR
         for _ in range(3):
             assert client.post("/v1/correlations", json=request).status_code == status

@@ -9,7 +9,7 @@ from werkzeug.exceptions import NotImplemented as NotImplemented501
 from werkzeug.exceptions import TooManyRequests
 
 from rankcorr.inference.bootstrap import bootstrap_interval
-from service.api import comparison
+from service.api import correlations
 from service.http.body import received
 from service.http.problems import MAX_DETAIL, MAX_ERRORS, MAX_POINTER, Problem, from_http, pointers
 
@@ -195,7 +195,7 @@ class TestBodies:
     def test_the_turn_comes_before_the_work(self, make_client, monkeypatch):
         client = make_client(max_concurrent=1, max_waiting=0)
         client.application.extensions["rankcorr"].gate.enter()
-        monkeypatch.setattr(comparison, "of_pair", lambda **_: pytest.fail("no turn"))
+        monkeypatch.setattr(correlations, "compare_pair", lambda **_: pytest.fail("no turn"))
         assert client.post("/v1/correlations", json=PAIR).status_code == 503
         assert client.get("/v1/weights").status_code == 503
 

@@ -12,7 +12,8 @@ import pytest
 
 from service import SettingError, Settings
 from service.server import serve as command
-from service.server.serve import ServerSettings, main, prepare, usable_cores
+from service.server.serve import main, prepare
+from service.server.settings import ServerSettings, usable_cores
 from tests.service.live import REPOSITORY, running
 
 EXTRA = "rankcorr[service]"
@@ -162,7 +163,7 @@ def test_kernels_that_cannot_be_written_to_are_copied(monkeypatch, tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(kernels)}
     prepare(environment)
     assert environment["NUMBA_CACHE_DIR"] == str(kernels)
-    monkeypatch.setattr(command, "_is_writable", lambda _: False)
+    monkeypatch.setattr(command, "is_writable", lambda _: False)
     prepare(environment)
     copy = Path(environment["NUMBA_CACHE_DIR"])
     assert copy.parent == Path(environment["RANKCORR_RUN_FOLDER"])
@@ -170,8 +171,8 @@ def test_kernels_that_cannot_be_written_to_are_copied(monkeypatch, tmp_path):
 
 
 def test_a_folder_is_not_writable_where_nothing_can_be_made(tmp_path):
-    assert command._is_writable(str(tmp_path))
-    assert not command._is_writable(str(tmp_path / "missing"))
+    assert command.is_writable(str(tmp_path))
+    assert not command.is_writable(str(tmp_path / "missing"))
 
 
 @pytest.mark.parametrize(
@@ -204,17 +205,17 @@ def test_a_stop_waits_for_the_longest_request_unless_told_otherwise():
 
 
 def test_only_the_folder_that_the_command_made_is_removed(tmp_path):
-    from service.server.gunicorn_config import _remove_run_folder
+    from service.server.gunicorn_config import remove_run_folder
 
     made, other = tmp_path / "rankcorr-serve-x", tmp_path / "home"
     made.mkdir()
     other.mkdir()
-    _remove_run_folder(None, os.getpid())
-    _remove_run_folder(str(other), os.getpid())
-    _remove_run_folder(str(made), os.getpid() + 1)
+    remove_run_folder(None, os.getpid())
+    remove_run_folder(str(other), os.getpid())
+    remove_run_folder(str(made), os.getpid() + 1)
     assert made.is_dir()
     assert other.is_dir()
-    _remove_run_folder(str(made), os.getpid())
+    remove_run_folder(str(made), os.getpid())
     assert not made.exists()
 
 
