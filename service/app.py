@@ -28,7 +28,7 @@ def app_of(chosen: Settings) -> Flask:
     app.json = OrjsonProvider(app)
     app.config.update(CONFIGURATION, MAX_CONTENT_LENGTH=chosen.limits.max_body_bytes)
     app.url_map.strict_slashes = True
-    app.url_map.merge_slashes = False  # a redirection would be no answer of ours
+    app.url_map.merge_slashes = False  # a redirection is not one of the documented answers
     State.of(chosen).attach(app)
     api = Api(app)
     for blueprint in BLUEPRINTS:
@@ -83,6 +83,6 @@ def _add_hooks(app: Flask) -> None:
 
     @app.errorhandler(Exception)
     def fail(_error: Exception) -> Response:
-        # The inside goes to the log alone, under the id that the client sees.
+        # The details go to the log only, under the id that the client sees.
         logs.log.exception("request %s failed", g.get("request_id", "?"))
         return Problem(500, "an unforeseen error; the log of the service has it under the request_id").response()

@@ -74,7 +74,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
-        """Read the variables RANKCORR_*; what is not set has its default, and an unknown one is left to others.
+        """Read the variables RANKCORR_*; one that is not set leaves the default, and unknown ones are ignored.
 
         Raises
         ------

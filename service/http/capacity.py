@@ -59,10 +59,10 @@ def _over_capacity(why: str, setting: str) -> Problem:
 
 
 class RateLimiter:
-    """Counts the requests of each client in each minute, for all workers of this machine together.
+    """Counts the requests of each client in each minute, over all workers on this machine.
 
-    The counts lie in memory that is shared with every worker forked later. A client's place is found by a hash; two
-    clients of one place share a count, which with 65,536 places and 1,000 clients befalls about 15 of them.
+    The counts are in memory that is shared with every worker forked later. A hash of the client's name picks its
+    place; clients in the same place share a count, which happens to about 15 of 1,000 clients in 65,536 places.
     """
 
     PLACES = 1 << 16
@@ -83,7 +83,7 @@ class RateLimiter:
         Raises
         ------
         Problem
-            429, when the client has had its requests of this minute.
+            429, when the client has used up its requests for this minute.
         """
         now = self._clock()
         minute = int(now // 60)

@@ -1,4 +1,4 @@
-"""A bound on the time that a request works; the worker's own timeout is a heartbeat and bounds no request."""
+"""A limit on the time that a request works; gunicorn's own timeout is a heartbeat, and limits no request."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from service.http.state import settings
 
 
 class Deadline(Executor):
-    """Ends the work of a request when its time is over.
+    """Ends the work of a request when its time is up.
 
-    As `progress` of a library call it looks at the clock between two steps; as its `executor` between two tasks, which
-    it runs one by one in the calling thread.
+    As the `progress` of a library call it checks the clock between steps; as the `executor`, between tasks, which it
+    runs one after the other in the calling thread.
 
     Examples
     --------
@@ -49,5 +49,5 @@ class Deadline(Executor):
 
 
 def of_request() -> Deadline:
-    """The deadline of a request whose work begins now, by the settings of its app."""
+    """The deadline of the current request, whose work begins now."""
     return Deadline(settings().limits.max_seconds)

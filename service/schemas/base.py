@@ -30,7 +30,7 @@ class Request(Schema):
 
     @pre_load
     def check_names(self, data: Any, **_: Any) -> Any:
-        """Refuse very many unknown fields at once; marshmallow takes 10 s for a million."""
+        """Refuse very many unknown fields in one step; marshmallow takes 10 s for a million."""
         if isinstance(data, dict) and (len(data) > len(self.fields) + MAX_ERRORS or "_schema" in data):
             raise ValidationError(unknown_fields([name for name in data if name not in self.fields]))
         return data

@@ -28,7 +28,7 @@ NEEDED: Final = (
 )
 GUNICORN: Final = ("-m", "gunicorn", "--config", "python:service.server.gunicorn_config")
 
-# What the C library and numpy read when a program starts; each may be set to something else from outside.
+# What the C library and numpy read when a program starts; a value that is set already is kept.
 PROGRAM_VARIABLES: Final = {
     # The service multiplies no matrices; without this, numpy starts threads, which fork() does not copy.
     "OPENBLAS_NUM_THREADS": "1",
@@ -67,12 +67,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def prepare(environment: MutableMapping[str, str]) -> None:
-    """Make the folders of this run, and name them in the environment.
+    """Make the folders of this run, and put their names into the environment.
 
     Raises
     ------
     OSError
-        Where there is no folder to write to.
+        Where a folder cannot be made or emptied.
     """
     run = Path(tempfile.mkdtemp(prefix=RUN_PREFIX))
     environment[RUN_FOLDER] = str(run)
@@ -117,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--check", action="store_true", help="check the settings, and do not start")
     what.add_argument(
-        "--compile", action="store_true", help="only compile, into NUMBA_CACHE_DIR, what each start would compile"
+        "--compile", action="store_true", help="only compile the kernels, into NUMBA_CACHE_DIR, for later starts"
     )
     return parser
 

@@ -17,7 +17,7 @@ _TCP: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
 
 
 def usable_cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
-    """Number of processors that this process may use: those it may run on, or fewer if the container has a quota.
+    """Number of processors that this process may use: those it may run on, or fewer where a container sets a quota.
 
     >>> usable_cores() >= 1
     True
@@ -26,7 +26,7 @@ def usable_cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
     for quota_of in (_quota_v2, _quota_v1):
         try:
             quota = quota_of(cgroup)
-        except (OSError, ValueError):  # another version of cgroups, none, or no quota, which is written "max"
+        except (OSError, ValueError):  # another version of cgroups, no cgroups, or no quota, which reads "max"
             continue
         if quota > 0:
             return max(1, min(cores, math.ceil(quota)))
@@ -72,7 +72,7 @@ class ServerSettings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> ServerSettings:
-        """Read the variables RANKCORR_*; what is not set has its default.
+        """Read the variables RANKCORR_*; one that is not set leaves the default.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class ServerSettings:
         return rows(self)
 
     def seconds_to_stop(self, app: Settings) -> int:
-        """Time for a request that came last to arrive, to wait for its turn, to work and to be sent."""
+        """Time for the last request to arrive, wait for its turn, work and be answered."""
         return (
             self.graceful_seconds or math.ceil(app.max_body_seconds + app.max_wait_seconds + app.limits.max_seconds) + 5
         )

@@ -1,6 +1,6 @@
 """Every kernel that a request can reach, compiled before the workers are forked.
 
-Compiled later, it would hold up the first request of each worker for seconds.
+Compiled later, they would hold up the first requests of each worker for seconds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rankcorr.weights import TIED_WEIGHTS
 
 # Whole numbers and floats are ranked by two compiled kernels; ties lead to kernels that other rankings do not reach.
 SCORES: tuple[list[float], ...] = ([3.5, 2.5, 1.5, 0.5], [2.5, 2.5, 1.5, 0.5], [4, 3, 2, 1], [1, 1, 2, 3])
-N_MANY = 12  # more than have all of their permutations looked at
+N_MANY = 12  # too many for a test over all permutations
 N_RESAMPLES = 100
 # Items and presentations that are drawn in different ways: exactly, as a cycle, one item once more, by exchanges,
 # with repeated pairs.
@@ -29,7 +29,7 @@ BALLOTS = ((4, 1), (4, 2), (5, 3), (12, 6), (4, 7))
 
 
 def warm_up() -> None:
-    """Call each library function that a view calls, on a few items, in every way that is compiled on its own."""
+    """Call each library function that a view calls, on a few items, in every way that is compiled separately."""
     with collected_notices():
         _compare()
         _infer()

@@ -1,4 +1,4 @@
-"""gunicorn's worker with threads; a client that is slow holds up a thread, never the loop that accepts."""
+"""gunicorn's worker with threads; a slow client holds up a thread, never the loop that accepts connections."""
 
 from __future__ import annotations
 
@@ -64,4 +64,4 @@ def write_problem(sock: Any, status: int, reason: str, message: str) -> None:
     gunicorn.util.write_nonblock(sock, f"{head}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body)
 
 
-gunicorn.util.write_error = write_problem  # of HTML; gunicorn calls it by this name
+gunicorn.util.write_error = write_problem  # in place of its page of HTML; gunicorn calls it by this name
