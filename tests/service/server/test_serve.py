@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +13,7 @@ from service import SettingError, Settings
 from service.server import serve as command
 from service.server.serve import main, prepare
 from service.server.settings import ServerSettings, usable_cores
-from tests.service.live import REPOSITORY, running
+from tests.service.live import COMMAND, REPOSITORY, clean_environment
 
 EXTRA = "rankcorr[service]"
 
@@ -238,32 +237,12 @@ def test_metrics_that_cannot_be_kept_are_reported_and_end_nothing(monkeypatch):
     assert reports == [("the metrics of worker %s are lost", 7)]
 
 
-def test_a_port_that_is_taken_ends_the_start(tmp_path):
-    with running(tmp_path) as server:
-        environment = {**os.environ, "RANKCORR_BIND": f"{server.host}:{server.port}", "TMPDIR": str(tmp_path)}
-        done = subprocess.run(
-            [sys.executable, "-m", "service.server.serve"], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 1
-        assert "in use" in done.stderr
-        assert not list(tmp_path.glob("rankcorr-serve-*"))
-        assert server.ask("GET", "/health/live")[0] == 200
-
-
 def test_a_stop_while_the_kernels_are_compiled_leaves_nothing(tmp_path):
-    environment = {
-        **os.environ,
-        "RANKCORR_BIND": "127.0.0.1:0",
-        "TMPDIR": str(tmp_path),
-        "NUMBA_CACHE_DIR": str(tmp_path),
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "service.server.serve"], env=environment, stderr=subprocess.PIPE, text=True
-    )
-    assert "Starting gunicorn" in process.stderr.readline()
-    time.sleep(0.5)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0
-    assert "Listening" not in process.stderr.read()
-    process.stderr.close()
+    environment = clean_environment(TMPDIR=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path))
+    with subprocess.Popen(COMMAND, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        lines = iter(process.stderr.readline, "")
+        assert any("Compiling the kernels" in line for line in lines)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert not any("Listening" in line for line in lines)
     assert not list(tmp_path.glob("rankcorr-serve-*"))
