@@ -77,7 +77,7 @@ def test_a_repeated_key_among_100000_is_named():
         b"{'a': 1}",
     ],
 )
-def test_what_is_no_json(body):
+def test_what_is_not_json(body):
     with pytest.raises(Problem, match="the body is not JSON") as caught:
         parse(body)
     assert (caught.value.status, caught.value.kind) == (400, "not-json")
@@ -112,3 +112,9 @@ def test_the_number_of_arrays_and_objects_is_limited(inner, monkeypatch):
 
 def test_brackets_and_colons_in_strings_are_text():
     assert len(parse(b'["' + b"[{:" * MAX_CONTAINERS + b'"]')) == 1
+
+
+def test_a_long_repeated_key_is_cut(client):
+    key = "k" * 100
+    answer = client.post("/v1/correlations", data=f'{{"{key}":1,"{key}":2}}', content_type="application/json")
+    assert answer.json["detail"] == f'an object of the body has the key "{key[:60]}" twice'
