@@ -2,10 +2,7 @@
 
 import pytest
 
-from rankcorr import (
-    Ranking,
-    weighted_tau,
-)
+from rankcorr import Ranking, weighted_tau
 from tests.service.answers import GOLD, posted, problem_of
 
 

@@ -2,13 +2,7 @@
 
 import pytest
 
-from rankcorr import (
-    Logarithmic,
-    Ranking,
-    TopK,
-    Uniform,
-    weighted_rho,
-)
+from rankcorr import Logarithmic, Ranking, TopK, Uniform, weighted_rho
 from tests.service.answers import GOLD, SYSTEM, posted, problem_of
 
 

@@ -17,11 +17,7 @@ from tests.service.live import COMMAND, REPOSITORY, clean_environment
 EXTRA = "rankcorr[service]"
 
 
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch):
-    for name in list(os.environ):
-        if name.startswith(("RANKCORR_", "PROMETHEUS_", "NUMBA_CACHE", "MALLOC_", "OPENBLAS_")):
-            monkeypatch.delenv(name)
+pytestmark = pytest.mark.usefixtures("plain_environment")
 
 
 @pytest.fixture
