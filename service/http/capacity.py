@@ -70,7 +70,7 @@ class RateLimiter:
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.time) -> None:
         self._most = per_minute
-        self._clock = clock
+        self.clock = clock
         self._counts = mmap.mmap(-1, self.PLACES * self.ENTRY.size)
         # A file lock is given back when a worker is killed; a lock in shared memory would stay closed for ever.
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the limiter lives
@@ -85,7 +85,7 @@ class RateLimiter:
         Problem
             429, when the client has used up its requests for this minute.
         """
-        now = self._clock()
+        now = self.clock()
         minute = int(now // 60)
         place = int.from_bytes(hashlib.blake2b(client.encode(), digest_size=2).digest()) * self.ENTRY.size
         with self._threads:
