@@ -16,10 +16,10 @@
 from rankcorr.measures.agreement import (
     OutlyingAnnotators,
     PairwiseAgreement,
-    krippendorff_alpha,
     mean_pairwise_agreement,
     outlying_annotators,
 )
+from rankcorr.measures.alpha import krippendorff_alpha
 from rankcorr.measures.ap_correlation import tau_ap
 from rankcorr.measures.errors import AnnotatorError, ComparisonError, RelevanceError
 from rankcorr.measures.other_coefficients import pearson, vigna_tau

@@ -1,4 +1,4 @@
-"""How far annotators agree: Krippendorff's alpha, mean correlation with the others, and who agrees least."""
+"""How far annotators agree: the mean correlation of each with the others, and who agrees least."""
 
 from __future__ import annotations
 
@@ -11,94 +11,19 @@ from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, offending, real_number, shown, whole_number
 from rankcorr.correlation import Coefficient, Statistic, Variant
-from rankcorr.errors import NonNumericError, OptionError
+from rankcorr.errors import OptionError
 from rankcorr.measures.errors import AnnotatorError
 from rankcorr.measures.ratings import Ratings, RatingsLike, read_ratings
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking
 from rankcorr.weights import DEFAULT_N0, TiedWeights, Weigher
 
-Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 FewCommon: TypeAlias = Literal["raise", "leave_out"]
 
 # Means of correlations that are equal differ by this much at most: what is not below the threshold is not outlying.
 ROUNDING: Final = 1e-12
 
-LEVELS: Final = ("nominal", "ordinal", "interval", "ratio")
 FEW_COMMON: Final = ("raise", "leave_out")
-
-
-def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> float:
-    """Krippendorff's alpha, the agreement of annotators beyond chance; ratings may be missing.
-
-    alpha = 1 - D_o/D_e, where D_o is the mean difference d(c, k) of two ratings of one item, and D_e that of any two
-    ratings. Items with fewer than two ratings do not count. With n_g the number of ratings equal to g,
-
-    ==========  =================================================
-    level       d(c, k)
-    ==========  =================================================
-    "nominal"   1 if c and k differ, else 0
-    "ordinal"   (sum_{g=c..k} n_g - (n_c + n_k)/2)^2
-    "interval"  (c - k)^2
-    "ratio"     ((c - k)/(c + k))^2
-    ==========  =================================================
-
-    Undefined, and nan with an `UndefinedCorrelationWarning`, when all ratings that count are equal. Computed by the
-    package krippendorff (`pip install rankcorr[agreement]`), in memory that grows with n_items v^2, v the number of
-    different ratings.
-
-    Parameters
-    ----------
-    ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
-        Numbers, also for the categories of level "nominal". A missing rating is nan, or masked. The values of a mapping
-        (dict, or the columns of a pandas DataFrame) are mappings of item to rating, in which missing items may be
-        absent, or arrays of one length.
-    level : {"nominal", "ordinal", "interval", "ratio"}
-        What the ratings tell: equal or not, more or less, how much more, or how many times as much.
-
-    Returns
-    -------
-    float
-        1 for perfect agreement, 0 for that of chance.
-
-    Raises
-    ------
-    RankingError
-        A subclass of it: `AnnotatorError` for one annotator or no item with two ratings, `NonNumericError` for infinite
-        ratings, integers beyond 2^53, which floats do not tell apart, and negative ratings at level "ratio".
-    ImportError
-        The package krippendorff is not installed.
-
-    References
-    ----------
-    K. Krippendorff, Content Analysis: An Introduction to Its Methodology, 2nd ed., Sage 2004, chapter 11.
-
-    Examples
-    --------
-    >>> nan = float("nan")
-    >>> round(krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, nan], [nan, 3, 3, 3]], level="ordinal"), 4)
-    0.775
-    """
-    check_choice("level", level, LEVELS)
-    found = read_ratings(ratings)
-    try:
-        import krippendorff
-    except ImportError as error:
-        raise ImportError(
-            "krippendorff_alpha needs the package krippendorff: pip install 'rankcorr[agreement]'"
-        ) from error
-    paired = found.values[:, np.count_nonzero(~np.isnan(found.values), axis=0) >= 2]
-    if paired.size == 0:
-        raise AnnotatorError("alpha needs an item with at least two ratings; there is none")
-    given = paired[~np.isnan(paired)]
-    if level == "ratio" and (given < 0).any():
-        raise NonNumericError(
-            offending("ratings at level 'ratio' must not be negative; got", given[given < 0].tolist())
-        )
-    if (given == given[0]).all():
-        warn_undefined("all ratings of items with two ratings are equal", what="alpha", stacklevel=3)
-        return math.nan
-    return float(krippendorff.alpha(reliability_data=paired, level_of_measurement=level))
 
 
 @dataclass(frozen=True, eq=False)
