@@ -149,7 +149,7 @@ def test_ratings_at_the_ends_of_the_floats(level, factor):
 
 
 @pytest.mark.parametrize(
-    ("level", "n_items"), [("nominal", 50_000), ("ordinal", 50_000), ("interval", 50_000), ("ratio", 1_000)]
+    ("level", "n_items"), [("nominal", 50_000), ("ordinal", 50_000), ("interval", 50_000), ("ratio", 300)]
 )
 def test_memory_grows_with_the_ratings_alone(level, n_items):
     rng = np.random.default_rng(3)
