@@ -20,7 +20,7 @@ from rankcorr.weights import DEFAULT_N0, TiedWeights, Weigher
 
 FewCommon: TypeAlias = Literal["raise", "leave_out"]
 
-# Means of correlations that are equal differ by this much at most: what is not below the threshold is not outlying.
+# Rounding moves a mean of correlations by less than this: an annotator exactly at the threshold is not outlying.
 ROUNDING: Final = 1e-12
 
 FEW_COMMON: Final = ("raise", "leave_out")
@@ -76,8 +76,8 @@ def mean_pairwise_agreement(
 ) -> PairwiseAgreement:
     """Correlate each annotator with each other: the agreement that papers on word similarity report.
 
-    Two annotators are compared over the items that both have rated, which are ranked anew. The weights of "rho_w" and
-    "tau_w" are additive, so that the order of two annotators does not matter.
+    Two annotators are compared on the items that both have rated, ranked among themselves. The weights of "rho_w" and
+    "tau_w" are additive, so the order of two annotators does not matter.
 
     Parameters
     ----------
@@ -90,7 +90,8 @@ def mean_pairwise_agreement(
     min_common : int, default 3
         How many items two annotators must have in common, at least 2: a correlation of two items is 1, -1 or undefined.
     few_common : {"raise", "leave_out"}
-        What becomes of a pair with fewer: an error, or it is left out of the means and counted in `n_left_out`.
+        What to do with a pair that has fewer: raise an error, or leave it out of the means and count it in
+        `n_left_out`.
 
     Returns
     -------
@@ -184,7 +185,7 @@ class OutlyingAnnotators:
 
 
 def outlying_annotators(agreement: PairwiseAgreement, *, n_std: float = 1.0, ddof: int = 1) -> OutlyingAnnotators:
-    """Find the annotators whose agreement is more than one standard deviation below the mean, to leave them out.
+    """Find the annotators to leave out: those whose agreement is more than one standard deviation below the mean.
 
     The rule of Hill et al. for SimLex-999, used by Avraham and Goldberg: an annotator is left out whose mean
     correlation with the others is below the mean correlation of all pairs by more than `n_std` standard deviations of
@@ -207,8 +208,8 @@ def outlying_annotators(agreement: PairwiseAgreement, *, n_std: float = 1.0, ddo
     Raises
     ------
     RankingError
-        `OptionError`; `AnnotatorError` when the agreement of an annotator is undefined, so that the rule does not say
-        what to do with it.
+        `OptionError`; `AnnotatorError` when the agreement of an annotator is undefined, a case that the rule does not
+        cover.
 
     References
     ----------
@@ -254,4 +255,4 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 def _few(found: Ratings, few: list[tuple[int, int]], n_common: NDArray[np.int64], least: int) -> str:
     which = [(found.name(i), found.name(j), int(n_common[i, j])) for i, j in few]
-    return offending(f"two annotators must have rated {least} items in common; fewer (annotators, items)", which)
+    return offending(f"any two annotators must have rated {least} items in common; too few (annotators, items)", which)

@@ -49,12 +49,12 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
         (dict, or the columns of a pandas DataFrame) are mappings of item to rating, in which missing items may be
         absent, or arrays of one length.
     level : {"nominal", "ordinal", "interval", "ratio"}
-        What the ratings tell: equal or not, more or less, how much more, or how many times as much.
+        What two ratings say of each other: whether they are equal, which is larger, by how much, or by what factor.
 
     Returns
     -------
     float
-        1 for perfect agreement, 0 for the agreement of chance.
+        1 for perfect agreement, 0 for agreement no better than chance.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
     rated[n_rated < 2] = False
     values, sizes = items[rated], n_rated[n_rated >= 2]  # item after item, the ratings of each in ascending order
     if values.size == 0:
-        raise AnnotatorError("alpha needs an item with at least two ratings; there is none")
+        raise AnnotatorError("alpha needs an item with at least two ratings; every item has fewer")
     if level == "ratio" and (values < 0).any():
         raise NonNumericError(
             offending("ratings at level 'ratio' must not be negative; got", values[values < 0].tolist())

@@ -24,14 +24,14 @@ def pearson(x: ScoresLike, y: ScoresLike, *, missing: MissingScores = "raise") -
     """Pearson's correlation of the scores themselves, not of their ranks.
 
     r = sum_i (x_i - mean x)(y_i - mean y) / sqrt(sum_i (x_i - mean x)^2 sum_i (y_i - mean y)^2). Undefined, and nan
-    with an `UndefinedCorrelationWarning`, when all scores of one are equal.
+    with an `UndefinedCorrelationWarning`, when all scores in x or all in y are equal.
 
     Parameters
     ----------
     x, y : mapping of label to score, or array_like of shape (n_items,)
-        Finite scores. Labelled scores are matched by label. A `Ranking` is an error: it keeps the order alone.
+        Finite scores. Labelled scores are matched by label. A `Ranking` is an error: it keeps only the order.
     missing : {"raise", "intersection"}
-        What becomes of labels that have one score only: an error, or left out.
+        What to do with labels that have only one score: raise an error, or leave them out.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def pearson(x: ScoresLike, y: ScoresLike, *, missing: MissingScores = "raise") -
     a, b = first.of(aligned[0]), second.of(aligned[1])
     if np.all(a == a[0]) or np.all(b == b[0]):
         value = math.nan
-        warn_undefined("all scores of one are equal", stacklevel=3)
+        warn_undefined("all scores in x or all in y are equal", stacklevel=3)
     else:
         a, b = _centred(a), _centred(b)
         value = ratio(float(a @ b), float(a @ a), float(b @ b))

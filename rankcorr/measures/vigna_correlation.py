@@ -30,8 +30,8 @@ def vigna_tau(
 ) -> RankCorrelation:
     """Vigna's weighted Kendall correlation with hyperbolic weights, as `scipy.stats.weightedtau` computes it.
 
-    A pair of items weighs 1/r_i + 1/r_j, where r is the rank of an item, from 1, or the product of the two. Each pair
-    has a weight of its own, unlike in `weighted_tau`, where each item has. The ranks r have no ties: items tied in one
+    A pair of items weighs 1/r_i + 1/r_j, where r is the rank of an item, from 1, or the product of the two. Here each
+    pair has a weight; in `weighted_tau` each item has one. The ranks r have no ties: items tied in one
     ranking are ranked by the other.
 
     Parameters
@@ -43,7 +43,7 @@ def vigna_tau(
     scheme : {"additive", "multiplicative"}
         How the weights of two items combine.
     missing : {"raise", "intersection", "bottom"}
-        What becomes of labels that are in one ranking only; see `weighted_tau`.
+        What to do with labels that are in one ranking only; see `weighted_tau`.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def vigna_tau(
     first, second = align(*given, missing=missing)
     from scipy.stats import weightedtau
 
-    # Exact and without overflow for any scores: scipy takes larger for better, and ranks are the opposite.
+    # Ranks, negated because to scipy larger is better: they are exact and cannot overflow, whatever the scores.
     scores = (-second.ranks, -first.ranks) if ranked_by == "y" else (-first.ranks, -second.ranks)
     rank = True if ranked_by == "both" else None
     if np.ptp(first.ranks) == 0 or np.ptp(second.ranks) == 0:

@@ -51,11 +51,11 @@ def test_pairwise_agreement_with_missing_ratings():
     assert agreement.n_common.tolist() == [[4, 3, 3], [3, 4, 2], [3, 2, 3]]
     assert repr(agreement).endswith("n_annotators=3, coefficient='tau_w', n_left_out=0)")
 
-    with pytest.raises(AnnotatorError, match=r"must have rated 3 items in common; fewer .*: \('bob', 'cat', 2\)"):
+    with pytest.raises(AnnotatorError, match=r"must have rated 3 items in common; too few .*: \('bob', 'cat', 2\)"):
         mean_pairwise_agreement(ratings)
     left_out = mean_pairwise_agreement(ratings, few_common="leave_out")
     assert (left_out.n_left_out, left_out.with_others[2]) == (1, 1)
-    with pytest.raises(AnnotatorError, match=r"must have rated 4 items in common; fewer"):
+    with pytest.raises(AnnotatorError, match=r"must have rated 4 items in common; too few"):
         mean_pairwise_agreement(ratings, min_common=4, few_common="leave_out")
     with pytest.raises(ValueError, match="read-only"):
         agreement.pairs[0, 0] = 1

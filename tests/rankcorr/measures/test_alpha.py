@@ -179,7 +179,7 @@ def test_alpha_that_cannot_be():
     with pytest.raises(AnnotatorError, match="agreement needs at least two annotators; got 1"):
         krippendorff_alpha([[1, 2, 3]])
     for unpaired in ([[1, NAN], [NAN, 1]], [[NAN, NAN], [NAN, NAN]], [[], []]):
-        with pytest.raises(AnnotatorError, match="alpha needs an item with at least two ratings; there is none"):
+        with pytest.raises(AnnotatorError, match="alpha needs an item with at least two ratings; every item has fewer"):
             krippendorff_alpha(unpaired)
     with pytest.raises(NonNumericError, match=r"ratings at level 'ratio' must not be negative; got: -1\.0"):
         krippendorff_alpha([[1, -1], [1, 2]], level="ratio")

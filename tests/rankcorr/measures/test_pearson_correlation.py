@@ -74,7 +74,7 @@ def test_pearson_by_label():
 
 
 def test_pearson_of_equal_scores_is_undefined():
-    with pytest.warns(UndefinedCorrelationWarning, match="all scores of one are equal") as caught:
+    with pytest.warns(UndefinedCorrelationWarning, match="all scores in x or all in y are equal") as caught:
         assert math.isnan(pearson([1, 2, 3], [0.1, 0.1, 0.1]).statistic)
     assert caught[0].filename == __file__
 
@@ -90,7 +90,7 @@ def test_pearson_of_bad_scores():
         pearson(["1", "2"], [1, 2])
     with pytest.raises(LengthError, match="x has 2 items and y has 3"):
         pearson([1, 2], [1, 2, 3])
-    with pytest.raises(OptionError, match="x: scores are needed; a Ranking keeps their order alone"):
+    with pytest.raises(OptionError, match="x: scores are needed; a Ranking keeps only their order"):
         pearson(Ranking.from_scores([1, 2]), [1, 2])
     with pytest.raises(OptionError, match="missing must be one of 'raise', 'intersection'; got 'bottom'"):
         pearson([1, 2], [1, 2], missing="bottom")
