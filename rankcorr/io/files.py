@@ -1,4 +1,4 @@
-"""Files that are whole at every moment."""
+"""Write files so that a reader never sees half of one."""
 
 import os
 import secrets
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file that is whole at every moment: the old one until the new one is on the disk."""
+    """Write a file atomically: the old one stays in place until the new one is on disk."""
     target = Path(os.path.realpath(path))  # a link stays a link
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
@@ -20,7 +20,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    if os.name == "posix":  # the new name of the file, too, outlives a loss of power
+    if os.name == "posix":  # so that the new name survives a power failure too
         folder = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(folder)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-# Marker and line style of each system that has its own.
+# Marker and line style of each highlighted system.
 LINES: Final = (("o", "-"), ("s", "--"), ("^", ":"), ("D", "-."), ("v", "-"), ("x", "--"), ("P", ":"), ("*", "-."))
 OFFSETS: Final = np.geomspace(1, 1001, 61) - 1
 LINE_HEIGHT: Final = 0.17  # of a legend, in inches
@@ -61,10 +61,10 @@ def plot_ranks(
     coefficient, missing
         As in `contributions`.
     names : pair of str
-        What the axes call the two rankings.
+        Names of the two rankings, for the axes.
     n_named : int
-        How many of the items that cost most to number, from the largest cost, and to list by label, or by position
-        where there are no labels.
+        How many items to number, from the largest cost down, and to list by label, or by position where there are no
+        labels.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def plot_ranks(
 
 
 def _number_worst(axes: Axes, worst: list[ItemContribution], areas: dict[tuple[float, ...], float]) -> None:
-    """Write 1, 2, .. at the upper right of the markers of items; items that share a marker share the place."""
+    """Write 1, 2, .. at the upper right of the markers of items; those of items that share a marker stand together."""
     places: dict[tuple[float, float], list[str]] = {}
     for number, row in enumerate(worst, start=1):
         places.setdefault((row.x_rank, row.y_rank), []).append(str(number))
@@ -172,7 +172,7 @@ def plot_offset(
     missing
         As in `correlate_many`.
     highlighted : sequence of names, optional
-        At most 8 systems that have a marker and a line style of their own; the others are thin grey lines. Rows of a
+        At most 8 systems to draw with their own marker and line style; the others are thin grey lines. Rows of a
         matrix are named by their number, from 0. By default all systems if there are at most 8, and otherwise the 5
         that are best at the smallest offset.
 
@@ -206,7 +206,7 @@ def plot_offset(
     n_lines = len(shown_apart) + 2
     figure = canvas(6.8, 4.4 + LINE_HEIGHT * (n_lines if one_column else (n_lines + 3) // 4))
     axes = add_axes(figure, (1, 1, 1), "Offset n0", f"Coefficient {chosen.name}")
-    places = np.array(offsets) + 1  # n0 > -1: on a logarithmic axis of n0 + 1 the top-heavy offsets have room
+    places = np.array(offsets) + 1  # n0 > -1, and a logarithmic axis of n0 + 1 gives the top-heavy offsets room
     others = [row for row in range(len(names)) if row not in shown_apart]
     for number, row in enumerate(others):
         label = f"{len(others)} other systems" if number == 0 else "_"
@@ -260,7 +260,7 @@ def _offset_ticks(axes: Axes, offsets: list[float]) -> None:
 def _checked_offsets(n0s: ArrayLike) -> list[float]:
     try:
         offsets = np.asarray(n0s)
-    except ValueError:  # numpy's word for rows of different lengths
+    except ValueError:  # how numpy reports rows of different lengths
         offsets = np.empty(0)
     if offsets.ndim != 1 or offsets.size < 2:
         raise OptionError(f"n0s must hold at least two offsets in one dimension; got {shown(n0s)}")
@@ -271,7 +271,7 @@ def _checked_offsets(n0s: ArrayLike) -> list[float]:
 
 
 def _highlighted(wanted: Sequence[Any] | None, names: tuple[Any, ...], values: NDArray[np.float64]) -> list[int]:
-    """Rows of the systems that have a style of their own."""
+    """Rows of the systems that have their own style."""
     if wanted is None:
         if len(names) <= len(LINES):
             return list(range(len(names)))
@@ -287,7 +287,7 @@ def _highlighted(wanted: Sequence[Any] | None, names: tuple[Any, ...], values: N
 
 
 def _round_numbers(low: float, high: float) -> list[float]:
-    """The numbers 1, 2, 5, 10, 20, .. between two, or 1, 10, 100, .. where these are many."""
+    """The numbers 1, 2, 5, 10, 20, .. from `low` to `high`, or only 1, 10, 100, .. if those are more than 10."""
     numbers = [float(digit * 10**power) for power in range(19) for digit in (1, 2, 5)]
     found = [number for number in numbers if low <= number <= high]
     return found if len(found) <= 10 else [number for number in found if np.log10(number) % 1 == 0]

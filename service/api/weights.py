@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankcorr.weight_table import weight_table
+from rankcorr.shares import weight_table
 from service.openapi.blueprint import Blueprint
 from service.schemas.weights import WeightsAnswer, WeightsQuery
 

@@ -223,7 +223,7 @@ def test_files_are_whole_and_the_same_for_equal_figures(tmp_path):
 
 @pytest.mark.parametrize("name", ["figure.pdf", "figure", ".png", "figure.png.gz"])
 def test_files_of_another_form(tmp_path, name):
-    wanted = re.escape(f"a figure is a file that ends with .png or .svg; got '{name}'")
+    wanted = re.escape(f"the file name of a figure must end with .png or .svg; got '{name}'")
     with pytest.raises(rankcorr.OptionError, match=wanted):
         save_figure(plot_ranks([2, 1], [2, 1]), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
@@ -270,7 +270,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
         (
             lambda: plot_null(null_distribution(range(4), range(4)), math.nan),
             rankcorr.OptionError,
-            "the statistic is nan: it has no place in the figure",
+            "the statistic is nan and cannot be drawn",
         ),
         (
             lambda: plot_null(null_distribution(range(4), range(4)), 0, alternative="more"),

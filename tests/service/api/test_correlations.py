@@ -241,8 +241,8 @@ def test_the_limit_of_seconds_from_both_sides(make_client, path):
 
 def test_the_items_that_cost_most():
     answer = posted(gold=GOLD, system=SYSTEM, coefficients=["tau_w", "rho"], worst=2, n0=1)
-    for name, options in (("tau_w", {"n0": 1}), ("rho", {})):
-        parts = contributions(GOLD["scores"], Ranking.from_order(SYSTEM["order"]), coefficient=name, **options)
+    for name, coefficient in (("tau_w", TauW(n0=1)), ("rho", "rho")):
+        parts = contributions(GOLD["scores"], Ranking.from_order(SYSTEM["order"]), coefficient=coefficient)
         found = answer.json["worst"][name]
         assert [(row["label"], row["cost"], row["contribution"]) for row in found] == [
             (item.label, item.cost, item.contribution) for item in parts.worst(2)
