@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from adaptive.draw import Ballot
 from adaptive.errors import TableError, VoteError
 from adaptive.pairing import Pairing
-from adaptive.session.ballot_box import Comparison
-from adaptive.votes import Vote, parse_vote
+from adaptive.votes import Comparison, Vote, parse_vote
 from rankcorr.checks import shown
 from rankcorr.io.records import Record, TextTable, delimiters_of, listed
 

@@ -1,18 +1,57 @@
-"""Votes: what a voter answers to a comparison, as small whole numbers, and the check of a whole ballot's answers."""
+"""Comparisons as voters see them, votes as small whole numbers, and the check of a whole ballot's answers."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adaptive.draw import Ballot
 from adaptive.errors import VoteError
 from rankcorr.checks import shown
 
-if TYPE_CHECKING:
-    from adaptive.draw import Ballot
+
+class Comparison(NamedTuple):
+    """One pair of items for one voter.
+
+    Attributes
+    ----------
+    id : str
+        Number of the ballot, counted from 1, and index of the comparison in it, counted from 0: "2-17".
+    voter, left, right : hashable
+        Labels of the voter and the two items.
+    """
+
+    id: str
+    voter: Hashable
+    left: Hashable
+    right: Hashable
+
+
+def comparisons_of(ballot: Ballot, number: int) -> tuple[Comparison, ...]:
+    """All comparisons of a ballot, in the order in which they are to be shown.
+
+    Parameters
+    ----------
+    ballot : Ballot
+    number : int
+        Number of the ballot, counted from 1, for the ids.
+
+    Examples
+    --------
+    >>> from adaptive.draw import draw_ballot
+    >>> ballot = draw_ballot(["apple", "pear"], 2, ["Ann"], np.random.default_rng(0))
+    >>> comparisons_of(ballot, 1)[0]
+    Comparison(id='1-0', voter='Ann', left='apple', right='pear')
+    """
+    columns = zip(ballot.voter.tolist(), ballot.left.tolist(), ballot.right.tolist(), strict=True)
+    return tuple(
+        Comparison(f"{number}-{index}", ballot.voters[voter], ballot.items[left], ballot.items[right])
+        for index, (voter, left, right) in enumerate(columns)
+    )
 
 
 class Vote(IntEnum):

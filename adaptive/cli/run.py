@@ -12,11 +12,11 @@ from pathlib import Path
 import click
 
 from adaptive.cli.output import emit, whole_file
-from adaptive.cli.plan import PlanOptions, plan_options, print_plan
+from adaptive.cli.plan_options import PlanOptions, plan_options
 from adaptive.errors import ProtocolError, TableError, VoteError
-from adaptive.session.ballot_protocol import BallotProtocol, Comparison, ProtocolStatus
+from adaptive.session.ballot_protocol import BallotProtocol, ProtocolStatus
 from adaptive.tables import VoteFile, VoteRow, comparisons_csv, item_cells, read_items, read_vote_file
-from adaptive.votes import Vote
+from adaptive.votes import Comparison, Vote
 from rankcorr.cli.console import print_json
 from rankcorr.io.records import printable
 
@@ -77,7 +77,7 @@ def init(state: str, items: str, options: PlanOptions, voters: int, seed: int, f
     plan = options.plan(len(labels))
     protocol = BallotProtocol(plan, labels, voters, seed)
     _save(protocol, state)
-    print_plan(plan, voters=voters, seconds=options.seconds)
+    click.echo(plan.to_text(n_voters=voters, seconds_per_comparison=options.seconds))
     click.echo(f"\n{printable(state, limit=None)} is made; ballot 1 can be opened.")
 
 

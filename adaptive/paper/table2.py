@@ -17,6 +17,7 @@ from adaptive.plan import plan_ballots
 from adaptive.simulation.similarity import SIMILARITIES, checked_similarity
 from adaptive.simulation.simulate import COEFFICIENTS, Approach, SimulationResult, simulate
 from adaptive.simulation.voters import VoterPopulation
+from rankcorr.workers import Progress
 
 __all__ = ["FRACTION", "N_BALLOTS", "N_ITEMS", "PRESENTATIONS", "Table2", "table2"]
 
@@ -68,7 +69,12 @@ class Table2:
 
 
 def table2(
-    *, n_simulations: int = 50, seed: int, executor: Executor | None = None, embedding: ArrayLike | None = None
+    *,
+    n_simulations: int = 50,
+    seed: int,
+    executor: Executor | None = None,
+    embedding: ArrayLike | None = None,
+    progress: Progress | None = None,
 ) -> Table2:
     """Simulate Table 2: 7 ballots of 990 items at M = 20 and a fraction of 0.5, against a uniform ballot at M = 40.
 
@@ -87,6 +93,8 @@ def table2(
     embedding : array_like of shape (n_items,), optional
         Similarities in [-1, 1] for the embedding's rows, of any number for which seven ballots can be planned; by
         default `embedding_similarity`.
+    progress : callable, optional
+        As in `simulate`; the simulations of all distributions are counted.
 
     Returns
     -------
@@ -128,6 +136,7 @@ def table2(
             seed=seed,
             approaches=_APPROACHES,
             executor=executor,
+            progress=progress,
         )
         for name, values in similarities.items()
     }

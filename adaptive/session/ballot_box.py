@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +21,6 @@ from rankcorr.checks import shown
 Votes: TypeAlias = Mapping[str, str | Vote] | Iterable[tuple[str, str | Vote]]
 
 _COMPARISON_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,17})")
-
-
-class Comparison(NamedTuple):
-    """One pair of items for one voter.
-
-    Attributes
-    ----------
-    id : str
-        Number of the ballot, counted from 1, and index of the comparison in it, counted from 0: "2-17".
-    voter, left, right : hashable
-        Labels of the voter and the two items.
-    """
-
-    id: str
-    voter: Hashable
-    left: Hashable
-    right: Hashable
 
 
 @dataclass(eq=False)
@@ -62,15 +45,6 @@ class BallotBox:
     def n_silent_items(self) -> int:
         """Items without any answer."""
         return int(np.count_nonzero(tally(self.ballot, self.answers).answered == 0))
-
-    def comparisons(self) -> tuple[Comparison, ...]:
-        """All comparisons, in the order in which they are to be shown."""
-        ballot = self.ballot
-        columns = zip(ballot.voter.tolist(), ballot.left.tolist(), ballot.right.tolist(), strict=True)
-        return tuple(
-            Comparison(f"{self.number}-{index}", ballot.voters[voter], ballot.items[left], ballot.items[right])
-            for index, (voter, left, right) in enumerate(columns)
-        )
 
     def state(self) -> dict[str, Any]:
         """What JSON keeps of it."""

@@ -24,11 +24,12 @@ from adaptive.protocol import (
     close_ballot,
 )
 from adaptive.record import BallotRecord, ProtocolResult
-from adaptive.session.ballot_box import BallotBox, Comparison, Votes, read_votes
+from adaptive.session.ballot_box import BallotBox, Votes, read_votes
 from adaptive.session.state import checked_state, drawn_digest, full_state, json_labels, labels_of
+from adaptive.votes import Comparison, comparisons_of
 from rankcorr.io.files import write_atomically
 
-__all__ = ["BallotProtocol", "Comparison", "ProtocolStatus"]
+__all__ = ["BallotProtocol", "ProtocolStatus"]
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,8 @@ class BallotProtocol:
         ProtocolError
             When no ballot is open.
         """
-        return self._open_box("show").comparisons()
+        box = self._open_box("show")
+        return comparisons_of(box.ballot, box.number)
 
     def record(self, votes: Votes) -> int:
         """Record votes, some or all, in any order; a vote that is recorded already changes nothing.

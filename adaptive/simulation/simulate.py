@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -24,7 +23,7 @@ from adaptive.selection import Select, select_by_mean
 from adaptive.simulation.similarity import checked_similarity
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, Uniform, weighted_rho, weighted_tau
-from rankcorr.progress import progress_bar
+from rankcorr.results import json_ready
 from rankcorr.workers import Progress
 
 __all__ = [
@@ -79,12 +78,11 @@ class SimulationResult:
     def to_dict(self) -> dict[str, dict[str, dict[str, float | None]]]:
         """``{approach: {coefficient: {"mean": .., "sd": ..}}}``, ready for JSON: nan is None."""
         mean, sd = self.mean, self.sd
-        return {
-            approach: {
-                name: {"mean": _json(mean[approach][name]), "sd": _json(sd[approach][name])} for name in coefficients
-            }
+        cells = {
+            approach: {name: {"mean": mean[approach][name], "sd": sd[approach][name]} for name in coefficients}
             for approach, coefficients in self.statistics.items()
         }
+        return json_ready(cells)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         mean, sd = self.mean, self.sd
@@ -141,8 +139,8 @@ def simulate(
         Runs the simulations; by default they run one by one. Executors of other processes need functions that can be
         pickled. The first simulation runs here, so that kernels are compiled once, before any process starts.
     progress : callable, optional
-        Called now and then with the number of simulations that are newly done; what it raises ends the work. By
-        default there is a progress bar, on a terminal and if tqdm is installed.
+        Called now and then with the number of simulations that are newly done; what it raises ends the work.
+        `rankcorr.progress.progress_bar` gives one that draws a bar on a terminal.
 
     Returns
     -------
@@ -176,10 +174,10 @@ def simulate(
         _check_approach(approach)
     task = _Simulations(plan, pool, values, int(seed), relatedness, approaches, n0, select, average)
     rows = []
-    with progress_bar(n_simulations, "simulation") if progress is None else nullcontext(progress) as advance:
-        for block in _blocks(task, n_simulations, executor):
-            rows.append(block)
-            advance(len(block))
+    for block in _blocks(task, n_simulations, executor):
+        rows.append(block)
+        if progress is not None:
+            progress(len(block))
     table = np.concatenate(rows).transpose(1, 2, 0).copy()  # approach, coefficient, simulation
     table.flags.writeable = False
     statistics: Statistics = {
@@ -356,7 +354,3 @@ def _checked_similarity(plan: BallotPlan, pool: object, similarity: ArrayLike) -
 def _check_approach(approach: object) -> None:
     if not isinstance(approach, str) or approach not in APPROACHES:
         raise SimilarityError(f"an approach is one of {', '.join(map(repr, APPROACHES))}; got {approach!r}")
-
-
-def _json(value: float) -> float | None:
-    return None if math.isnan(value) else value

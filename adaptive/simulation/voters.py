@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adaptive.draw import Ballot
 from adaptive.errors import SimilarityError
 from adaptive.simulation.similarity import checked_similarity
 from rankcorr import Ranking
-
-if TYPE_CHECKING:
-    from adaptive.draw import Ballot
 
 __all__ = ["Amplitude", "VoterPool", "VoterPopulation", "true_ranking", "vanishing_amplitude"]
 

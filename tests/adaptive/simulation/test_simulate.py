@@ -280,56 +280,28 @@ def test_an_error_in_a_task_ends_the_others():
     assert [future.cancelled() for future in executor.futures] == [False, True, True, True]
 
 
-# The progress bar.
+# Progress.
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
+def test_progress_counts_the_simulations_and_may_end_them():
+    done = []
+    simulate(PLAN, POPULATION, SIMILARITY, n_simulations=5, seed=1, progress=done.append)
+    assert done == [1, 1, 1, 1, 1]
+
+    def stop(_):
+        raise TimeoutError("enough")
+
+    with pytest.raises(TimeoutError, match="enough"):
+        simulate(PLAN, POPULATION, SIMILARITY, n_simulations=5, seed=1, progress=stop)
 
 
-class FakeBar:
-    shown = []  # noqa: RUF012 - one list for all bars is wanted
+def test_no_bar_is_drawn_on_a_terminal_unless_asked_for(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
 
-    def __init__(self, **options):
-        self.shown.append(options["total"])
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.shown.append("closed")
-
-    def update(self, n):
-        self.shown.append(n)
-
-
-@pytest.fixture
-def fake_tqdm(monkeypatch):
-    FakeBar.shown.clear()
-    module = types.ModuleType("tqdm")
-    module.tqdm = FakeBar
-    monkeypatch.setitem(sys.modules, "tqdm", module)
-    return FakeBar.shown
-
-
-def test_a_progress_bar_on_a_terminal(monkeypatch, fake_tqdm):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    simulate(PLAN, POPULATION, SIMILARITY, n_simulations=3, seed=0)
-    assert fake_tqdm == [3, 1, 1, 1, "closed"]
-
-
-@pytest.mark.parametrize("stderr", [io.StringIO(), None])
-def test_no_progress_bar_elsewhere(monkeypatch, fake_tqdm, stderr):
-    monkeypatch.setattr(sys, "stderr", stderr)
-    simulate(PLAN, POPULATION, SIMILARITY, n_simulations=1, seed=0)
-    assert fake_tqdm == []
-    assert stderr is None or stderr.getvalue() == ""
-
-
-def test_no_progress_bar_without_tqdm(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm", types.SimpleNamespace(tqdm=lambda **_: pytest.fail("a bar was drawn")))
     simulate(PLAN, POPULATION, SIMILARITY, n_simulations=1, seed=0)
     assert sys.stderr.getvalue() == ""
 
@@ -405,16 +377,3 @@ def test_the_comparisons_of_the_paper():
     assert simulated_comparisons(plan, "uniform") == (19_800,)
     with pytest.raises(SimilarityError, match="an approach is one of 'adaptive', 'uniform'; got 'both'"):
         simulated_comparisons(plan, "both")
-
-
-def test_progress_counts_the_simulations_and_may_end_them():
-    done = []
-    arguments = (plan_ballots(8, n_ballots=2, fraction=0.5, presentations=2), VoterPopulation(3), [0.1] * 7 + [0.9])
-    simulate(*arguments, n_simulations=5, seed=1, progress=done.append)
-    assert sum(done) == 5
-
-    def stop(_):
-        raise TimeoutError("enough")
-
-    with pytest.raises(TimeoutError, match="enough"):
-        simulate(*arguments, n_simulations=5, seed=1, progress=stop)
