@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Hashable, Iterable, Mapping, Set
-from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from collections.abc import Hashable, Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import DrawError
 from rankcorr.checks import offending, shown, whole_number
+from rankcorr.results import Result
 
 Indices: TypeAlias = NDArray[np.int32]
 Names: TypeAlias = tuple[Hashable, ...] | range
 LIMIT = 2**30 - 1  # twice as many ends of comparisons have an int32 index
 
 
-@dataclass(frozen=True)
-class BallotCertificate:
+@dataclass(frozen=True, eq=False)
+class BallotCertificate(Result):
     """Counts of a finished ballot, and what they break of the guarantees of `draw_ballot`.
 
     Attributes
@@ -108,10 +109,10 @@ class BallotCertificate:
 
 
 @dataclass(frozen=True, eq=False)
-class Ballot:
-    """Comparisons of one round, fixed before it starts; a value: equal ballots have equal fields.
+class Ballot(Result):
+    """Comparisons of one round, fixed before it starts.
 
-    Made by `draw_ballot`. Arrays are copied, and read-only.
+    Made by `draw_ballot`. Its arrays are copies, and read-only.
 
     Attributes
     ----------
@@ -171,24 +172,6 @@ class Ballot:
     def certificate(self) -> BallotCertificate:
         """Count again, from the comparisons alone, what `draw_ballot` guarantees."""
         return _certificate(self)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Ballot):
-            return NotImplemented
-        return (
-            self.presentations == other.presentations
-            and _same_names(self.items, other.items)
-            and _same_names(self.voters, other.voters)
-            and np.array_equal(self.left, other.left)
-            and np.array_equal(self.right, other.right)
-            and np.array_equal(self.voter, other.voter)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.presentations, self.left.tobytes(), self.right.tobytes(), self.voter.tobytes()))
-
-    def __reduce__(self) -> tuple[Callable[..., Ballot], tuple[Any, ...]]:
-        return Ballot, tuple(getattr(self, field.name) for field in fields(self))  # read-only again when unpickled
 
     def __repr__(self) -> str:
         return (
@@ -316,10 +299,6 @@ def _checked_indices(name: str, values: ArrayLike, n_names: int) -> Indices:
     indices = array.astype(np.int32)
     indices.flags.writeable = False
     return indices
-
-
-def _same_names(names: Names, others: Names) -> bool:
-    return names == others or (len(names) == len(others) and tuple(names) == tuple(others))
 
 
 def _certificate(ballot: Ballot) -> BallotCertificate:

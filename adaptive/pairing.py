@@ -21,6 +21,7 @@ import numpy as np
 from adaptive.errors import TableError, TokenError
 from rankcorr.checks import shown, whole_number
 from rankcorr.io.records import Record, TextTable, delimiters_of
+from rankcorr.results import TableResult, json_ready
 
 __all__ = ["FewRareTokensWarning", "Pairing", "Token", "pair_tokens", "read_tokens"]
 
@@ -53,9 +54,11 @@ class Token(NamedTuple):
 TokenLike: TypeAlias = Token | tuple[str, str] | tuple[str, str, float | None]
 
 
-@dataclass(frozen=True)
-class Pairing:
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairing(TableResult):
     """Items made of two tokens, in a fixed order: by area, first token and second token, as the tokens came.
+
+    The table has the columns item_1, item_2, area and, if frequencies are known, rare.
 
     Attributes
     ----------
@@ -81,6 +84,21 @@ class Pairing:
     def n_items(self) -> int:
         """Number of items."""
         return len(self.items)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the pairs with their areas, ready for JSON."""
+        return {
+            "n_admissible": self.n_admissible,
+            "rare_tokens": json_ready(self.rare_tokens),
+            "items": [
+                dict(zip(self._columns(), row, strict=True)) for row in zip(*self._columns().values(), strict=True)
+            ],
+        }
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        first, second = zip(*self.items, strict=True)
+        columns: dict[str, Sequence[Any]] = {"item_1": first, "item_2": second, "area": self.areas}
+        return columns if self.rare is None else {**columns, "rare": self.rare}
 
     def __repr__(self) -> str:
         areas = dict.fromkeys(self.areas)

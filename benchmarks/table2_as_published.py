@@ -92,7 +92,7 @@ def order_read_as_ranks(ranking: Ranking, rng: np.random.Generator) -> Ranking:
 
 def draw_with_repeats(labels: int | list[int], presentations: int, n_voters: int, rng: np.random.Generator) -> Ballot:
     """Draw one random matching of the items after another; of two equal neighbours, one is exchanged."""
-    items = range(labels) if isinstance(labels, int) else labels
+    items = range(labels) if isinstance(labels, int) else tuple(labels)
     stubs = np.concatenate([rng.permutation(len(items)) for _ in range(presentations)])
     left, right = stubs[::2].copy(), stubs[1::2].copy()
     for wrong in np.flatnonzero(left == right):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from numpy.typing import ArrayLike
 
@@ -17,6 +17,7 @@ from adaptive.plan import plan_ballots
 from adaptive.simulation.similarity import SIMILARITIES, checked_similarity
 from adaptive.simulation.simulate import COEFFICIENTS, Approach, SimulationResult, simulate
 from adaptive.simulation.voters import VoterPopulation
+from rankcorr.results import TableResult
 from rankcorr.workers import Progress
 
 __all__ = ["FRACTION", "N_BALLOTS", "N_ITEMS", "PRESENTATIONS", "Table2", "table2"]
@@ -30,9 +31,11 @@ PRESENTATIONS: Final = 20
 _APPROACHES: Final[tuple[Approach, ...]] = ("uniform", "adaptive")  # in the order of the paper
 
 
-@dataclass(frozen=True, eq=False)
-class Table2:
+@dataclass(frozen=True, eq=False, repr=False)
+class Table2(TableResult):
     """Coefficients with the true ranking, by similarity distribution and approach.
+
+    The table has the columns similarity, approach, coefficient, mean and sd.
 
     Attributes
     ----------
@@ -41,6 +44,13 @@ class Table2:
     """
 
     results: Mapping[str, SimulationResult]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "results", MappingProxyType(dict(self.results)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go by the constructor, because a mapping that is read-only cannot be pickled."""
+        return Table2, (dict(self.results),)
 
     @property
     def n_simulations(self) -> int:
@@ -63,6 +73,19 @@ class Table2:
                 for approach in mean
             ]
         return "\n".join(lines)
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        rows = [
+            (name, approach, coefficient, mean, result.sd[approach][coefficient])
+            for name, result in self.results.items()
+            for approach, means in result.mean.items()
+            for coefficient, mean in means.items()
+        ]
+        names = ("similarity", "approach", "coefficient", "mean", "sd")
+        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+    def _title(self) -> str:
+        return f"Table 2, {self.n_simulations} simulations"
 
     def __repr__(self) -> str:
         return f"<Table2 of {self.n_simulations} simulations:\n{self.to_text()}>"
@@ -140,7 +163,7 @@ def table2(
         )
         for name, values in similarities.items()
     }
-    return Table2(MappingProxyType(results))
+    return Table2(results)
 
 
 def _line(name: str, approach: str, cells: Sequence[str]) -> str:

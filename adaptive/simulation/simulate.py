@@ -6,10 +6,11 @@ similarity -> voters -> opinions -> protocol or ballot -> ranking -> coefficient
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +24,7 @@ from adaptive.selection import Select, select_by_mean
 from adaptive.simulation.similarity import checked_similarity
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, Uniform, weighted_rho, weighted_tau
-from rankcorr.results import json_ready
+from rankcorr.results import TableResult, json_ready
 from rankcorr.workers import Progress
 
 __all__ = [
@@ -37,7 +38,6 @@ __all__ = [
 ]
 
 Approach: TypeAlias = Literal["adaptive", "uniform"]
-Statistics: TypeAlias = dict[str, dict[str, NDArray[np.float64]]]
 
 APPROACHES: Final = ("adaptive", "uniform")
 COEFFICIENTS: Final = ("rho_w", "tau_w", "rho", "tau")
@@ -47,18 +47,31 @@ _LARGEST_TASK = 8
 _MIN_TASKS = 32
 
 
-@dataclass(frozen=True, eq=False)
-class SimulationResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class SimulationResult(TableResult):
     """Coefficients of every simulation against the true ranking.
+
+    The table has the columns approach, coefficient, mean and sd.
 
     Attributes
     ----------
-    statistics : dict of dict of ndarray of float64, shape (n_simulations,), read-only
+    statistics : mapping of str to mapping of str to ndarray of float64, shape (n_simulations,), read-only
         By approach, "adaptive" or "uniform", and coefficient, "rho_w", "tau_w", "rho" or "tau". A coefficient that is
         undefined is nan.
     """
 
     statistics: Mapping[str, Mapping[str, NDArray[np.float64]]]
+
+    def __post_init__(self) -> None:
+        statistics = {
+            approach: MappingProxyType({name: _read_only(values) for name, values in named.items()})
+            for approach, named in self.statistics.items()
+        }
+        object.__setattr__(self, "statistics", MappingProxyType(statistics))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go by the constructor, because a mapping that is read-only cannot be pickled."""
+        return SimulationResult, ({approach: dict(named) for approach, named in self.statistics.items()},)
 
     @property
     def n_simulations(self) -> int:
@@ -83,6 +96,14 @@ class SimulationResult:
             for approach, coefficients in self.statistics.items()
         }
         return json_ready(cells)  # type: ignore[no-any-return]
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        rows = [
+            (approach, coefficient, mean, self.sd[approach][coefficient])
+            for approach, means in self.mean.items()
+            for coefficient, mean in means.items()
+        ]
+        return dict(zip(("approach", "coefficient", "mean", "sd"), map(list, zip(*rows, strict=True)), strict=True))
 
     def __repr__(self) -> str:
         mean, sd = self.mean, self.sd
@@ -178,9 +199,8 @@ def simulate(
         rows.append(block)
         if progress is not None:
             progress(len(block))
-    table = np.concatenate(rows).transpose(1, 2, 0).copy()  # approach, coefficient, simulation
-    table.flags.writeable = False
-    statistics: Statistics = {
+    table = np.concatenate(rows).transpose(1, 2, 0)  # approach, coefficient, simulation
+    statistics: dict[str, dict[str, NDArray[np.float64]]] = {
         approach: dict(zip(COEFFICIENTS, of_approach, strict=True))
         for approach, of_approach in zip(approaches, table, strict=True)
     }
@@ -354,3 +374,9 @@ def _checked_similarity(plan: BallotPlan, pool: object, similarity: ArrayLike) -
 def _check_approach(approach: object) -> None:
     if not isinstance(approach, str) or approach not in APPROACHES:
         raise SimilarityError(f"an approach is one of {', '.join(map(repr, APPROACHES))}; got {approach!r}")
+
+
+def _read_only(values: ArrayLike) -> NDArray[np.float64]:
+    array = np.array(values, np.float64)
+    array.flags.writeable = False
+    return array

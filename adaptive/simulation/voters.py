@@ -16,6 +16,7 @@ from adaptive.draw import Ballot
 from adaptive.errors import SimilarityError
 from adaptive.simulation.similarity import checked_similarity
 from rankcorr import Ranking
+from rankcorr.results import Result
 
 __all__ = ["Amplitude", "VoterPool", "VoterPopulation", "true_ranking", "vanishing_amplitude"]
 
@@ -61,7 +62,7 @@ def true_ranking(similarity: ArrayLike, *, relatedness: bool = True) -> Ranking:
 
 
 @dataclass(frozen=True, eq=False)
-class VoterPool:
+class VoterPool(Result):
     """Voters, each with a nonconformity and a probability of oversight.
 
     Attributes
@@ -253,8 +254,8 @@ class VoterPool:
         return f"VoterPool({self.n_voters} voters, {levels})"
 
 
-@dataclass(frozen=True)
-class VoterPopulation:
+@dataclass(frozen=True, eq=False)
+class VoterPopulation(Result):
     """What pools of voters are drawn from; the defaults are the paper's.
 
     Attributes
