@@ -4,6 +4,7 @@ import importlib
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import FrozenInstanceError
 
 import numpy as np
@@ -66,11 +67,12 @@ def test_shape_and_order_of_the_json():
 
 
 @pytest.mark.needs_numba
-def test_adaptive_orders_the_top_better_in_the_papers_setting():
+@pytest.mark.parametrize("n_simulations", [3, pytest.param(20, marks=pytest.mark.figures)])
+def test_adaptive_orders_the_top_better_in_the_papers_setting(n_simulations):
     plan = plan_ballots(table2_module.N_ITEMS, n_ballots=7, fraction=0.5, presentations=20)
     assert (plan.n_items, plan.n_comparisons) == (990, 19_660)  # Eq. 3
-    table = table2(n_simulations=20, seed=1)
-    assert table.n_simulations == 20
+    table = table2(n_simulations=n_simulations, seed=1)
+    assert table.n_simulations == n_simulations
     for result in table.results.values():
         for coefficient in ("rho_w", "tau_w"):
             assert result.mean["adaptive"][coefficient] > result.mean["uniform"][coefficient]
@@ -160,6 +162,29 @@ def test_undefined_coefficients_are_told_of_once(tmp_path):
     assert "nan +- nan" in result.stdout
 
 
+@pytest.mark.usefixtures("small")
+def test_command_uses_its_workers_and_advances_a_progress_bar(monkeypatch):
+    asked, steps = [], []
+
+    @contextmanager
+    def bar(total, unit):
+        asked.append((total, unit))
+        yield steps.append
+
+    def executor(workers):
+        asked.append(workers)
+        return ThreadPoolExecutor(workers)
+
+    options = ("--simulations", 3, "--json")
+    expected = run_ok(*options)
+    monkeypatch.setattr("adaptive.cli.paper.progress_bar", bar)
+    monkeypatch.setattr("adaptive.cli.paper.quiet_executor", executor)
+    assert run_ok(*options, "--workers", 2) == expected
+    assert asked == [2, (9, "simulation")]
+    assert sum(steps) == 9
+
+
+@pytest.mark.figures
 @pytest.mark.needs_numba
 def test_command_with_two_processes():
     # 990 items: other processes know nothing of a smaller table.

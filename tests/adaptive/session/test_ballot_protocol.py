@@ -478,13 +478,9 @@ def test_a_save_that_fails_leaves_the_old_file_alone(step, tmp_path, monkeypatch
 
 
 KILLED_WHILE_SAVING = """
-import os, resource, signal, sys
-from adaptive.selection import select_top
+import json, os, resource, signal, sys
 from adaptive.session.ballot_protocol import BallotProtocol
 
-path, moment = sys.argv[1:]
-protocol = BallotProtocol.load(path)
-protocol.open_ballot()
 replace = os.replace
 
 def die(*_):
@@ -494,37 +490,58 @@ def replace_and_die(*arguments):
     replace(*arguments)
     die()
 
-if moment == "while writing":  # the kernel ends the process at byte 100
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-elif moment == "before the disk has it":
-    os.fsync = die
-elif moment == "before the exchange":
-    os.replace = die
-elif moment == "after the exchange":
-    os.replace = replace_and_die
-protocol.save(path)
+def save(protocol, path, moment):
+    if moment == "while writing":  # the kernel ends the process at byte 100
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    elif moment == "before the disk has it":
+        os.fsync = die
+    elif moment == "before the exchange":
+        os.replace = die
+    elif moment == "after the exchange":
+        os.replace = replace_and_die
+    protocol.save(path)
+
+ended = {}
+for path, moment in json.loads(sys.argv[1]):
+    protocol = BallotProtocol.load(path)
+    protocol.open_ballot()
+    child = os.fork()
+    if child == 0:
+        save(protocol, path, moment)
+        os._exit(0)
+    ended[moment] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+print(json.dumps(ended))
 """
+KILLED = {
+    "while writing": (signal.SIGXFSZ, "ready"),
+    "before the disk has it": (signal.SIGKILL, "ready"),
+    "before the exchange": (signal.SIGKILL, "ready"),
+    "after the exchange": (signal.SIGKILL, "open"),
+}
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """Files that a process was saving when it was killed, by the moment, and how it ended."""
+    paths = {moment: tmp_path_factory.mktemp("killed") / "run.json" for moment in KILLED}
+    for path in paths.values():
+        started().save(path)
+    given = json.dumps([(str(path), moment) for moment, path in paths.items()])
+    command = [sys.executable, "-c", KILLED_WHILE_SAVING, given]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    ended = json.loads(done.stdout)
+    return {moment: (path, ended[moment]) for moment, path in paths.items()}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
-@pytest.mark.parametrize(
-    ("moment", "state"),
-    [
-        ("while writing", "ready"),
-        ("before the disk has it", "ready"),
-        ("before the exchange", "ready"),
-        ("after the exchange", "open"),
-    ],
-)
-def test_a_process_killed_while_it_saves_leaves_the_old_file_or_the_new_one(moment, state, tmp_path):
-    path = tmp_path / "run.json"
-    started().save(path)
-    command = [sys.executable, "-c", KILLED_WHILE_SAVING, str(path), moment]
-    killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert -killed.returncode in (signal.SIGKILL, signal.SIGXFSZ), killed.stderr
+@pytest.mark.parametrize("moment", KILLED)
+def test_a_process_killed_while_it_saves_leaves_the_old_file_or_the_new_one(moment, killed):
+    (path, ended), (by_signal, state) = killed[moment], KILLED[moment]
+    assert -ended == by_signal
     protocol = BallotProtocol.load(path)
     assert protocol.status().state == state
-    leftover = [name for name in os.listdir(tmp_path) if name != "run.json"]
+    leftover = [name for name in os.listdir(path.parent) if name != "run.json"]
     assert len(leftover) == (state == "ready")
     protocol.save(path)
