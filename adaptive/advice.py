@@ -55,7 +55,7 @@ def advice_on(sizes: Sequence[int], *, fraction: float, presentations: int, n_co
     """
     n_items, n_b, alpha, m = sizes[0], len(sizes), fraction, presentations
     if n_b > 10:
-        yield Advice("many_ballots", n_b, 10, f"The voting stops {n_b - 1} times: at most 10 ballots are better.")
+        yield Advice("many_ballots", n_b, 10, f"Voting stops {n_b - 1} times: at most 10 ballots are better.")
     bound = 0.1 ** (1 / (n_b - 1))
     if alpha > bound:
         better = f"a fraction up to {_short(bound, ROUND_FLOOR)} is better."
@@ -73,7 +73,9 @@ def advice_on(sizes: Sequence[int], *, fraction: float, presentations: int, n_co
         sentence = f"{n_comparisons:,} comparisons are few for precise top scores: "
         yield Advice("few_comparisons", n_comparisons, bound, f"{sentence}{math.ceil(bound):,} are better.")
     if m % 2:
-        sentence = f"An odd number of presentations, {m}: where the items are odd in number too, one has {m + 1}."
+        sentence = (
+            f"An odd number of presentations, {m}: in a ballot with an odd number of items, one item has {m + 1}."
+        )
         yield Advice("odd_presentations", m, m + 1, sentence)
     repeated = next((ballot for ballot, size in enumerate(sizes, start=1) if m > size - 1), None)
     if repeated is not None:
@@ -92,16 +94,15 @@ def advice_on_voters(sizes: Sequence[int], *, presentations: int, n_voters: int)
     ['voter_sees_pair_twice']
     """
     for ballot, size in enumerate(sizes, start=1):
-        # Also where one item appears M + 1 times: N_k - 1 is then even and does not divide the odd M.
+        # This holds where one item appears M + 1 times too: N_k - 1 is then even and does not divide the odd M.
         repeats = -(-presentations // (size - 1))
         if repeats > n_voters:
-            sentence = (
-                f"In ballot {ballot} a pair comes {repeats} times, and n_voters is {n_voters}: a voter sees it twice."
-            )
+            compared = f"In ballot {ballot} a pair is compared {repeats} times"
+            sentence = f"{compared}, but n_voters is {n_voters}: a voter sees it twice."
             yield Advice("voter_sees_pair_twice", repeats, n_voters, sentence)
             return
 
 
 def _short(bound: float, rounding: str) -> str:
-    """Four digits, rounded to the side where the advice is followed."""
+    """Four digits, rounded towards values that follow the advice."""
     return f"{Context(prec=4, rounding=rounding).create_decimal_from_float(bound):f}"

@@ -43,7 +43,7 @@ def plan_for_budget(
     Raises
     ------
     PlanError
-        If both budgets or none are given, `hours` without the seconds or the seconds without `hours`; if the budget
+        If neither or both budgets are given, `hours` without the seconds, or the seconds without `hours`; if the budget
         is too small for one presentation (the message says what would be enough) or too large to count; and as
         `plan_ballots`.
 

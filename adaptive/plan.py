@@ -19,8 +19,8 @@ from rankcorr.results import TableResult, json_ready
 
 __all__ = ["LARGEST_COUNT", "Advice", "BallotPlan", "checked_integer", "checked_positive", "plan_ballots"]
 
-LARGEST_COUNT = 2**53  # alpha N is a product of floats, and larger integers are not all floats
-_MOST_BALLOTS = 10_000  # rounding can keep a size forever (0.9 of 4 items are 4), so that sizes alone set no end
+LARGEST_COUNT = 2**53  # alpha N is a product of floats, and not every larger integer is a float
+_MOST_BALLOTS = 10_000  # rounding can keep a size forever (0.9 of 4 items are 4), so sizes alone set no limit
 _INPUTS = ("n_items", "n_ballots", "fraction", "presentations")
 _KEYS = (*_INPUTS, "sizes", "comparisons", "n_comparisons", "top_presentations", "uniform_presentations")
 
@@ -78,7 +78,7 @@ class BallotPlan(TableResult):
         presentations = checked_integer(self.presentations, "presentations", least=1)
         sizes = _sizes(n_items, n_ballots, fraction)
         values = (n_items, n_ballots, fraction, presentations)
-        for name, value in zip(_INPUTS, values, strict=True):  # plain numbers, whatever came in
+        for name, value in zip(_INPUTS, values, strict=True):  # plain numbers, whatever their types were
             object.__setattr__(self, name, value)
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "comparisons", tuple((presentations * size + 1) // 2 for size in sizes))
@@ -138,7 +138,7 @@ class BallotPlan(TableResult):
         --------
         >>> plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=20)
         >>> plan.advice_for(6)[-1].sentence
-        'In ballot 2 a pair comes 7 times, and n_voters is 6: a voter sees it twice.'
+        'In ballot 2 a pair is compared 7 times, but n_voters is 6: a voter sees it twice.'
         """
         voters = checked_integer(n_voters, "n_voters", least=1)
         return (*self.advice, *advice_on_voters(self.sizes, presentations=self.presentations, n_voters=voters))

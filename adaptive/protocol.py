@@ -101,7 +101,7 @@ def run_protocol(
     Raises
     ------
     ProtocolError
-        When the items are not those of the plan, or `select` or `average` returns something else.
+        When the items are not those of the plan, or `select` or `average` does not return what it should.
     VoteError
         When the answers are not those of a ballot's comparisons, or an item has no answer in a ballot.
     DrawError
@@ -196,7 +196,7 @@ def ballot_rng(seed: int, number: int, use: Literal["draw", "cut"]) -> np.random
     ProtocolError
         When the seed is not an integer of at least 0.
     OptionError
-        When there is no such use.
+        When the use is unknown.
 
     Examples
     --------

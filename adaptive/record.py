@@ -235,7 +235,9 @@ def json_label(label: Any) -> Any:
     """Return a label as JSON holds it: strings and integers as they are, a tuple of them as a list."""
     if isinstance(label, str):
         if not label.isascii() and any("\ud800" <= character <= "\udfff" for character in label):
-            raise ProtocolError(f"JSON holds text; got a label with half a character: {shown(label)}")
+            raise ProtocolError(
+                f"JSON holds whole characters; got a label with half of a surrogate pair: {shown(label)}"
+            )
         return label
     if isinstance(label, int) and not isinstance(label, bool):
         return label

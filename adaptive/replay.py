@@ -1,4 +1,4 @@
-"""All ballots so far, scored from the first one on: for callers that keep the votes, and not a protocol."""
+"""All ballots so far, scored from the first one on: for callers that keep the votes instead of a protocol."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class BallotVotes(Result):
             object.__setattr__(self, name, tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels))
         try:
             answers = np.array(self.answers)
-        except ValueError as error:  # numpy's word for rows of different lengths
+        except ValueError as error:  # numpy's error for rows of different lengths
             raise VoteError(f"answers must be a list of codes; got {shown(self.answers)}") from error
         answers.flags.writeable = False
         object.__setattr__(self, "answers", answers)
@@ -91,7 +91,8 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
     Raises
     ------
     ProtocolError
-        When there is no ballot or more than the plan has, the items are not those of the plan, or the seed is none.
+        When there is no ballot or more than the plan has, the items are not those of the plan, or the seed is not an
+        integer of at least 0.
     VoteError
         When the comparisons of a ballot are not as the plan has them (an item of another ballot, another number of
         comparisons or of presentations of an item, an item against itself), the answers are not those of the
@@ -129,7 +130,7 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
 def _ballot(
     plan: BallotPlan, number: int, items: Sequence[Hashable], votes: BallotVotes, known: set[Hashable]
 ) -> Ballot:
-    """Ballot of the comparisons given; who got each does not matter for the scores."""
+    """Ballot of the given comparisons; the scores do not depend on who got which."""
     wanted = plan.comparisons[number - 1]
     if len(votes.left) != len(votes.right):
         raise VoteError(f"{len(votes.left)} items on the left have {len(votes.right)} on the right")

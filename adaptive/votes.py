@@ -114,7 +114,7 @@ def checked_answers(ballot: Ballot, answers: ArrayLike) -> NDArray[np.int8]:
     Raises
     ------
     VoteError
-        Answers of another number, dimension or type (truth values and text too), or another code.
+        Answers of the wrong number, dimension or type (booleans and text included), or an unknown code.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def checked_answers(ballot: Ballot, answers: ArrayLike) -> NDArray[np.int8]:
     """
     try:
         array = np.asarray(answers)
-    except ValueError as error:  # numpy's word for rows of different lengths
+    except ValueError as error:  # numpy's error for rows of different lengths
         raise VoteError(f"answers must be a list of codes; got {shown(answers)}") from error
     if array.shape != (ballot.n_comparisons,):
         raise VoteError(f"a ballot of {ballot.n_comparisons} comparisons needs as many answers; got {_size(array)}")

@@ -27,7 +27,7 @@ Example, from tokens to a ranking (open, record and close once for each ballot):
 
 
 class Ballots(OneLineErrors):
-    """The group; errors of both packages are bad input."""
+    """The group; errors of rankcorr and adaptive are bad input."""
 
     bad_input = (RankingError, AdaptiveError)
 
@@ -41,7 +41,7 @@ class Ballots(OneLineErrors):
 )
 @click.version_option(__version__, prog_name="ballots", message="%(prog)s %(version)s")
 def main() -> None:
-    """Rank items by comparisons, in ballots that go on with the best."""
+    """Rank items by pairwise comparisons; each ballot goes on with the best items of the one before."""
 
 
 for command in (

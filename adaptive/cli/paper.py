@@ -1,4 +1,4 @@
-"""The commands `ballots table2` and `ballots figures`: what the paper shows, simulated anew."""
+"""The commands `ballots table2` and `ballots figures`: what the paper shows, from new simulations."""
 
 from __future__ import annotations
 

@@ -21,9 +21,11 @@ _OPTIONS = (
     click.option("--fraction", type=float, default=0.5, show_default=True, help="Fraction of items that go on, alpha."),
     click.option("--presentations", type=int, metavar="M", help="Presentations of each item in each ballot."),
     click.option(
-        "--budget", type=int, metavar="COMPARISONS", help="Or the most presentations for so many comparisons."
+        "--budget", type=int, metavar="COMPARISONS", help="Or the most presentations that this many comparisons allow."
     ),
-    click.option("--hours", type=float, help="Or the most presentations for so many person-hours, with --seconds."),
+    click.option(
+        "--hours", type=float, help="Or the most presentations that this many person-hours allow, with --seconds."
+    ),
     click.option("--top", type=int, metavar="M_TOP", help="Or the fewest that present top items M_TOP times in all."),
     click.option("--seconds", type=float, help="Mean time that a voter takes for one comparison."),
 )
@@ -31,7 +33,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What the command line says of a plan, but for the items."""
+    """What the command line says about a plan, apart from the items."""
 
     ballots: int
     fraction: float
@@ -42,7 +44,7 @@ class PlanOptions:
     seconds: float | None
 
     def plan(self, n_items: int) -> BallotPlan:
-        """Return the plan, or say which options contradict each other.
+        """Return the plan that the options ask for.
 
         Raises
         ------
@@ -57,7 +59,7 @@ class PlanOptions:
             raise OptionError(f"one of {', '.join(_WAYS)} is wanted; got {' and '.join(given) or 'none'}")
         plan = self._plan(n_items)
         if self.seconds is not None:
-            plan.cost(self.seconds)  # refuses seconds that are none, before anything is printed
+            plan.cost(self.seconds)  # refuses invalid seconds before anything is printed
         return plan
 
     def _plan(self, n_items: int) -> BallotPlan:

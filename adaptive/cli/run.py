@@ -1,6 +1,6 @@
 """`ballots run`: a whole voting kept in one JSON file, one step for each command.
 
-load -> step -> save. A command that fails has saved nothing; what it writes besides is in place only after the save.
+load -> step -> save. A command that fails has saved nothing; other files that it writes appear only after the save.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _check_other(out: str | None, state: str) -> None:
 
 
 def _save(protocol: BallotProtocol, state: str) -> None:
-    # `BallotProtocol.save` would replace a device or a folder's entry by a file.
+    # `BallotProtocol.save` would replace a device by a file.
     if Path(state).exists() and not Path(state).is_file():
         raise TableError(f"{state}: cannot be written: it is not a file")
     try:
@@ -198,7 +198,7 @@ def _save(protocol: BallotProtocol, state: str) -> None:
 
 
 def _record(protocol: BallotProtocol, file: VoteFile) -> int:
-    """Record vote by vote, so that an error has its line; nothing is saved here."""
+    """Record vote by vote, so that an error names its line; nothing is saved here."""
     is_open = protocol.ballot is not None
     asked = {comparison.id: comparison for comparison in protocol.comparisons()} if is_open else {}
     n_new = 0

@@ -31,7 +31,7 @@ def score_command(votes: tuple[str, ...], out: str | None, as_json: bool) -> Non
     """Rank the items of the VOTES files: one file for each ballot, in their order.
 
     Each is CSV or TSV with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or empty
-    where there is no answer. The column comparison may be there; its ids must then differ. Items of a ballot are items
+    where there is no answer. If there is a column comparison, its ids must differ. Items of a ballot are items
     of the one before. The ranking is CSV: item, rank, score, presentations, wins, ties, losses and last_ballot.
     """
     if votes.count("-") > 1:

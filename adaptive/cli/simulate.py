@@ -28,9 +28,7 @@ Example:
 
 
 @click.command("simulate", epilog=_EXAMPLE, short_help="What a plan would reach, with simulated voters.")
-@click.option(
-    "--n-items", type=int, metavar="N", help="Number of items; those of the file of --similarity if left out."
-)
+@click.option("--n-items", type=int, metavar="N", help="Number of items; by default those of the file of --similarity.")
 @plan_options
 @click.option(
     "--similarity",

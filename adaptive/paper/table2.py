@@ -101,7 +101,7 @@ def table2(
 ) -> Table2:
     """Simulate Table 2: 7 ballots of 990 items at M = 20 and a fraction of 0.5, against a uniform ballot at M = 40.
 
-    Voters judge relatedness; 100 are drawn anew for each simulation. Each row has the numbers that `simulate` gives
+    Voters judge relatedness; each simulation draws 100 new ones. Each row has the numbers that `simulate` gives
     with the same seed. They are not those the paper prints, because its code does not do what its text says: see
     benchmarks/table2_as_published.py.
 

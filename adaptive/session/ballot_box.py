@@ -47,7 +47,7 @@ class BallotBox:
         return int(np.count_nonzero(tally(self.ballot, self.answers).answered == 0))
 
     def state(self) -> dict[str, Any]:
-        """What JSON keeps of it."""
+        """The part of it that JSON keeps."""
         answered = np.flatnonzero(self.answers != UNANSWERED)
         codes = self.answers[answered].tolist()
         votes = {f"{self.number}-{index}": name_of(code) for index, code in zip(answered.tolist(), codes, strict=True)}
@@ -78,7 +78,7 @@ def read_votes(votes: Votes, boxes: list[BallotBox]) -> dict[tuple[int, int], in
                 f"comparison {comparison!r} has the vote {name_of(before)!r} already; got {name_of(code)!r}"
             )
         if box.record is not None:
-            raise VoteError(f"ballot {number} is closed: comparison {comparison!r} cannot be answered any more")
+            raise VoteError(f"ballot {number} is closed: comparison {comparison!r} can no longer be answered")
         new[place] = code
     return new
 

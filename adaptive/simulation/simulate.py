@@ -134,16 +134,16 @@ def simulate(
 ) -> SimulationResult:
     """Simulate the adaptive protocol, and the uniform ballot of equal cost, many times.
 
-    The seeds are spawned for each simulation and approach, so that the numbers are the same whatever the executor, its
-    number of workers and the other approach. The two approaches have voters, opinions and ballots of their own.
+    The seeds are spawned for each simulation and approach, so the numbers depend neither on the executor and its
+    number of workers nor on the other approach. The two approaches have voters, opinions and ballots of their own.
 
     Parameters
     ----------
     plan : BallotPlan
         The uniform ballot has `plan.uniform_presentations` of each item, rounded (39.7 to 40 in the paper).
     pool : VoterPool or VoterPopulation
-        A population: voters are drawn anew for each simulation, as in the paper. A pool: the same voters in all;
-        opinions are drawn anew.
+        A population: new voters are drawn for each simulation, as in the paper. A pool: the same voters in all
+        simulations, with new opinions in each.
     similarity : array_like of shape (n_items,)
         Underlying similarities z in [-1, 1], in any order.
     n_simulations : int
@@ -160,7 +160,7 @@ def simulate(
         Runs the simulations; by default they run one by one. Executors of other processes need functions that can be
         pickled. The first simulation runs here, so that kernels are compiled once, before any process starts.
     progress : callable, optional
-        Called now and then with the number of simulations that are newly done; what it raises ends the work.
+        Called after each task with the number of simulations in it; what it raises ends the work.
         `rankcorr.progress.progress_bar` gives one that draws a bar on a terminal.
 
     Returns
@@ -170,8 +170,8 @@ def simulate(
     Raises
     ------
     SimilarityError
-        When the similarities are not those of the plan's items or outside [-1, 1], `pool` is something else, there is
-        no simulation or no such approach, or the seed is negative.
+        When the number of similarities is not that of the plan's items, one is outside [-1, 1], `pool` is of another
+        type, `n_simulations` is below 1, an approach is unknown, or the seed is negative.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def simulated_comparisons(plan: BallotPlan, approach: Approach) -> tuple[int, ..
     Raises
     ------
     SimilarityError
-        When there is no such approach.
+        When the approach is unknown.
 
     Examples
     --------

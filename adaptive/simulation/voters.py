@@ -1,6 +1,7 @@
 """Voters who differ from the underlying similarity and err now and then: the stochastic model of section 4.1.
 
-voters -> opinions -> answers to a ballot. A `VoterPool` is some voters, a `VoterPopulation` what they are drawn from.
+voters -> opinions -> answers to a ballot. A `VoterPool` is a group of voters; their levels are drawn from a
+`VoterPopulation`.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class VoterPool(Result):
     nonconformity : ndarray of float64, shape (n_voters,), read-only
         s_v: how far the opinions of a voter stray from the underlying similarity; not negative.
     oversight : ndarray of float64, shape (n_voters,), read-only
-        e_v: probability that the voter answers against the own opinion.
+        e_v: probability that the voter answers against their own opinion.
     amplitude : callable
         s(z), from an array of similarities to an array of the same shape; the opinions stray by s_v s(z). It may be
         negative, since eta is symmetric.
@@ -78,7 +79,7 @@ class VoterPool(Result):
     Raises
     ------
     SimilarityError
-        For voters that are no such numbers.
+        For levels out of range or not of one number for each voter, or an amplitude that is not callable.
 
     Examples
     --------
@@ -147,7 +148,7 @@ class VoterPool(Result):
             Underlying similarities z in [-1, 1].
         rng : Generator
         relatedness : bool
-            The opinion is abs(o), as tokens are judged that are related; else o.
+            The opinion is abs(o), because voters judge how related tokens are; else o.
 
         Returns
         -------
@@ -256,21 +257,22 @@ class VoterPool(Result):
 
 @dataclass(frozen=True, eq=False)
 class VoterPopulation(Result):
-    """What pools of voters are drawn from; the defaults are the paper's.
+    """Levels from which pools of voters are drawn; the defaults are the paper's.
 
     Attributes
     ----------
     n_voters : int
         Number of voters of a pool.
     nonconformity, oversight : pair of float
-        Least and largest level; each voter's is uniform in between.
+        Least and largest level; a voter's level is uniform between them.
     amplitude : callable
         s(z), as in `VoterPool`. A function of a module, rather than a lambda, can be sent to other processes.
 
     Raises
     ------
     SimilarityError
-        For fewer than one voter, a nonconformity below 0, an oversight outside [0, 1], or an interval that is none.
+        For fewer than one voter, a nonconformity below 0, an oversight outside [0, 1], or an interval that is not a
+        pair of numbers in order.
 
     Examples
     --------

@@ -91,9 +91,9 @@ def test_voter_sees_pair_twice():
     assert plan.advice_for(6) == plan.advice
     (advice,) = plan.advice_for(5)[len(plan.advice) :]
     assert (advice.code, advice.value, advice.bound) == ("voter_sees_pair_twice", 6, 5)
-    assert advice.sentence == "In ballot 4 a pair comes 6 times, and n_voters is 5: a voter sees it twice."
-    assert plan.advice_for(2)[-1].sentence.startswith("In ballot 3 a pair comes 3 times")
-    assert plan.advice_for(1)[-1].sentence.startswith("In ballot 2 a pair comes 2 times")
+    assert advice.sentence == "In ballot 4 a pair is compared 6 times, but n_voters is 5: a voter sees it twice."
+    assert plan.advice_for(2)[-1].sentence.startswith("In ballot 3 a pair is compared 3 times")
+    assert plan.advice_for(1)[-1].sentence.startswith("In ballot 2 a pair is compared 2 times")
 
 
 def test_one_voter_suffices_while_no_pair_repeats():

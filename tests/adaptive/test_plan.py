@@ -90,7 +90,7 @@ def test_a_plan_prints_as_a_table():
         "3           4          100   1.00",
         "total                1,975  19.75",
     ]
-    assert plan.to_text(n_voters=1).endswith("pair comes 4 times, and n_voters is 1: a voter sees it twice.")
+    assert plan.to_text(n_voters=1).endswith("pair is compared 4 times, but n_voters is 1: a voter sees it twice.")
     assert "Advice" not in str(plan_ballots(990, presentations=50, n_ballots=3, fraction=0.25))
     assert "1 presentation of each" in str(plan_ballots(4, presentations=1, n_ballots=2, fraction=0.5))
 

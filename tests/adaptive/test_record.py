@@ -89,7 +89,7 @@ def test_json_holds_all_of_it():
         (("a", ("b",)), r"JSON holds labels .* got \('a', \('b',\)\)"),
         (("a", False), "JSON holds labels .* got False"),
         ((), r"JSON holds labels .* got \(\)"),
-        ("\ud800", "JSON holds text; got a label with half a character"),
+        ("\ud800", "JSON holds whole characters; got a label with half of a surrogate pair"),
     ],
 )
 def test_labels_that_json_would_not_give_back(label, message):

@@ -74,7 +74,7 @@ def test_run_status_at_every_step(folder, opened):
     assert json.loads(run_ok("run", "result", "v.json", "--json")) == result.to_dict() | {
         "items": json.loads(result.to_json())["items"]
     }
-    assert refusal("run", "open", "v.json") == "all 2 ballots are closed: there is none left to open"
+    assert refusal("run", "open", "v.json") == "all 2 ballots are closed: none is left to open"
     assert refusal("run", "open", "v.json", "--again") == "no ballot is open: there is nothing to show"
 
 
@@ -159,7 +159,7 @@ def test_votes_on_a_closed_ballot(folder):
     run_ok("run", "record", "v.json", "most.csv")
     run_ok("run", "close", "v.json")
     message = refusal("run", "record", "v.json", "votes.csv")
-    assert re.fullmatch(r"votes\.csv:\d+: ballot 1 is closed: comparison '1-3' cannot be answered any more", message)
+    assert re.fullmatch(r"votes\.csv:\d+: ballot 1 is closed: comparison '1-3' can no longer be answered", message)
     assert run_ok("run", "record", "v.json", "most.csv").startswith("0 new votes; ballot 2 of 2 can be opened")
 
 

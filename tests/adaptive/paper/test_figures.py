@@ -6,10 +6,8 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 
-from adaptive.cli.main import main
 from adaptive.errors import PlanError, SimilarityError, TableError
 from adaptive.paper import figures
 from adaptive.paper.figures import (
@@ -47,10 +45,6 @@ def without_matplotlib(monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-
-
-def invoke(*args):
-    return CliRunner().invoke(main, ["figures", *map(str, args)])
 
 
 def texts(path):
@@ -160,23 +154,9 @@ def test_a_folder_that_cannot_be_made(tmp_path, monkeypatch):
 def test_missing_matplotlib(tmp_path):
     with pytest.raises(MissingMatplotlibError, match=re.escape(MISSING)):
         write_figures(tmp_path, seed=1)
-    result = invoke("--out", tmp_path / "figures")
-    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"ballots: error: {MISSING}\n")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_command_writes_the_same_files_for_the_same_seed(tmp_path, monkeypatch, written):
-    monkeypatch.setattr(figures.write_figures, "__kwdefaults__", {"n_items": N_ITEMS})
-    result = invoke("--out", tmp_path / "figures", "--seed", 1)
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.splitlines() == [str(tmp_path / "figures" / name) for name in NAMES]
-    assert [(tmp_path / "figures" / name).read_bytes() for name in NAMES] == [path.read_bytes() for path in written]
-
-
-def test_command_refuses_in_one_line(tmp_path):
-    result = invoke()
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == "ballots: error: Missing option '--out'; 'ballots figures --help' lists the options\n"
-    result = invoke("--out", tmp_path, "--seed", -1)
-    assert result.exit_code == 2
-    assert re.fullmatch("ballots: error: Invalid value for '--seed'.*\n", result.stderr)
+def test_same_seed_same_files(tmp_path, written):
+    again = write_figures(tmp_path, seed=1, n_items=N_ITEMS)
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written]

@@ -1,17 +1,14 @@
-"""Table 2: the rows are those of `simulate`, in the shape that programs read; the command prints the same."""
+"""Table 2: the rows are those of `simulate`, in the shape that programs read."""
 
 import importlib
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from adaptive.cli.main import main
 from adaptive.errors import PlanError, SimilarityError
 from adaptive.paper.table2 import table2
 from adaptive.plan import plan_ballots
@@ -20,7 +17,10 @@ from adaptive.simulation.simulate import simulate
 from adaptive.simulation.voters import VoterPopulation
 
 APPROACHES, COEFFICIENTS = ["uniform", "adaptive"], ["rho_w", "tau_w", "rho", "tau"]
+
+
 N_ITEMS = 130
+
 
 table2_module = importlib.import_module("adaptive.paper.table2")
 
@@ -34,16 +34,6 @@ def small(monkeypatch):
 def row(similarity, n_simulations, seed):
     plan = plan_ballots(similarity.size, n_ballots=7, fraction=0.5, presentations=20)
     return simulate(plan, VoterPopulation(), similarity, n_simulations=n_simulations, seed=seed).to_dict()
-
-
-def invoke(*args):
-    return CliRunner().invoke(main, ["table2", *map(str, args)])
-
-
-def run_ok(*args):
-    result = invoke(*args)
-    assert (result.exit_code, result.stderr) == (0, "")
-    return result.stdout
 
 
 @pytest.mark.usefixtures("small")
@@ -130,78 +120,3 @@ def test_the_result_is_frozen_and_one_simulation_has_no_deviation():
         table.results["exponential"] = None
     assert table.to_dict()["exponential"]["uniform"]["rho"]["sd"] is None
     assert "+- nan" in table.to_text()
-
-
-# The command.
-
-
-@pytest.mark.usefixtures("small")
-def test_command_prints_the_table():
-    table = table2(n_simulations=2, seed=4)
-    assert run_ok("--simulations", 2, "--seed", 4) == f"2 simulations, seed 4\n\n{table.to_text()}\n"
-    assert json.loads(run_ok("--simulations", 2, "--seed", 4, "--json")) == table.to_dict()
-
-
-@pytest.mark.usefixtures("small")
-def test_command_with_own_cosines(tmp_path):
-    cosines = np.linspace(0.9, -0.3, 150)
-    path = tmp_path / "cosines.csv"
-    path.write_text("similarity\n" + "".join(f"{value!r}\n" for value in cosines.tolist()))
-    options = ("--simulations", 2, "--embedding", path)
-    assert json.loads(run_ok(*options, "--json"))["embedding"] == row(cosines, 2, 0)
-    assert run_ok(*options).startswith(f"2 simulations, seed 0, embedding of 150 items from {path}\n\n")
-
-
-@pytest.mark.usefixtures("small")
-def test_undefined_coefficients_are_told_of_once(tmp_path):
-    path = tmp_path / "cosines.csv"
-    path.write_text("similarity\n" + "0.5\n" * N_ITEMS)
-    result = invoke("--simulations", 2, "--embedding", path)
-    assert result.exit_code == 0
-    assert result.stderr == "ballots: note: some simulations have no coefficient, because all items are tied: nan\n"
-    assert "nan +- nan" in result.stdout
-
-
-@pytest.mark.usefixtures("small")
-def test_command_uses_its_workers_and_advances_a_progress_bar(monkeypatch):
-    asked, steps = [], []
-
-    @contextmanager
-    def bar(total, unit):
-        asked.append((total, unit))
-        yield steps.append
-
-    def executor(workers):
-        asked.append(workers)
-        return ThreadPoolExecutor(workers)
-
-    options = ("--simulations", 3, "--json")
-    expected = run_ok(*options)
-    monkeypatch.setattr("adaptive.cli.paper.progress_bar", bar)
-    monkeypatch.setattr("adaptive.cli.paper.quiet_executor", executor)
-    assert run_ok(*options, "--workers", 2) == expected
-    assert asked == [2, (9, "simulation")]
-    assert sum(steps) == 9
-
-
-@pytest.mark.figures
-@pytest.mark.needs_numba
-def test_command_with_two_processes():
-    # 990 items: other processes know nothing of a smaller table.
-    options = ("--simulations", 3, "--json")
-    assert run_ok(*options, "--workers", 2) == run_ok(*options)
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["--simulations", 0], "n_simulations must be a positive whole number; got 0"),
-        (["--workers", 0], "Invalid value for '--workers'"),
-        (["--seed", -1], "Invalid value for '--seed'"),
-        (["--embedding", "missing.csv"], "missing.csv: cannot be read"),
-    ],
-)
-def test_command_refuses_in_one_line(args, message):
-    result = invoke(*args)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert re.fullmatch(f"ballots: error: .*{message}.*\n", result.stderr)

@@ -51,7 +51,7 @@ GOOD = {"2-11": "tie"}
         ({**GOOD, "2-0": "left"}, "comparison '2-0' has the vote 'tie' already; got 'left'"),
         ([*GOOD.items(), ("2-10", "left"), ("2-10", "tie")], "comparison '2-10' has the vote 'left' already"),
         ({**GOOD, "1-0": "left"}, "comparison '1-0' has the vote 'tie' already; got 'left'"),
-        ({**GOOD, "1-1": "left"}, "ballot 1 is closed: comparison '1-1' cannot be answered any more"),
+        ({**GOOD, "1-1": "left"}, "ballot 1 is closed: comparison '1-1' can no longer be answered"),
         ([*GOOD.items(), "2-10"], "a vote is a pair of comparison id and winner; got '2-10'"),
         ([*GOOD.items(), 5], "a vote is a pair of comparison id and winner; got 5"),
     ],

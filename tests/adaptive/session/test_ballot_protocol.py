@@ -105,7 +105,7 @@ def test_steps_out_of_order():
         protocol.open_ballot()
     assert protocol.to_json() == before
     protocol = run(started(), 3)
-    with pytest.raises(ProtocolError, match="all 3 ballots are closed: there is none left to open"):
+    with pytest.raises(ProtocolError, match="all 3 ballots are closed: none is left to open"):
         protocol.open_ballot()
 
 
