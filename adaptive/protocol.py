@@ -21,6 +21,7 @@ from adaptive.record import BallotRecord, Places, ProtocolResult
 from adaptive.scores import Average, Scores, running_mean, score_ballot
 from adaptive.selection import Select, Selection, select_by_mean
 from rankcorr.checks import check_choice, offending, shown
+from rankcorr.results import Result
 
 __all__ = ["BallotRecord", "ProtocolResult", "Standing", "ballot_rng", "close_ballot", "run_protocol"]
 
@@ -29,7 +30,7 @@ _STREAMS: Final = {"draw": 0, "cut": 1}
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class Standing(Result):
     """Where a protocol stands between two ballots.
 
     Attributes
@@ -45,6 +46,10 @@ class Standing:
     n_closed: int
     places: Places
     mean: Scores
+
+    def __post_init__(self) -> None:
+        for array in (self.places, self.mean):
+            array.flags.writeable = False
 
     @classmethod
     def first(cls, plan: BallotPlan) -> Standing:
@@ -96,7 +101,7 @@ def run_protocol(
     Raises
     ------
     ProtocolError
-        When the items are not those of the plan, or `select` or `average` returns something else.
+        When the items are not those of the plan, or `select` or `average` does not return what it should.
     VoteError
         When the answers are not those of a ballot's comparisons, or an item has no answer in a ballot.
     DrawError
@@ -158,9 +163,6 @@ def close_ballot(
         selection = _checked_selection(select(scores, plan.sizes[number], rng), plan.sizes[number], len(places))
     else:
         selection = Selection(np.empty(0, np.intp), 0)
-    following = places[selection.chosen]
-    for array in (places, mean, following):
-        array.flags.writeable = False
     record = BallotRecord(
         number=number,
         items=ballot.items,
@@ -172,7 +174,7 @@ def close_ballot(
         ybar=scores.ybar,
         n_tied_at_cut=selection.n_tied_at_cut,
     )
-    return record, Standing(number, following, mean)
+    return record, Standing(number, places[selection.chosen], mean)
 
 
 def ballot_rng(seed: int, number: int, use: Literal["draw", "cut"]) -> np.random.Generator:
@@ -194,7 +196,7 @@ def ballot_rng(seed: int, number: int, use: Literal["draw", "cut"]) -> np.random
     ProtocolError
         When the seed is not an integer of at least 0.
     OptionError
-        When there is no such use.
+        When the use is unknown.
 
     Examples
     --------

@@ -29,7 +29,7 @@ def null_pvalues(kind: str, n_items: int, coefficient: str, n_draws: int, n_resa
     pvalues = []
     for draw in range(n_draws):
         x, y = scores(rng, kind, n_items), scores(rng, kind, n_items)
-        # Another seed for each draw: one set of permutations for all would be one error for all.
+        # Another seed for each draw: shared permutations would give all draws the same error.
         test = permutation_test(x, y, coefficient=coefficient, n_resamples=n_resamples, seed=draw, workers=1)
         pvalues.append([test.null.pvalue(test.statistic, alternative) for alternative in ALTERNATIVES])
     return np.array(pvalues)

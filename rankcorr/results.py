@@ -164,7 +164,7 @@ def _content(value: Any) -> Any:
         return value.shape, tuple(value.ravel().tolist())
     if isinstance(value, float):
         return _NAN if math.isnan(value) else float(value)
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple | list | range):
         return tuple(map(_content, value))
     if isinstance(value, Mapping):
         return frozenset((key, _content(entry)) for key, entry in value.items())

@@ -174,7 +174,7 @@ def write_figures(out: str | os.PathLike[str], *, seed: int, n_items: int = N_IT
     """Simulate and draw Figures 2, 3 and 4, and write each as PNG and SVG.
 
     Figure 2 has voters of equal levels, as its caption says; the voters of Figure 4 are those of section 4.2.
-    Nothing is written before all is drawn, and each file is whole at every moment.
+    Nothing is written until all figures are drawn, and each file is whole at every moment.
 
     Parameters
     ----------
