@@ -39,15 +39,15 @@ def _obstacle(package: str) -> str | None:
     spec = find_spec(package)  # imports nothing, because the name has no dot
     if spec is None:
         return f"the package {package} is not installed: run pip install {distribution}"
-    place = spec.origin or ", ".join(
-        spec.submodule_search_locations or ()
-    )  # a folder without __init__.py has no origin
-    if _names(place, distribution):
+    if spec.origin is None:  # as where another project was uninstalled, and took the file along
+        folder = ", ".join(spec.submodule_search_locations or ())
+        return f"the package {package} in {folder} has no __init__.py: reinstall {distribution}"
+    if _names(spec.origin, distribution):
         return None
     others = sorted(set(packages_distributions().get(package, ())) - {distribution})
     owner = " and ".join(others)
     return (
-        f"the package {package} in {place} belongs to {owner or 'another project'}, not to {distribution}: "
+        f"the package {package} in {spec.origin} belongs to {owner or 'another project'}, not to {distribution}: "
         f"install {distribution} in an environment of its own, or uninstall {owner or 'that project'} "
         f"and reinstall {distribution}"
     )
@@ -58,5 +58,5 @@ def _names(file: str, distribution: str) -> bool:
     line = rf'^__distribution__ = "{distribution}"\r?$'.encode()
     try:
         return re.search(line, Path(file).read_bytes(), re.MULTILINE) is not None
-    except OSError:  # a folder, or a part of Python itself
+    except OSError:  # unreadable, or a part of Python itself
         return False

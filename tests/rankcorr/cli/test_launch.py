@@ -84,9 +84,10 @@ def test_the_other_project_is_named_where_it_is_installed(tmp_path):
     assert "belongs to active-learner, not to rankcorr-adaptive: " in refusal("ballots", tmp_path)
 
 
-def test_a_folder_left_behind_is_not_our_package(tmp_path):
+def test_a_package_without_its_first_file_is_to_be_reinstalled(tmp_path):
     make_package(tmp_path, "adaptive", None)
-    assert f"the package adaptive in {tmp_path / 'adaptive'} belongs to another project" in refusal("ballots", tmp_path)
+    line = f"the package adaptive in {tmp_path / 'adaptive'} has no __init__.py: reinstall rankcorr-adaptive"
+    assert refusal("ballots", tmp_path) == f"ballots: error: {line}"
 
 
 def test_a_missing_package_is_named(tmp_path):
