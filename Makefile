@@ -4,26 +4,31 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check bench format clean
+.PHONY: help demo serve test figures check bench format clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # two installs into one .venv must not overlap
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/.runtime ## Install the library alone, compare real rankings, plan and simulate ballots
+demo: .venv/.runtime ## Install the libraries, compare real rankings, plan and simulate ballots
 	@$(BIN)/python benchmarks/demo.py
 
 serve: .venv/.service ## Install the service, and start it on http://127.0.0.1:8000
 	@$(BIN)/rankcorr-serve
 
-test: .venv/.dev ## Run every test and doctest
-	$(BIN)/python -m pytest
+# "logical", because "auto" is the number of physical cores. A file stays in one process: its tests share fixtures.
+test: .venv/.dev ## Run every test and doctest, on all processors
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --durations 10
 
-check: .venv/.dev ## Check format, lint and types
+figures: .venv/.dev ## Compute the statistical figures of the documents anew
+	$(BIN)/python -m pytest -m figures
+
+check: .venv/.dev ## Check format, lint, types and the way of imports
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/coefficients.py
@@ -37,7 +42,7 @@ format: .venv/.dev ## Format the code and repair what the linter can
 	$(BIN)/ruff check --fix
 
 clean: ## Remove .venv, caches and built files
-	rm -rf .venv build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .numba_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 PYTHON_IS_NEW_ENOUGH = $(shell $(PYTHON) -c 'import sys; print("yes" * (sys.version_info >= (3, 11)))' 2>/dev/null)
@@ -47,17 +52,19 @@ PYTHON_IS_NEW_ENOUGH = $(shell $(PYTHON) -c 'import sys; print("yes" * (sys.vers
 	$(if $(PYTHON_IS_NEW_ENOUGH),,$(error rankcorr needs Python 3.11 or later, and "$(PYTHON)" is not: try "make PYTHON=python3.11"))
 	$(PYTHON) -m venv --clear .venv
 
-.venv/.runtime: pyproject.toml .venv/pyvenv.cfg
-	@echo "Installing rankcorr into .venv"
-	@$(PIP_INSTALL) --editable .
+PROJECTS := pyproject.toml adaptive/pyproject.toml service/pyproject.toml
+
+.venv/.runtime: $(PROJECTS) .venv/pyvenv.cfg
+	@echo "Installing rankcorr and rankcorr-adaptive into .venv"
+	@$(PIP_INSTALL) --editable . --editable ./adaptive
 	@touch $@
 
-.venv/.service: pyproject.toml .venv/pyvenv.cfg
-	@echo "Installing rankcorr and its service into .venv"
-	@$(PIP_INSTALL) --editable '.[service]'
+.venv/.service: $(PROJECTS) .venv/pyvenv.cfg
+	@echo "Installing rankcorr, rankcorr-adaptive and rankcorr-service into .venv"
+	@$(PIP_INSTALL) --editable . --editable ./adaptive --editable ./service
 	@touch .venv/.runtime $@
 
-.venv/.dev: pyproject.toml .venv/pyvenv.cfg
-	@echo "Installing rankcorr and its development tools into .venv"
-	@$(PIP_INSTALL) --editable '.[dev]'
+.venv/.dev: $(PROJECTS) .venv/pyvenv.cfg
+	@echo "Installing rankcorr, rankcorr-adaptive, rankcorr-service and the development tools into .venv"
+	@$(PIP_INSTALL) --editable '.[dev]' --editable ./adaptive --editable ./service
 	@touch .venv/.runtime .venv/.service $@

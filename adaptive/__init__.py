@@ -42,6 +42,9 @@ from adaptive.simulation.simulate import SimulationResult, simulate
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
 
+# Read by rankcorr.cli.launch: other projects have a package of this name.
+__distribution__ = "rankcorr-adaptive"
+
 __all__ = [
     "LEFT",
     "RIGHT",

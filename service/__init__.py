@@ -15,6 +15,9 @@ from service.settings import Limits, Settings
 if TYPE_CHECKING:
     from flask import Flask
 
+# Read by rankcorr.cli.launch: other projects have a package of this name.
+__distribution__ = "rankcorr-service"
+
 __all__ = ["Limits", "SettingError", "Settings", "create_app"]
 
 
@@ -31,13 +34,13 @@ def create_app(settings: Settings | None = None) -> Flask:
     SettingError
         For an environment variable with a value that it cannot have.
     ImportError
-        Without the packages of the extra `service`.
+        Without the packages that rankcorr-service depends on.
 
     Examples
     --------
     >>> "/v1/correlations" in {rule.rule for rule in create_app().url_map.iter_rules()}
     True
     """
-    from service.app import app_of  # needs the packages of the extra, which rankcorr-serve must live without to say so
+    from service.app import app_of  # needs packages that rankcorr-serve must live without, to say so
 
     return app_of(Settings.from_environment() if settings is None else settings)

@@ -21,7 +21,7 @@ KERNEL_FOLDER: Final = "NUMBA_CACHE_DIR"
 RUN_FOLDER: Final = "RANKCORR_RUN_FOLDER"  # set by this command for gunicorn, which removes the folder when it ends
 RUN_PREFIX: Final = "rankcorr-serve-"
 
-# The extra `service`.
+# The dependencies of rankcorr-service that rankcorr does not have.
 NEEDED: Final = (
     *("flask", "flask_cors", "flask_smorest", "flask_swagger_ui"),
     *("gunicorn", "marshmallow", "orjson", "prometheus_client"),
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
     environment = dict(os.environ)
     if missing := [name for name in NEEDED if find_spec(name) is None]:
-        _refuse(parser, f"{', '.join(missing)} cannot be imported: install rankcorr[service]")
+        _refuse(parser, f"{', '.join(missing)} cannot be imported: install rankcorr-service")
     try:
         server = ServerSettings.from_environment(environment)
         Settings.from_environment(environment)

@@ -171,6 +171,21 @@ def test_the_steps_give_a_service_that_starts_answers_and_stops(image, tmp_path)
     assert ran(health_check(port), environment).returncode != 0
 
 
+@takes_minutes
+def test_the_wheels_bring_the_commands_and_the_contract(image, tmp_path):
+    root, _ = image
+    commands = root / "opt/rankcorr/bin"
+    environment = {"PATH": "/usr/bin:/bin"}
+    for words in (["rankcorr", "--version"], ["ballots", "--version"], ["rankcorr-serve", "--check"]):
+        done = ran([str(commands / words[0]), *words[1:]], environment, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+    contract = ran([str(commands / "python"), "-I", "-m", "service.contract"], environment, cwd=tmp_path)
+    assert contract.stdout == (REPOSITORY / "tests" / "service" / "openapi.json").read_text(encoding="utf-8")
+    packages = {path.name for path in (root / "opt/rankcorr/lib").glob("*/site-packages/*")}
+    assert {"rankcorr", "adaptive", "service"} <= packages
+    assert not {"tests", "benchmarks", "pytest", "mypy"} & packages
+
+
 def times_of(folder: Path) -> dict[str, int]:
     found = {file.relative_to(folder).as_posix(): file.stat().st_mtime_ns for file in folder.rglob("*.nb*")}
     assert found

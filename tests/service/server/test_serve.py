@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-import tomllib
 from dataclasses import fields
 from pathlib import Path
 
@@ -12,10 +11,8 @@ from service import Settings
 from service.server import serve as command
 from service.server.serve import main, prepare
 from service.server.settings import ServerSettings, usable_cores
-from tests.service.live import COMMAND, REPOSITORY, clean_environment
-
-EXTRA = "rankcorr[service]"
-
+from tests.distributions import ROOT, requirements
+from tests.service.live import COMMAND, clean_environment
 
 pytestmark = pytest.mark.usefixtures("plain_environment")
 
@@ -89,14 +86,16 @@ def test_help_lists_each_variable_with_its_default_and_shows_no_token(monkeypatc
 def test_missing_packages_are_named(monkeypatch, capsys, started):
     monkeypatch.setattr(command, "find_spec", lambda name: None if name in ("flask", "gunicorn") else object())
     line = refused(capsys)
-    assert line == f"rankcorr-serve: error: flask, gunicorn cannot be imported: install {EXTRA}\n"
+    assert line == "rankcorr-serve: error: flask, gunicorn cannot be imported: install rankcorr-service\n"
     assert not started
 
 
-def test_the_packages_that_are_needed_are_those_of_the_extra():
-    extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]["service"]
-    wanted = {requirement.split(">")[0].replace("-", "_") for requirement in extras}
-    assert wanted == set(command.NEEDED)
+def test_the_packages_that_are_needed_are_the_dependencies_that_the_library_does_not_have():
+    library, own = (
+        {requirement.name.replace("-", "_") for requirement in requirements(folder)[""]}
+        for folder in (ROOT, ROOT / "service")
+    )
+    assert set(command.NEEDED) == own - library - {"rankcorr", "rankcorr_adaptive"}
 
 
 def test_the_command_becomes_gunicorn_with_folders_of_this_run(monkeypatch, started, tmp_path):

@@ -1,0 +1,111 @@
+"""What the three distributions promise: one version, one package each, one licence, and a source that builds again."""
+
+import re
+import shutil
+import tarfile
+import zipfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+from hatchling import build
+
+import rankcorr
+from tests.distributions import DISTRIBUTIONS, NAMES, ROOT, project, requirements
+
+each_distribution = pytest.mark.parametrize(("name", "folder", "package"), DISTRIBUTIONS, ids=NAMES)
+
+# Files that lie in a package's folder and are not part of the package.
+OF_THE_PROJECT = ("pyproject.toml", "README.md", "LICENSE", "server/Dockerfile")
+
+
+@each_distribution
+def test_one_version(name, folder, package):  # noqa: ARG001 - the names of the parameters
+    assert project(folder)["name"] == name
+    assert project(folder)["version"] == rankcorr.__version__
+    try:
+        assert version(name) == rankcorr.__version__
+    except PackageNotFoundError:
+        assert name != "rankcorr"  # the others need not be installed: their folders lie beside rankcorr/
+    for requirement in requirements(folder)[""]:
+        if requirement.name in NAMES:
+            assert str(requirement.specifier) == f"=={rankcorr.__version__}"
+
+
+def test_each_distribution_depends_on_those_below_it():
+    found = {
+        name: [requirement.name for requirement in requirements(folder)[""] if requirement.name in NAMES]
+        for name, folder, _ in DISTRIBUTIONS
+    }
+    assert found == {
+        "rankcorr": [],
+        "rankcorr-adaptive": ["rankcorr"],
+        "rankcorr-service": ["rankcorr", "rankcorr-adaptive"],
+    }
+
+
+def test_the_documents_name_the_version():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r'^version: "?([^"\n]+)"?$', citation, re.MULTILINE) == [rankcorr.__version__]
+    releases = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert releases[:2] == ["Unreleased", rankcorr.__version__]
+
+
+def test_the_development_tools_include_what_the_others_need():
+    library = requirements(ROOT)
+    known = {requirement.name: requirement.specifier for requirement in (*library[""], *library["dev"])}
+    for _, folder, _ in DISTRIBUTIONS[1:]:
+        for requirement in (entry for entries in requirements(folder).values() for entry in entries):
+            if requirement.name not in NAMES:
+                assert (requirement.name, known.get(requirement.name)) == (requirement.name, requirement.specifier)
+
+
+@each_distribution
+def test_metadata_are_shared(name, folder, package):  # noqa: ARG001
+    library, own = project(ROOT), project(folder)
+    for key in ("license", "license-files", "requires-python", "authors", "urls", "readme"):
+        assert own[key] == library[key]
+    assert own["keywords"]
+
+
+@each_distribution
+def test_each_has_the_licence(name, folder, package):  # noqa: ARG001
+    assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def built(folder: Path, target: Path, kind: str, monkeypatch) -> Path:
+    monkeypatch.chdir(folder)
+    return target / getattr(build, f"build_{kind}")(str(target))
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@each_distribution
+def test_the_wheel_holds_its_own_package_alone(name, folder, package, tmp_path, monkeypatch):
+    wheel = contents(built(folder, tmp_path, "wheel", monkeypatch))
+    about = f"{name.replace('-', '_')}-{rankcorr.__version__}.dist-info"
+    assert {file.split("/")[0] for file in wheel} == {package, about}
+    place = ROOT / package
+    files = [
+        file.relative_to(place) for file in place.rglob("*") if file.is_file() and file.parent.name != "__pycache__"
+    ]
+    wanted = {f"{package}/{file.as_posix()}" for file in files if file.as_posix() not in OF_THE_PROJECT}
+    assert {file for file in wheel if not file.startswith(about)} == wanted
+    assert f"{package}/py.typed" in wheel
+    assert wheel[f"{about}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
+
+
+@each_distribution
+def test_the_source_builds_the_same_wheel(name, folder, package, tmp_path, monkeypatch):  # noqa: ARG001
+    source = built(folder, tmp_path, "sdist", monkeypatch)
+    with tarfile.open(source) as archive:
+        archive.extractall(tmp_path, filter="data")
+    unpacked = tmp_path / source.name.removesuffix(".tar.gz")
+    assert (unpacked / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert (unpacked / "README.md").is_file()
+    again = contents(built(unpacked, tmp_path, "wheel", monkeypatch))
+    shutil.rmtree(unpacked)
+    assert again == contents(built(folder, tmp_path, "wheel", monkeypatch))
