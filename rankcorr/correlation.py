@@ -204,6 +204,7 @@ def correlate(
     >>> system = {"king": 0.7, "queen": 0.9, "cabbage": 0.1, "stone": 0.2}
     >>> {name: round(result, 4) for name, result in correlate(gold, system).items()}
     {'rho_w': 0.5273, 'tau_w': 0.1508, 'rho': 0.6, 'tau': 0.3333}
+    >>> from rankcorr import TauW
     >>> {value: round(result, 4) for value, result in correlate(gold, system, coefficients=[TauW(n0=10)]).items()}
     {TauW(n0=10): 0.3105}
     """

@@ -186,7 +186,7 @@ class TestMatrix:
             "system": SYSTEM,
             "third": {"ranks": {"king": 4, "queen": 3, "cabbage": 1, "stone": 1}},
         }
-        answer = posted(self.PATH, rankings=rankings, coefficient=RhoW(n0=0))
+        answer = posted(self.PATH, rankings=rankings, coefficient="rho_w", n0=0)
         own = {
             "gold": Ranking.from_scores(GOLD["scores"]),
             "system": Ranking.from_order(SYSTEM["order"]),

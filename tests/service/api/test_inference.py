@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from rankcorr.coefficients import named_coefficient
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test
 
@@ -24,7 +25,7 @@ class TestInference:
         answer = client.post(PATH, json=PAIR | options | {"coefficients": [coefficient], "inference": chosen})
         assert answer.status_code == 200
         found = answer.json["inference"][coefficient]
-        shared = {"coefficient": coefficient, "n_resamples": 200, "seed": 3, **options}
+        shared = {"coefficient": named_coefficient(coefficient, **options), "n_resamples": 200, "seed": 3}
         test = permutation_test(GOLD, SYSTEM, alternative="greater", **shared)
         interval = bootstrap_interval(GOLD, SYSTEM, level=0.9, method="percentile", **shared)
         assert (found["pvalue"], found["standardized"]) == (test.pvalue, test.standardized)
