@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.checks import N_SHOWN, offending, repeated, shown
+from rankcorr.compiled import loops
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -172,6 +173,14 @@ class Ranking:
     def _from_numbers(
         cls, numbers_: ScoresLike, labels: Iterable[Hashable] | None, *, what: str, descending: bool
     ) -> Ranking:
+        if labels is None and type(numbers_) is np.ndarray and numbers_.ndim == 1 and numbers_.size > 1:
+            # Most calls bring plain numbers, and the checks below would take as long as the ranking of 100 of them.
+            kind = numbers_.dtype
+            if kind in (np.float64, np.int64):
+                ranks, best_first, n_ties = midranks(numbers_, descending=descending)
+                largest = numbers_[best_first[0 if descending else -1]]  # or nan, which is sorted behind it
+                if largest == largest:  # noqa: PLR0124
+                    return cls.unchecked(ranks, best_first, n_ties)
         if isinstance(numbers_, Ranking):
             raise OptionError("this is a Ranking already: pass it on as it is")
         keys, values = split_labels(numbers_)
@@ -373,22 +382,18 @@ def _orderable(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None
 
 def midranks(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Positions, int]:
     """Mid-ranks of checked numbers, their positions from best to worst, and how many are tied."""
-    from rankcorr import kernels
-
     values = _read_only(values)
     ranks, best_first = np.empty(values.size), np.empty(values.size, np.int32)
-    n_ties = kernels.midranks(values, values.argsort(), descending, ranks, best_first)
+    n_ties = loops().midranks(values, values.argsort(), descending, ranks, best_first)
     return ranks, best_first, n_ties
 
 
 def midrank_rows(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Positions, NDArray[np.int64]]:
     """`midranks` of each row of a matrix."""
-    from rankcorr import kernels
-
     values = _read_only(values)
     ranks, best_first = np.empty(values.shape), np.empty(values.shape, np.int32)
     ties = np.empty(len(values), np.int64)
-    kernels.midrank_rows(values, values.argsort(axis=1), descending, ranks, best_first, ties)
+    loops().midrank_rows(values, values.argsort(axis=1), descending, ranks, best_first, ties)
     ranks.setflags(write=False)
     best_first.setflags(write=False)
     return ranks, best_first, ties

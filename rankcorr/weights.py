@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align
 from rankcorr.checks import check_choice, real_number, shown, whole_number
+from rankcorr.compiled import loops
 from rankcorr.errors import OptionError, WeightError
 from rankcorr.ranking import Ranking, RankingLike, Ranks
 
@@ -144,10 +145,8 @@ def item_weights(
     """
     weighting = Weighting.of(n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights)
     first, second = align(x, y, missing=missing)
-    from rankcorr import kernels
-
     table = weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)
-    weights = kernels.item_weights(first.ranks, second.ranks, *table)
+    weights = loops().item_weights(first.ranks, second.ranks, *table)
     check_usable(float(weights.max()))
     return np.asarray(weights / weights.sum())
 
@@ -187,11 +186,9 @@ class Weighting:
 
     def table(self, x: Ranking, y_ranks: Ranks, y_tied: bool) -> tuple[NDArray[np.float64], bool, int]:
         """What the kernels look weights up in: `rank_table`, whether ties have the mean of it, and the scheme."""
-        from rankcorr import kernels
-
         expected = self.tied_weights == "expected"
         halves = not expected and (
-            (x.n_ties > 0 and kernels.has_halves(x.ranks)) or (y_tied and kernels.has_halves(y_ranks.reshape(-1)))
+            (x.n_ties > 0 and loops().has_halves(x.ranks)) or (y_tied and loops().has_halves(y_ranks.reshape(-1)))
         )
         keep = x.n_items <= MAX_KEPT_ITEMS and type(self.weigher) in READY_WEIGHERS
         table = (kept_rank_table if keep else rank_table)(self.weigher, x.n_items, halves)
