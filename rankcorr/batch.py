@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import MISSING, Missing, align, n_missing, needs_labels
-from rankcorr.checks import check_choice, offending, repeated
+from rankcorr.checks import check_choice, check_unique, offending
 from rankcorr.coefficients import (
     Coefficient,
     CoefficientLike,
@@ -310,8 +310,7 @@ def _named(rankings: Mapping[Any, RankingLike], *, whose: str) -> tuple[tuple[An
     """Names, and rankings, each in its own item order."""
     names = tuple(rankings.keys())
     _check_any(len(names), whose)
-    if again := repeated(names):
-        raise DuplicateLabelError(offending(f"names of {whose}s must be unique; more than once", again))
+    check_unique(names, f"names of {whose}s", DuplicateLabelError)
     items: list[Ranking] = []
     for name in names:
         try:

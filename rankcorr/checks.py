@@ -37,11 +37,11 @@ def checked_resamples(n_resamples: object) -> int:
     return number
 
 
-def checked_seed(seed: object) -> int:
-    """Return the seed of the random resamples."""
+def checked_seed(seed: object, error: type[ValueError] = OptionError) -> int:
+    """Return a seed as an int; `error` is what the calling package raises."""
     number = whole_number(seed)
     if number is None or number < 0:
-        raise OptionError(f"seed must be a whole number, not negative; got {shown(seed)}")
+        raise error(f"seed must be a whole number, not negative; got {shown(seed)}")
     return number
 
 
@@ -74,6 +74,18 @@ def offending(message: str, values: Iterable[object]) -> str:
     listed = list(values)
     more = f", ... ({len(listed)} in all)" if len(listed) > N_SHOWN else ""
     return f"{message}: {', '.join(shown(value) for value in listed[:N_SHOWN])}{more}"
+
+
+def check_unique(names: Iterable[Hashable], what: str, error: type[ValueError]) -> None:
+    """Refuse names of which one comes twice; `what` they are begins the message.
+
+    Raises
+    ------
+    TypeError
+        A name cannot be hashed.
+    """
+    if again := repeated(names):
+        raise error(offending(f"{what} must be unique; more than once", again))
 
 
 def repeated(names: Iterable[Hashable]) -> list[Hashable]:
