@@ -25,7 +25,7 @@ Where a function takes a ranking it takes a `Ranking`, plain scores (larger is b
 from rankcorr.alignment import align
 from rankcorr.batch import RankCorrelations, correlate_many, correlation_matrix
 from rankcorr.bounds import CoefficientBounds, coefficient_bounds
-from rankcorr.coefficients import Coefficient, RankCorrelation, Rho, RhoW, Tau, TauW
+from rankcorr.coefficients import Coefficient, Rho, RhoW, Tau, TauW
 from rankcorr.contributions import Contributions, ItemContribution, contributions
 from rankcorr.correlation import correlate, kendall_gamma, weighted_rho, weighted_tau
 from rankcorr.errors import (
@@ -54,6 +54,7 @@ from rankcorr.inference.leaderboard_rows import Leaderboard, LeaderboardRow
 from rankcorr.inference.null import null_distribution
 from rankcorr.inference.permutation import PermutationTest, permutation_test
 from rankcorr.ranking import Ranking
+from rankcorr.results import RankCorrelation
 from rankcorr.shares import first_rank_share, offset_for_share, top_share
 from rankcorr.weights import Hyperbolic, InverseSquare, Logarithmic, TopK, Uniform, item_weights
 

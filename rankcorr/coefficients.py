@@ -20,7 +20,7 @@ from rankcorr.checks import check_choice, shown
 from rankcorr.errors import OptionError
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, Ranks, as_ranking
-from rankcorr.results import described_by
+from rankcorr.results import RankCorrelation
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of
 
 CoefficientName: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
@@ -28,113 +28,6 @@ Variant: TypeAlias = Literal["a", "b"]
 
 VARIANTS: Final = ("a", "b")
 UNDEFINED: Final = "all items that have weight are tied in one ranking"
-
-
-class RankCorrelation(float):
-    """A rank correlation: a number that remembers what was computed.
-
-    It is a float in every respect, in arithmetic, comparison and formatting, and its value is the coefficient: between
-    -1 and 1, nan where the coefficient is undefined.
-
-    Attributes
-    ----------
-    statistic : float
-        The plain number.
-    n_items : int
-        Number of items compared, after alignment.
-    coefficient : str
-        "rho_w", "tau_w", "rho", "tau", or the name of another measure.
-    scheme, tied_weights, variant : str or None
-        Options that took part; None where the coefficient has no such option.
-    n0 : float or None
-        Offset of the weight 1/(n + n0)^2; None for another weigher.
-    weigher : str or None
-        Name of the weigher, with its parameters.
-    missing : str or None
-        "intersection" or "bottom"; None where both rankings had to hold the same items.
-    n_missing : int or None
-        Number of items in one ranking only: left out by "intersection", placed last by "bottom". None where `missing`
-        is.
-
-    Examples
-    --------
-    >>> from rankcorr import weighted_tau
-    >>> tau = weighted_tau([4, 3, 2, 1], [4, 3, 1, 2])
-    >>> f"{tau:.2f}", tau > 0.5, tau.n_items, tau.n0
-    ('0.88', True, 4, 2.0)
-    """
-
-    __slots__ = ("coefficient", "missing", "n0", "n_items", "n_missing", "scheme", "tied_weights", "variant", "weigher")
-    n_items: int
-    coefficient: str
-    scheme: str | None
-    n0: float | None
-    weigher: str | None
-    tied_weights: str | None
-    variant: str | None
-    missing: str | None
-    n_missing: int | None
-
-    def __new__(
-        cls,
-        statistic: float,
-        *,
-        n_items: int,
-        coefficient: str,
-        scheme: str | None = None,
-        n0: float | None = None,
-        weigher: str | None = None,
-        tied_weights: str | None = None,
-        variant: str | None = None,
-        missing: str | None = None,
-        n_missing: int | None = None,
-    ) -> RankCorrelation:
-        """Make a result; the functions that compute correlations do."""
-        result = float.__new__(cls, statistic)
-        fill = object.__setattr__
-        fill(result, "n_items", n_items)
-        fill(result, "coefficient", coefficient)
-        fill(result, "scheme", scheme)
-        fill(result, "n0", n0)
-        fill(result, "weigher", weigher)
-        fill(result, "tied_weights", tied_weights)
-        fill(result, "variant", variant)
-        fill(result, "missing", missing)
-        fill(result, "n_missing", n_missing)
-        return result
-
-    @property
-    def statistic(self) -> float:
-        """The coefficient as a plain float."""
-        return float(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the coefficient and what was computed, ready for JSON: nan is None."""
-        value = float(self)
-        return {"statistic": None if math.isnan(value) else value, **self._memory()}
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a RankCorrelation is immutable")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError("a RankCorrelation is immutable")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (type(self), float(self), self._memory())
-
-    def __repr__(self) -> str:
-        return described_by(self, {"statistic": float(self), **self._memory()})
-
-    def __str__(self) -> str:
-        return repr(float(self))
-
-    def _memory(self) -> dict[str, Any]:
-        names = ("n_items", "coefficient", "scheme", "n0", "weigher", "tied_weights", "variant", "missing", "n_missing")
-        return {name: getattr(self, name) for name in names}
-
-
-def _remade(kind: type[RankCorrelation], statistic: float, memory: dict[str, Any]) -> RankCorrelation:
-    return kind(statistic, **memory)
 
 
 class Coefficient:

@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import shown, whole_number
-from rankcorr.coefficients import (
-    CoefficientLike,
-    as_coefficient,
-)
+from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking

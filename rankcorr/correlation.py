@@ -19,7 +19,6 @@ from rankcorr.coefficients import (
     COEFFICIENTS,
     UNDEFINED,
     CoefficientLike,
-    RankCorrelation,
     Variant,
     as_coefficient,
     ratio,
@@ -36,6 +35,7 @@ from rankcorr.errors import (
 )
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import RankingLike, as_ranking, is_masked
+from rankcorr.results import RankCorrelation
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
 
 Key = TypeVar("Key", bound=CoefficientLike)

@@ -30,14 +30,12 @@ from rankcorr.cli.resampling import (
     resamples_option,
     seed_option,
 )
-from rankcorr.coefficients import (
-    COEFFICIENTS,
-    RankCorrelation,
-)
+from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.contributions import ItemContribution, contributions
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference.null import null_distribution
 from rankcorr.notices import collected_notices
+from rankcorr.results import RankCorrelation
 from rankcorr.workers import Progress
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -10,10 +10,7 @@ import numpy as np
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed
-from rankcorr.coefficients import (
-    CoefficientLike,
-    as_coefficient,
-)
+from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
 from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
 from rankcorr.notices import warn_undefined

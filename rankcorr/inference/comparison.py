@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing, align
 from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending
-from rankcorr.coefficients import (
-    CoefficientLike,
-    as_coefficient,
-)
+from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import TooFewItemsError
 from rankcorr.inference.bootstrap import ROUNDING, percentile_interval, resampled
 from rankcorr.inference.distribution import ALTERNATIVES, Alternative

@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 
 from rankcorr.batch import RankCorrelations
 from rankcorr.checks import check_choice, shown
-from rankcorr.coefficients import (
-    RankCorrelation,
-)
 from rankcorr.errors import OptionError
 from rankcorr.inference.standardization import TOLERANCE, standardized
 from rankcorr.ranking import is_masked
-from rankcorr.results import Computed, described_by
+from rankcorr.results import Computed, RankCorrelation, described_by
 
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 Scalar: TypeAlias = float | RankCorrelation

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankcorr.coefficients import (
-    Coefficient,
-)
+from rankcorr.coefficients import Coefficient
 from rankcorr.inference.bootstrap import ROUNDING
 from rankcorr.inference.comparison import MAX_EXACT, all_swaps, drawn_swaps
 from rankcorr.inference.gold_sets import Entered, common

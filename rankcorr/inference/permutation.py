@@ -7,10 +7,7 @@ from dataclasses import dataclass
 
 from rankcorr.alignment import Missing, align
 from rankcorr.checks import check_choice
-from rankcorr.coefficients import (
-    CoefficientLike,
-    as_coefficient,
-)
+from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.inference.distribution import ALTERNATIVES, Alternative, NullDistribution
 from rankcorr.inference.null import left_out, null_of
 from rankcorr.notices import warn_undefined

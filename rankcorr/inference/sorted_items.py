@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.coefficients import (
-    Coefficient,
-)
+from rankcorr.coefficients import Coefficient
 from rankcorr.ranking import Ranking
 from rankcorr.weights import SCHEMES, rank_table
 

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import align, n_missing
 from rankcorr.checks import check_choice
-from rankcorr.coefficients import RankCorrelation, ratio
+from rankcorr.coefficients import ratio
 from rankcorr.measures.scores import read_scores
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import ScoresLike
+from rankcorr.results import RankCorrelation
 
 MissingScores: TypeAlias = Literal["raise", "intersection"]
 
