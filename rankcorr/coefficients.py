@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Final, Literal, TypeAlias
@@ -17,16 +16,18 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, shown
+from rankcorr.compiled import loops
 from rankcorr.errors import OptionError
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, Ranks, as_ranking
-from rankcorr.results import RankCorrelation
+from rankcorr.results import Options, RankCorrelation
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of
 
 CoefficientName: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
 Variant: TypeAlias = Literal["a", "b"]
 
 VARIANTS: Final = ("a", "b")
+_UNTIED: Final = np.zeros(1, np.int64)
 UNDEFINED: Final = "all items that have weight are tied in one ranking"
 
 
@@ -76,7 +77,10 @@ class Coefficient:
         WeightError
             No item has weight.
         """
-        return float(self.of_rows(x, y.ranks[np.newaxis], np.array([y.n_ties]), weightless="raise")[0])
+        ties = np.array([y.n_ties]) if y.n_ties else _UNTIED
+        (row,) = self._sums(x, y.ranks[np.newaxis], ties, y.n_ties > 0).tolist()
+        check_usable(row[-1])
+        return self._ratio(*row)
 
     def of_rows(
         self,
@@ -98,22 +102,29 @@ class Coefficient:
         weightless : {"nan", "raise"}
             A row in which no item has weight gives nan, or a `WeightError`.
         """
-        from rankcorr import kernels
+        sums = self._sums(x, y_ranks, y_ties, bool(np.count_nonzero(y_ties)))
+        if weightless == "raise":
+            check_usable(float(sums[:, -1].min()))
+        of_sums = self._ratio
+        return np.array([of_sums(*row) for row in sums.tolist()])
 
-        table = self.weighting.table(x, y_ranks, bool(np.count_nonzero(y_ties)))
-        of_sums: Callable[..., float]
+    def _sums(self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64], y_tied: bool) -> NDArray[np.float64]:
+        """Return a row of what the kernel sums for each row of y; the last is the largest weight."""
+        table = self.weighting.table(x, y_ranks, y_tied)
         if self.variant is None:
             moments = np.empty((len(y_ranks), 4))
-            kernels.weighted_moments(x.ranks, y_ranks, *table, moments)
-            rows, heaviest, of_sums = moments.tolist(), moments[:, -1], ratio_of_moments
-        else:
-            sums = np.empty((len(y_ranks), 6))
-            kernels.pair_sums(x.ranks, x.best_first, y_ranks, y_ties, *table, sums)
-            rows, heaviest = sums.tolist(), sums[:, -1]
-            of_sums = ratio_of_pairs if self.variant == "b" else ratio_of_all_pairs
-        if weightless == "raise":
-            check_usable(float(heaviest.min()))
-        return np.array([of_sums(*row) for row in rows])
+            loops().weighted_moments(x.ranks, y_ranks, *table, moments)
+            return moments
+        sums = np.empty((len(y_ranks), 6))
+        loops().pair_sums(x.ranks, x.best_first, y_ranks, y_ties, *table, sums)
+        return sums
+
+    @property
+    def _ratio(self) -> Callable[..., float]:
+        """What turns such a row into the coefficient."""
+        if self.variant is None:
+            return ratio_of_moments
+        return ratio_of_pairs if self.variant == "b" else ratio_of_all_pairs
 
     @property
     def swapped(self) -> Coefficient:
@@ -122,23 +133,18 @@ class Coefficient:
 
     def result(self, value: float, x: Ranking, y: Ranking, n_items: int, missing: Missing) -> RankCorrelation:
         """Return a value with its memory; x and y are the rankings before alignment."""
-        count = None if missing == "raise" else n_missing(x, y, n_items)
-        return RankCorrelation(value, n_missing=count, **self.described(n_items, missing))
+        if missing == "raise":
+            return RankCorrelation.of(value, self._options, n_items, None, None)
+        return RankCorrelation.of(value, self._options, n_items, missing, n_missing(x, y, n_items))
 
     def described(self, n_items: int, missing: Missing = "raise") -> dict[str, Any]:
         """Fields of `Computed` for a comparison of n_items items."""
-        return {"n_items": n_items, **self._options, "missing": None if missing == "raise" else missing}
+        return {"n_items": n_items, **self._options._asdict(), "missing": None if missing == "raise" else missing}
 
     @cached_property
-    def _options(self) -> dict[str, Any]:
-        return {
-            "coefficient": self.name,
-            "scheme": self.weighting.scheme,
-            "n0": self.weighting.n0,
-            "weigher": self.weighting.name,
-            "tied_weights": self.weighting.tied_weights,
-            "variant": self.variant,
-        }
+    def _options(self) -> Options:
+        weighting = self.weighting
+        return Options(self.name, weighting.scheme, weighting.n0, weighting.name, weighting.tied_weights, self.variant)
 
 
 class _Weighted(Coefficient):
@@ -297,8 +303,10 @@ COEFFICIENTS: Final[tuple[CoefficientName, ...]] = ("rho_w", "tau_w", "rho", "ta
 def rho_w_of(n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> RhoW:
     """Return ``RhoW(...)`` of these options, the same object where they have come before."""
     if weigher is None:
-        with suppress(TypeError):  # an option that cannot be hashed, and that the class refuses
+        try:
             return _kept_rho_w(n0, scheme, tied_weights)
+        except TypeError:  # an option that cannot be hashed, and that the class refuses
+            pass
     return RhoW(n0, weigher, scheme, tied_weights)
 
 
@@ -307,8 +315,10 @@ def tau_w_of(
 ) -> TauW:
     """Return ``TauW(...)`` of these options, the same object where they have come before."""
     if weigher is None:
-        with suppress(TypeError):  # an option that cannot be hashed, and that the class refuses
+        try:
             return _kept_tau_w(n0, scheme, tied_weights, variant)
+        except TypeError:  # an option that cannot be hashed, and that the class refuses
+            pass
     return TauW(n0, weigher, scheme, tied_weights, variant)
 
 

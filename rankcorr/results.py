@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -95,6 +95,17 @@ class Computed(Result):
         return described_by(self, shown)
 
 
+class Options(NamedTuple):
+    """What all results of one coefficient remember."""
+
+    coefficient: str
+    scheme: str | None = None
+    n0: float | None = None
+    weigher: str | None = None
+    tied_weights: str | None = None
+    variant: str | None = None
+
+
 class RankCorrelation(float):
     """A rank correlation: a number that remembers what was computed.
 
@@ -129,14 +140,9 @@ class RankCorrelation(float):
     ('0.88', True, 4, 2.0)
     """
 
-    __slots__ = ("coefficient", "missing", "n0", "n_items", "n_missing", "scheme", "tied_weights", "variant", "weigher")
+    __slots__ = ("_options", "missing", "n_items", "n_missing")
+    _options: Options
     n_items: int
-    coefficient: str
-    scheme: str | None
-    n0: float | None
-    weigher: str | None
-    tied_weights: str | None
-    variant: str | None
     missing: str | None
     n_missing: int | None
 
@@ -155,18 +161,51 @@ class RankCorrelation(float):
         n_missing: int | None = None,
     ) -> RankCorrelation:
         """Make a result; the functions that compute correlations do."""
+        options = Options(coefficient, scheme, n0, weigher, tied_weights, variant)
+        return cls.of(statistic, options, n_items, missing, n_missing)
+
+    @classmethod
+    def of(
+        cls, statistic: float, options: Options, n_items: int, missing: str | None, n_missing: int | None
+    ) -> RankCorrelation:
+        """Make a result that shares its options with others."""
         result = float.__new__(cls, statistic)
         fill = object.__setattr__
+        fill(result, "_options", options)
         fill(result, "n_items", n_items)
-        fill(result, "coefficient", coefficient)
-        fill(result, "scheme", scheme)
-        fill(result, "n0", n0)
-        fill(result, "weigher", weigher)
-        fill(result, "tied_weights", tied_weights)
-        fill(result, "variant", variant)
         fill(result, "missing", missing)
         fill(result, "n_missing", n_missing)
         return result
+
+    @property
+    def coefficient(self) -> str:
+        """Name of the coefficient."""
+        return self._options.coefficient
+
+    @property
+    def scheme(self) -> str | None:
+        """How the weights of the two ranks of an item are combined."""
+        return self._options.scheme
+
+    @property
+    def n0(self) -> float | None:
+        """Offset of the weight 1/(n + n0)^2."""
+        return self._options.n0
+
+    @property
+    def weigher(self) -> str | None:
+        """Name of the weigher, with its parameters."""
+        return self._options.weigher
+
+    @property
+    def tied_weights(self) -> str | None:
+        """What a tied item weighs."""
+        return self._options.tied_weights
+
+    @property
+    def variant(self) -> str | None:
+        """What tau divides by."""
+        return self._options.variant
 
     @property
     def statistic(self) -> float:
@@ -194,8 +233,12 @@ class RankCorrelation(float):
         return repr(float(self))
 
     def _memory(self) -> dict[str, Any]:
-        names = ("n_items", "coefficient", "scheme", "n0", "weigher", "tied_weights", "variant", "missing", "n_missing")
-        return {name: getattr(self, name) for name in names}
+        return {
+            "n_items": self.n_items,
+            **self._options._asdict(),
+            "missing": self.missing,
+            "n_missing": self.n_missing,
+        }
 
 
 def _remade(kind: type[RankCorrelation], statistic: float, memory: dict[str, Any]) -> RankCorrelation:
