@@ -11,6 +11,8 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - errors: all are subclasses of `AdaptiveError`
 """
 
+from adaptive.advice import Advice
+from adaptive.budget import plan_for_budget, plan_for_top
 from adaptive.draw import Ballot, BallotCertificate, draw_ballot
 from adaptive.errors import (
     AdaptiveError,
@@ -23,7 +25,7 @@ from adaptive.errors import (
     VoteError,
 )
 from adaptive.pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
-from adaptive.plan import Advice, BallotPlan, plan_ballots, plan_for_budget, plan_for_top
+from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.record import BallotRecord, ProtocolResult
 from adaptive.replay import BallotVotes, InterimResult, score_ballots

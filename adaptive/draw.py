@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Hashable, Iterable, Mapping, Set
-from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from collections.abc import Hashable, Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import DrawError
-from rankcorr.checks import offending, shown, whole_number
+from rankcorr.checks import check_unique, offending, shown, whole_number
+from rankcorr.results import Result
 
 Indices: TypeAlias = NDArray[np.int32]
 Names: TypeAlias = tuple[Hashable, ...] | range
 LIMIT = 2**30 - 1  # twice as many ends of comparisons have an int32 index
 
 
-@dataclass(frozen=True)
-class BallotCertificate:
-    """Counts of a finished ballot, and what they break of the guarantees of `draw_ballot`.
+@dataclass(frozen=True, eq=False)
+class BallotCertificate(Result):
+    """Counts of a finished ballot, and the guarantees of `draw_ballot` that it breaks.
 
     Attributes
     ----------
@@ -29,7 +30,7 @@ class BallotCertificate:
     presentations_min, presentations_max : int
         Fewest and most presentations of an item.
     item_with_one_more : int or None
-        Index of the only item that is presented once more than the others; None if there is none.
+        Index of the only item that is presented once more than the others; None if there is no such item.
     n_self_pairs : int
         Comparisons of an item with itself.
     repeats_min, repeats_max : int
@@ -39,7 +40,7 @@ class BallotCertificate:
     load_min, load_max : int
         Fewest and most comparisons of a voter.
     n_voter_repeats, n_unavoidable_repeats : int
-        Comparisons whose voter gets the same pair again; and how many of them there must be, because a pair is
+        Comparisons in which a voter gets a pair again; and how many of them are unavoidable, because a pair is
         compared more often than there are voters.
     n_components : int
         Parts of the graph of comparisons.
@@ -101,17 +102,17 @@ class BallotCertificate:
             ),
             (
                 wanted < 2 or self.n_components == 1,
-                f"the comparisons fall into {self.n_components} parts that no comparison joins",
+                f"the comparisons fall into {self.n_components} parts that are not connected",
             ),
         )
         return tuple(sentence for holds, sentence in found if not holds)
 
 
 @dataclass(frozen=True, eq=False)
-class Ballot:
-    """Comparisons of one round, fixed before it starts; a value: equal ballots have equal fields.
+class Ballot(Result):
+    """Comparisons of one round, fixed before it starts.
 
-    Made by `draw_ballot`. Arrays are copied, and read-only.
+    Made by `draw_ballot`. Its arrays are copies, and read-only.
 
     Attributes
     ----------
@@ -129,8 +130,7 @@ class Ballot:
     Raises
     ------
     DrawError
-        Arrays that differ in shape or hold an index of no item or voter. Whether the counts are right is for
-        `Ballot.certificate` to say.
+        Arrays that differ in length, or an index that is out of range. `Ballot.certificate` checks the counts.
     """
 
     items: Names
@@ -172,24 +172,6 @@ class Ballot:
         """Count again, from the comparisons alone, what `draw_ballot` guarantees."""
         return _certificate(self)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Ballot):
-            return NotImplemented
-        return (
-            self.presentations == other.presentations
-            and _same_names(self.items, other.items)
-            and _same_names(self.voters, other.voters)
-            and np.array_equal(self.left, other.left)
-            and np.array_equal(self.right, other.right)
-            and np.array_equal(self.voter, other.voter)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.presentations, self.left.tobytes(), self.right.tobytes(), self.voter.tobytes()))
-
-    def __reduce__(self) -> tuple[Callable[..., Ballot], tuple[Any, ...]]:
-        return Ballot, tuple(getattr(self, field.name) for field in fields(self))  # read-only again when unpickled
-
     def __repr__(self) -> str:
         return (
             f"<Ballot of {self.n_comparisons} comparisons: {self.n_items} items, {self.presentations} presentations "
@@ -209,13 +191,13 @@ def draw_ballot(
       once more.
     - Each item is on the left as often as on the right, or, if its number of presentations is odd, once more or less.
     - Voters' numbers of comparisons differ by at most 1, and no voter gets a pair twice, unless the pair is compared
-      more often than there are voters: then each of them gets it equally often, or once more.
+      more often than there are voters: then all of them get it equally often, or some once more.
     - With M >= 2 the comparisons join all items, directly or by way of others.
 
-    The pairs, their order, their sides and their voters are random. What is compared once more than the rest of pairs
-    (all of it, for M < N - 1) takes R = M mod (N - 1) presentations of each item. It is uniform over all the ways that
-    keep these guarantees if R or N - 1 - R is at most 4; else it is drawn with repairs and mixed by random exchanges
-    until no difference from uniform is measured (see `adaptive.kernels`).
+    The pairs, their order, their sides and their voters are random. The pairs that are compared once more than the rest
+    (for M < N - 1, all pairs that are compared) take R = M mod (N - 1) presentations of each item. Their choice is
+    uniform over all choices that keep these guarantees if R or N - 1 - R is at most 4; otherwise they are drawn with
+    repairs and mixed by random exchanges until no difference from uniform is measured (see `adaptive.kernels`).
 
     Parameters
     ----------
@@ -236,7 +218,8 @@ def draw_ballot(
     ------
     DrawError
         Fewer than two items, no voter, labels or names that repeat, are nan or are not hashable, a number that is not
-        an integer or is too small, more than 2^30 - 1 items, voters or comparisons, or no `numpy.random.Generator`.
+        an integer or is too small, more than 2^30 - 1 items, voters or comparisons, or an `rng` that is not a
+        `numpy.random.Generator`.
 
     Examples
     --------
@@ -289,20 +272,14 @@ def _checked_count(kind: str, count: int, *, least: int) -> int:
 
 def _distinct_names(kind: str, names: Iterable[Hashable]) -> tuple[Hashable, ...]:
     found = tuple(names.tolist() if isinstance(names, np.ndarray) else names)
-    seen: set[Hashable] = set()
-    again: dict[Hashable, None] = {}
     for name in found:
         try:
-            known = name in seen
+            hash(name)
         except TypeError:
             raise DrawError(f"{kind}s must be hashable; got {shown(name)}") from None
-        if known:
-            again[name] = None
-        if name != name:  # noqa: PLR0124 - what nan is for every numeric type
+        if name != name:  # noqa: PLR0124 - this finds nan of every numeric type
             raise DrawError(f"{kind}s must equal themselves; got {shown(name)}")
-        seen.add(name)
-    if again:
-        raise DrawError(offending(f"{kind}s must be unique; more than once", again))
+    check_unique(found, f"{kind}s", DrawError)
     return found
 
 
@@ -318,12 +295,8 @@ def _checked_indices(name: str, values: ArrayLike, n_names: int) -> Indices:
     return indices
 
 
-def _same_names(names: Names, others: Names) -> bool:
-    return names == others or (len(names) == len(others) and tuple(names) == tuple(others))
-
-
 def _certificate(ballot: Ballot) -> BallotCertificate:
-    """Count with numpy alone, by none of the steps that drew the ballot."""
+    """Count with numpy alone, using none of the code that drew the ballot."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

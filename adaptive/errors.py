@@ -1,4 +1,4 @@
-"""What can be wrong with a plan, a draw, votes or a file; every error is an `AdaptiveError`, and so a `ValueError`."""
+"""Errors of plans, draws, votes and files: each is an `AdaptiveError`, and so a `ValueError`."""
 
 
 class AdaptiveError(ValueError):
@@ -6,7 +6,7 @@ class AdaptiveError(ValueError):
 
 
 class PlanError(AdaptiveError):
-    """Sizes, presentations or a budget that make no plan."""
+    """Sizes, presentations or a budget from which no plan can be made."""
 
 
 class TokenError(AdaptiveError):
@@ -14,7 +14,7 @@ class TokenError(AdaptiveError):
 
 
 class DrawError(AdaptiveError):
-    """Items, presentations or voters of which no ballot can be drawn."""
+    """Items, presentations or voters for which no ballot can be drawn."""
 
 
 class VoteError(AdaptiveError):
@@ -26,7 +26,7 @@ class ProtocolError(AdaptiveError):
 
 
 class SimilarityError(AdaptiveError):
-    """Similarities or voters that the voter model does not admit."""
+    """Similarities or voters that the voter model does not allow."""
 
 
 class TableError(AdaptiveError):

@@ -58,7 +58,7 @@ def pair_set(n_keys: int, n_members: int) -> PairSet:
 
 @kernel
 def home(key: int, mask: int) -> int:
-    """Slot at which the search for a key starts. No product reaches 2^63, where plain Python and numba would part."""
+    """Slot where the search for a key starts. No product reaches 2^63, where plain Python and numba would disagree."""
     return (((key & 0x7FFFFFFF) * 0x5E3779B1 ^ (key >> 31) * 0x45EBCA77) >> 15) & mask
 
 
@@ -93,7 +93,7 @@ def insert(members: PairSet, key: int) -> None:
 
 @kernel
 def discard(members: PairSet, key: int) -> None:
-    """Remove a key that is in the set; in a hash table, those that were put behind it move up."""
+    """Remove a key that is in the set; in a hash table, keys that were put behind it move up."""
     bits, slots = members
     if bits.size > 0:
         bits[key >> 3] ^= np.uint8(1 << (key & 7))
@@ -158,7 +158,7 @@ def exchange(stubs: Array, place: int, other: int, n_items: int, members: PairSe
 def draw_by_exchanges(stubs: Array, n_items: int, members: PairSet, n_sweeps: int, rng: Rng) -> bool:
     """Shuffle the stubs, repair self-pairs and repeats by random exchanges, then mix; False if a repair got stuck.
 
-    Mixing offers each pair `n_sweeps` exchanges. A refused one leaves the graph as it is, so that every step is as
+    Mixing offers each pair `n_sweeps` exchanges. A refused one leaves the graph as it is, so every step is as
     likely as its reverse, and the limit is uniform over the graphs without repeats. The repair alone leaves too few
     triangles: 1 % for 12 items x 5, 0.1 % for 124 x 20. After one sweep 20,000 draws show no difference from exact ones
     (12 x 5) or from 30 sweeps (31 x 10, 124 x 20), but 40 x 19 does by 2 standard errors; after two none of them does.
@@ -190,7 +190,7 @@ def draw_by_exchanges(stubs: Array, n_items: int, members: PairSet, n_sweeps: in
 
 @kernel
 def draw_cycle(n_items: int, rng: Rng) -> Pairs:
-    """Pairs of one closed round through all items, each equally likely: with M = 2 nothing else is connected."""
+    """Pairs of one closed tour of all items, each tour equally likely: with M = 2 nothing else is connected."""
     first = np.arange(n_items).astype(np.int32)
     shuffle(first, rng)
     return first, np.roll(first, 1), np.ones(n_items, np.int32)
@@ -198,9 +198,10 @@ def draw_cycle(n_items: int, rng: Rng) -> Pairs:
 
 @kernel
 def draw_pairs(n_items: int, copies: int, rest: int, extra: int, rng: Rng) -> Pairs:
-    """Both items of each pair that is compared, and how often: `copies` times, or once more for `rest` pairs an item.
+    """Both items of each compared pair, and how often: `copies` times, or once more for `rest` pairs of each item.
 
-    The item `extra` has one pair more, if it is not negative. Of more than half of all pairs, those left out are drawn.
+    The item `extra` has one pair more, if it is not negative. If more than half of all pairs are wanted, the pairs to
+    leave out are drawn instead.
     """
     sparse = 2 * rest <= n_items - 1
     degree = rest if sparse else n_items - 1 - rest
@@ -279,8 +280,8 @@ def deal(repeats: Array, n_voters: int, rng: Rng) -> tuple[Array, Array]:
 def mix_voters(pair: Array, voter: Array, repeats: Array, n_voters: int, rng: Rng) -> None:
     """Exchange the voters of random comparisons unless one would get a pair twice.
 
-    Until then, the copies of a pair are with voters who are next to each other in turn. A pair with more copies than
-    there are voters keeps those it was dealt to, which is as even as can be.
+    Before that, the copies of a pair are with neighbouring voters. A pair with more copies than there are voters keeps
+    the voters it was dealt to, which is as even as possible.
     """
     members = pair_set(repeats.size * n_voters, pair.size)
     for place in range(pair.size):
@@ -303,7 +304,7 @@ def mix_voters(pair: Array, voter: Array, repeats: Array, n_voters: int, rng: Rn
 
 @kernel
 def follow(end: int, ends: Array, links: Array, slots: Array, left: Array, right: Array, rng: Rng) -> None:
-    """Follow comparisons from one of their ends until the way ends or closes; all lead along it, or all against it."""
+    """Follow a path of comparisons from one end until it stops or closes; all point along it, or all against it."""
     against = below(rng, 2)
     while end != EMPTY and left[end >> 1] == EMPTY:
         left[end >> 1], right[end >> 1] = ends[end ^ against], ends[end ^ against ^ 1]
@@ -315,7 +316,7 @@ def balanced_sides(n_items: int, presentations: int, ends: Array, rng: Rng) -> t
     """Left and right items, such that each is on the left in half of its presentations (+-1/2).
 
     `ends` holds the two items of each comparison. Those of one item are linked two by two, in random order, which makes
-    ways through all comparisons: an Eulerian orientation. The last one of an odd number is the end of a way.
+    paths through all comparisons: an Eulerian orientation. The last one of an odd number is the end of a path.
     """
     stride = presentations + presentations % 2  # even, and as much as the item with one more presentation needs
     links = np.full(n_items * stride, EMPTY, np.int32)

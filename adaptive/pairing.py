@@ -21,6 +21,7 @@ import numpy as np
 from adaptive.errors import TableError, TokenError
 from rankcorr.checks import shown, whole_number
 from rankcorr.io.records import Record, TextTable, delimiters_of
+from rankcorr.results import TableResult, json_ready
 
 __all__ = ["FewRareTokensWarning", "Pairing", "Token", "pair_tokens", "read_tokens"]
 
@@ -42,7 +43,7 @@ class Token(NamedTuple):
     area : str
         Its semantic area. A token with several areas has one `Token` for each.
     frequency : float or None
-        How often it occurs in texts of the domain, as a count or a share; None if not known.
+        How often it occurs in texts of the domain, as a count or a share; None if unknown.
     """
 
     text: str
@@ -53,20 +54,22 @@ class Token(NamedTuple):
 TokenLike: TypeAlias = Token | tuple[str, str] | tuple[str, str, float | None]
 
 
-@dataclass(frozen=True)
-class Pairing:
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairing(TableResult):
     """Items made of two tokens, in a fixed order: by area, first token and second token, as the tokens came.
+
+    The table has the columns item_1, item_2, area and, if frequencies are known, rare.
 
     Attributes
     ----------
     items : tuple of (str, str)
-        The pairs. No pair comes twice, in either order.
+        The pairs. No pair appears twice, in either order.
     areas : tuple of (str or None)
-        Area of each item: the first that its tokens share, None if they share none.
+        Area of each item: the first that its tokens share, None if they share no area.
     rare : tuple of bool, or None
-        Whether an item has a rare token; None if frequencies are not known.
+        Whether an item has a rare token; None if frequencies are unknown.
     rare_tokens : tuple of str, or None
-        Tokens with a frequency below 10 % of the mean; None if frequencies are not known.
+        Tokens with a frequency below 10 % of the mean; None if frequencies are unknown.
     n_admissible : int
         Number of pairs that the items were taken from.
     """
@@ -82,6 +85,21 @@ class Pairing:
         """Number of items."""
         return len(self.items)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the pairs with their areas, ready for JSON."""
+        return {
+            "n_admissible": self.n_admissible,
+            "rare_tokens": json_ready(self.rare_tokens),
+            "items": [
+                dict(zip(self._columns(), row, strict=True)) for row in zip(*self._columns().values(), strict=True)
+            ],
+        }
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        first, second = zip(*self.items, strict=True)
+        columns: dict[str, Sequence[Any]] = {"item_1": first, "item_2": second, "area": self.areas}
+        return columns if self.rare is None else {**columns, "rare": self.rare}
+
     def __repr__(self) -> str:
         areas = dict.fromkeys(self.areas)
         named = f"{len(areas)} areas" if len(areas) > 1 else "1 area"
@@ -94,7 +112,7 @@ class Pairing:
 def read_tokens(path: str | os.PathLike[str]) -> tuple[Token, ...]:
     r"""Read tokens from a CSV or TSV file in UTF-8, with the columns token, area and, if known, frequency.
 
-    The first line names the columns, in any order; no others are allowed, so that a misspelt one is not lost.
+    The first line names the columns, in any order; no others are allowed, so that a misspelt name is not ignored.
     The delimiter is found as in `rankcorr.io.tables.read_ranking`, and blank lines hold no token.
 
     Parameters
@@ -110,7 +128,7 @@ def read_tokens(path: str | os.PathLike[str]) -> tuple[Token, ...]:
     Raises
     ------
     TableError
-        With file, line and column: a column that is missing, unknown or there twice; a cell that is empty or begins
+        With file, line and column: a column that is missing, unknown or repeated; a cell that is empty or begins
         or ends with a space; a frequency that is not a finite number of 0 or more; a token twice in one area, or with
         two frequencies; no token at all. Also when the file cannot be read.
 
@@ -142,8 +160,8 @@ def pair_tokens(
     tokens : iterable of Token, or of (text, area) or (text, area, frequency)
         Each token once in each of its areas; frequencies for all or for none.
     sample : int, optional
-        Number of pairs to take, without replacement and all equally likely, whatever their area. The time and memory
-        are those of the sample, not of all pairs.
+        Number of pairs to take, without replacement and all equally likely, whatever their area. Time and memory
+        depend on the size of the sample alone.
     across_areas : bool, default False
         Pair any two tokens, of one area or two. Most such pairs are unrelated (section 2.2).
     rng : numpy.random.Generator, optional
@@ -156,10 +174,10 @@ def pair_tokens(
     Raises
     ------
     TokenError
-        If a token or area is not a text, or blank; a frequency is negative, not finite, known for some tokens only,
-        or not the same for one token in two areas; a token is twice in one area; an area has one token; two tokens
-        share two areas, so that their pair would come twice (unless across areas); `sample` is not between 1 and the
-        number of pairs, or has no `rng`.
+        If a token or area is not a string, or is blank; a frequency is negative, not finite, known for some tokens
+        only, or not the same for one token in two areas; a token appears twice in one area; an area has only one
+        token; two tokens share two areas, so that their pair would appear twice (unless across areas); `sample` is not
+        between 1 and the number of pairs, or comes without `rng`.
 
     Warns
     -----
@@ -185,7 +203,7 @@ def pair_tokens(
     if across_areas:
         groups = [list(frequencies)]
         if len(frequencies) < 2:
-            raise TokenError(f"pairs need two tokens; there is one, {shown(checked[0].text)}")
+            raise TokenError(f"pairs need two tokens; got one, {shown(checked[0].text)}")
     else:
         by_area: dict[str, list[str]] = {}
         for token in checked:
@@ -214,7 +232,7 @@ def pair_tokens(
 def _pairs(
     groups: Sequence[Sequence[str]], sample: int | None, rng: np.random.Generator | None
 ) -> tuple[tuple[tuple[str, str], ...], int]:
-    """All pairs within groups, or a sample, in order; and the number of all."""
+    """All pairs within groups, or a sample of them, in order; and the number of all pairs."""
     texts = [text for group in groups for text in group]
     counts = np.array([len(group) - 1 - place for group in groups for place in range(len(group))], np.int64)
     ends = np.cumsum(counts)
@@ -248,7 +266,7 @@ def _checked_tokens(tokens: Iterable[TokenLike]) -> list[Token]:
                 raise TokenError(f"tokens[{index}]: the {what} must be a text that is not blank; got {shown(text)}")
         checked.append(token._replace(frequency=_checked_frequency(token.frequency, index)))
     if not checked:
-        raise TokenError("pairs need two tokens; there is none")
+        raise TokenError("pairs need two tokens; got none")
     unknown = [index for index, token in enumerate(checked) if token.frequency is None]
     if 0 < len(unknown) < len(checked):
         token = checked[unknown[0]]
@@ -274,7 +292,7 @@ def _checked_frequency(frequency: object, index: int) -> float | None:
 
 
 def _first_fault(tokens: Sequence[Token], place: Callable[[int], str]) -> tuple[int, str, str] | None:
-    """Find the first token that contradicts an earlier one: its index, the column at fault and a message."""
+    """Find the first token that contradicts an earlier one: its index, the column with the error and a message."""
     areas: dict[tuple[str, str], int] = {}
     texts: dict[str, int] = {}
     for index, token in enumerate(tokens):
@@ -310,13 +328,13 @@ def _check_areas(by_area: dict[str, list[str]]) -> None:
             other = first.setdefault(both, text)
             if other != text:
                 raise TokenError(
-                    f"the pair of {shown(other)} and {shown(text)} would come twice: "
+                    f"the pair of {shown(other)} and {shown(text)} would appear twice: "
                     f"they share the areas {shown(both[0])} and {shown(both[1])}"
                 )
 
 
 def _rare_tokens(frequencies: dict[str, float | None]) -> dict[str, None] | None:
-    """Tokens below a tenth of the mean frequency, exactly; None if frequencies are not known."""
+    """Tokens below a tenth of the mean frequency, exactly; None if frequencies are unknown."""
     known = {text: Fraction(frequency) for text, frequency in frequencies.items() if frequency is not None}
     if not known:
         return None
@@ -326,7 +344,7 @@ def _rare_tokens(frequencies: dict[str, float | None]) -> dict[str, None] | None
 
 def _read(table: TextTable) -> tuple[Token, ...]:
     text = table.text()
-    # Without any delimiter the columns that are missing are the better error.
+    # In a file without any delimiter, an error about the missing columns says more.
     delimiter = table.delimiter(text, ["token", "area"]) if delimiters_of(text)[1] else ","
     records = table.records(text, delimiter)
     header = next(records)
@@ -353,7 +371,7 @@ def _read(table: TextTable) -> tuple[Token, ...]:
     return tuple(tokens)
 
 
-_NEEDED = {"token": "a text", "area": "an area", "frequency": "a frequency, or none has one"}
+_NEEDED = {"token": "a text", "area": "an area", "frequency": "a frequency, or no token may have one"}
 
 
 def _columns(table: TextTable, header: Record) -> dict[str, int]:

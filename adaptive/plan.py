@@ -1,13 +1,13 @@
 """The plan of a protocol: how many items, comparisons and person-hours each ballot takes, before any vote.
 
 Section 2.5 and 2.7 of Lombardo et al. 2020. alpha is the fraction of items that each ballot passes on, M the number
-of presentations of an item in a ballot. Plans are whole numbers, so the inverses are exact searches, not formulas.
+of presentations of an item in a ballot.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -15,17 +15,18 @@ from typing import Any
 from adaptive.advice import Advice, advice_on, advice_on_voters
 from adaptive.errors import PlanError
 from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.results import TableResult, json_ready
 
-__all__ = ["Advice", "BallotPlan", "plan_ballots", "plan_for_budget", "plan_for_top"]
+__all__ = ["LARGEST_COUNT", "Advice", "BallotPlan", "checked_integer", "checked_positive", "plan_ballots"]
 
-_LARGEST_COUNT = 2**53  # alpha N is a product of floats, and larger integers are not all floats
-_MOST_BALLOTS = 10_000  # rounding can keep a size forever (0.9 of 4 items are 4), so that sizes alone set no end
+LARGEST_COUNT = 2**53  # alpha N is a product of floats, and not every larger integer is a float
+_MOST_BALLOTS = 10_000  # rounding can keep a size forever (0.9 of 4 items are 4), so sizes alone set no limit
 _INPUTS = ("n_items", "n_ballots", "fraction", "presentations")
 _KEYS = (*_INPUTS, "sizes", "comparisons", "n_comparisons", "top_presentations", "uniform_presentations")
 
 
-@dataclass(frozen=True)
-class BallotPlan:
+@dataclass(frozen=True, eq=False)
+class BallotPlan(TableResult):
     """Sizes and comparisons of all ballots, from four inputs; the rest follows from them.
 
     Attributes
@@ -49,15 +50,15 @@ class BallotPlan:
     (19660, 140)
     >>> print(plan)
     990 items, 7 ballots, fraction 0.5, 20 presentations of each item in each ballot
-    ballot         items   comparisons
-         1           990         9,900
-         2           495         4,950
-         3           248         2,480
-         4           124         1,240
-         5            62           620
-         6            31           310
-         7            16           160
-     total                      19,660
+    ballot  items  comparisons
+    1         990        9,900
+    2         495        4,950
+    3         248        2,480
+    4         124        1,240
+    5          62          620
+    6          31          310
+    7          16          160
+    total               19,660
     Top items are presented 140 times; in a uniform ballot of the same cost, every item 39.7 times.
     Advice:
     - In ballot 7 an item has 20 presentations but only 15 others to meet: pairs repeat.
@@ -67,17 +68,17 @@ class BallotPlan:
     n_ballots: int = field(kw_only=True)
     fraction: float = field(kw_only=True)
     presentations: int = field(kw_only=True)
-    sizes: tuple[int, ...] = field(init=False, repr=False, compare=False)
-    comparisons: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    sizes: tuple[int, ...] = field(init=False, repr=False)
+    comparisons: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        n_items = _checked_integer(self.n_items, "n_items", least=2)
-        n_ballots = _checked_integer(self.n_ballots, "n_ballots", least=2, most=_MOST_BALLOTS)
+        n_items = checked_integer(self.n_items, "n_items", least=2)
+        n_ballots = checked_integer(self.n_ballots, "n_ballots", least=2, most=_MOST_BALLOTS)
         fraction = _checked_fraction(self.fraction)
-        presentations = _checked_integer(self.presentations, "presentations", least=1)
+        presentations = checked_integer(self.presentations, "presentations", least=1)
         sizes = _sizes(n_items, n_ballots, fraction)
         values = (n_items, n_ballots, fraction, presentations)
-        for name, value in zip(_INPUTS, values, strict=True):  # plain numbers, whatever came in
+        for name, value in zip(_INPUTS, values, strict=True):  # plain numbers, whatever their types were
             object.__setattr__(self, name, value)
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "comparisons", tuple((presentations * size + 1) // 2 for size in sizes))
@@ -115,12 +116,15 @@ class BallotPlan:
         >>> round(plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20).cost(5), 2)
         27.31
         """
-        return _checked_positive(seconds_per_comparison, "seconds_per_comparison") * self.n_comparisons / 3600
+        return checked_positive(seconds_per_comparison, "seconds_per_comparison") * self.n_comparisons / 3600
 
     @property
     def advice(self) -> tuple[Advice, ...]:
         """What the heuristics of section 2.7 say about the plan, for any number of voters."""
-        return tuple(advice_on(self))
+        given = advice_on(
+            self.sizes, fraction=self.fraction, presentations=self.presentations, n_comparisons=self.n_comparisons
+        )
+        return tuple(given)
 
     def advice_for(self, n_voters: int) -> tuple[Advice, ...]:
         """Advice for a known number of voters: `advice`, and whether a voter would have to see one pair twice.
@@ -134,15 +138,65 @@ class BallotPlan:
         --------
         >>> plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=20)
         >>> plan.advice_for(6)[-1].sentence
-        'In ballot 2 a pair comes 7 times, and n_voters is 6: a voter sees it twice.'
+        'In ballot 2 a pair is compared 7 times, but n_voters is 6: a voter sees it twice.'
         """
-        voters = _checked_integer(n_voters, "n_voters", least=1)
-        return (*advice_on(self), *advice_on_voters(self, voters))
+        voters = checked_integer(n_voters, "n_voters", least=1)
+        return (*self.advice, *advice_on_voters(self.sizes, presentations=self.presentations, n_voters=voters))
+
+    def to_text(self, *, n_voters: int | None = None, seconds_per_comparison: float | None = None) -> str:
+        """Ballots, cost and advice, as `str` and the command ``ballots plan`` print them.
+
+        Parameters
+        ----------
+        n_voters : int, optional
+            Adds the advice that `advice_for` gives for that many voters.
+        seconds_per_comparison : float, optional
+            Adds a column of person-hours.
+
+        Raises
+        ------
+        PlanError
+            As `advice_for` and `cost`.
+
+        Examples
+        --------
+        >>> plan = plan_ballots(990, n_ballots=3, fraction=0.25, presentations=50)
+        >>> print(plan.to_text(seconds_per_comparison=10))
+        990 items, 3 ballots, fraction 0.25, 50 presentations of each item in each ballot
+        ballot  items  comparisons  hours
+        1         990       24,750  68.75
+        2         248        6,200  17.22
+        3          62        1,550   4.31
+        total               32,500  90.28
+        Top items are presented 150 times; in a uniform ballot of the same cost, every item 65.7 times.
+        """
+        advice = self.advice if n_voters is None else self.advice_for(n_voters)
+        rows = [["ballot", "items", "comparisons"]]
+        rows += [[str(ballot), f"{size:,}", f"{count:,}"] for ballot, size, count in self._rows()]
+        rows += [["total", "", f"{self.n_comparisons:,}"]]
+        if seconds_per_comparison is not None:
+            hours_each = self.cost(seconds_per_comparison) / self.n_comparisons
+            hours = [f"{hours_each * count:,.2f}" for count in (*self.comparisons, self.n_comparisons)]
+            rows = [[*row, cell] for row, cell in zip(rows, ["hours", *hours], strict=True)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])  # numbers end in one column
+            for row in rows
+        ]
+        return "\n".join(
+            [
+                self._title(),
+                *lines,
+                f"Top items are presented {_times(self.top_presentations, 'time')}; "
+                f"in a uniform ballot of the same cost, every item {self.uniform_presentations:,.1f} times.",
+                *(["Advice:"] if advice else []),
+                *(f"- {each.sentence}" for each in advice),
+            ]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Inputs and what follows from them, ready for JSON; advice is left out."""
-        values = {name: getattr(self, name) for name in _KEYS}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {name: json_ready(getattr(self, name)) for name in _KEYS}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> BallotPlan:
@@ -174,23 +228,19 @@ class BallotPlan:
         return plan
 
     def __str__(self) -> str:
-        rows = [
-            f"{ballot:>6} {size:>13,} {count:>13,}"
-            for ballot, (size, count) in enumerate(zip(self.sizes, self.comparisons, strict=True), start=1)
-        ]
-        return "\n".join(
-            [
-                f"{self.n_items:,} items, {self.n_ballots:,} ballots, fraction {self.fraction}, "
-                f"{self.presentations:,} {'presentation' if self.presentations == 1 else 'presentations'} "
-                "of each item in each ballot",
-                f"ballot {'items':>13} {'comparisons':>13}",
-                *rows,
-                f" total {'':>13} {self.n_comparisons:>13,}",
-                f"Top items are presented {self.top_presentations:,} times; "
-                f"in a uniform ballot of the same cost, every item {self.uniform_presentations:,.1f} times.",
-                *(["Advice:"] if self.advice else []),
-                *(f"- {advice.sentence}" for advice in self.advice),
-            ]
+        return self.to_text()
+
+    def _columns(self) -> dict[str, Sequence[int]]:
+        return {"ballot": range(1, self.n_ballots + 1), "items": self.sizes, "comparisons": self.comparisons}
+
+    def _rows(self) -> Iterator[tuple[int, ...]]:
+        return zip(*self._columns().values(), strict=True)
+
+    def _title(self) -> str:
+        presentations = _times(self.presentations, "presentation")
+        return (
+            f"{self.n_items:,} items, {self.n_ballots:,} ballots, fraction {self.fraction}, "
+            f"{presentations} of each item in each ballot"
         )
 
 
@@ -234,110 +284,6 @@ def plan_ballots(n_items: int, *, n_ballots: int, fraction: float, presentations
     return BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
 
 
-def plan_for_budget(
-    n_items: int,
-    *,
-    n_ballots: int,
-    fraction: float,
-    comparisons: int | None = None,
-    hours: float | None = None,
-    seconds_per_comparison: float | None = None,
-) -> BallotPlan:
-    """Plan with the most presentations that a budget allows: either `comparisons`, or `hours` and the seconds of one.
-
-    Parameters
-    ----------
-    n_items, n_ballots, fraction
-        As for `plan_ballots`.
-    comparisons : int, optional
-        The most comparisons, of all ballots together.
-    hours : float, optional
-        The most person-hours, `BallotPlan.cost` of the plan.
-    seconds_per_comparison : float, optional
-        Mean time that a voter takes for one comparison; needed with `hours`.
-
-    Returns
-    -------
-    BallotPlan
-        One presentation more would exceed the budget.
-
-    Raises
-    ------
-    PlanError
-        If both budgets or none are given, `hours` without the seconds or the seconds without `hours`; if the budget
-        is too small for one presentation (the message says what would be enough) or too large to count; and as
-        `plan_ballots`.
-
-    Examples
-    --------
-    >>> plan_for_budget(990, n_ballots=7, fraction=0.5, comparisons=20_000)
-    BallotPlan(n_items=990, n_ballots=7, fraction=0.5, presentations=20)
-    >>> plan_for_budget(990, n_ballots=7, fraction=0.5, hours=40, seconds_per_comparison=5).presentations
-    29
-    """
-    if (comparisons is None) == (hours is None):
-        got = "neither" if comparisons is None else "both"
-        raise PlanError(f"a budget is either comparisons or hours; got {got}")
-    if (hours is None) != (seconds_per_comparison is None):
-        if hours is None:
-            raise PlanError("seconds_per_comparison belongs to a budget of hours; got comparisons")
-        raise PlanError("a budget of hours needs seconds_per_comparison as well")
-
-    def planned(presentations: int) -> BallotPlan:
-        return BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
-
-    smallest = planned(1)
-    enough = f"the smallest plan, with 1 presentation, has {smallest.n_comparisons} comparisons"
-    if hours is None or seconds_per_comparison is None:
-        most = _checked_integer(comparisons, "comparisons", least=1)
-        if smallest.n_comparisons > most:
-            raise PlanError(f"a budget of {most} comparisons is too small: {enough}")
-        return planned(_largest(lambda m: planned(m).n_comparisons <= most))
-    most_hours = _checked_positive(hours, "hours")
-    seconds = _checked_positive(seconds_per_comparison, "seconds_per_comparison")
-    if smallest.cost(seconds) > most_hours:  # all digits below: what the message says must be enough
-        raise PlanError(
-            f"a budget of {most_hours} hours is too small: {enough} and takes {smallest.cost(seconds)} hours"
-        )
-    if planned(_LARGEST_COUNT).cost(seconds) <= most_hours:
-        raise PlanError(
-            f"a budget of {most_hours} hours at {seconds} seconds per comparison is too large: it pays for more than "
-            f"{_LARGEST_COUNT} presentations"
-        )
-    return planned(_largest(lambda m: planned(m).cost(seconds) <= most_hours))
-
-
-def plan_for_top(n_items: int, *, n_ballots: int, fraction: float, top_presentations: int) -> BallotPlan:
-    """Plan with the fewest presentations that give a top item the wanted number in all: n_b M >= M_top (Eq. 4).
-
-    Parameters
-    ----------
-    n_items, n_ballots, fraction
-        As for `plan_ballots`.
-    top_presentations : int
-        Wanted M_top, at least 1; the paper recommends 100.
-
-    Returns
-    -------
-    BallotPlan
-        Its `top_presentations` is the wanted number, or up to n_b - 1 more.
-
-    Raises
-    ------
-    PlanError
-        If `top_presentations` is not an integer of at least 1; and as `plan_ballots`.
-
-    Examples
-    --------
-    >>> plan_for_top(990, n_ballots=7, fraction=0.5, top_presentations=100)
-    BallotPlan(n_items=990, n_ballots=7, fraction=0.5, presentations=15)
-    """
-    wanted = _checked_integer(top_presentations, "top_presentations", least=1)
-    smallest = BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=1)
-    presentations = -(-wanted // smallest.n_ballots)
-    return BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
-
-
 def _sizes(n_items: int, n_ballots: int, fraction: float) -> tuple[int, ...]:
     sizes = [n_items]
     for ballot in range(2, n_ballots + 1):
@@ -352,19 +298,8 @@ def _sizes(n_items: int, n_ballots: int, fraction: float) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _largest(fits: Callable[[int], bool]) -> int:
-    """Largest count that fits; 1 does, `_LARGEST_COUNT` does not, and what fits ends at one place."""
-    low, high = 1, _LARGEST_COUNT
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def _checked_integer(value: object, name: str, *, least: int, most: int = _LARGEST_COUNT) -> int:
+def checked_integer(value: object, name: str, *, least: int, most: int = LARGEST_COUNT) -> int:
+    """Return a whole number within its bounds as an int; PlanError for anything else."""
     number = whole_number(value)
     if number is None:
         raise PlanError(f"{name} must be an integer; got {shown(value)}")
@@ -383,8 +318,13 @@ def _checked_fraction(value: object) -> float:
     return fraction
 
 
-def _checked_positive(value: object, name: str) -> float:
+def checked_positive(value: object, name: str) -> float:
+    """Return a finite number above 0 as a float; PlanError for anything else."""
     number = real_number(value)
     if not 0 < number < math.inf:
         raise PlanError(f"{name} must be a finite number above 0; got {shown(value)}")
     return number
+
+
+def _times(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

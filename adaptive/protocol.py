@@ -6,7 +6,6 @@ calls it when votes arrive over days, and `adaptive.replay.score_ballots` for al
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -20,7 +19,8 @@ from adaptive.plan import BallotPlan
 from adaptive.record import BallotRecord, Places, ProtocolResult
 from adaptive.scores import Average, Scores, running_mean, score_ballot
 from adaptive.selection import Select, Selection, select_by_mean
-from rankcorr.checks import check_choice, offending, shown
+from rankcorr.checks import check_choice, check_unique, checked_seed, shown
+from rankcorr.results import Result
 
 __all__ = ["BallotRecord", "ProtocolResult", "Standing", "ballot_rng", "close_ballot", "run_protocol"]
 
@@ -29,7 +29,7 @@ _STREAMS: Final = {"draw": 0, "cut": 1}
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class Standing(Result):
     """Where a protocol stands between two ballots.
 
     Attributes
@@ -45,6 +45,10 @@ class Standing:
     n_closed: int
     places: Places
     mean: Scores
+
+    def __post_init__(self) -> None:
+        for array in (self.places, self.mean):
+            array.flags.writeable = False
 
     @classmethod
     def first(cls, plan: BallotPlan) -> Standing:
@@ -96,7 +100,7 @@ def run_protocol(
     Raises
     ------
     ProtocolError
-        When the items are not those of the plan, or `select` or `average` returns something else.
+        When the items are not those of the plan, or `select` or `average` does not return what it should.
     VoteError
         When the answers are not those of a ballot's comparisons, or an item has no answer in a ballot.
     DrawError
@@ -158,9 +162,6 @@ def close_ballot(
         selection = _checked_selection(select(scores, plan.sizes[number], rng), plan.sizes[number], len(places))
     else:
         selection = Selection(np.empty(0, np.intp), 0)
-    following = places[selection.chosen]
-    for array in (places, mean, following):
-        array.flags.writeable = False
     record = BallotRecord(
         number=number,
         items=ballot.items,
@@ -172,7 +173,7 @@ def close_ballot(
         ybar=scores.ybar,
         n_tied_at_cut=selection.n_tied_at_cut,
     )
-    return record, Standing(number, following, mean)
+    return record, Standing(number, places[selection.chosen], mean)
 
 
 def ballot_rng(seed: int, number: int, use: Literal["draw", "cut"]) -> np.random.Generator:
@@ -194,7 +195,7 @@ def ballot_rng(seed: int, number: int, use: Literal["draw", "cut"]) -> np.random
     ProtocolError
         When the seed is not an integer of at least 0.
     OptionError
-        When there is no such use.
+        When the use is unknown.
 
     Examples
     --------
@@ -203,14 +204,7 @@ def ballot_rng(seed: int, number: int, use: Literal["draw", "cut"]) -> np.random
     """
     check_choice("use", use, tuple(_STREAMS))
     key = (number, _STREAMS[use])
-    return np.random.default_rng(np.random.SeedSequence(checked_seed(seed), spawn_key=key))
-
-
-def checked_seed(seed: int) -> int:
-    """Return the seed as a plain integer."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ProtocolError(f"seed must be an integer of at least 0; got {shown(seed)}")
-    return int(seed)
+    return np.random.default_rng(np.random.SeedSequence(checked_seed(seed, ProtocolError), spawn_key=key))
 
 
 def checked_items(plan: BallotPlan, items: Items) -> Sequence[Hashable]:
@@ -233,12 +227,9 @@ def checked_labels(labels: Items, what: str) -> Sequence[Hashable]:
         return labels
     names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
     try:
-        distinct = set(names)
+        check_unique(names, what, ProtocolError)
     except TypeError:
         raise ProtocolError(f"{what} must be hashable, as strings and tuples are; got {shown(names)}") from None
-    if len(distinct) < len(names):
-        again = [name for name, times in Counter(names).items() if times > 1]
-        raise ProtocolError(offending(f"{what} must be unique; more than once", again))
     return names
 
 

@@ -18,15 +18,18 @@ from adaptive.plan import BallotPlan
 from adaptive.scores import Counts, Scores, Tally
 from rankcorr import Ranking
 from rankcorr.checks import shown
+from rankcorr.results import TableResult
 
 Places: TypeAlias = NDArray[np.intp]
 RESULT_FORMAT = "adaptive.ProtocolResult"
 RESULT_VERSION = 1
 
 
-@dataclass(frozen=True, eq=False)
-class BallotRecord:
+@dataclass(frozen=True, eq=False, repr=False)
+class BallotRecord(TableResult):
     """What one closed ballot gave, in the order of its items.
+
+    The table has the columns item, x, y, ybar, presentations, wins, ties and losses.
 
     Attributes
     ----------
@@ -56,15 +59,42 @@ class BallotRecord:
     ybar: Scores
     n_tied_at_cut: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python objects, one list for each column, ready for JSON.
+
+        Raises
+        ------
+        ProtocolError
+            When a label is not a string, an integer or a tuple of those.
+        """
+        columns = {name: list(column) for name, column in self._columns().items()}
+        items = [json_label(item) for item in columns.pop("item")]
+        return {"number": self.number, "b": self.b, "n_tied_at_cut": self.n_tied_at_cut, "items": items, **columns}
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        return {
+            "item": self.items,
+            "x": self.x.tolist(),
+            "y": self.y.tolist(),
+            "ybar": self.ybar.tolist(),
+            "presentations": self.tally.presentations.tolist(),
+            "wins": self.tally.wins.tolist(),
+            "ties": self.tally.ties.tolist(),
+            "losses": self.tally.losses.tolist(),
+        }
+
     def __repr__(self) -> str:
         return (
             f"<BallotRecord {self.number}: {len(self.items)} items, b {self.b:.4g}, {self.n_tied_at_cut} tied at cut>"
         )
 
 
-@dataclass(frozen=True, eq=False)
-class ProtocolResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class ProtocolResult(TableResult):
     """The ranking that a protocol ends with, and how it came about.
+
+    The table has one row for each item, best first, and the columns item, rank, ybar, presentations, wins, ties, losses
+    and last_ballot.
 
     Attributes
     ----------
@@ -88,36 +118,38 @@ class ProtocolResult:
 
     @cached_property
     def wins(self) -> Counts:
-        """Comparisons that each item won, over all ballots; shape (n_items,)."""
+        """Comparisons that each item won, over all ballots; shape (n_items,), read-only."""
         return self._total(lambda tally: tally.wins)
 
     @cached_property
     def ties(self) -> Counts:
-        """Comparisons that each item tied, over all ballots; shape (n_items,)."""
+        """Comparisons that each item tied, over all ballots; shape (n_items,), read-only."""
         return self._total(lambda tally: tally.ties)
 
     @cached_property
     def losses(self) -> Counts:
-        """Comparisons that each item lost, over all ballots; shape (n_items,)."""
+        """Comparisons that each item lost, over all ballots; shape (n_items,), read-only."""
         return self._total(lambda tally: tally.losses)
 
     @cached_property
     def presentations(self) -> Counts:
-        """Presentations of each item, answered or not, over all ballots; shape (n_items,)."""
+        """Presentations of each item, answered or not, over all ballots; shape (n_items,), read-only."""
         return self._total(lambda tally: tally.presentations)
 
     @cached_property
     def last_ballot(self) -> Counts:
-        """Number of the last ballot that each item took part in, counted from 1; shape (n_items,)."""
+        """Number of the last ballot that each item took part in, counted from 1; shape (n_items,), read-only."""
         last = np.zeros(len(self.items), np.int64)
         for record in self.ballots:
             last[record.places] = record.number
+        last.flags.writeable = False
         return last
 
     def _total(self, count: Callable[[Tally], Counts]) -> Counts:
         total = np.zeros(len(self.items), np.int64)
         for record in self.ballots:
             total[record.places] += count(record.tally)
+        total.flags.writeable = False
         return total
 
     def to_csv(self) -> str:
@@ -164,22 +196,7 @@ class ProtocolResult:
             "version": RESULT_VERSION,
             "plan": self.plan.to_dict(),
             "items": [{**row, "item": json_label(row["item"])} for row in self._rows()],
-            "ballots": [
-                {
-                    "number": record.number,
-                    "b": record.b,
-                    "n_tied_at_cut": record.n_tied_at_cut,
-                    "items": [json_label(item) for item in record.items],
-                    "x": record.x.tolist(),
-                    "y": record.y.tolist(),
-                    "ybar": record.ybar.tolist(),
-                    "presentations": record.tally.presentations.tolist(),
-                    "wins": record.tally.wins.tolist(),
-                    "ties": record.tally.ties.tolist(),
-                    "losses": record.tally.losses.tolist(),
-                }
-                for record in self.ballots
-            ],
+            "ballots": [record.to_dict() for record in self.ballots],
         }
 
     def to_json(self) -> str:
@@ -193,18 +210,22 @@ class ProtocolResult:
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def _rows(self) -> list[dict[str, Any]]:
-        columns: dict[str, list[Any]] = {
-            "item": list(self.items),
-            "rank": self.ranking.ranks.tolist(),
-            "ybar": self.ybar.tolist(),
-            "presentations": self.presentations.tolist(),
-            "wins": self.wins.tolist(),
-            "ties": self.ties.tolist(),
-            "losses": self.losses.tolist(),
-            "last_ballot": self.last_ballot.tolist(),
+        columns = self._columns()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        ranks = self.ranking.ranks
+        best_first = ranks.argsort(kind="stable")
+        return {
+            "item": [self.items[place] for place in best_first.tolist()],
+            "rank": ranks[best_first].tolist(),
+            "ybar": self.ybar[best_first].tolist(),
+            "presentations": self.presentations[best_first].tolist(),
+            "wins": self.wins[best_first].tolist(),
+            "ties": self.ties[best_first].tolist(),
+            "losses": self.losses[best_first].tolist(),
+            "last_ballot": self.last_ballot[best_first].tolist(),
         }
-        best_first = self.ranking.ranks.argsort(kind="stable").tolist()
-        return [{name: column[place] for name, column in columns.items()} for place in best_first]
 
     def __repr__(self) -> str:
         return f"<ProtocolResult of {len(self.ballots)} ballots: {self.ranking!r}>"
@@ -214,7 +235,9 @@ def json_label(label: Any) -> Any:
     """Return a label as JSON holds it: strings and integers as they are, a tuple of them as a list."""
     if isinstance(label, str):
         if not label.isascii() and any("\ud800" <= character <= "\udfff" for character in label):
-            raise ProtocolError(f"JSON holds text; got a label with half a character: {shown(label)}")
+            raise ProtocolError(
+                f"JSON holds whole characters; got a label with half of a surrogate pair: {shown(label)}"
+            )
         return label
     if isinstance(label, int) and not isinstance(label, bool):
         return label

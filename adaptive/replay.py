@@ -1,4 +1,4 @@
-"""All ballots so far, scored from the first one on: for callers that keep the votes, and not a protocol."""
+"""All ballots so far, scored from the first one on: for callers that keep the votes instead of a protocol."""
 
 from __future__ import annotations
 
@@ -14,41 +14,58 @@ from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, Standing, ballot_rng, checked_items, close_ballot
 from adaptive.record import ProtocolResult
 from rankcorr.checks import offending, shown
+from rankcorr.results import Result
 
 __all__ = ["BallotVotes", "InterimResult", "score_ballots"]
 
 
 @dataclass(frozen=True, eq=False)
-class BallotVotes:
+class BallotVotes(Result):
     """The comparisons of one ballot, in any order, and the answer to each.
 
     Attributes
     ----------
     left, right : sequence of hashable
-        Labels of the items of each comparison.
+        Labels of the items of each comparison; kept as tuples.
     answers : array_like of int, shape (n_comparisons,)
-        LEFT, RIGHT, TIE or UNANSWERED for each comparison.
+        LEFT, RIGHT, TIE or UNANSWERED for each comparison; kept as an array of its own, read-only.
+
+    Raises
+    ------
+    VoteError
+        When the answers are rows of different lengths; `score_ballots` checks all else.
     """
 
     left: Sequence[Hashable]
     right: Sequence[Hashable]
     answers: ArrayLike
 
+    def __post_init__(self) -> None:
+        for name in ("left", "right"):
+            labels = getattr(self, name)
+            object.__setattr__(self, name, tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels))
+        try:
+            answers = np.array(self.answers)
+        except ValueError as error:  # numpy's error for rows of different lengths
+            raise VoteError(f"answers must be a list of codes; got {shown(self.answers)}") from error
+        answers.flags.writeable = False
+        object.__setattr__(self, "answers", answers)
+
 
 @dataclass(frozen=True, eq=False)
-class InterimResult:
+class InterimResult(Result):
     """What the ballots so far gave.
 
     Attributes
     ----------
     result : ProtocolResult
         Of the ballots so far.
-    next_items : sequence of hashable, or None
+    next_items : tuple of hashable, or None
         Items of the next ballot, best first; None after the last ballot.
     """
 
     result: ProtocolResult
-    next_items: Sequence[Hashable] | None
+    next_items: tuple[Hashable, ...] | None
 
     def __repr__(self) -> str:
         n_next = 0 if self.next_items is None else len(self.next_items)
@@ -74,7 +91,8 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
     Raises
     ------
     ProtocolError
-        When there is no ballot or more than the plan has, the items are not those of the plan, or the seed is none.
+        When there is no ballot or more than the plan has, the items are not those of the plan, or the seed is not an
+        integer of at least 0.
     VoteError
         When the comparisons of a ballot are not as the plan has them (an item of another ballot, another number of
         comparisons or of presentations of an item, an item against itself), the answers are not those of the
@@ -89,7 +107,7 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
     >>> interim.result.ranking
     <Ranking of 4 items, 2 tied: 'fig' 1, 'pear' 2, 'kiwi' 3.5, 'plum' 3.5>
     >>> interim.next_items
-    ['fig', 'pear']
+    ('fig', 'pear')
     """
     labels = checked_items(plan, items)
     if not 1 <= len(ballots) <= plan.n_ballots:
@@ -106,13 +124,13 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
         records.append(record)
     finished = standing.n_closed == plan.n_ballots
     result = ProtocolResult(plan, labels, standing.mean, tuple(records))
-    return InterimResult(result, None if finished else standing.labels(labels))
+    return InterimResult(result, None if finished else tuple(standing.labels(labels)))
 
 
 def _ballot(
     plan: BallotPlan, number: int, items: Sequence[Hashable], votes: BallotVotes, known: set[Hashable]
 ) -> Ballot:
-    """Ballot of the comparisons given; who got each does not matter for the scores."""
+    """Ballot of the given comparisons; the scores do not depend on who got which."""
     wanted = plan.comparisons[number - 1]
     if len(votes.left) != len(votes.right):
         raise VoteError(f"{len(votes.left)} items on the left have {len(votes.right)} on the right")

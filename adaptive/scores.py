@@ -13,6 +13,7 @@ from adaptive.draw import Ballot
 from adaptive.errors import ProtocolError, VoteError
 from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, checked_answers
 from rankcorr.checks import offending
+from rankcorr.results import Result
 
 Scores: TypeAlias = NDArray[np.float64]
 Counts: TypeAlias = NDArray[np.int64]
@@ -24,7 +25,7 @@ N_CODES = LEFT - UNANSWERED + 1
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class Tally(Result):
     """How often each item of a ballot won, tied and lost, in the order of the ballot's items.
 
     Attributes
@@ -50,7 +51,7 @@ class Tally:
 
 
 @dataclass(frozen=True, eq=False)
-class Rescaled:
+class Rescaled(Result):
     """Scores on the scale of the earlier ballots (Eq. 6).
 
     Attributes
@@ -65,7 +66,7 @@ class Rescaled:
 
 
 @dataclass(frozen=True, eq=False)
-class BallotScores:
+class BallotScores(Result):
     """The scores that one ballot gives, in the order of its items.
 
     Attributes

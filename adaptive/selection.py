@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import ProtocolError
 from adaptive.scores import BallotScores
+from rankcorr.results import Result
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Result):
     """The items that go on to the next ballot.
 
     Attributes

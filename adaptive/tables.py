@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from adaptive.draw import Ballot
 from adaptive.errors import TableError, VoteError
 from adaptive.pairing import Pairing
-from adaptive.session.ballot_box import Comparison
-from adaptive.votes import Vote, parse_vote
+from adaptive.votes import Comparison, Vote, parse_vote
 from rankcorr.checks import shown
 from rankcorr.io.records import Record, TextTable, delimiters_of, listed
 
@@ -85,7 +84,7 @@ class VoteFile:
         Raises
         ------
         VoteError
-            With file and line: an item against itself, or a comparison that comes twice.
+            With file and line: an item against itself, or a comparison that appears twice.
         """
         index: dict[Label, int] = {}
         lines: dict[str, int] = {}
@@ -123,7 +122,7 @@ def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
     ------
     TableError
         With file, line and column: no such column; a cell that is empty, begins or ends with a space or has several
-        lines; an item that comes twice; no item at all. Also when the file cannot be read.
+        lines; an item that appears twice; no item at all. Also when the file cannot be read.
 
     Examples
     --------
@@ -164,15 +163,15 @@ def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str]) -> Vo
     path : str or path-like
         ``"-"`` is standard input, ``"./-"`` a file of that name.
     needed : sequence of str
-        Columns that must be there; the others of these five may be missing.
+        Columns that must be present; the others of these five may be missing.
 
     Raises
     ------
     TableError
-        With file, line and column: a column that is missing or there twice; a cell that is empty, begins or ends with
+        With file, line and column: a column that is missing or repeated; a cell that is empty, begins or ends with
         a space or has several lines; no row at all. Also when the file cannot be read.
     VoteError
-        With file, line and column: a winner that is none of the three.
+        With file, line and column: an unknown winner.
 
     Examples
     --------
@@ -310,7 +309,7 @@ def comparisons_csv(comparisons: Sequence[Comparison]) -> str:
     by_voter: dict[Hashable, list[Comparison]] = {}
     for comparison in comparisons:
         by_voter.setdefault(comparison.voter, []).append(comparison)
-    # Voters that are numbers come in order; names as the ballot has them.
+    # Voters that are numbers are sorted; names stay in the order of the ballot.
     if all(isinstance(voter, int) for voter in by_voter):
         by_voter = dict(sorted(by_voter.items()))
     rows = (
@@ -325,14 +324,14 @@ def _opened(path: str | os.PathLike[str], asked: str) -> tuple[TextTable, Record
     """Open a table whose first line names the columns, and return what follows that line."""
     table = TextTable(os.fspath(path), error=TableError)
     text = table.text()
-    # A table of one column has no delimiter; the columns that are missing are the better error.
+    # A table of one column has no delimiter; an error about missing columns says more.
     delimiter = table.delimiter(text, [asked]) if delimiters_of(text)[1] else ","
     records = table.records(text, delimiter)
     return table, next(records), records
 
 
 def _named(table: TextTable, header: Record, name: str) -> list[int]:
-    """Position of a column, in a list that is empty if there is none."""
+    """Position of a column, in a list that is empty if the column is missing."""
     places = [place for place, other in enumerate(header.cells) if other == name]
     if len(places) > 1:
         table.fail("more than one column has this name", header.line, name)

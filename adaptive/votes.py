@@ -1,18 +1,57 @@
-"""Votes: what a voter answers to a comparison, as small whole numbers, and the check of a whole ballot's answers."""
+"""Comparisons as voters see them, votes as small whole numbers, and the check of a whole ballot's answers."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adaptive.draw import Ballot
 from adaptive.errors import VoteError
 from rankcorr.checks import shown
 
-if TYPE_CHECKING:
-    from adaptive.draw import Ballot
+
+class Comparison(NamedTuple):
+    """One pair of items for one voter.
+
+    Attributes
+    ----------
+    id : str
+        Number of the ballot, counted from 1, and index of the comparison in it, counted from 0: "2-17".
+    voter, left, right : hashable
+        Labels of the voter and the two items.
+    """
+
+    id: str
+    voter: Hashable
+    left: Hashable
+    right: Hashable
+
+
+def comparisons_of(ballot: Ballot, number: int) -> tuple[Comparison, ...]:
+    """All comparisons of a ballot, in the order in which they are to be shown.
+
+    Parameters
+    ----------
+    ballot : Ballot
+    number : int
+        Number of the ballot, counted from 1, for the ids.
+
+    Examples
+    --------
+    >>> from adaptive.draw import draw_ballot
+    >>> ballot = draw_ballot(["apple", "pear"], 2, ["Ann"], np.random.default_rng(0))
+    >>> comparisons_of(ballot, 1)[0]
+    Comparison(id='1-0', voter='Ann', left='apple', right='pear')
+    """
+    columns = zip(ballot.voter.tolist(), ballot.left.tolist(), ballot.right.tolist(), strict=True)
+    return tuple(
+        Comparison(f"{number}-{index}", ballot.voters[voter], ballot.items[left], ballot.items[right])
+        for index, (voter, left, right) in enumerate(columns)
+    )
 
 
 class Vote(IntEnum):
@@ -75,7 +114,7 @@ def checked_answers(ballot: Ballot, answers: ArrayLike) -> NDArray[np.int8]:
     Raises
     ------
     VoteError
-        Answers of another number, dimension or type (truth values and text too), or another code.
+        Answers of the wrong number, dimension or type (booleans and text included), or an unknown code.
 
     Examples
     --------
@@ -86,7 +125,7 @@ def checked_answers(ballot: Ballot, answers: ArrayLike) -> NDArray[np.int8]:
     """
     try:
         array = np.asarray(answers)
-    except ValueError as error:  # numpy's word for rows of different lengths
+    except ValueError as error:  # numpy's error for rows of different lengths
         raise VoteError(f"answers must be a list of codes; got {shown(answers)}") from error
     if array.shape != (ballot.n_comparisons,):
         raise VoteError(f"a ballot of {ballot.n_comparisons} comparisons needs as many answers; got {_size(array)}")

@@ -9,13 +9,16 @@ import subprocess
 import sys
 import time
 import timeit
+import tracemalloc
 from collections.abc import Callable
 
+import krippendorff
 import numpy as np
 import scipy.stats
 from report import heading, machine, row
 
 from rankcorr import correlate_many, item_weights, weighted_rho, weighted_tau
+from rankcorr.measures import krippendorff_alpha
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 SECONDS_PER_ROW = 2.0
@@ -139,6 +142,39 @@ def bench_many() -> None:
         row(workers, milliseconds(ours), milliseconds(peer), f"{peer / ours:.1f}")
 
 
+def bench_alpha() -> None:
+    columns = "rankcorr (ms)", "krippendorff (ms)", "krippendorff / rankcorr", "rankcorr (MB)", "krippendorff (MB)"
+    heading("krippendorff_alpha, 4 annotators, a fifth of the ratings missing", "items", "values", "level", *columns)
+    for n_items, n_values in ((100, 5), (1_000, 5), (10_000, 5), (1_000, 100), (100, 400)):
+        rng = np.random.default_rng(1)
+        ratings = rng.integers(1, n_values + 1, (4, n_items)).astype(float)
+        ratings[rng.random(ratings.shape) < 0.2] = np.nan
+        for level in ("nominal", "ordinal", "interval", "ratio"):
+            calls = (
+                lambda ratings=ratings, level=level: krippendorff_alpha(ratings, level=level),
+                lambda ratings=ratings, level=level: krippendorff.alpha(ratings, level_of_measurement=level),
+            )
+            assert abs(calls[0]() - calls[1]()) < 1e-12
+            ours, peer = medians(*calls)
+            memory = (f"{peak_of(call):.3g}" for call in calls)
+            times = milliseconds(ours), milliseconds(peer), f"{peer / ours:.1f}"
+            row(f"{n_items:,}", n_values, level, *times, *memory)
+    ratings = np.random.default_rng(1).random((2, 50_000))
+    for level in ("nominal", "ordinal", "interval", "ratio"):
+        (ours,) = medians(lambda level=level: krippendorff_alpha(ratings, level=level))
+        memory = peak_of(lambda level=level: krippendorff_alpha(ratings, level=level))
+        row("50,000 of 2", "100,000", level, milliseconds(ours), "", "", f"{memory:.3g}", "")
+
+
+def peak_of(call: Callable[[], object]) -> float:
+    """Most memory in MB that Python and numpy hold for a call."""
+    tracemalloc.start()
+    call()
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+    return peak
+
+
 def bench_memory(n_items: int) -> None:
     heading(f"Peak extra memory at n = {n_items:,} (MB)", "function", "no ties", "Likert")
     for function in ("weighted_tau", "weighted_rho"):
@@ -179,11 +215,12 @@ def main() -> None:
     parser.add_argument("--max-items", type=int, default=SIZES[-1], help="leave out longer lists")
     largest = parser.parse_args().max_items
     sizes = [size for size in SIZES if size <= largest]
-    machine("numpy", "scipy", "numba")
+    machine("numpy", "scipy", "numba", "krippendorff")
     print("Medians of interleaved runs.")
     bench_tau(sizes)
     bench_rho(sizes)
     bench_many()
+    bench_alpha()
     bench_memory(largest)
     bench_start()
 

@@ -2,7 +2,7 @@
 
 The votes are half of UKPConvArg1 (Habernal & Gurevych 2016, CC BY 4.0): 16 topics of 25 to 35 arguments, each pair of a
 topic judged by 4 or 5 crowd workers, 23 % ties. Every comparison drawn is answered by a randomly chosen vote on its
-pair, ties included, so that any ballot can be replayed; who of the workers voted is not kept apart. The gold ranking of
+pair, ties included, so any ballot can be replayed; which worker voted plays no part. The gold ranking of
 a topic is the Borda ranking of all its votes: (wins + ties / 2) / votes.
 
 The plan has 3 ballots, fraction 0.5 and 10 presentations, and leaves 6 to 9 items for the last ballot; a fourth would
@@ -11,9 +11,9 @@ such short lists presents every pair twice or nearly so, and either approach see
 has so few items that pairs repeat; a repeated pair is answered by another draw from the same votes. The uniform
 presentations are rounded, so that the costs differ by up to 3 %, mostly in favour of the uniform ballot.
 
-What is replayed is also part of the gold ranking, which raises the figures, and not by the same for both approaches. A
-second run holds votes out: two random votes on each pair are there to be drawn, and the gold ranking is that of the
-others. It is noisier with fewer votes, which lowers the figures too; the two effects are not told apart.
+What is replayed is also part of the gold ranking, which raises the figures, and not equally for both approaches. A
+second run holds votes out: two random votes on each pair can be drawn, and the gold ranking is that of the
+others. It is noisier with fewer votes, which lowers the figures too; the two effects are not separated.
 """
 
 import argparse
@@ -67,7 +67,7 @@ class Topic:
         return len(self.items)
 
     def votes_per_pair(self) -> NDArray[np.intp]:
-        """Number of votes on each pair, shape (n_items, n_items); 0 but above the diagonal."""
+        """Number of votes on each pair, shape (n_items, n_items); 0 except above the diagonal."""
         first, second = self.pairs.T
         counts = np.bincount(first * self.n_items + second, minlength=self.n_items**2)
         return counts.reshape(self.n_items, self.n_items)
@@ -122,7 +122,7 @@ def uniform_presentations(plan: BallotPlan) -> int:
 
 def replay_once(topic: Topic, plan: BallotPlan, approach: str, rng: np.random.Generator) -> Ranking:
     """Rank the items of a topic by one replay, unlabelled, in the order of its items."""
-    # The workers' names are not kept apart, so that one voter stands for them all.
+    # One voter stands for all workers, whose names play no part.
     if approach == "uniform":
         ballot = draw_ballot(topic.n_items, uniform_presentations(plan), 1, rng)
         return Ranking.from_scores(borda_scores(ballot, topic.answer(ballot, rng)))

@@ -35,7 +35,7 @@ Address = tuple[str, int]
 
 @contextlib.contextmanager
 def service(**settings: str) -> Iterator[tuple[Address, int]]:
-    """Address and process of a service that runs meanwhile."""
+    """Address and process id of a service that runs during the block."""
     environment = {**os.environ, "RANKCORR_BIND": "127.0.0.1:0", "RANKCORR_WORKERS": "2", **settings}
     with tempfile.TemporaryDirectory() as folder, open(Path(folder, "errors"), "w+") as errors:
         process = subprocess.Popen(
@@ -62,7 +62,7 @@ def request(path: str, document: object) -> bytes:
 
 
 def client(address: Address, message: bytes, n_requests: int, seconds: float) -> list[float]:
-    """Seconds of each request on one connection: until so many are answered and so much time is over."""
+    """Seconds of each request on one connection, until `n_requests` are answered and `seconds` have passed."""
     times = []
     with socket.create_connection(address) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -83,7 +83,7 @@ def client(address: Address, message: bytes, n_requests: int, seconds: float) ->
 
 
 def clients(address: Address, message: bytes, n_connections: int, n_requests: int, seconds: float, pipe) -> None:
-    """Run by another process: several connections at once; sends back all times and requests per second."""
+    """Open several connections at once, in another process; send back all times and requests per second."""
     times: list[list[float]] = []
     threads = [
         threading.Thread(target=lambda: times.append(client(address, message, n_requests, seconds)))
@@ -200,7 +200,7 @@ def bench_others(address: Address, seconds: float, turns: int) -> None:
 
 
 def bench_memory(n_requests: int) -> None:
-    """Resident memory of the workers, which are not replaced meanwhile."""
+    """Resident memory of the workers, which are not replaced during the run."""
     heading("Resident memory of the workers (MB), 100 items by label", "requests", "worker 1", "worker 2")
     rng = np.random.default_rng(1)
     pair = [{"scores": {f"item-{number}": value for number, value in enumerate(rng.random(100))}} for _ in range(2)]

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.stats
 from report import heading, row
 
+from rankcorr.coefficients import named_coefficient
 from rankcorr.inference.null import null_distribution
 from rankcorr.inference.permutation import permutation_test
 
@@ -28,7 +29,7 @@ def null_pvalues(kind: str, n_items: int, coefficient: str, n_draws: int, n_resa
     pvalues = []
     for draw in range(n_draws):
         x, y = scores(rng, kind, n_items), scores(rng, kind, n_items)
-        # Another seed for each draw: one set of permutations for all would be one error for all.
+        # Another seed for each draw: shared permutations would give all draws the same error.
         test = permutation_test(x, y, coefficient=coefficient, n_resamples=n_resamples, seed=draw, workers=1)
         pvalues.append([test.null.pvalue(test.statistic, alternative) for alternative in ALTERNATIVES])
     return np.array(pvalues)
@@ -66,7 +67,10 @@ def chance_level(
         for n_items in lengths:
             nulls = [
                 null_distribution(
-                    range(n_items), range(n_items), coefficient=coefficient, n0=n0, n_resamples=n_resamples
+                    range(n_items),
+                    range(n_items),
+                    coefficient=named_coefficient(coefficient, n0=n0),
+                    n_resamples=n_resamples,
                 )
                 for n0 in n0s
             ]

@@ -16,6 +16,7 @@ import numpy as np
 from report import heading, machine, row
 
 from rankcorr import UndefinedCorrelationWarning, weighted_rho, weighted_tau
+from rankcorr.coefficients import named_coefficient
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.comparison import compare_systems
 from rankcorr.inference.leaderboard import leaderboard
@@ -107,7 +108,13 @@ def covered(
     def one(seed: int) -> tuple[bool, bool, bool]:
         x, y = design(np.random.default_rng([2, seed]), n_items)
         found = bootstrap_interval(
-            x, y, coefficient=coefficient, **options, method=method, n_resamples=n_resamples, seed=seed, workers=1
+            x,
+            y,
+            method=method,
+            n_resamples=n_resamples,
+            seed=seed,
+            workers=1,
+            coefficient=named_coefficient(coefficient, **options),
         )
         return truth < found.low, found.low <= truth <= found.high, found.high < truth
 
@@ -129,11 +136,10 @@ def rejected(
     def one(seed: int) -> tuple[bool, bool, bool, float]:
         found = compare_systems(
             *design(np.random.default_rng([3, seed]), n_items),
-            coefficient=coefficient,
-            **options,
             n_resamples=n_resamples,
             seed=seed,
             workers=1,
+            coefficient=named_coefficient(coefficient, **options),
         )
         return found.pvalue <= 0.05, found.pvalue <= 0.1, not found.low <= 0 <= found.high, found.difference
 

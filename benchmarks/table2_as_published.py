@@ -9,9 +9,9 @@ The published code, https://github.com/intervieweb-datascience/adaptive-comp, de
 4. Items are selected by the scores of the current ballot alone.
 
 Here the four are put together from the library's parts. Two more differences are too small to see in most cells. Pairs
-are drawn in rounds that know nothing of each other, and so repeat; the library repeats none, and its scores have 4 %
-less variance for it. With its draw the uniform ballot reaches rho = .972 in the power law, almost 4 standard errors
-above the paper, so that the published draw is used here. And the published power law lacks the square root: that has
+are drawn in rounds that are independent of each other, and so repeat; the library repeats none, and its scores have 4 %
+less variance as a result. With its draw the uniform ballot reaches rho = .972 in the power law, almost 4 standard
+errors above the paper, so the published draw is used here. And the published power law lacks the square root: it has
 rows of its own below.
 
 A distance is that of two means in standard errors, of which the paper's share comes from its 50 simulations.
@@ -92,7 +92,7 @@ def order_read_as_ranks(ranking: Ranking, rng: np.random.Generator) -> Ranking:
 
 def draw_with_repeats(labels: int | list[int], presentations: int, n_voters: int, rng: np.random.Generator) -> Ballot:
     """Draw one random matching of the items after another; of two equal neighbours, one is exchanged."""
-    items = range(labels) if isinstance(labels, int) else labels
+    items = range(labels) if isinstance(labels, int) else tuple(labels)
     stubs = np.concatenate([rng.permutation(len(items)) for _ in range(presentations)])
     left, right = stubs[::2].copy(), stubs[1::2].copy()
     for wrong in np.flatnonzero(left == right):

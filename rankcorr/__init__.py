@@ -4,6 +4,7 @@ Scores become a `Ranking`, two rankings become item weights, and both become a `
 
 - rankings: `Ranking.from_scores`, `Ranking.from_ranks`, `Ranking.from_order`
 - coefficients of two rankings: `weighted_rho`, `weighted_tau`, and `kendall_gamma` of two score matrices
+- a coefficient with its options as one value: `RhoW`, `TauW`, `Rho`, `Tau`; other functions take it, or its name
 - of many: `correlate` (several coefficients at once), `correlate_many` (one gold ranking, many systems),
   `correlation_matrix`
 - what a value is worth: `null_distribution`, `permutation_test`, `bootstrap_interval`
@@ -24,14 +25,16 @@ Where a function takes a ranking it takes a `Ranking`, plain scores (larger is b
 from rankcorr.alignment import align
 from rankcorr.batch import RankCorrelations, correlate_many, correlation_matrix
 from rankcorr.bounds import CoefficientBounds, coefficient_bounds
+from rankcorr.coefficients import Coefficient, Rho, RhoW, Tau, TauW
 from rankcorr.contributions import Contributions, ItemContribution, contributions
-from rankcorr.correlation import RankCorrelation, kendall_gamma, weighted_rho, weighted_tau
+from rankcorr.correlation import correlate, kendall_gamma, weighted_rho, weighted_tau
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
     LabelError,
     LabelMismatchError,
     LengthError,
+    MissingPandasError,
     MissingValueError,
     NonNumericError,
     OptionError,
@@ -46,18 +49,20 @@ from rankcorr.inference.bootstrap import BootstrapInterval, bootstrap_interval
 from rankcorr.inference.comparison import SystemComparison, compare_systems
 from rankcorr.inference.distribution import NullDistribution
 from rankcorr.inference.holm import holm
-from rankcorr.inference.leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.inference.leaderboard_rows import Leaderboard, LeaderboardRow
 from rankcorr.inference.null import null_distribution
 from rankcorr.inference.permutation import PermutationTest, permutation_test
 from rankcorr.ranking import Ranking
+from rankcorr.results import RankCorrelation
 from rankcorr.shares import first_rank_share, offset_for_share, top_share
-from rankcorr.summary import correlate
 from rankcorr.weights import Hyperbolic, InverseSquare, Logarithmic, TopK, Uniform, item_weights
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BootstrapInterval",
+    "Coefficient",
     "CoefficientBounds",
     "Contributions",
     "DimensionError",
@@ -71,6 +76,7 @@ __all__ = [
     "LeaderboardRow",
     "LengthError",
     "Logarithmic",
+    "MissingPandasError",
     "MissingValueError",
     "NonNumericError",
     "NullDistribution",
@@ -80,9 +86,13 @@ __all__ = [
     "RankCorrelations",
     "Ranking",
     "RankingError",
+    "Rho",
+    "RhoW",
     "ShareError",
     "SystemComparison",
     "TableError",
+    "Tau",
+    "TauW",
     "TooFewItemsError",
     "TopK",
     "UndefinedCorrelationWarning",

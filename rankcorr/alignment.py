@@ -88,7 +88,7 @@ def align(
         except KeyError:
             pass
         else:
-            return first, second._taken(found, first.labels)
+            return first, second.take(found, first.labels)
     x_only = [label for label in first.labels if label not in place]
     if x_only or len(second.labels) > len(first.labels):
         known = set(first.labels)
@@ -106,7 +106,7 @@ def align(
         if missing == "bottom":
             return _union(first, second, x_only, y_only)
         first = _restricted(first, second, names)
-    return first, _taken(second, [place[label] for label in first.labels or ()])
+    return first, second.take(np.array([place[label] for label in first.labels or ()]), first.labels)
 
 
 def n_missing(x: Ranking, y: Ranking, n_items: int) -> int:
@@ -129,42 +129,11 @@ def _restricted(first: Ranking, second: Ranking, names: tuple[str, str]) -> Rank
             f"{names[0]} and {names[1]} must have at least two labels in common; "
             f"{len(kept)} of their {first.n_items} and {second.n_items} are"
         )
-    return _taken(first, kept)
+    return first.take(np.array(kept))
 
 
 def _union(first: Ranking, second: Ranking, x_only: list[Hashable], y_only: list[Hashable]) -> tuple[Ranking, Ranking]:
     """Both rankings over all labels: those of the first, and then what only the second has."""
-    first, second = _extended(first, y_only), _extended(second, x_only)
+    first, second = first.extend(y_only), second.extend(x_only)
     place = {label: position for position, label in enumerate(second.labels or ())}
-    return first, second._taken(np.array([place[label] for label in first.labels or ()]))
-
-
-def _extended(ranking: Ranking, labels: list[Hashable]) -> Ranking:
-    """Append labels, tied below all items of a ranking."""
-    if not labels:
-        return ranking
-    n_items, n_more = ranking.n_items, len(labels)
-    return Ranking._of_checked(
-        np.append(ranking.ranks, np.full(n_more, n_items + 0.5 * (n_more + 1))),
-        np.append(ranking._order, np.arange(n_items, n_items + n_more, dtype=np.int32)),
-        ranking.n_ties + (n_more if n_more > 1 else 0),
-        (*(ranking.labels or ()), *labels),
-    )
-
-
-def _taken(ranking: Ranking, items: list[int]) -> Ranking:
-    """Return the ranking of some of its items, in a new order, each at most once; ties stay ties. O(n)."""
-    taken = np.array(items)
-    if taken.size == ranking.n_items:
-        return ranking._taken(taken)
-    place = np.full(ranking.n_items, -1, np.int32)
-    place[taken] = np.arange(taken.size, dtype=np.int32)
-    kept = ranking._order[place[ranking._order] >= 0]
-    order = place[kept]
-    sorted_ranks = ranking.ranks[kept]
-    starts = np.flatnonzero(np.diff(sorted_ranks, prepend=0.0))  # ranks are at least 1, so the first is a start
-    sizes = np.diff(starts, append=taken.size)
-    ranks = np.empty(taken.size)
-    ranks[order] = np.repeat(starts + 0.5 * (sizes + 1), sizes)
-    labels = None if ranking.labels is None else tuple(ranking.labels[item] for item in items)
-    return Ranking._of_checked(ranks, order, int(sizes[sizes > 1].sum()), labels)
+    return first, second.take(np.array([place[label] for label in first.labels or ()]), first.labels)

@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import MISSING, Missing, align, n_missing, needs_labels
-from rankcorr.checks import check_choice, offending
-from rankcorr.correlation import Coefficient, Computed, Statistic, Variant
+from rankcorr.checks import check_choice, check_unique, offending
+from rankcorr.coefficients import (
+    Coefficient,
+    CoefficientLike,
+    as_coefficient,
+)
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -31,7 +35,7 @@ from rankcorr.ranking import (
     is_masked,
     midrank_rows,
 )
-from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
+from rankcorr.results import Computed, TableResult, json_ready, square_frame
 from rankcorr.workers import Progress, checked_workers, in_threads
 
 ManyRankings: TypeAlias = Mapping[Any, RankingLike] | ArrayLike
@@ -42,7 +46,7 @@ BLOCK_ITEMS = 1 << 15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankCorrelations(Computed):
+class RankCorrelations(Computed, TableResult):
     """Rank correlations of many rankings, and what was computed; numpy takes it for the array `statistic`.
 
     Attributes
@@ -69,17 +73,47 @@ class RankCorrelations(Computed):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.statistic, dtype=dtype, copy=copy)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON: lists for arrays, None for nan."""
+        content: dict[str, Any] = json_ready(self)
+        return content
+
+    def to_frame(self) -> Any:
+        """Return the coefficients as a pandas DataFrame: a row for each system, or a matrix with names on both sides.
+
+        Raises
+        ------
+        MissingPandasError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> correlate_many([3, 2, 1], {"good": [3, 2, 1], "poor": [1, 2, 3]}, coefficient="tau").to_frame()
+             name  tau
+        0  good  1.0
+        1  poor -1.0
+        """
+        return super().to_frame() if self.statistic.ndim == 1 else square_frame(self.statistic, self.names)
+
+    def _columns(self) -> dict[str, Any]:
+        n_rows = len(self.statistic)
+        columns: dict[str, Any] = {"name": range(n_rows) if self.names is None else self.names}
+        if self.statistic.ndim == 2:
+            return columns | dict(zip(map(str, columns["name"]), self.statistic.T.tolist(), strict=True))
+        columns[self.coefficient] = self.statistic
+        if self.n_compared is not None and self.n_missing is not None:
+            columns |= {"n_items": self.n_compared, "n_missing": self.n_missing}
+        return columns
+
+    def _title(self) -> str:
+        return f"{self.coefficient} of {self.n_items:,} items"
+
 
 def correlate_many(
     gold: RankingLike,
     systems: ManyRankings,
     *,
-    coefficient: Coefficient = "tau_w",
-    n0: float = DEFAULT_N0,
-    weigher: Weigher | None = None,
-    scheme: Scheme = "additive",
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
+    coefficient: CoefficientLike = "tau_w",
     missing: Missing = "raise",
     workers: int | None = None,
     progress: Progress | None = None,
@@ -95,10 +129,8 @@ def correlate_many(
     systems : array_like of shape (n_systems, n_items), or mapping of name to ranking
         A matrix holds scores, larger is better, one row for each system. The values of a mapping (dict, or the
         columns of a pandas DataFrame) are rankings as `weighted_tau` takes them.
-    coefficient : {"tau_w", "rho_w", "tau", "rho"}
-        "tau" and "rho" weigh all items alike, and take neither n0 nor a weigher.
-    n0, weigher, scheme, tied_weights, variant
-        As in `weighted_tau`; the coefficients rho ignore `variant`.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
     missing : {"raise", "intersection", "bottom"}
         What becomes of labels that only gold or only a system has; see `align`. Each system is aligned with gold on
         its own, so that systems may be compared over different items: values of lists of different lengths have
@@ -126,9 +158,7 @@ def correlate_many(
     >>> dict(zip(result.names, result.statistic.round(4).tolist()))
     {'good': 0.9531, 'poor': -1.0}
     """
-    statistic = Statistic.of(
-        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
-    )
+    chosen = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
     n_workers = checked_workers(workers)
     first = as_ranking(gold)
@@ -148,10 +178,10 @@ def correlate_many(
     def correlate(block: slice) -> tuple[NDArray[np.float64], list[Counts]]:
         if names is None:
             ranks, _, row_ties = midrank_rows(matrix[block], descending=True)
-            return statistic.of_rows(first, ranks, row_ties), [(first.n_items, 0)] * len(ranks)
+            return chosen.of_rows(first, ranks, row_ties, weightless="raise"), [(first.n_items, 0)] * len(ranks)
         if missing == "raise":
-            return statistic.of_rows(first, matrix[block], ties[block]), []
-        return _one_by_one(statistic, first, rankings[block], called[block], missing)
+            return chosen.of_rows(first, matrix[block], ties[block], weightless="raise"), []
+        return _one_by_one(chosen, first, rankings[block], called[block], missing)
 
     step = max(1, BLOCK_ITEMS // first.n_items)
     blocks = [slice(start, min(start + step, n_systems)) for start in range(0, n_systems, step)]
@@ -159,7 +189,7 @@ def correlate_many(
     values = np.concatenate([part for part, _ in done])
     if np.isnan(values).any():
         _warn_of_undefined(np.flatnonzero(np.isnan(values)).tolist(), names, "in gold or in")
-    described = statistic.described(first.n_items, missing)
+    described = chosen.described(first.n_items, missing)
     if missing != "raise":
         described |= _counted([pair for _, counts in done for pair in counts])
     values.flags.writeable = False
@@ -169,12 +199,7 @@ def correlate_many(
 def correlation_matrix(
     rankings: ManyRankings,
     *,
-    coefficient: Coefficient = "tau_w",
-    n0: float = DEFAULT_N0,
-    weigher: Weigher | None = None,
-    scheme: Scheme = "additive",
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
+    coefficient: CoefficientLike = "tau_w",
     missing: Missing = "raise",
     workers: int | None = None,
     progress: Progress | None = None,
@@ -209,17 +234,15 @@ def correlation_matrix(
     array([[1.    , 0.3333],
            [0.3333, 1.    ]])
     """
-    statistic = Statistic.of(
-        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
-    )
+    chosen = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
     n_workers = checked_workers(workers)
     if _have_names(rankings):
         names, items = _named(rankings, whose="ranking")
     else:
         names = None
-        rows = midrank_rows(_matrix(rankings, None, whose="ranking"), descending=True)
-        items = [Ranking._of_checked(*row) for row in zip(*rows, strict=True)]
+        rows, best_first, row_ties = midrank_rows(_matrix(rankings, None, whose="ranking"), descending=True)
+        items = [Ranking.unchecked(*row) for row in zip(rows, best_first, row_ties.tolist(), strict=True)]
     called = [f"ranking {name!r}" for name in names or range(len(items))]
     if missing == "raise":
         ranks, ties = _stacked(
@@ -228,11 +251,11 @@ def correlation_matrix(
 
     def correlate(row: int) -> tuple[NDArray[np.float64], list[Counts]]:
         if missing != "raise":
-            return _one_by_one(statistic, items[row], items, [(called[row], name) for name in called], missing)
+            return _one_by_one(chosen, items[row], items, [(called[row], name) for name in called], missing)
         columns = _columns(items[row], items[0])
         others = ranks if columns is None else np.ascontiguousarray(ranks[:, columns])
         others.flags.writeable = False
-        return statistic.of_rows(items[row], others, ties), []
+        return chosen.of_rows(items[row], others, ties, weightless="raise"), []
 
     done = in_threads(correlate, range(len(items)), n_workers, progress)
     values = np.array([part for part, _ in done])
@@ -246,7 +269,7 @@ def correlation_matrix(
     n_items = items[0].n_items
     if missing != "raise" and items[0].labels is not None:
         n_items = len(set().union(*(item.labels or () for item in items)))
-    described = statistic.described(n_items, missing)
+    described = chosen.described(n_items, missing)
     if missing != "raise":
         described |= _counted([counts for _, counts in done])
     values.flags.writeable = False
@@ -254,13 +277,13 @@ def correlation_matrix(
 
 
 def _one_by_one(
-    statistic: Statistic, x: Ranking, others: list[Ranking], called: list[tuple[str, str]], missing: Missing
+    coefficient: Coefficient, x: Ranking, others: list[Ranking], called: list[tuple[str, str]], missing: Missing
 ) -> tuple[NDArray[np.float64], list[Counts]]:
     """Coefficient of x with each of others, each pair aligned on its own, and the counts of each."""
     pairs = [align(x, other, names=both, missing=missing) for other, both in zip(others, called, strict=True)]
     sizes = [pair[0].n_items for pair in pairs]
     counts = [(size, n_missing(x, other, size)) for other, size in zip(others, sizes, strict=True)]
-    return np.array([statistic.of_pair(*pair) for pair in pairs]), counts
+    return np.array([coefficient.of_pair(*pair) for pair in pairs]), counts
 
 
 def _counted(counts: list[Any]) -> dict[str, NDArray[np.int64]]:
@@ -287,9 +310,7 @@ def _named(rankings: Mapping[Any, RankingLike], *, whose: str) -> tuple[tuple[An
     """Names, and rankings, each in its own item order."""
     names = tuple(rankings.keys())
     _check_any(len(names), whose)
-    if len(set(names)) < len(names):
-        again = dict.fromkeys(name for name in names if names.count(name) > 1)
-        raise DuplicateLabelError(offending(f"names of {whose}s must be unique; more than once", again))
+    check_unique(names, f"names of {whose}s", DuplicateLabelError)
     items: list[Ranking] = []
     for name in names:
         try:

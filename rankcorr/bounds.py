@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, permutations
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import shown, whole_number
-from rankcorr.correlation import Coefficient, Computed, Statistic, Variant
-from rankcorr.errors import LabelError, LengthError, OptionError, WeightError
-from rankcorr.inference.resampling import checked_seed
+from rankcorr.checks import checked_seed, shown, whole_number
+from rankcorr.coefficients import (
+    Coefficient,
+    CoefficientLike,
+    as_coefficient,
+)
+from rankcorr.errors import LabelError, LengthError, OptionError
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, Ranks, as_ranking
-from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher
+from rankcorr.results import Computed
+from rankcorr.weights import Uniform
 
 Method: TypeAlias = Literal["order", "enumeration", "search"]
 Places: TypeAlias = NDArray[np.intp]
@@ -32,7 +36,7 @@ MAX_SWAPS: Final = 1 << 14
 SMALLEST_GAIN: Final = 1e-13
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CoefficientBounds(Computed):
     """Smallest and largest coefficient over the completions of two lists, and what was computed.
 
@@ -72,12 +76,7 @@ def coefficient_bounds(
     y: RankingLike,
     *,
     n_items: int | None = None,
-    coefficient: Coefficient = "tau_w",
-    n0: float = DEFAULT_N0,
-    weigher: Weigher | None = None,
-    scheme: Scheme = "additive",
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
+    coefficient: CoefficientLike = "tau_w",
     max_completions: int = MAX_COMPLETIONS,
     seed: int = 0,
 ) -> CoefficientBounds:
@@ -95,10 +94,8 @@ def coefficient_bounds(
     n_items : int, optional
         Number of items that could have been in the lists, where it is known: those in neither list are missing from
         both. By default there are none.
-    coefficient : {"tau_w", "rho_w", "tau", "rho"}
-        "tau" and "rho" weigh all items alike, and take neither n0 nor a weigher.
-    n0, weigher, scheme, tied_weights, variant
-        As in `weighted_tau`.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
     max_completions : int
         Largest number of completions to compute, in O(n log n) each. Where there are more, and the weights are not
         equal, that many steps of a search give inner estimates.
@@ -132,9 +129,7 @@ def coefficient_bounds(
     >>> round(bounds.low, 4), round(bounds.high, 4), bounds.exact, bounds.n_completions
     (0.2038, 0.3156, True, 4.0)
     """
-    statistic = Statistic.of(
-        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
-    )
+    chosen = as_coefficient(coefficient)
     limit = whole_number(max_completions)
     if limit is None or limit < 1:
         raise OptionError(f"max_completions must be a positive whole number; got {shown(max_completions)}")
@@ -142,16 +137,16 @@ def coefficient_bounds(
     lists = _Lists.of(as_ranking(x), as_ranking(y), n_items)
     total = lists.n_completions
     first, second = (side.ranking(side.lacks) for side in lists.sides)
-    statistic.weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)  # a weigher that fails does so here
+    chosen.weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)  # a weigher that fails does so here
     method: Method
-    if type(statistic.weighting.weigher) is Uniform:
-        method, extremes = "order", _Extremes(lists, statistic)
+    if type(chosen.weighting.weigher) is Uniform:
+        method, extremes = "order", _Extremes(lists, chosen)
         for low in (True, False):
             extremes.see(1, *(tail[np.newaxis] for tail in lists.extreme_tails(low=low)))
     elif total <= limit:
-        method, extremes = "enumeration", _enumerated(lists, statistic)
+        method, extremes = "enumeration", _enumerated(lists, chosen)
     else:
-        method, extremes = "search", _searched(lists, statistic, limit, rng)
+        method, extremes = "search", _searched(lists, chosen, limit, rng)
     if math.isnan(extremes.high):
         warn_undefined(
             f"in every completion{'' if method != 'search' else ' that was computed'}, all items that have weight are "
@@ -166,7 +161,7 @@ def coefficient_bounds(
         n_completions=total,
         n_computed=extremes.n_computed,
         n_undefined=extremes.n_undefined,
-        **statistic.described(lists.n_items),
+        **chosen.described(lists.n_items),
     )
 
 
@@ -194,7 +189,7 @@ class _Side:
     def ranking(self, tail: Places) -> Ranking:
         """Return the completion that ends with `tail`."""
         order = np.append(self.order, tail.astype(np.int32))
-        return Ranking._of_checked(self.rows(tail[np.newaxis])[0], order, self.n_ties)
+        return Ranking.unchecked(self.rows(tail[np.newaxis])[0], order, self.n_ties)
 
 
 @dataclass(frozen=True)
@@ -253,18 +248,15 @@ def _side(ranking: Ranking, place: dict[object, int], n_items: int) -> _Side:
     own = np.array([place[label] for label in ranking.labels or ()])
     ranks = np.zeros(n_items)
     ranks[own] = ranking.ranks
-    return _Side(ranks, own[ranking._order].astype(np.int32), ranking.n_ties, np.flatnonzero(ranks == 0))
+    return _Side(ranks, own[ranking.best_first].astype(np.int32), ranking.n_ties, np.flatnonzero(ranks == 0))
 
 
 class _Extremes:
     """Smallest and largest of the coefficients seen so far."""
 
-    def __init__(self, lists: _Lists, statistic: Statistic) -> None:
-        swapped: dict[Scheme, Scheme] = {"first": "second", "second": "first"}
-        weighting = statistic.weighting
-        turned = replace(weighting, scheme=swapped.get(weighting.scheme, weighting.scheme))
+    def __init__(self, lists: _Lists, coefficient: Coefficient) -> None:
         self._sides = lists.sides
-        self._statistics = replace(statistic, weighting=turned), statistic
+        self._coefficients = coefficient.swapped, coefficient
         self.low = self.high = math.nan
         self.n_computed = self.n_undefined = 0
 
@@ -274,7 +266,7 @@ class _Extremes:
         fixed = self._sides[1 - moving].ranking(tails[1 - moving][0])
         side = self._sides[moving]
         ties = np.full(len(tails[moving]), side.n_ties)
-        values = _coefficients(self._statistics[moving], fixed, side.rows(tails[moving]), ties)
+        values = self._coefficients[moving].of_rows(fixed, side.rows(tails[moving]), ties)
         self.n_computed += values.size
         undefined = int(np.isnan(values).sum())
         self.n_undefined += undefined
@@ -285,18 +277,8 @@ class _Extremes:
         return values
 
 
-def _coefficients(statistic: Statistic, fixed: Ranking, rows: Ranks, ties: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Coefficient of each row, nan where it is undefined or no item has weight."""
-    try:
-        return statistic.of_rows(fixed, rows, ties)
-    except WeightError:  # in some row: the weigher itself has been checked
-        if len(rows) == 1:
-            return np.array([math.nan])
-    return np.concatenate([_coefficients(statistic, fixed, rows[k : k + 1], ties[k : k + 1]) for k in range(len(rows))])
-
-
-def _enumerated(lists: _Lists, statistic: Statistic) -> _Extremes:
-    extremes = _Extremes(lists, statistic)
+def _enumerated(lists: _Lists, coefficient: Coefficient) -> _Extremes:
+    extremes = _Extremes(lists, coefficient)
     # The longer tail goes by many rows at once.
     moving = int(lists.sides[1].lacks.size >= lists.sides[0].lacks.size)
     fixed = lists.sides[1 - moving].lacks
@@ -316,9 +298,9 @@ def _blocks(tails: Iterator[tuple[int, ...]], n_rows: int) -> Iterator[Places]:
         yield np.array(block, np.intp)
 
 
-def _searched(lists: _Lists, statistic: Statistic, limit: int, rng: np.random.Generator) -> _Extremes:
+def _searched(lists: _Lists, coefficient: Coefficient, limit: int, rng: np.random.Generator) -> _Extremes:
     """Swap two items of one tail while that improves: from the order of the other list, its reverse and random ones."""
-    extremes = _Extremes(lists, statistic)
+    extremes = _Extremes(lists, coefficient)
     for turn in range(2 * N_STARTS):
         tails = list(lists.extreme_tails(low=turn % 2 == 0))
         if turn >= 2:

@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from numbers import Real
 from typing import SupportsIndex, cast
 
@@ -12,7 +12,7 @@ N_SHOWN = 5
 
 
 def real_number(value: object) -> float:
-    """Return a real number as a float, and nan for anything else; text and booleans are no numbers."""
+    """Return a real number as a float, and nan for anything else; text and booleans are not numbers."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return math.nan
     try:
@@ -22,11 +22,35 @@ def real_number(value: object) -> float:
 
 
 def whole_number(value: object) -> int | None:
-    """Return an integer of any type as an int, and None for anything else; a boolean is no number."""
+    """Return an integer of any type as an int, and None for anything else; a boolean is not a number."""
     try:
         return None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
     except TypeError:
         return None
+
+
+def checked_resamples(n_resamples: object) -> int:
+    """Return the number of resamples."""
+    number = whole_number(n_resamples)
+    if number is None or number < 1:
+        raise OptionError(f"n_resamples must be a positive whole number; got {shown(n_resamples)}")
+    return number
+
+
+def checked_seed(seed: object, error: type[ValueError] = OptionError) -> int:
+    """Return a seed as an int; `error` is what the calling package raises."""
+    number = whole_number(seed)
+    if number is None or number < 0:
+        raise error(f"seed must be a whole number, not negative; got {shown(seed)}")
+    return number
+
+
+def checked_level(level: object, name: str = "level") -> float:
+    """Return a level of confidence."""
+    value = real_number(level)
+    if not 0 < value < 1:
+        raise OptionError(f"{name} must be a number between 0 and 1, both excluded; got {shown(level)}")
+    return value
 
 
 def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
@@ -50,3 +74,22 @@ def offending(message: str, values: Iterable[object]) -> str:
     listed = list(values)
     more = f", ... ({len(listed)} in all)" if len(listed) > N_SHOWN else ""
     return f"{message}: {', '.join(shown(value) for value in listed[:N_SHOWN])}{more}"
+
+
+def check_unique(names: Iterable[Hashable], what: str, error: type[ValueError]) -> None:
+    """Refuse names of which one comes twice; `what` they are begins the message.
+
+    Raises
+    ------
+    TypeError
+        A name cannot be hashed.
+    """
+    if again := repeated(names):
+        raise error(offending(f"{what} must be unique; more than once", again))
+
+
+def repeated(names: Iterable[Hashable]) -> list[Hashable]:
+    """Names that occur more than once, each once, in the order of their second occurrence."""
+    seen: set[Hashable] = set()
+    again = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+    return list(dict.fromkeys(again))

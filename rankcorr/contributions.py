@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import shown, whole_number
-from rankcorr.correlation import Coefficient, Computed, Statistic, Variant
+from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
-from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
+from rankcorr.results import Computed, TableResult, json_ready
 
 Array = NDArray[np.float64]
 
@@ -45,7 +46,7 @@ class ItemContribution:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Contributions(Computed):
+class Contributions(Computed, TableResult):
     """The parts of a coefficient that belong to each item, and what was computed.
 
     Attributes
@@ -95,17 +96,29 @@ class Contributions(Computed):
             for item in found
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON: the items as a mapping of column to list, None for nan."""
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
+        content: dict[str, Any] = json_ready({**own, "items": dict(self._columns())})
+        return content
+
+    def _columns(self) -> dict[str, Any]:
+        labels = self.x.labels
+        return {
+            "item": range(self.n_items) if labels is None else labels,
+            "x_rank": self.x.ranks,
+            "y_rank": self.y.ranks,
+            "weight": self.weights,
+            "contribution": self.contribution,
+            "cost": self.cost,
+        }
+
 
 def contributions(
     x: RankingLike,
     y: RankingLike,
     *,
-    coefficient: Coefficient = "tau_w",
-    n0: float = DEFAULT_N0,
-    weigher: Weigher | None = None,
-    scheme: Scheme = "additive",
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
+    coefficient: CoefficientLike = "tau_w",
     missing: Missing = "raise",
 ) -> Contributions:
     """Take a coefficient apart by items, in O(n log n).
@@ -120,8 +133,8 @@ def contributions(
     ----------
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         As in `weighted_tau`.
-    coefficient : {"tau_w", "rho_w", "tau", "rho"}
-        "tau" and "rho" weigh all items alike, and take neither n0 nor a weigher.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
     n0, weigher, scheme, tied_weights, variant, missing
         As in `weighted_tau`.
 
@@ -156,26 +169,24 @@ def contributions(
     >>> round(float(parts.contribution.sum()), 6) == round(parts.statistic, 6)
     True
     """
-    statistic = Statistic.of(
-        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
-    )
+    chosen = as_coefficient(coefficient)
     given = as_ranking(x), as_ranking(y)
     first, second = align(*given, missing=missing)
-    value = statistic.of_pair(first, second)
+    value = chosen.of_pair(first, second)
     from rankcorr import kernels
 
-    table = statistic.weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)
+    table = chosen.weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)
     weights = kernels.item_weights(first.ranks, second.ranks, *table)
     weights /= weights.max()  # so that no product is too small for a float
     total = math.fsum(weights)
     if math.isnan(value):
         warn_undefined("all items that have weight are tied in one ranking", stacklevel=3)
         parts, cost, norm = np.full(first.n_items, math.nan), np.full(first.n_items, math.nan), math.nan
-    elif statistic.variant is None:
+    elif chosen.variant is None:
         parts, cost, norm = _rho_parts(first, second, weights)
         norm /= total  # weighted variances: Eq. 8 has weights that sum to 1
     else:
-        parts, cost, norm = _tau_parts(first, second, weights, statistic.variant)
+        parts, cost, norm = _tau_parts(first, second, weights, chosen.variant)
         norm /= total * total
     weights /= total
     for array in (weights, parts, cost):
@@ -189,7 +200,7 @@ def contributions(
         cost=cost,
         normalizer=norm,
         n_missing=None if missing == "raise" else n_missing(*given, first.n_items),
-        **statistic.described(first.n_items, missing),
+        **chosen.described(first.n_items, missing),
     )
 
 
@@ -198,7 +209,7 @@ def _tau_parts(x: Ranking, y: Ranking, weights: Array, variant: str) -> tuple[Ar
     from rankcorr.contribution_kernels import pair_shares
 
     shares = np.empty((5, x.n_items))
-    pair_shares(x.ranks, x._order, y.ranks, y._order, weights, shares)
+    pair_shares(x.ranks, x.best_first, y.ranks, y.best_first, weights, shares)
     shares *= weights
     concordant, discordant, tied_in_y, tied_in_x, tied_in_both = shares
     if variant == "a":

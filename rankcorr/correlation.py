@@ -1,20 +1,30 @@
-"""Aligned ranks and weights become a `RankCorrelation` (Eqs. 7 and 8 of Lombardo et al. 2020).
+"""The everyday functions: two rankings in, a `RankCorrelation` out (Eqs. 7 and 8 of Lombardo et al. 2020).
 
-The path of every coefficient: `align` checks the rankings, `Weighting` weighs the items, a kernel sums over them,
-and `ratio` divides.
+The path of every coefficient: `as_ranking` and `align` check the rankings, the `Coefficient` weighs the items and lets
+a kernel sum over them, and `ratio` divides.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr.alignment import Missing, align, n_missing
-from rankcorr.checks import check_choice
+from rankcorr.alignment import Missing, align
+from rankcorr.checks import shown
+from rankcorr.coefficients import (
+    COEFFICIENTS,
+    UNDEFINED,
+    CoefficientLike,
+    Variant,
+    as_coefficient,
+    ratio,
+    rho_w_of,
+    tau_w_of,
+)
 from rankcorr.errors import (
     DimensionError,
     LengthError,
@@ -24,73 +34,18 @@ from rankcorr.errors import (
     TooFewItemsError,
 )
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import Ranking, RankingLike, Ranks, as_ranking, is_masked
-from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable
+from rankcorr.ranking import RankingLike, as_ranking, is_masked
+from rankcorr.results import RankCorrelation
+from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
 
-Coefficient: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
-Variant: TypeAlias = Literal["a", "b"]
-
-COEFFICIENTS: Final = ("rho_w", "tau_w", "rho", "tau")
-VARIANTS: Final = ("a", "b")
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Computed:
-    """What was computed: shared by the result for one pair of rankings and the results for many."""
-
-    n_items: int
-    coefficient: str
-    scheme: str | None = None
-    n0: float | None = None
-    weigher: str | None = None
-    tied_weights: str | None = None
-    variant: str | None = None
-    missing: str | None = None
-
-    def __repr__(self) -> str:
-        """Show the result first, and leave out the options that did not take part."""
-        shown = {"statistic": None} | {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
-        options = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value is not None)
-        return f"{type(self).__name__}({options})"
-
-
-@dataclass(frozen=True, repr=False)
-class RankCorrelation(Computed):
-    """A rank correlation and what was computed.
-
-    Attributes
-    ----------
-    statistic : float
-        Between -1 and 1; nan where the coefficient is undefined.
-    n_items : int
-        Number of items compared, after alignment.
-    coefficient : str
-        "rho_w", "tau_w" or "gamma"; "rho" and "tau" are the former two with equal weights.
-    scheme, tied_weights, variant : str or None
-        Options that took part; None where the coefficient has no such option.
-    n0 : float or None
-        Offset of the weight 1/(n + n0)^2; None for another weigher.
-    weigher : str or None
-        Name of the weigher, with its parameters.
-    missing : str or None
-        "intersection" or "bottom"; None where both rankings had to hold the same items.
-    n_missing : int or None
-        Number of items in one ranking only: left out by "intersection", placed last by "bottom". None where `missing`
-        is.
-    """
-
-    statistic: float
-    n_missing: int | None = None
-
-    def __float__(self) -> float:
-        return self.statistic
+Key = TypeVar("Key", bound=CoefficientLike)
 
 
 def weighted_rho(
     x: RankingLike,
     y: RankingLike,
     *,
-    n0: float = DEFAULT_N0,
+    n0: float | None = DEFAULT_N0,
     weigher: Weigher | None = None,
     scheme: Scheme = "additive",
     tied_weights: TiedWeights = "midrank",
@@ -109,7 +64,7 @@ def weighted_rho(
         Plain numbers are scores: larger is better. For ranks use `Ranking.from_ranks`, for a list of labels
         `Ranking.from_order`. Labelled rankings are matched by label.
     n0 : float, default 2
-        Offset of the weight 1/(n + n0)^2, greater than -1. Not together with `weigher`.
+        Offset of the weight 1/(n + n0)^2, greater than -1. Another one than 2 excludes a `weigher`.
     weigher : callable, optional
         Used in place of 1/(n + n0)^2. It takes an array of ranks that may occur (not one for each item: its size
         means nothing) and returns their weights.
@@ -142,15 +97,15 @@ def weighted_rho(
     >>> round(weighted_rho(gold, system).statistic, 4)
     0.5273
     """
-    weighting = Weighting.of(n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights)
-    return _correlate(Statistic("rho_w", weighting, None), x, y, missing)
+    coefficient = rho_w_of(n0, weigher, scheme, tied_weights)
+    return coefficient.correlate(x, y, missing=missing, stacklevel=4)
 
 
 def weighted_tau(
     x: RankingLike,
     y: RankingLike,
     *,
-    n0: float = DEFAULT_N0,
+    n0: float | None = DEFAULT_N0,
     weigher: Weigher | None = None,
     scheme: Scheme = "additive",
     tied_weights: TiedWeights = "midrank",
@@ -170,7 +125,7 @@ def weighted_tau(
         Plain numbers are scores: larger is better. For ranks use `Ranking.from_ranks`, for a list of labels
         `Ranking.from_order`. Labelled rankings are matched by label.
     n0 : float, default 2
-        Offset of the weight 1/(n + n0)^2, greater than -1. Not together with `weigher`.
+        Offset of the weight 1/(n + n0)^2, greater than -1. Another one than 2 excludes a `weigher`.
     weigher : callable, optional
         Used in place of 1/(n + n0)^2. It takes an array of ranks that may occur (not one for each item: its size
         means nothing) and returns their weights.
@@ -207,9 +162,62 @@ def weighted_tau(
     >>> round(weighted_tau(gold, system).statistic, 4)
     0.2074
     """
-    weighting = Weighting.of(n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights)
-    check_choice("variant", variant, VARIANTS)
-    return _correlate(Statistic("tau_w", weighting, variant), x, y, missing)
+    coefficient = tau_w_of(n0, weigher, scheme, tied_weights, variant)
+    return coefficient.correlate(x, y, missing=missing, stacklevel=4)
+
+
+def correlate(
+    x: RankingLike,
+    y: RankingLike,
+    *,
+    coefficients: Sequence[Key] = COEFFICIENTS,  # type: ignore[assignment]
+    missing: Missing = "raise",
+    names: tuple[str, str] = ("x", "y"),
+) -> dict[Key, RankCorrelation]:
+    """Several coefficients of two rankings, which are aligned once.
+
+    Parameters
+    ----------
+    x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better.
+    coefficients : sequence of Coefficient or {"rho_w", "tau_w", "rho", "tau"}
+        At least one, each once; a name is the coefficient with its default options, as "tau_w" is ``TauW()``.
+    missing : {"raise", "intersection", "bottom"}
+        As in `weighted_tau`.
+    names : pair of str
+        What error messages call the two.
+
+    Returns
+    -------
+    dict of Coefficient or str to RankCorrelation
+        By the entries of `coefficients`, as they were given. Each result is that of the call for the coefficient alone,
+        to the last bit.
+
+    Raises
+    ------
+    RankingError
+        A subclass of it that names what is wrong with the rankings or the options.
+
+    Examples
+    --------
+    >>> gold = {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}
+    >>> system = {"king": 0.7, "queen": 0.9, "cabbage": 0.1, "stone": 0.2}
+    >>> {name: round(result, 4) for name, result in correlate(gold, system).items()}
+    {'rho_w': 0.5273, 'tau_w': 0.1508, 'rho': 0.6, 'tau': 0.3333}
+    >>> from rankcorr import TauW
+    >>> {value: round(result, 4) for value, result in correlate(gold, system, coefficients=[TauW(n0=10)]).items()}
+    {TauW(n0=10): 0.3105}
+    """
+    given = [] if isinstance(coefficients, str) or not isinstance(coefficients, Iterable) else list(coefficients)
+    chosen = {key: as_coefficient(key) for key in given}
+    if not chosen or len(set(chosen.values())) < len(given):
+        raise OptionError(f"coefficients must be a list of different coefficients; got {shown(coefficients)}")
+    x, y = as_ranking(x), as_ranking(y)
+    first, second = align(x, y, names=names, missing=missing)
+    values = {key: coefficient.of_pair(first, second) for key, coefficient in chosen.items()}
+    if any(map(math.isnan, values.values())):
+        warn_undefined(UNDEFINED, stacklevel=3)
+    return {key: coefficient.result(values[key], x, y, first.n_items, missing) for key, coefficient in chosen.items()}
 
 
 def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:
@@ -243,109 +251,7 @@ def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:
     statistic = ratio(float((a * b).sum()), float((a * a).sum()), float((b * b).sum()))
     if math.isnan(statistic):
         warn_undefined("a matrix is all zero", stacklevel=3)
-    return RankCorrelation(statistic=statistic, n_items=a.shape[0], coefficient="gamma")
-
-
-@dataclass(frozen=True, slots=True)
-class Statistic:
-    """A coefficient with its options, ready to be computed for one gold ranking and any number of others."""
-
-    coefficient: str
-    weighting: Weighting
-    variant: Variant | None
-
-    @classmethod
-    def of(
-        cls,
-        coefficient: Coefficient,
-        *,
-        n0: float,
-        weigher: Weigher | None,
-        scheme: Scheme,
-        tied_weights: TiedWeights,
-        variant: Variant,
-    ) -> Statistic:
-        """Check the options of a coefficient that is chosen by name."""
-        check_choice("coefficient", coefficient, COEFFICIENTS)
-        check_choice("variant", variant, VARIANTS)
-        if coefficient in ("rho", "tau"):
-            if weigher is not None or n0 is not DEFAULT_N0:
-                raise OptionError(f"{coefficient!r} has equal weights, and takes neither n0 nor a weigher")
-            weigher = Uniform()
-        weighting = Weighting.of(n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights)
-        return cls(coefficient, weighting, variant if coefficient in ("tau_w", "tau") else None)
-
-    def of_rows(self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Coefficient of x with each row of mid-ranks, in its item order, of which so many are tied."""
-        from rankcorr import kernels
-
-        table = self.weighting.table(x, y_ranks, bool(np.count_nonzero(y_ties)))
-        if self.variant is None:
-            moments = np.empty((len(y_ranks), 4))
-            kernels.weighted_moments(x.ranks, y_ranks, *table, moments)
-            return np.array([_rho(*row) for row in moments.tolist()])
-        sums = np.empty((len(y_ranks), 6))
-        kernels.pair_sums(x.ranks, x._order, y_ranks, y_ties, *table, sums)
-        return np.array([_tau(self.variant, *row) for row in sums.tolist()])
-
-    def of_pair(self, x: Ranking, y: Ranking) -> float:
-        """Coefficient of two aligned rankings."""
-        return float(self.of_rows(x, y.ranks[np.newaxis], np.array([y.n_ties]))[0])
-
-    def described(self, n_items: int, missing: Missing = "raise") -> dict[str, Any]:
-        """Fields of `Computed` for a comparison of n_items items."""
-        return {
-            "n_items": n_items,
-            "coefficient": self.coefficient,
-            "scheme": self.weighting.scheme,
-            "n0": self.weighting.n0,
-            "weigher": self.weighting.name,
-            "tied_weights": self.weighting.tied_weights,
-            "variant": self.variant,
-            "missing": None if missing == "raise" else missing,
-        }
-
-
-def _correlate(statistic: Statistic, x: RankingLike, y: RankingLike, missing: Missing) -> RankCorrelation:
-    given = as_ranking(x), as_ranking(y)
-    first, second = align(*given, missing=missing)
-    value = statistic.of_pair(first, second)
-    if math.isnan(value):
-        warn_undefined("all items that have weight are tied in one ranking")
-    return RankCorrelation(
-        statistic=value,
-        n_missing=None if missing == "raise" else n_missing(*given, first.n_items),
-        **statistic.described(first.n_items, missing),
-    )
-
-
-def _rho(covariance: float, x_variance: float, y_variance: float, heaviest: float) -> float:
-    check_usable(heaviest)
-    return ratio(covariance, x_variance, y_variance)
-
-
-def _tau(
-    variant: Variant,
-    concordant: float,
-    discordant: float,
-    untied_in_x: float,
-    untied_in_y: float,
-    all_pairs: float,
-    heaviest: float,
-) -> float:
-    check_usable(heaviest)
-    if variant == "a" and untied_in_x > 0 and untied_in_y > 0:
-        return ratio(concordant - discordant, all_pairs, all_pairs)
-    return ratio(concordant - discordant, untied_in_x, untied_in_y)
-
-
-def ratio(numerator: float, x_norm: float, y_norm: float) -> float:
-    """Divide as Eq. 7 does; nan when a norm is zero, and never outside [-1, 1] by rounding."""
-    # The second form is for squares too small for a float; the first gives 1 exactly for a ranking with itself.
-    denominator = math.sqrt(x_norm * y_norm) or math.sqrt(x_norm) * math.sqrt(y_norm)
-    if denominator == 0:
-        return math.nan
-    return min(1.0, max(-1.0, numerator / denominator))
+    return RankCorrelation(statistic, n_items=a.shape[0], coefficient="gamma")
 
 
 def _square(name: str, matrix: ArrayLike) -> NDArray[np.float64]:

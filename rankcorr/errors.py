@@ -1,4 +1,4 @@
-"""What can be wrong with an input, by name; every error is a `RankingError`, and so a `ValueError`."""
+"""What can be wrong with an input, by name: a `RankingError`, and so a `ValueError`; and what may be missing."""
 
 
 class RankingError(ValueError):
@@ -51,6 +51,10 @@ class OptionError(RankingError):
 
 class TableError(RankingError):
     """A file that does not hold a ranking; the message names file, line and column."""
+
+
+class MissingPandasError(ImportError):
+    """pandas is not installed, and a frame was asked for."""
 
 
 class UndefinedCorrelationWarning(UserWarning):

@@ -46,34 +46,43 @@ def combine(scheme: int, x_weight: float, y_weight: float) -> float:
 
 
 @kernel
-def midranks(values: Array, ascending: Array, descending: bool, ranks: Array, orders: Array, ties: Array) -> None:
-    """Mid-ranks of each row of `values`, the order of its items from best to worst, and the number of tied ones.
+def midranks(values: Array, ascending: Array, descending: bool, ranks: Array, best_first: Array) -> int:
+    """Mid-ranks of `values`, the positions of its items from best to worst; returns the number of tied ones.
 
-    `ascending` sorts the rows. Rank 1 is the largest value if `descending`, else the smallest.
+    `ascending` sorts the values. Rank 1 is the largest value if `descending`, else the smallest.
     """
-    n_rows, n_items = values.shape
-    for row in range(n_rows):
-        ties[row] = 0
-        start = 0
-        value = values[row, ascending[row, 0]]
-        while start < n_items:
-            stop = start + 1
-            following = value
-            while stop < n_items:
-                following = values[row, ascending[row, stop]]
-                if following != value:
-                    break
-                stop += 1
-            rank = 0.5 * (start + 1 + stop)  # mean of the positions start + 1 to stop
-            if descending:
-                rank = n_items + 1 - rank
-            if stop - start > 1:
-                ties[row] += stop - start
-            for position in range(start, stop):
-                item = ascending[row, position]
-                ranks[row, item] = rank
-                orders[row, n_items - 1 - position if descending else position] = item
-            start, value = stop, following
+    n_items = values.size
+    n_ties = 0
+    start = 0
+    value = values[ascending[0]]
+    while start < n_items:
+        stop = start + 1
+        following = value
+        while stop < n_items:
+            following = values[ascending[stop]]
+            if following != value:
+                break
+            stop += 1
+        rank = 0.5 * (start + 1 + stop)  # mean of the positions start + 1 to stop
+        if descending:
+            rank = n_items + 1 - rank
+        if stop - start > 1:
+            n_ties += stop - start
+        for position in range(start, stop):
+            item = ascending[position]
+            ranks[item] = rank
+            best_first[n_items - 1 - position if descending else position] = item
+        start, value = stop, following
+    return n_ties
+
+
+@kernel
+def midrank_rows(
+    values: Array, ascending: Array, descending: bool, ranks: Array, best_first: Array, ties: Array
+) -> None:
+    """`midranks` of each row; `ties` receives the number of tied items of each."""
+    for row in range(values.shape[0]):
+        ties[row] = midranks(values[row], ascending[row], descending, ranks[row], best_first[row])
 
 
 @kernel

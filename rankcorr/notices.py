@@ -26,7 +26,7 @@ def warn_undefined(why: str, *, what: str = "the correlation", stacklevel: int =
 def collected_notices() -> Iterator[list[str]]:
     """Collect, in this thread alone, what would be an `UndefinedCorrelationWarning`.
 
-    `warnings.catch_warnings` changes the whole process, and so mixes up the threads of a server.
+    `warnings.catch_warnings` changes the whole process, so the threads of a server would get each other's warnings.
 
     Examples
     --------

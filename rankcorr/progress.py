@@ -1,4 +1,4 @@
-"""A progress bar for long work, on a terminal alone."""
+"""A progress bar for long work, on a terminal only."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 def progress_bar(total: int | None, unit: str) -> Iterator[Callable[[int], Any]]:
     """Give a function that advances a progress bar on stderr, as the argument `progress` of the library.
 
-    It does nothing where stderr is no terminal, tqdm is not installed, or there is no step at all. The bar appears only
-    where the work takes longer than a moment, and is gone at the end of the block.
+    It does nothing if stderr is not a terminal, tqdm is not installed, or there are no steps. The bar appears only if
+    the work takes longer than 0.3 s, and disappears at the end of the block.
 
     Parameters
     ----------
     total : int or None
-        Number of steps; None where it is not known.
+        Number of steps; None if it is unknown.
     unit : str
-        What one step is.
+        What one step is called.
 
     Examples
     --------

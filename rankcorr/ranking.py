@@ -11,7 +11,8 @@ from typing import Any, NoReturn, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr.checks import N_SHOWN, offending, shown
+from rankcorr.checks import N_SHOWN, offending, repeated, shown
+from rankcorr.compiled import loops
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -24,7 +25,7 @@ from rankcorr.errors import (
 )
 
 Ranks: TypeAlias = NDArray[np.float64]
-Order: TypeAlias = NDArray[np.int32]
+Positions: TypeAlias = NDArray[np.int32]
 
 
 class Ranking:
@@ -46,9 +47,9 @@ class Ranking:
     array([1. , 2.5, 2.5])
     """
 
-    __slots__ = ("_labels", "_n_ties", "_order", "_ranks")
+    __slots__ = ("_best_first", "_labels", "_n_ties", "_ranks")
     _ranks: Ranks
-    _order: Order
+    _best_first: Positions
     _n_ties: int
     _labels: tuple[Hashable, ...] | None
 
@@ -59,16 +60,21 @@ class Ranking:
         )
 
     @classmethod
-    def _of_checked(
-        cls, ranks: Ranks, order: Order, n_ties: int, labels: tuple[Hashable, ...] | None = None
+    def unchecked(
+        cls, ranks: Ranks, best_first: Positions, n_ties: int, labels: tuple[Hashable, ...] | None = None
     ) -> Ranking:
-        """Wrap a row of what `midrank_rows` returns: mid-ranks, and the indices of the items from best to worst."""
-        ranks.flags.writeable = order.flags.writeable = False
+        """Wrap what is known to be right, for this library's own use: mid-ranks, `best_first` and `n_ties` that agree.
+
+        The arrays become read-only; they are not copied.
+        """
+        ranks.setflags(write=False)
+        best_first.setflags(write=False)
         ranking = object.__new__(cls)
-        object.__setattr__(ranking, "_ranks", ranks)
-        object.__setattr__(ranking, "_order", order)
-        object.__setattr__(ranking, "_n_ties", int(n_ties))
-        object.__setattr__(ranking, "_labels", labels)
+        fill = object.__setattr__
+        fill(ranking, "_ranks", ranks)
+        fill(ranking, "_best_first", best_first)
+        fill(ranking, "_n_ties", n_ties)
+        fill(ranking, "_labels", labels)
         return ranking
 
     @classmethod
@@ -167,6 +173,14 @@ class Ranking:
     def _from_numbers(
         cls, numbers_: ScoresLike, labels: Iterable[Hashable] | None, *, what: str, descending: bool
     ) -> Ranking:
+        if labels is None and type(numbers_) is np.ndarray and numbers_.ndim == 1 and numbers_.size > 1:
+            # Most calls bring plain numbers, and the checks below would take as long as the ranking of 100 of them.
+            kind = numbers_.dtype
+            if kind in (np.float64, np.int64):
+                ranks, best_first, n_ties = midranks(numbers_, descending=descending)
+                largest = numbers_[best_first[0 if descending else -1]]  # or nan, which is sorted behind it
+                if largest == largest:  # noqa: PLR0124
+                    return cls.unchecked(ranks, best_first, n_ties)
         if isinstance(numbers_, Ranking):
             raise OptionError("this is a Ranking already: pass it on as it is")
         keys, values = split_labels(numbers_)
@@ -174,21 +188,59 @@ class Ranking:
             raise OptionError(f"labels were given twice: as keys of the {what}s and as the argument 'labels'")
         checked = checked_numbers(values, what=what, n_dimensions=1, labels=keys)
         names = keys if labels is None else labels
-        ranks, orders, ties = midrank_rows(checked[np.newaxis], descending=descending)
-        found = None if names is None else _checked_labels(names, checked.size)
-        return cls._of_checked(ranks[0], orders[0], ties[0], found)
+        ranks, best_first, n_ties = midranks(checked, descending=descending)
+        return cls.unchecked(ranks, best_first, n_ties, None if names is None else _checked_labels(names, checked.size))
 
-    def _taken(self, items: NDArray[np.intp], labels: tuple[Hashable, ...] | None = None) -> Ranking:
-        """Return the ranking with its items in another order: `items` holds the index of each, all of them once.
+    def take(self, positions: NDArray[np.integer[Any]], labels: tuple[Hashable, ...] | None = None) -> Ranking:
+        """Return the ranking of some items, in a new order; they are ranked again, and ties stay ties. O(n_items).
 
-        `labels` are those of the new order, where the caller has them.
+        Parameters
+        ----------
+        positions : ndarray of int
+            Where the items stand in this ranking, each at most once.
+        labels : tuple, optional
+            Labels of these items, where the caller has them at hand.
+
+        Examples
+        --------
+        >>> Ranking.from_order(["ant", "bee", "cat"]).take(np.array([2, 0]))
+        <Ranking of 2 items, 0 tied: 'ant' 1, 'cat' 2>
         """
-        place = np.empty(self.n_items, np.int32)
-        place[items] = np.arange(self.n_items, dtype=np.int32)
-        ranks, order = self._ranks[items], place[self._order]
         if labels is None and self._labels is not None:
-            labels = tuple(self._labels[item] for item in items.tolist())
-        return Ranking._of_checked(ranks, order, self._n_ties, labels)
+            labels = tuple(self._labels[position] for position in positions.tolist())
+        if positions.size == self.n_items:
+            place = np.empty(self.n_items, np.int32)
+            place[positions] = np.arange(self.n_items, dtype=np.int32)
+            return Ranking.unchecked(self._ranks[positions], place[self._best_first], self._n_ties, labels)
+        place = np.full(self.n_items, -1, np.int32)
+        place[positions] = np.arange(positions.size, dtype=np.int32)
+        kept = self._best_first[place[self._best_first] >= 0]
+        best_first = place[kept]
+        starts = np.flatnonzero(np.diff(self._ranks[kept], prepend=0.0))  # ranks are at least 1: the first is a start
+        sizes = np.diff(starts, append=positions.size)
+        ranks = np.empty(positions.size)
+        ranks[best_first] = np.repeat(starts + 0.5 * (sizes + 1), sizes)
+        return Ranking.unchecked(ranks, best_first, int(sizes[sizes > 1].sum()), labels)
+
+    def extend(self, labels: Sequence[Hashable]) -> Ranking:
+        """Return the ranking with further labels, tied below all of its items.
+
+        The labels are new to the ranking, which has labels itself; neither is checked.
+
+        Examples
+        --------
+        >>> Ranking.from_order(["ant", "bee"]).extend(["cat", "dog"])
+        <Ranking of 4 items, 2 tied: 'ant' 1, 'bee' 2, 'cat' 3.5, 'dog' 3.5>
+        """
+        if not labels:
+            return self
+        n_items, n_more = self.n_items, len(labels)
+        return Ranking.unchecked(
+            np.append(self._ranks, np.full(n_more, n_items + 0.5 * (n_more + 1))),
+            np.append(self._best_first, np.arange(n_items, n_items + n_more, dtype=np.int32)),
+            self._n_ties + (n_more if n_more > 1 else 0),
+            (*(self._labels or ()), *labels),
+        )
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a Ranking is immutable")
@@ -205,6 +257,14 @@ class Ranking:
     def labels(self) -> tuple[Hashable, ...] | None:
         """Names of the items, or None."""
         return self._labels
+
+    @property
+    def best_first(self) -> Positions:
+        """Positions of the items from best to worst, shape (n_items,), read-only; tied items in any order.
+
+        Positions count from 0 and are neither ranks nor an order of labels: ``ranks[best_first]`` ascends.
+        """
+        return self._best_first
 
     @property
     def n_items(self) -> int:
@@ -228,7 +288,7 @@ class Ranking:
         return hash((self._labels, self._ranks.tobytes()))
 
     def __reduce__(self) -> tuple[Callable[..., Ranking], tuple[Any, ...]]:
-        return Ranking._of_checked, (self._ranks, self._order, self._n_ties, self._labels)
+        return Ranking.unchecked, (self._ranks, self._best_first, self._n_ties, self._labels)
 
     def __repr__(self) -> str:
         first = np.argsort(self._ranks, kind="stable")[:N_SHOWN].tolist()
@@ -320,17 +380,30 @@ def _orderable(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None
     return codes.reshape(array.shape).astype(np.int64, copy=False)
 
 
-def midrank_rows(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Order, NDArray[np.int64]]:
-    """Mid-ranks of each row of checked numbers, its items from best to worst, and how many are tied."""
-    from rankcorr import kernels
+def midranks(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Positions, int]:
+    """Mid-ranks of checked numbers, their positions from best to worst, and how many are tied."""
+    values = _read_only(values)
+    ranks, best_first = np.empty(values.size), np.empty(values.size, np.int32)
+    n_ties = loops().midranks(values, values.argsort(), descending, ranks, best_first)
+    return ranks, best_first, n_ties
 
-    values = np.ascontiguousarray(values).view()
-    values.flags.writeable = False  # whatever came in: one type, one compiled kernel
-    ranks, orders = np.empty(values.shape), np.empty(values.shape, np.int32)
+
+def midrank_rows(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Positions, NDArray[np.int64]]:
+    """`midranks` of each row of a matrix."""
+    values = _read_only(values)
+    ranks, best_first = np.empty(values.shape), np.empty(values.shape, np.int32)
     ties = np.empty(len(values), np.int64)
-    kernels.midranks(values, values.argsort(axis=1), descending, ranks, orders, ties)
-    ranks.flags.writeable = orders.flags.writeable = False
-    return ranks, orders, ties
+    loops().midrank_rows(values, values.argsort(axis=1), descending, ranks, best_first, ties)
+    ranks.setflags(write=False)
+    best_first.setflags(write=False)
+    return ranks, best_first, ties
+
+
+def _read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """Return a contiguous read-only view: whatever came in, one type, for which one kernel is compiled."""
+    view = np.ascontiguousarray(values).view()
+    view.setflags(write=False)
+    return view
 
 
 def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
@@ -346,9 +419,7 @@ def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable,
     except TypeError:
         raise LabelError(offending("labels must be hashable", _unhashable(names))) from None
     if len(distinct) < n_items:
-        seen: set[Hashable] = set()
-        again = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-        raise DuplicateLabelError(offending("labels must be unique; more than once", dict.fromkeys(again)))
+        raise DuplicateLabelError(offending("labels must be unique; more than once", repeated(names)))
     # Text and integers equal themselves: asking each of 10,000 labels would cost as much as their correlation.
     plain = set(map(type, names)) <= {str, int}
     nan = [] if plain else [position for position, name in enumerate(names) if not _equals_itself(name)]

@@ -1,4 +1,4 @@
-"""Share of the inverse-square weight that the top ranks hold, and the offset n0 that gives a wanted share.
+"""Share of the inverse-square weight that the top ranks hold, also as a table, and the n0 that gives a wanted share.
 
 Everything rests on S(m, c) = sum_{j=0}^{c-1} 1/(m+j)^2 = psi1(m) - psi1(m+c), m = n0 + 1, psi1 the trigamma
 function. For large n0 the two terms agree in almost all digits, and the distance of a share from its limit
@@ -7,13 +7,20 @@ more digits as the differences cancel, and only the result is rounded to a float
 n_items.
 """
 
+from __future__ import annotations
+
 import math
+from dataclasses import dataclass
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
 from fractions import Fraction
+from typing import Any, Final
 
-from rankcorr.checks import real_number, whole_number
-from rankcorr.errors import ShareError
-from rankcorr.weights import check_offset
+from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.errors import OptionError, ShareError
+from rankcorr.weights import DEFAULT_N0, check_offset
+
+DEFAULT_TOP: Final = 10
+MAX_TOP: Final = 100_000
 
 # 40 digits: 10 may be lost and a float is still rounded correctly. Never the caller's context, which may trap
 # inexact results.
@@ -32,7 +39,7 @@ def first_rank_share(n0: float, n_items: int | None = None) -> float:
     """Share of the weight that the first rank holds, R(n0).
 
     R(n0) = f(1) / sum_n f(n) = 1 / ((n0+1)^2 psi1(n0+1)), f(n) = 1/(n+n0)^2, psi1 the trigamma function
-    (Lombardo et al. 2020); for a finite list the sum stops at `n_items`. Right to the last digit at every n0.
+    (Lombardo et al. 2020); for a finite list the sum stops at `n_items`. Correct to the last digit at every n0.
 
     Parameters
     ----------
@@ -69,7 +76,7 @@ def top_share(k: int, n0: float, n_items: int | None = None) -> float:
     """Share of the weight that the first k ranks hold.
 
     [psi1(n0+1) - psi1(n0+k+1)] / [psi1(n0+1) - psi1(n0+n_items+1)], psi1 the trigamma function; the last term
-    is absent for an infinite list. For k = 1 this is R(n0) of Lombardo et al. 2020. Right to the last digit
+    is absent for an infinite list. For k = 1 this is R(n0) of Lombardo et al. 2020. Correct to the last digit
     at every n0.
 
     Parameters
@@ -112,7 +119,7 @@ def top_share(k: int, n0: float, n_items: int | None = None) -> float:
 def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> float:
     """Offset n0 at which the first k ranks hold the given share of the weight; the inverse of `top_share`.
 
-    Right to the last digit for the exact value of the float `share`. Just above k/n_items the last digit of
+    Correct to the last digit for the exact value of the float `share`. Just above k/n_items the last digit of
     `share` decides: for n_items = 10 the float 0.1, which exceeds 1/10 by 6e-18, is reached at n0 = 1.6e17.
 
     Parameters
@@ -158,6 +165,95 @@ def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> fl
     if math.isinf(n0):
         raise ShareError(f"share {share!r} is so close to its lower end that its n0 is beyond the largest float")
     return n0
+
+
+@dataclass(frozen=True)
+class WeightTable:
+    """Shares of the weight 1/(n + n0)^2.
+
+    Attributes
+    ----------
+    n0 : float
+        Offset, given or found.
+    first_rank_share : float
+        R(n0).
+    n_items : int or None
+        Length of the list; None is an infinite list.
+    weights : tuple of float
+        Share of each rank, from the first.
+    cumulative : tuple of float
+        Share of all ranks up to each.
+    """
+
+    n0: float
+    first_rank_share: float
+    n_items: int | None
+    weights: tuple[float, ...]
+    cumulative: tuple[float, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each rank, ready for JSON."""
+        return [
+            {"rank": rank, "weight": weight, "cumulative_share": total}
+            for rank, (weight, total) in enumerate(zip(self.weights, self.cumulative, strict=True), start=1)
+        ]
+
+
+def weight_table(
+    n0: float | None = None,
+    *,
+    share: float | None = None,
+    k: int | None = None,
+    top: int | None = None,
+    n_items: int | None = None,
+) -> WeightTable:
+    """Tabulate the shares of the top ranks.
+
+    Parameters
+    ----------
+    n0 : float, optional
+        Offset; 2 by default. Not together with `share`.
+    share : float, optional
+        Find the n0 at which the first `k` ranks (1 by default) hold this share; see `offset_for_share`.
+    k : int, optional
+        Number of top ranks that hold `share`; only with `share`.
+    top : int, optional
+        Number of ranks to list; by default 10, or `k` if that is more, and at most the length of the list.
+    n_items : int, optional
+        Length of the list; None is an infinite list.
+
+    Raises
+    ------
+    OptionError
+        Options that contradict each other, or a `top` beyond the end of the list.
+    ShareError, WeightError
+        As `offset_for_share` and `top_share`.
+
+    Examples
+    --------
+    >>> [round(total, 3) for total in weight_table(2, top=3).cumulative]
+    [0.281, 0.44, 0.541]
+    """
+    if share is not None and n0 is not None:
+        raise OptionError("n0 and share exclude each other")
+    if share is None and k is not None:
+        raise OptionError("k belongs to share, which is missing")
+    offset = offset_for_share(share, 1 if k is None else k, n_items) if share is not None else n0
+    offset = DEFAULT_N0 if offset is None else check_offset(offset)
+    first = first_rank_share(offset, n_items)  # checks n_items
+    if top is None:
+        listed = min(max(DEFAULT_TOP, k or 1), n_items or MAX_TOP, MAX_TOP)
+    else:
+        listed = whole_number(top) or 0
+        if not 1 <= listed <= MAX_TOP:
+            raise ShareError(f"top must be a whole number from 1 to {MAX_TOP}; got {shown(top)}")
+        if n_items is not None and listed > n_items:
+            raise OptionError(f"top is {listed}, but n_items is {n_items}")
+    # f(n) / f(1) times the first share: differences of cumulative shares would lose digits.
+    weights = tuple(first * ((offset + 1) / (offset + rank)) ** 2 for rank in range(1, listed + 1))
+    return WeightTable(
+        float(offset), first, n_items, weights, tuple(top_share(rank, offset, n_items) for rank in range(1, listed + 1))
+    )
 
 
 def _checked_sizes(k: object, n_items: object) -> tuple[int, int | None]:

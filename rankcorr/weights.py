@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align
 from rankcorr.checks import check_choice, real_number, shown, whole_number
+from rankcorr.compiled import loops
 from rankcorr.errors import OptionError, WeightError
 from rankcorr.ranking import Ranking, RankingLike, Ranks
 
@@ -26,8 +27,8 @@ SCHEMES: Final = ("additive", "multiplicative", "first", "second")
 TIED_WEIGHTS: Final = ("midrank", "expected")
 
 
-def check_offset(n0: float) -> float:
-    """Return n0 as a float, or say why it is none."""
+def check_offset(n0: float | None) -> float:
+    """Return n0 as a float, or raise WeightError."""
     offset = real_number(n0)
     if not -1 < offset < math.inf:
         raise WeightError(f"n0 must be a finite number greater than -1; got {shown(n0)}")
@@ -102,7 +103,7 @@ def item_weights(
     x: RankingLike,
     y: RankingLike,
     *,
-    n0: float = DEFAULT_N0,
+    n0: float | None = DEFAULT_N0,
     weigher: Weigher | None = None,
     scheme: Scheme = "additive",
     tied_weights: TiedWeights = "midrank",
@@ -144,10 +145,8 @@ def item_weights(
     """
     weighting = Weighting.of(n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights)
     first, second = align(x, y, missing=missing)
-    from rankcorr import kernels
-
     table = weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)
-    weights = kernels.item_weights(first.ranks, second.ranks, *table)
+    weights = loops().item_weights(first.ranks, second.ranks, *table)
     check_usable(float(weights.max()))
     return np.asarray(weights / weights.sum())
 
@@ -161,10 +160,9 @@ class Weighting:
     tied_weights: TiedWeights
 
     @classmethod
-    def of(cls, *, n0: float, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> Weighting:
-        """Check the options that every weighted function shares."""
-        # By identity: n0=2 written out beside a weigher contradicts it just as n0=3 does.
-        if weigher is not None and n0 is not DEFAULT_N0:
+    def of(cls, *, n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> Weighting:
+        """Check the options that every weighted function shares; a weigher leaves n0 at its default, or None."""
+        if weigher is not None and n0 is not None and n0 != DEFAULT_N0:
             raise OptionError("n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
         if isinstance(weigher, type):
             raise WeightError(
@@ -174,7 +172,7 @@ class Weighting:
             raise WeightError(f"a weigher is a callable from ranks to weights; got {shown(weigher)}")
         check_choice("scheme", scheme, SCHEMES)
         check_choice("tied_weights", tied_weights, TIED_WEIGHTS)
-        return cls(InverseSquare(n0) if weigher is None else weigher, scheme, tied_weights)
+        return cls(InverseSquare(check_offset(n0)) if weigher is None else weigher, scheme, tied_weights)
 
     @property
     def n0(self) -> float | None:
@@ -188,11 +186,9 @@ class Weighting:
 
     def table(self, x: Ranking, y_ranks: Ranks, y_tied: bool) -> tuple[NDArray[np.float64], bool, int]:
         """What the kernels look weights up in: `rank_table`, whether ties have the mean of it, and the scheme."""
-        from rankcorr import kernels
-
         expected = self.tied_weights == "expected"
         halves = not expected and (
-            (x.n_ties > 0 and kernels.has_halves(x.ranks)) or (y_tied and kernels.has_halves(y_ranks.reshape(-1)))
+            (x.n_ties > 0 and loops().has_halves(x.ranks)) or (y_tied and loops().has_halves(y_ranks.reshape(-1)))
         )
         keep = x.n_items <= MAX_KEPT_ITEMS and type(self.weigher) in READY_WEIGHERS
         table = (kept_rank_table if keep else rank_table)(self.weigher, x.n_items, halves)

@@ -1,4 +1,4 @@
-"""Independent blocks of work, shared among threads; the results do not depend on how many there are."""
+"""Independent blocks of work, shared among threads; the results do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def in_threads(
 ) -> list[Result]:
     """Results of a task for each block, in the order of the blocks.
 
-    `progress` is called from the calling thread after each block, in order, with its size. Whatever it raises ends
-    the work: blocks that have not started never do, and the exception goes on to the caller.
+    `progress` is called from the calling thread after each block, in order, with its size. An exception from it
+    ends the work: no further block starts, and the exception propagates to the caller.
     """
     results: list[Result] = []
 

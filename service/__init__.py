@@ -1,13 +1,16 @@
 """rankcorr over HTTP: ranking comparison and ballot planning for programs in any language.
 
-request schema -> view -> library call -> response schema. `create_app` makes the WSGI application.
+request schema -> resource (`api`: route and library call) -> response schema. `create_app` makes the WSGI application.
+
+Imports run one way: `server` -> `app` -> `api` -> `openapi` -> `schemas` -> `http` -> `settings` -> `environment`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.settings import Limits, SettingError, Settings
+from service.environment import SettingError
+from service.settings import Limits, Settings
 
 if TYPE_CHECKING:
     from flask import Flask

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from flask import Flask, Response, current_app, g, request
+from flask import Flask, Response, g, request
 from flask_cors import CORS
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError
 from service.api import BLUEPRINTS
-from service.api.documentation import CONFIGURATION, Api, register_page
 from service.http import logs, metrics
-from service.http.access import Tokens, secured
+from service.http.access import secured
 from service.http.body import received
-from service.http.capacity import Gate, RateLimiter
 from service.http.json_body import OrjsonProvider
 from service.http.problems import Problem, from_library
+from service.http.state import State, state
+from service.openapi.document import CONFIGURATION, Api
+from service.openapi.page import register_page
 from service.settings import Settings
-
-
-@dataclass(frozen=True)
-class State:
-    """What the hooks and views of an app share."""
-
-    settings: Settings
-    tokens: Tokens
-    gate: Gate
-    rate: RateLimiter | None
 
 
 def app_of(chosen: Settings) -> Flask:
@@ -38,13 +28,8 @@ def app_of(chosen: Settings) -> Flask:
     app.json = OrjsonProvider(app)
     app.config.update(CONFIGURATION, MAX_CONTENT_LENGTH=chosen.limits.max_body_bytes)
     app.url_map.strict_slashes = True
-    app.url_map.merge_slashes = False  # a redirection would be no answer of ours
-    app.extensions["rankcorr"] = State(
-        settings=chosen,
-        tokens=Tokens(chosen.tokens),
-        gate=Gate(concurrent=chosen.max_concurrent, waiting=chosen.max_waiting, seconds=chosen.max_wait_seconds),
-        rate=RateLimiter(chosen.requests_per_minute) if chosen.requests_per_minute else None,
-    )
+    app.url_map.merge_slashes = False  # a redirection is not one of the documented answers
+    State.of(chosen).attach(app)
     api = Api(app)
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)
@@ -64,16 +49,16 @@ def _add_hooks(app: Flask) -> None:
         metrics.IN_PROGRESS.inc()
         g.counted = True
         if request.path.startswith("/v1/") and request.method != "OPTIONS":
-            state: State = current_app.extensions["rankcorr"]
-            client = state.tokens.check(request) or request.remote_addr or "unknown"
-            if state.rate is not None:
-                state.rate.count(client)
+            shared = state()
+            client = shared.tokens.check(request) or request.remote_addr or "unknown"
+            if shared.rate is not None:
+                shared.rate.count(client)
             if request.url_rule is None:  # a path or a method that is not served
                 return
             if request.method == "POST":
                 g.body = received(request)  # before its turn: a client that sends slowly keeps nobody waiting
-            state.gate.enter()
-            g.gate = state.gate
+            shared.gate.enter()
+            g.gate = shared.gate
 
     @app.after_request
     def finish(response: Response) -> Response:
@@ -98,6 +83,6 @@ def _add_hooks(app: Flask) -> None:
 
     @app.errorhandler(Exception)
     def fail(_error: Exception) -> Response:
-        # The inside goes to the log alone, under the id that the client sees.
+        # The details go to the log only, under the id that the client sees.
         logs.log.exception("request %s failed", g.get("request_id", "?"))
         return Problem(500, "an unforeseen error; the log of the service has it under the request_id").response()

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from rankcorr import first_rank_share, null_distribution, top_share
 from rankcorr.cli.main import main
+from rankcorr.coefficients import named_coefficient
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -49,7 +50,7 @@ def test_the_table_of_chance_is_computed(coefficient, n_items):
     (row,) = re.findall(rf"^\| {coefficient} \| {n_items:,} \| (.*) \|$", README, re.MULTILINE)
     cells = []
     for n0 in (0.0, 2.0, 10.0):
-        null = null_distribution(range(n_items), range(n_items), coefficient=coefficient, n0=n0)
+        null = null_distribution(range(n_items), range(n_items), coefficient=named_coefficient(coefficient, n0=n0))
         cells.append(f"{null.mean:.2f} ± {null.std:.2f}, {null.quantile(0.95):.2f}")
     assert row.split(" | ") == cells
 

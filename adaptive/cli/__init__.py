@@ -1,1 +1,1 @@
-"""The `ballots` command: `main`, and one module for each group of commands. Nothing imports it."""
+"""The `ballots` command: the group in `main`, and one module for each command. No other room imports them."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
 
 from adaptive.errors import TableError
+from rankcorr.io.files import prepared_file
 from rankcorr.io.records import printable
 
 
@@ -22,6 +21,11 @@ def emit(text: str, out: str | None, note: str) -> None:
     with whole_file(out, text):
         pass
     click.echo(printable(note, limit=None))
+
+
+def print_note(message: str) -> None:
+    """Print a note on stderr, in one line."""
+    click.echo(f"ballots: note: {printable(message, limit=None)}", err=True)
 
 
 @contextmanager
@@ -39,28 +43,20 @@ def whole_file(path: str, text: str) -> Iterator[None]:
     TableError
         When the file cannot be written.
     """
-    target = Path(os.path.realpath(path))
+    target, data = Path(path), text.encode()
     if target.exists() and not target.is_file():
         if target.is_dir():
             raise TableError(f"{path}: cannot be written: it is a folder")
         yield
         with _named_errors(path):
-            target.write_bytes(text.encode())
+            target.write_bytes(data)
         return
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with _named_errors(path), temporary.open("xb") as file:
-            if target.exists():
-                temporary.chmod(target.stat().st_mode & 0o7777)
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
+    with ExitStack() as stack:
+        with _named_errors(path):
+            put_in_place = stack.enter_context(prepared_file(target, data))
         yield
         with _named_errors(path):
-            temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+            put_in_place()
 
 
 @contextmanager

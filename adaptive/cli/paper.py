@@ -1,16 +1,18 @@
-"""The commands `ballots table2` and `ballots figures`: what the paper shows, simulated anew."""
+"""The commands `ballots table2` and `ballots figures`: what the paper shows, from new simulations."""
 
 from __future__ import annotations
 
 import click
 import numpy as np
 
+from adaptive.cli.output import print_note
 from adaptive.cli.processes import quiet_executor
 from adaptive.paper.figures import MissingMatplotlibError, write_figures
 from adaptive.paper.table2 import table2
-from adaptive.simulation.similarity import read_similarities
+from adaptive.simulation.similarity import SIMILARITIES, read_similarities
 from rankcorr.cli.console import print_json
 from rankcorr.io.records import printable
+from rankcorr.progress import progress_bar
 
 _TABLE2_EXAMPLE = """\b
 Example:
@@ -40,8 +42,9 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
     cost. The numbers are not those the paper prints: its code does not do what its text says.
     """
     values = None if embedding is None else read_similarities(embedding)
-    with quiet_executor(workers) as executor:
-        table = table2(n_simulations=simulations, seed=seed, executor=executor, embedding=values)
+    total = simulations * len(SIMILARITIES)
+    with quiet_executor(workers) as executor, progress_bar(total, "simulation") as advance:
+        table = table2(n_simulations=simulations, seed=seed, executor=executor, embedding=values, progress=advance)
     if as_json:
         print_json(table.to_dict())
         return
@@ -50,7 +53,7 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
     click.echo(table.to_text())
     statistics = [result.statistics for result in table.results.values()]
     if any(np.isnan(each).any() for rows in statistics for row in rows.values() for each in row.values()):
-        click.echo("ballots: note: some simulations have no coefficient, because all items are tied: nan", err=True)
+        print_note("some simulations have no coefficient, because all items are tied: nan")
 
 
 @click.command("figures", epilog=_FIGURES_EXAMPLE, short_help="Figures 2, 3 and 4 of the paper, as PNG and SVG.")

@@ -13,13 +13,13 @@ from rankcorr import UndefinedCorrelationWarning
 
 @contextmanager
 def quiet_executor(workers: int) -> Iterator[Executor | None]:
-    """Give an executor of processes, or None for one; undefined coefficients are told of once, by the caller."""
+    """Give an executor of processes, or None for one process; the caller reports undefined coefficients once."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
         if workers == 1:
             yield None
             return
-        # A process that is forked has no progress bar's thread, but may have its lock.
+        # A forked process would lack the thread of a progress bar, but might inherit its lock.
         with ProcessPoolExecutor(
             workers, get_context("spawn"), warnings.simplefilter, ("ignore", UndefinedCorrelationWarning)
         ) as executor:

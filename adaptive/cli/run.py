@@ -1,6 +1,6 @@
 """`ballots run`: a whole voting kept in one JSON file, one step for each command.
 
-load -> step -> save. A command that fails has saved nothing; what it writes besides is in place only after the save.
+load -> step -> save. A command that fails has saved nothing; other files that it writes appear only after the save.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 import click
 
 from adaptive.cli.output import emit, whole_file
-from adaptive.cli.plan import PlanOptions, plan_options, print_plan
+from adaptive.cli.plan_options import PlanOptions, plan_options
 from adaptive.errors import ProtocolError, TableError, VoteError
-from adaptive.session.ballot_protocol import BallotProtocol, Comparison, ProtocolStatus
+from adaptive.session.ballot_protocol import BallotProtocol, ProtocolStatus
 from adaptive.tables import VoteFile, VoteRow, comparisons_csv, item_cells, read_items, read_vote_file
-from adaptive.votes import Vote
+from adaptive.votes import Comparison, Vote
 from rankcorr.cli.console import print_json
 from rankcorr.io.records import printable
 
@@ -77,7 +77,7 @@ def init(state: str, items: str, options: PlanOptions, voters: int, seed: int, f
     plan = options.plan(len(labels))
     protocol = BallotProtocol(plan, labels, voters, seed)
     _save(protocol, state)
-    print_plan(plan, voters=voters, seconds=options.seconds)
+    click.echo(plan.to_text(n_voters=voters, seconds_per_comparison=options.seconds))
     click.echo(f"\n{printable(state, limit=None)} is made; ballot 1 can be opened.")
 
 
@@ -188,7 +188,7 @@ def _check_other(out: str | None, state: str) -> None:
 
 
 def _save(protocol: BallotProtocol, state: str) -> None:
-    # `BallotProtocol.save` would replace a device or a folder's entry by a file.
+    # `BallotProtocol.save` would replace a device by a file.
     if Path(state).exists() and not Path(state).is_file():
         raise TableError(f"{state}: cannot be written: it is not a file")
     try:
@@ -198,7 +198,7 @@ def _save(protocol: BallotProtocol, state: str) -> None:
 
 
 def _record(protocol: BallotProtocol, file: VoteFile) -> int:
-    """Record vote by vote, so that an error has its line; nothing is saved here."""
+    """Record vote by vote, so that an error names its line; nothing is saved here."""
     is_open = protocol.ballot is not None
     asked = {comparison.id: comparison for comparison in protocol.comparisons()} if is_open else {}
     n_new = 0

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from numpy.typing import ArrayLike
 
@@ -17,6 +17,8 @@ from adaptive.plan import plan_ballots
 from adaptive.simulation.similarity import SIMILARITIES, checked_similarity
 from adaptive.simulation.simulate import COEFFICIENTS, Approach, SimulationResult, simulate
 from adaptive.simulation.voters import VoterPopulation
+from rankcorr.results import TableResult
+from rankcorr.workers import Progress
 
 __all__ = ["FRACTION", "N_BALLOTS", "N_ITEMS", "PRESENTATIONS", "Table2", "table2"]
 
@@ -29,9 +31,11 @@ PRESENTATIONS: Final = 20
 _APPROACHES: Final[tuple[Approach, ...]] = ("uniform", "adaptive")  # in the order of the paper
 
 
-@dataclass(frozen=True, eq=False)
-class Table2:
+@dataclass(frozen=True, eq=False, repr=False)
+class Table2(TableResult):
     """Coefficients with the true ranking, by similarity distribution and approach.
+
+    The table has the columns similarity, approach, coefficient, mean and sd.
 
     Attributes
     ----------
@@ -40,6 +44,13 @@ class Table2:
     """
 
     results: Mapping[str, SimulationResult]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "results", MappingProxyType(dict(self.results)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go by the constructor, because a mapping that is read-only cannot be pickled."""
+        return Table2, (dict(self.results),)
 
     @property
     def n_simulations(self) -> int:
@@ -63,16 +74,34 @@ class Table2:
             ]
         return "\n".join(lines)
 
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        rows = [
+            (name, approach, coefficient, mean, result.sd[approach][coefficient])
+            for name, result in self.results.items()
+            for approach, means in result.mean.items()
+            for coefficient, mean in means.items()
+        ]
+        names = ("similarity", "approach", "coefficient", "mean", "sd")
+        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+    def _title(self) -> str:
+        return f"Table 2, {self.n_simulations} simulations"
+
     def __repr__(self) -> str:
         return f"<Table2 of {self.n_simulations} simulations:\n{self.to_text()}>"
 
 
 def table2(
-    *, n_simulations: int = 50, seed: int, executor: Executor | None = None, embedding: ArrayLike | None = None
+    *,
+    n_simulations: int = 50,
+    seed: int,
+    executor: Executor | None = None,
+    embedding: ArrayLike | None = None,
+    progress: Progress | None = None,
 ) -> Table2:
     """Simulate Table 2: 7 ballots of 990 items at M = 20 and a fraction of 0.5, against a uniform ballot at M = 40.
 
-    Voters judge relatedness; 100 are drawn anew for each simulation. Each row has the numbers that `simulate` gives
+    Voters judge relatedness; each simulation draws 100 new ones. Each row has the numbers that `simulate` gives
     with the same seed. They are not those the paper prints, because its code does not do what its text says: see
     benchmarks/table2_as_published.py.
 
@@ -87,6 +116,8 @@ def table2(
     embedding : array_like of shape (n_items,), optional
         Similarities in [-1, 1] for the embedding's rows, of any number for which seven ballots can be planned; by
         default `embedding_similarity`.
+    progress : callable, optional
+        As in `simulate`; the simulations of all distributions are counted.
 
     Returns
     -------
@@ -128,10 +159,11 @@ def table2(
             seed=seed,
             approaches=_APPROACHES,
             executor=executor,
+            progress=progress,
         )
         for name, values in similarities.items()
     }
-    return Table2(MappingProxyType(results))
+    return Table2(results)
 
 
 def _line(name: str, approach: str, cells: Sequence[str]) -> str:

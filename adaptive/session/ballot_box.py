@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +21,6 @@ from rankcorr.checks import shown
 Votes: TypeAlias = Mapping[str, str | Vote] | Iterable[tuple[str, str | Vote]]
 
 _COMPARISON_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,17})")
-
-
-class Comparison(NamedTuple):
-    """One pair of items for one voter.
-
-    Attributes
-    ----------
-    id : str
-        Number of the ballot, counted from 1, and index of the comparison in it, counted from 0: "2-17".
-    voter, left, right : hashable
-        Labels of the voter and the two items.
-    """
-
-    id: str
-    voter: Hashable
-    left: Hashable
-    right: Hashable
 
 
 @dataclass(eq=False)
@@ -63,17 +46,8 @@ class BallotBox:
         """Items without any answer."""
         return int(np.count_nonzero(tally(self.ballot, self.answers).answered == 0))
 
-    def comparisons(self) -> tuple[Comparison, ...]:
-        """All comparisons, in the order in which they are to be shown."""
-        ballot = self.ballot
-        columns = zip(ballot.voter.tolist(), ballot.left.tolist(), ballot.right.tolist(), strict=True)
-        return tuple(
-            Comparison(f"{self.number}-{index}", ballot.voters[voter], ballot.items[left], ballot.items[right])
-            for index, (voter, left, right) in enumerate(columns)
-        )
-
     def state(self) -> dict[str, Any]:
-        """What JSON keeps of it."""
+        """The part of it that JSON keeps."""
         answered = np.flatnonzero(self.answers != UNANSWERED)
         codes = self.answers[answered].tolist()
         votes = {f"{self.number}-{index}": name_of(code) for index, code in zip(answered.tolist(), codes, strict=True)}
@@ -104,7 +78,7 @@ def read_votes(votes: Votes, boxes: list[BallotBox]) -> dict[tuple[int, int], in
                 f"comparison {comparison!r} has the vote {name_of(before)!r} already; got {name_of(code)!r}"
             )
         if box.record is not None:
-            raise VoteError(f"ballot {number} is closed: comparison {comparison!r} cannot be answered any more")
+            raise VoteError(f"ballot {number} is closed: comparison {comparison!r} can no longer be answered")
         new[place] = code
     return new
 

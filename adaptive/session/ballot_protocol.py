@@ -20,15 +20,16 @@ from adaptive.protocol import (
     ballot_rng,
     checked_items,
     checked_labels,
-    checked_seed,
     close_ballot,
 )
 from adaptive.record import BallotRecord, ProtocolResult
-from adaptive.session.ballot_box import BallotBox, Comparison, Votes, read_votes
+from adaptive.session.ballot_box import BallotBox, Votes, read_votes
 from adaptive.session.state import checked_state, drawn_digest, full_state, json_labels, labels_of
+from adaptive.votes import Comparison, comparisons_of
+from rankcorr.checks import checked_seed
 from rankcorr.io.files import write_atomically
 
-__all__ = ["BallotProtocol", "Comparison", "ProtocolStatus"]
+__all__ = ["BallotProtocol", "ProtocolStatus"]
 
 
 @dataclass(frozen=True)
@@ -101,10 +102,10 @@ class BallotProtocol:
         self._voters = checked_labels(voters, "voters")
         if not self._voters:
             raise ProtocolError("voting needs at least one voter; got none")
-        self._seed = checked_seed(seed)
+        self._seed = checked_seed(seed, ProtocolError)
         self._standing = Standing.first(plan)
         self._boxes: list[BallotBox] = []
-        self._header()  # refuses labels that JSON would not give back
+        self._header()  # refuses labels that would not survive JSON
 
     @property
     def plan(self) -> BallotPlan:
@@ -149,7 +150,7 @@ class BallotProtocol:
         if self._is_open:
             raise ProtocolError(f"ballot {len(self._boxes)} is open: close it before the next one is opened")
         if len(self._boxes) == self._plan.n_ballots:
-            raise ProtocolError(f"all {self._plan.n_ballots} ballots are closed: there is none left to open")
+            raise ProtocolError(f"all {self._plan.n_ballots} ballots are closed: none is left to open")
         number = len(self._boxes) + 1
         rng = ballot_rng(self._seed, number, "draw")
         ballot = draw_ballot(self._standing.labels(self._items), self._plan.presentations, self._voters, rng)
@@ -164,7 +165,8 @@ class BallotProtocol:
         ProtocolError
             When no ballot is open.
         """
-        return self._open_box("show").comparisons()
+        box = self._open_box("show")
+        return comparisons_of(box.ballot, box.number)
 
     def record(self, votes: Votes) -> int:
         """Record votes, some or all, in any order; a vote that is recorded already changes nothing.
@@ -238,8 +240,8 @@ class BallotProtocol:
     def to_json(self) -> str:
         """Return the plan, the seed and every vote as JSON; the same votes give the same text.
 
-        Digests (sha256) of the plan, of each drawn ballot and of its votes tell an edited file. They are a guard
-        against accidents, not against somebody who computes them anew.
+        Digests (sha256) of the plan, of each drawn ballot and of its votes reveal an edited file. They guard against
+        accidents, not against somebody who computes them again.
         """
         return json.dumps(self._state(), ensure_ascii=False, allow_nan=False)
 
@@ -256,7 +258,7 @@ class BallotProtocol:
         Raises
         ------
         TableError
-            When the text is not JSON, a key comes twice, or a number is nan or infinite.
+            When the text is not JSON, a key appears twice, or a number is nan or infinite.
         ProtocolError
             When it is of another format or version, a key is missing or unknown, or its plan, items, voters, seed or
             votes were edited.

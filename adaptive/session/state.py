@@ -1,4 +1,4 @@
-"""The JSON of a session: what is in it, and how it is checked before it is replayed."""
+"""The JSON of a session: what it holds, and the checks before it is replayed."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def checked_state(text: str, source: str) -> dict[str, Any]:
     Raises
     ------
     TableError
-        When the text is not JSON, a key comes twice, or a number is nan or infinite.
+        When the text is not JSON, a key appears twice, or a number is nan or infinite.
     ProtocolError
         When it is of another format or version, a key is missing or unknown, or a digest does not match.
     """
@@ -114,11 +114,11 @@ def _parsed(text: str, source: str) -> Any:
         if len(keys) < len(pairs):
             seen: set[str] = set()
             again = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise TableError(f"{source}: the key {shown(again)} comes twice")
+            raise TableError(f"{source}: the key {shown(again)} appears twice")
         return keys
 
     def refused(constant: str) -> NoReturn:
-        raise TableError(f"{source}: {constant} is not a number that JSON knows")
+        raise TableError(f"{source}: {constant} is not a number of JSON")
 
     def finite(digits: str) -> float:
         number = float(digits)

@@ -97,7 +97,7 @@ def embedding_similarity(n_items: int) -> NDArray[np.float64]:
 
     The packaged table holds 100 of the 990 values, to four digits. They lie densest at the top, where the gaps
     between items decide tau_w, and the lowest six are all there, since relatedness ranks by abs(z). Item i has the
-    quantile i / (n-1), read off by monotone cubic interpolation (PCHIP), so that no two items are tied at any n. At
+    quantile i / (n-1), read off by monotone cubic interpolation (PCHIP), so no two items are tied at any n. At
     n = 990 no value is off by more than 0.005.
 
     Parameters
@@ -150,7 +150,7 @@ def named_similarity(name: str, n_items: int) -> NDArray[np.float64]:
     Raises
     ------
     SimilarityError
-        When there is no such distribution, or `n_items` is not a whole number of 2 or more.
+        When the distribution is unknown, or `n_items` is not a whole number of 2 or more.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def named_similarity(name: str, n_items: int) -> NDArray[np.float64]:
 
 
 def checked_similarity(similarity: ArrayLike) -> NDArray[np.float64]:
-    """Return similarities as float64, or say what the voter model does not admit.
+    """Return similarities as float64 if the voter model allows them.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def checked_similarity(similarity: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     SimilarityError
-        For nan, numbers outside [-1, 1], fewer than two items, another number of dimensions, or what is no number.
+        For nan, numbers outside [-1, 1], fewer than two items, more than one dimension, or anything but numbers.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def checked_similarity(similarity: ArrayLike) -> NDArray[np.float64]:
     """
     try:
         values = np.asarray(similarity)
-    except ValueError as error:  # numpy's word for rows of different lengths
+    except ValueError as error:  # numpy's error for rows of different lengths
         raise SimilarityError("similarities must have one dimension; got rows that differ in length") from error
     if values.dtype.kind not in "iuf":
         raise SimilarityError(f"similarities must be real numbers; got an array of {values.dtype}")

@@ -6,11 +6,11 @@ similarity -> voters -> opinions -> protocol or ballot -> ranking -> coefficient
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,8 @@ from adaptive.selection import Select, select_by_mean
 from adaptive.simulation.similarity import checked_similarity
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, Uniform, weighted_rho, weighted_tau
-from rankcorr.progress import progress_bar
+from rankcorr.checks import checked_seed
+from rankcorr.results import TableResult, json_ready
 from rankcorr.workers import Progress
 
 __all__ = [
@@ -38,7 +39,6 @@ __all__ = [
 ]
 
 Approach: TypeAlias = Literal["adaptive", "uniform"]
-Statistics: TypeAlias = dict[str, dict[str, NDArray[np.float64]]]
 
 APPROACHES: Final = ("adaptive", "uniform")
 COEFFICIENTS: Final = ("rho_w", "tau_w", "rho", "tau")
@@ -48,18 +48,31 @@ _LARGEST_TASK = 8
 _MIN_TASKS = 32
 
 
-@dataclass(frozen=True, eq=False)
-class SimulationResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class SimulationResult(TableResult):
     """Coefficients of every simulation against the true ranking.
+
+    The table has the columns approach, coefficient, mean and sd.
 
     Attributes
     ----------
-    statistics : dict of dict of ndarray of float64, shape (n_simulations,), read-only
+    statistics : mapping of str to mapping of str to ndarray of float64, shape (n_simulations,), read-only
         By approach, "adaptive" or "uniform", and coefficient, "rho_w", "tau_w", "rho" or "tau". A coefficient that is
         undefined is nan.
     """
 
     statistics: Mapping[str, Mapping[str, NDArray[np.float64]]]
+
+    def __post_init__(self) -> None:
+        statistics = {
+            approach: MappingProxyType({name: _read_only(values) for name, values in named.items()})
+            for approach, named in self.statistics.items()
+        }
+        object.__setattr__(self, "statistics", MappingProxyType(statistics))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go by the constructor, because a mapping that is read-only cannot be pickled."""
+        return SimulationResult, ({approach: dict(named) for approach, named in self.statistics.items()},)
 
     @property
     def n_simulations(self) -> int:
@@ -79,12 +92,19 @@ class SimulationResult:
     def to_dict(self) -> dict[str, dict[str, dict[str, float | None]]]:
         """``{approach: {coefficient: {"mean": .., "sd": ..}}}``, ready for JSON: nan is None."""
         mean, sd = self.mean, self.sd
-        return {
-            approach: {
-                name: {"mean": _json(mean[approach][name]), "sd": _json(sd[approach][name])} for name in coefficients
-            }
+        cells = {
+            approach: {name: {"mean": mean[approach][name], "sd": sd[approach][name]} for name in coefficients}
             for approach, coefficients in self.statistics.items()
         }
+        return json_ready(cells)  # type: ignore[no-any-return]
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        rows = [
+            (approach, coefficient, mean, self.sd[approach][coefficient])
+            for approach, means in self.mean.items()
+            for coefficient, mean in means.items()
+        ]
+        return dict(zip(("approach", "coefficient", "mean", "sd"), map(list, zip(*rows, strict=True)), strict=True))
 
     def __repr__(self) -> str:
         mean, sd = self.mean, self.sd
@@ -115,16 +135,16 @@ def simulate(
 ) -> SimulationResult:
     """Simulate the adaptive protocol, and the uniform ballot of equal cost, many times.
 
-    The seeds are spawned for each simulation and approach, so that the numbers are the same whatever the executor, its
-    number of workers and the other approach. The two approaches have voters, opinions and ballots of their own.
+    The seeds are spawned for each simulation and approach, so the numbers depend neither on the executor and its
+    number of workers nor on the other approach. The two approaches have voters, opinions and ballots of their own.
 
     Parameters
     ----------
     plan : BallotPlan
         The uniform ballot has `plan.uniform_presentations` of each item, rounded (39.7 to 40 in the paper).
     pool : VoterPool or VoterPopulation
-        A population: voters are drawn anew for each simulation, as in the paper. A pool: the same voters in all;
-        opinions are drawn anew.
+        A population: new voters are drawn for each simulation, as in the paper. A pool: the same voters in all
+        simulations, with new opinions in each.
     similarity : array_like of shape (n_items,)
         Underlying similarities z in [-1, 1], in any order.
     n_simulations : int
@@ -141,8 +161,8 @@ def simulate(
         Runs the simulations; by default they run one by one. Executors of other processes need functions that can be
         pickled. The first simulation runs here, so that kernels are compiled once, before any process starts.
     progress : callable, optional
-        Called now and then with the number of simulations that are newly done; what it raises ends the work. By
-        default there is a progress bar, on a terminal and if tqdm is installed.
+        Called after each task with the number of simulations in it; what it raises ends the work.
+        `rankcorr.progress.progress_bar` gives one that draws a bar on a terminal.
 
     Returns
     -------
@@ -151,8 +171,8 @@ def simulate(
     Raises
     ------
     SimilarityError
-        When the similarities are not those of the plan's items or outside [-1, 1], `pool` is something else, there is
-        no simulation or no such approach, or the seed is negative.
+        When the number of similarities is not that of the plan's items, one is outside [-1, 1], `pool` is of another
+        type, `n_simulations` is below 1, an approach is unknown, or the seed is negative.
 
     Examples
     --------
@@ -168,21 +188,19 @@ def simulate(
     values = _checked_similarity(plan, pool, similarity)
     if isinstance(n_simulations, bool) or not isinstance(n_simulations, int | np.integer) or n_simulations < 1:
         raise SimilarityError(f"n_simulations must be a positive whole number; got {n_simulations!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise SimilarityError(f"seed must be a whole number, not negative; got {seed!r}")
+    checked_seed(seed, SimilarityError)
     if not isinstance(approaches, tuple) or not approaches or len(set(approaches)) < len(approaches):
         raise SimilarityError(f"approaches must be a tuple of different approaches; got {approaches!r}")
     for approach in approaches:
         _check_approach(approach)
     task = _Simulations(plan, pool, values, int(seed), relatedness, approaches, n0, select, average)
     rows = []
-    with progress_bar(n_simulations, "simulation") if progress is None else nullcontext(progress) as advance:
-        for block in _blocks(task, n_simulations, executor):
-            rows.append(block)
-            advance(len(block))
-    table = np.concatenate(rows).transpose(1, 2, 0).copy()  # approach, coefficient, simulation
-    table.flags.writeable = False
-    statistics: Statistics = {
+    for block in _blocks(task, n_simulations, executor):
+        rows.append(block)
+        if progress is not None:
+            progress(len(block))
+    table = np.concatenate(rows).transpose(1, 2, 0)  # approach, coefficient, simulation
+    statistics: dict[str, dict[str, NDArray[np.float64]]] = {
         approach: dict(zip(COEFFICIENTS, of_approach, strict=True))
         for approach, of_approach in zip(approaches, table, strict=True)
     }
@@ -253,7 +271,7 @@ def simulated_comparisons(plan: BallotPlan, approach: Approach) -> tuple[int, ..
     Raises
     ------
     SimilarityError
-        When there is no such approach.
+        When the approach is unknown.
 
     Examples
     --------
@@ -358,5 +376,7 @@ def _check_approach(approach: object) -> None:
         raise SimilarityError(f"an approach is one of {', '.join(map(repr, APPROACHES))}; got {approach!r}")
 
 
-def _json(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _read_only(values: ArrayLike) -> NDArray[np.float64]:
+    array = np.array(values, np.float64)
+    array.flags.writeable = False
+    return array

@@ -1,23 +1,23 @@
 """Voters who differ from the underlying similarity and err now and then: the stochastic model of section 4.1.
 
-voters -> opinions -> answers to a ballot. A `VoterPool` is some voters, a `VoterPopulation` what they are drawn from.
+voters -> opinions -> answers to a ballot. A `VoterPool` is a group of voters; their levels are drawn from a
+`VoterPopulation`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adaptive.draw import Ballot
 from adaptive.errors import SimilarityError
 from adaptive.simulation.similarity import checked_similarity
 from rankcorr import Ranking
-
-if TYPE_CHECKING:
-    from adaptive.draw import Ballot
+from rankcorr.results import Result
 
 __all__ = ["Amplitude", "VoterPool", "VoterPopulation", "true_ranking", "vanishing_amplitude"]
 
@@ -63,7 +63,7 @@ def true_ranking(similarity: ArrayLike, *, relatedness: bool = True) -> Ranking:
 
 
 @dataclass(frozen=True, eq=False)
-class VoterPool:
+class VoterPool(Result):
     """Voters, each with a nonconformity and a probability of oversight.
 
     Attributes
@@ -71,7 +71,7 @@ class VoterPool:
     nonconformity : ndarray of float64, shape (n_voters,), read-only
         s_v: how far the opinions of a voter stray from the underlying similarity; not negative.
     oversight : ndarray of float64, shape (n_voters,), read-only
-        e_v: probability that the voter answers against the own opinion.
+        e_v: probability that the voter answers against their own opinion.
     amplitude : callable
         s(z), from an array of similarities to an array of the same shape; the opinions stray by s_v s(z). It may be
         negative, since eta is symmetric.
@@ -79,7 +79,7 @@ class VoterPool:
     Raises
     ------
     SimilarityError
-        For voters that are no such numbers.
+        For levels out of range or not of one number for each voter, or an amplitude that is not callable.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class VoterPool:
             Underlying similarities z in [-1, 1].
         rng : Generator
         relatedness : bool
-            The opinion is abs(o), as tokens are judged that are related; else o.
+            The opinion is abs(o), because voters judge how related tokens are; else o.
 
         Returns
         -------
@@ -255,23 +255,24 @@ class VoterPool:
         return f"VoterPool({self.n_voters} voters, {levels})"
 
 
-@dataclass(frozen=True)
-class VoterPopulation:
-    """What pools of voters are drawn from; the defaults are the paper's.
+@dataclass(frozen=True, eq=False)
+class VoterPopulation(Result):
+    """Levels from which pools of voters are drawn; the defaults are the paper's.
 
     Attributes
     ----------
     n_voters : int
         Number of voters of a pool.
     nonconformity, oversight : pair of float
-        Least and largest level; each voter's is uniform in between.
+        Least and largest level; a voter's level is uniform between them.
     amplitude : callable
         s(z), as in `VoterPool`. A function of a module, rather than a lambda, can be sent to other processes.
 
     Raises
     ------
     SimilarityError
-        For fewer than one voter, a nonconformity below 0, an oversight outside [0, 1], or an interval that is none.
+        For fewer than one voter, a nonconformity below 0, an oversight outside [0, 1], or an interval that is not a
+        pair of numbers in order.
 
     Examples
     --------

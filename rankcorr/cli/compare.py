@@ -12,10 +12,11 @@ from rankcorr.cli.details import Details, detail_options
 from rankcorr.cli.options import Files, Named, Weights, file_options, weight_options
 from rankcorr.cli.output import Note, described, errors_of, gold_line, left_aligned, notes_of, print_notes
 from rankcorr.cli.resampling import json_option
-from rankcorr.correlation import COEFFICIENTS
+from rankcorr.coefficients import COEFFICIENTS
+from rankcorr.correlation import correlate
 from rankcorr.notices import collected_notices
 from rankcorr.progress import progress_bar
-from rankcorr.summary import correlate
+from rankcorr.results import RankCorrelation
 from rankcorr.workers import Progress
 
 _EXAMPLE = """\b
@@ -81,9 +82,14 @@ def _compared(
     """Row of the table for one system, and what the library warned of."""
     with errors_of(gold, system):
         with collected_notices() as notices:
-            results = correlate(
-                gold.ranking, system.ranking, names=(gold.name, system.name), missing=files.missing, **weights.of()
+            found = correlate(
+                gold.ranking,
+                system.ranking,
+                coefficients=[weights.of(name) for name in COEFFICIENTS],
+                names=(gold.name, system.name),
+                missing=files.missing,
             )
+            results: dict[str, RankCorrelation] = {coefficient.name: result for coefficient, result in found.items()}
         more, notes = details.of(gold, system, results, files=files, weights=weights, progress=progress)
     row: dict[str, Any] = {"system": system.name}
     row |= {name: result.statistic for name, result in results.items()}

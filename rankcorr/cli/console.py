@@ -2,7 +2,6 @@
 
 import io
 import json
-import math
 import os
 import re
 import sys
@@ -15,10 +14,11 @@ import click
 
 from rankcorr.errors import RankingError
 from rankcorr.io.records import printable
+from rankcorr.results import json_ready
 
 
 class OneLineErrors(click.Group):
-    """A group that reports every failure in one line on stderr and exits with 2; other exceptions are our mistakes."""
+    """A group that reports every failure in one line on stderr and exits with 2; any other exception is a bug."""
 
     bad_input: tuple[type[Exception], ...] = (RankingError,)
 
@@ -55,28 +55,19 @@ class OneLineErrors(click.Group):
 
 def print_json(document: Any) -> None:
     """Print JSON, with null for what is not finite."""
-    click.echo(json.dumps(_nulled(document), indent=2, allow_nan=False))
-
-
-def _nulled(value: Any) -> Any:
-    """Replace nan, which JSON does not have, by None."""
-    if isinstance(value, dict):
-        return {key: _nulled(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_nulled(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    click.echo(json.dumps(json_ready(document), indent=2, allow_nan=False))
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print columns, the first aligned to the left and the others to the right."""
     table = [header, *rows]
-    widths = [max(_width(row[column]) for row in table) for column in range(len(header))]
+    widths = [max(text_width(row[column]) for row in table) for column in range(len(header))]
     for row in table:
-        gaps = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
+        gaps = [" " * (width - text_width(cell)) for cell, width in zip(row, widths, strict=True)]
         cells = [row[0] + gaps[0], *(gap + cell for cell, gap in zip(row[1:], gaps[1:], strict=True))]
         click.echo("  ".join(cells))
 
 
-def _width(text: str) -> int:
+def text_width(text: str) -> int:
     """Columns of a terminal: a wide letter takes two, a combining mark none."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, cast
 
 import click
 
-from rankcorr import OptionError, RankCorrelation
+from rankcorr import OptionError
 from rankcorr.cli.console import print_table
 from rankcorr.cli.options import Files, Named, Weights, gathered
 from rankcorr.cli.output import (
@@ -30,11 +30,12 @@ from rankcorr.cli.resampling import (
     resamples_option,
     seed_option,
 )
+from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.contributions import ItemContribution, contributions
-from rankcorr.correlation import COEFFICIENTS
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference.null import null_distribution
 from rankcorr.notices import collected_notices
+from rankcorr.results import RankCorrelation
 from rankcorr.workers import Progress
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -143,14 +144,15 @@ class Details:
             row["coefficients"] = {}
             for name, result in results.items():
                 with collected_notices() as notices:
-                    options = {"coefficient": name, "missing": files.missing, **weights.of(name)}
+                    options = {"coefficient": weights.of(name), "missing": files.missing}
                     row["coefficients"][name] = self._inferred(gold, system, result.statistic, options, progress)
                 for message in dict.fromkeys(notices):
                     notes.setdefault(message, []).append(name)
         if self.worst is not None:
-            options = {"missing": files.missing, **weights.of(self.taken_apart)}
             with collected_notices():  # the coefficient itself has been told of
-                parts = contributions(gold.ranking, system.ranking, coefficient=self.taken_apart, **options)
+                parts = contributions(
+                    gold.ranking, system.ranking, coefficient=weights.of(self.taken_apart), missing=files.missing
+                )
             undefined = math.isnan(parts.statistic)
             row["worst"] = None if undefined else [_described(each) for each in parts.worst(self.worst) if each.cost]
         return row, [note for message, names in notes.items() for note in notes_of([message], names, system.name)]

@@ -23,7 +23,8 @@ from rankcorr.cli.output import (
 )
 from rankcorr.cli.resampling import coefficient_option, json_option, level_option, resamples_option, seed_option
 from rankcorr.inference.gold_sets import SUM
-from rankcorr.inference.leaderboard import Leaderboard, leaderboard
+from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.inference.leaderboard_rows import Leaderboard
 from rankcorr.io.records import printable
 from rankcorr.notices import collected_notices
 from rankcorr.progress import progress_bar
@@ -74,7 +75,7 @@ class BoardOptions:
         self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
     ) -> tuple[Leaderboard, list[Named], list[Note]]:
         """Read the files and rank the systems; with the gold sets, and what the library warned of."""
-        options = weights.of_one(self.coefficient)
+        chosen = weights.of_one(self.coefficient)
         n_golds = 1 + len(self.golds)
         read = files.read([gold, *self.golds, *systems])
         golds, others = by_name(read[:n_golds], "gold set"), by_name(read[n_golds:], "system")
@@ -88,7 +89,7 @@ class BoardOptions:
                 n_resamples=self.resamples,
                 seed=self.seed,
                 progress=advance,
-                **options,
+                coefficient=chosen,
             )
         return board, read[:n_golds], notes_of(notices, [self.coefficient])
 

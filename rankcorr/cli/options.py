@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 import click
 
-from rankcorr import InverseSquare, OptionError, Ranking, WeightError
+from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, WeightError
 from rankcorr.alignment import MISSING
-from rankcorr.correlation import VARIANTS
+from rankcorr.checks import repeated
+from rankcorr.coefficients import VARIANTS, named_coefficient
 from rankcorr.io.records import printable
 from rankcorr.io.tables import read_ranking
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS, named_weigher
@@ -125,10 +126,8 @@ class Named:
 
 def by_name(rankings: Sequence[Named], whose: str) -> dict[str, Ranking]:
     """Rankings by their names; an error where two have the same, so that a table could not tell them apart."""
-    names = [each.name for each in rankings]
-    again = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if again:
-        raise OptionError(f"every {whose} is given once; more than once: {', '.join(again)}")
+    if again := repeated(each.name for each in rankings):
+        raise OptionError(f"every {whose} is given once; more than once: {', '.join(map(str, again))}")
     return {each.name: each.ranking for each in rankings}
 
 
@@ -187,18 +186,15 @@ class Weights:
     n0: float | None = None
     weigher: str | None = None
 
-    def of(self, coefficient: str | None = None) -> Mapping[str, Any]:
-        """Options of a library call; the plain coefficients rho and tau take neither n0 nor a weigher."""
-        weigher = self._weigher()
-        return self.forms if coefficient in PLAIN else {**self.forms, "weigher": weigher}
+    def of(self, name: str) -> Coefficient:
+        """Return the coefficient of a name with these options; the plain rho and tau have no weight to choose."""
+        return named_coefficient(name, weigher=self._weigher(), **self.forms)
 
-    def of_one(self, coefficient: str) -> Mapping[str, Any]:
-        """Options of a library call where no other coefficient is computed: what it cannot use is an error."""
-        if coefficient in PLAIN and (self.n0 is not None or self.weigher is not None):
-            raise OptionError(
-                f"--coefficient {coefficient} weighs all items alike, and takes neither --n0 nor --weigher"
-            )
-        return {"coefficient": coefficient, **self.of(coefficient)}
+    def of_one(self, name: str) -> Coefficient:
+        """Return the coefficient where no other one is computed: an option that it cannot use is an error."""
+        if name in PLAIN and (self.n0 is not None or self.weigher is not None):
+            raise OptionError(f"--coefficient {name} weighs all items alike, and takes neither --n0 nor --weigher")
+        return self.of(name)
 
     @property
     def forms(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import click
 
 from rankcorr import RankingError
 from rankcorr.alignment import Missing, align
-from rankcorr.cli.console import _width
+from rankcorr.cli.console import text_width
 from rankcorr.cli.options import Named
 from rankcorr.inference.null import MAX_EXACT_ITEMS
 from rankcorr.io.records import printable
@@ -103,5 +103,5 @@ def label_json(label: Hashable) -> Any:
 
 def left_aligned(cells: Sequence[str]) -> list[str]:
     """Cells of one column that is not the first, padded to be aligned to the left."""
-    width = max(map(_width, cells))
-    return [cell + " " * (width - _width(cell)) for cell in cells]
+    width = max(map(text_width, cells))
+    return [cell + " " * (width - text_width(cell)) for cell in cells]

@@ -87,7 +87,7 @@ def plot() -> None:
 )
 def ranks(gold: str, system: str, out: str, files: Files, coefficient: str, weights: Weights, worst: int) -> None:
     """Draw the rank of each item in SYSTEM against its rank in GOLD; the area of a marker grows with the weight."""
-    options = weights.of_one(coefficient)
+    chosen = weights.of_one(coefficient)
     first, second = files.read([gold, system])
     check_items(first, [second], files.missing)
 
@@ -99,7 +99,7 @@ def ranks(gold: str, system: str, out: str, files: Files, coefficient: str, weig
                 missing=files.missing,
                 names=(first.name, second.name),
                 n_named=worst,
-                **options,
+                coefficient=chosen,
             )
 
     _write(draw, out, coefficient, second.name)
@@ -123,9 +123,7 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
 
     def draw() -> Figure:
         with errors_of(reference, *others):
-            return plot_offset(
-                reference.ranking, named, coefficient=coefficient, missing=files.missing, **weights.forms
-            )
+            return plot_offset(reference.ranking, named, coefficient=weights.of(coefficient), missing=files.missing)
 
     _write(draw, out, coefficient)
 
@@ -167,7 +165,7 @@ def null(
     seed: int,
 ) -> None:
     """Draw the coefficients of the permuted ranks of SYSTEM with GOLD, and where the observed one lies."""
-    options = weights.of_one(coefficient)
+    chosen = weights.of_one(coefficient)
     first, second = files.read([gold, system])
     check_items(first, [second], files.missing)
 
@@ -180,7 +178,7 @@ def null(
                 n_resamples=resamples,
                 seed=seed,
                 progress=advance,
-                **options,
+                coefficient=chosen,
             )
             return plot_null(test.null, test.statistic, alternative=alternative)
 

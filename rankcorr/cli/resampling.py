@@ -8,9 +8,9 @@ from typing import Any, Final, TypeAlias
 import click
 
 from rankcorr import OptionError
-from rankcorr.correlation import COEFFICIENTS
+from rankcorr.checks import checked_level
+from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.inference.distribution import ALTERNATIVES
-from rankcorr.inference.resampling import checked_level
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 

@@ -85,7 +85,7 @@ def run_tests(
     if level is not None and not versus:
         raise OptionError("--level belongs to --versus, which is missing")
     level = DEFAULT_LEVEL if level is None else level
-    options = {**weights.of_one(coefficient), "missing": files.missing}
+    options = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
     asked = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
     reference, *others = files.read([gold, *systems])
     check_items(reference, others, files.missing)
@@ -126,7 +126,7 @@ def _tests(gold: Named, systems: Sequence[Named], options: dict[str, Any]) -> tu
         for system in systems:
             with errors_of(gold, system), collected_notices() as notices:
                 tests.append(permutation_test(gold.ranking, system.ranking, **options, progress=advance))
-            notes += notes_of(notices, [options["coefficient"]], system.name)
+            notes += notes_of(notices, [options["coefficient"].name], system.name)
     return tests, notes
 
 
@@ -171,7 +171,7 @@ def _differences(
         for other in others:
             with errors_of(gold, first, other), collected_notices() as notices:
                 results.append(compare_systems(gold.ranking, first.ranking, other.ranking, **options, progress=advance))
-            notes += notes_of(notices, [options["coefficient"]], other.name)
+            notes += notes_of(notices, [options["coefficient"].name], other.name)
     return results, notes
 
 

@@ -4,7 +4,7 @@ import click
 
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
-from rankcorr.weight_table import DEFAULT_TOP, MAX_TOP, weight_table
+from rankcorr.shares import DEFAULT_TOP, MAX_TOP, weight_table
 
 _EXAMPLE = """\b
 Example:

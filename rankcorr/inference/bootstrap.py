@@ -9,13 +9,13 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from rankcorr.alignment import Missing, align, n_missing
-from rankcorr.checks import check_choice
-from rankcorr.correlation import Coefficient, Computed, Statistic, Variant
-from rankcorr.inference.resampling import BLOCK_NUMBERS, checked_level, checked_resamples, checked_seed, in_blocks
+from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed
+from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
 from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import RankingLike, as_ranking
-from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
+from rankcorr.results import Computed
 from rankcorr.workers import Progress, checked_workers, in_threads
 
 Method: TypeAlias = Literal["percentile", "bca"]
@@ -30,7 +30,7 @@ MAX_JACKKNIFE: Final = 1_000
 ROUNDING: Final = 1e-12
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class BootstrapInterval(Computed):
     """A rank correlation with its confidence interval, and what was computed.
 
@@ -71,12 +71,7 @@ def bootstrap_interval(
     x: RankingLike,
     y: RankingLike,
     *,
-    coefficient: Coefficient = "tau_w",
-    n0: float = DEFAULT_N0,
-    weigher: Weigher | None = None,
-    scheme: Scheme = "additive",
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
+    coefficient: CoefficientLike = "tau_w",
     missing: Missing = "raise",
     level: float = 0.95,
     method: Method = "percentile",
@@ -123,10 +118,9 @@ def bootstrap_interval(
     ----------
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better.
-    coefficient : {"tau_w", "rho_w", "tau", "rho"}
-        "tau" and "rho" weigh all items alike, and take neither n0 nor a weigher.
-    n0, weigher, scheme, tied_weights, variant
-        As in `weighted_tau`. Resamples have ties, so a weigher is asked for the ranks 1, 1.5, 2 and so on.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
+        Resamples have ties, so a weigher is asked for the ranks 1, 1.5, 2 and so on.
     missing : {"raise", "intersection", "bottom"}
         What becomes of labels that are in one ranking only; see `weighted_tau`. It is settled before items are drawn.
     level : float, default 0.95
@@ -166,22 +160,20 @@ def bootstrap_interval(
     >>> found.low < found.statistic < found.high
     True
     """
-    statistic = Statistic.of(
-        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
-    )
+    chosen = as_coefficient(coefficient)
     check_choice("method", method, METHODS)
     confidence, number, key = checked_level(level), checked_resamples(n_resamples), checked_seed(seed)
     n_workers = checked_workers(workers)
     given = as_ranking(x), as_ranking(y)
     first, second = align(*given, missing=missing)
-    value = float(statistic.of_rows(first, second.ranks[np.newaxis], np.array([second.n_ties]))[0])
+    value = float(chosen.of_rows(first, second.ranks[np.newaxis], np.array([second.n_ties]))[0])
 
     low = high = error = math.nan
     n_undefined = number
     if math.isnan(value):
         warn_undefined("all items that have weight are tied in one ranking", stacklevel=3)
     else:
-        items = SortedItems.of(statistic, first, [second])
+        items = SortedItems.of(chosen, first, [second])
         values = resampled(items, number, seed=key, workers=n_workers, progress=progress)[:, 0]
         values = values[~np.isnan(values)]
         n_undefined = number - values.size
@@ -209,7 +201,7 @@ def bootstrap_interval(
         n_resamples=number,
         n_undefined=n_undefined,
         n_missing=None if missing == "raise" else n_missing(*given, first.n_items),
-        **statistic.described(first.n_items, missing),
+        **chosen.described(first.n_items, missing),
     )
 
 

@@ -5,32 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing, align
-from rankcorr.checks import check_choice, offending
-from rankcorr.correlation import Coefficient, Computed, Statistic, Variant
+from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending
+from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import TooFewItemsError
 from rankcorr.inference.bootstrap import ROUNDING, percentile_interval, resampled
-from rankcorr.inference.resampling import checked_level, checked_resamples, checked_seed, in_blocks
+from rankcorr.inference.distribution import ALTERNATIVES, Alternative
+from rankcorr.inference.resampling import in_blocks
 from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
-from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
+from rankcorr.results import Computed
 from rankcorr.workers import Progress, checked_workers
-
-Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
-
-ALTERNATIVES: Final = ("two-sided", "greater", "less")
 
 MAX_EXACT: Final = 12
 NAMES: Final = ("gold", "a", "b")
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SystemComparison(Computed):
     """Two systems against one gold ranking, and what was computed.
 
@@ -82,12 +79,7 @@ def compare_systems(
     a: RankingLike,
     b: RankingLike,
     *,
-    coefficient: Coefficient = "tau_w",
-    n0: float = DEFAULT_N0,
-    weigher: Weigher | None = None,
-    scheme: Scheme = "additive",
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
+    coefficient: CoefficientLike = "tau_w",
     missing: Missing = "raise",
     alternative: Alternative = "two-sided",
     level: float = 0.95,
@@ -119,10 +111,9 @@ def compare_systems(
     ----------
     gold, a, b : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better. Labelled rankings are matched by label.
-    coefficient : {"tau_w", "rho_w", "tau", "rho"}
-        "tau" and "rho" weigh all items alike, and take neither n0 nor a weigher.
-    n0, weigher, scheme, tied_weights, variant
-        As in `weighted_tau`. Resamples have ties, so a weigher is asked for the ranks 1, 1.5, 2 and so on.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
+        Resamples have ties, so a weigher is asked for the ranks 1, 1.5, 2 and so on.
     missing : {"raise", "intersection", "bottom"}
         What becomes of labels that are not in all three rankings: an error, left out, or placed last, in a tie, in
         each ranking that lacks them.
@@ -159,18 +150,16 @@ def compare_systems(
     >>> found.difference > 0, found.pvalue < 0.01
     (True, True)
     """
-    statistic = Statistic.of(
-        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
-    )
+    chosen = as_coefficient(coefficient)
     check_choice("alternative", alternative, ALTERNATIVES)
     confidence, number, key = checked_level(level), checked_resamples(n_resamples), checked_seed(seed)
     n_workers = checked_workers(workers)
     (first, second, third), n_left = align_three(gold, a, b, missing)
     ranks = np.array([second.ranks, third.ranks])
     ranks.flags.writeable = False
-    values = statistic.of_rows(first, ranks, np.array([second.n_ties, third.n_ties]))
+    values = chosen.of_rows(first, ranks, np.array([second.n_ties, third.n_ties]))
     difference = float(values[0] - values[1])
-    items = SortedItems.of(statistic, first, [second, third])
+    items = SortedItems.of(chosen, first, [second, third])
 
     exact = items.n_items <= MAX_EXACT
     pvalue = low = high = math.nan
@@ -214,7 +203,7 @@ def compare_systems(
         n_undefined=n_undefined,
         n_undefined_swaps=n_undefined_swaps,
         n_missing=None if missing == "raise" else n_left,
-        **statistic.described(items.n_items, missing),
+        **chosen.described(items.n_items, missing),
     )
 
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from rankcorr.batch import RankCorrelations
 from rankcorr.checks import check_choice, shown
-from rankcorr.correlation import Computed, RankCorrelation
 from rankcorr.errors import OptionError
 from rankcorr.inference.standardization import TOLERANCE, standardized
 from rankcorr.ranking import is_masked
+from rankcorr.results import Computed, RankCorrelation, described_by
 
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 Scalar: TypeAlias = float | RankCorrelation
@@ -59,8 +59,7 @@ class NullDistribution(Computed):
         """Show the mean first, and leave out the values and the options that did not take part."""
         names = ["mean", "std", *(field.name for field in fields(self) if field.name != "values")]
         options = {name: getattr(self, name) for name in names}
-        text = ", ".join(f"{name}={value!r}" for name, value in options.items() if value is not None)
-        return f"{type(self).__name__}({text})"
+        return described_by(self, options)
 
     @overload
     def quantile(self, q: float) -> float: ...
@@ -178,7 +177,7 @@ class NullDistribution(Computed):
             raise OptionError(f"a statistic must be a number between -1 and 1; got {shown(statistic)}")
         return numbers
 
-    def _check_same(self, result: Computed) -> None:
+    def _check_same(self, result: RankCorrelation | Computed) -> None:
         # Not `missing`: the lengths after alignment are what counts.
         names = [field.name for field in fields(Computed) if field.name != "missing"]
         for name in names:

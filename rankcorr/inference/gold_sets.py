@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankcorr.alignment import Missing, align
-from rankcorr.checks import offending, shown
+from rankcorr.checks import check_unique, offending, shown
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -137,6 +137,4 @@ def _check_names(names: Iterable[Any], whose: str) -> None:
     wrong = [name for name in listed if not isinstance(name, str)]
     if wrong:
         raise LabelError(offending(f"the name of a {whose} is a string; got", wrong))
-    if len(set(listed)) < len(listed):
-        again = dict.fromkeys(name for name in listed if listed.count(name) > 1)
-        raise DuplicateLabelError(offending(f"names of {whose}s must be unique; more than once", again))
+    check_unique(listed, f"names of {whose}s", DuplicateLabelError)

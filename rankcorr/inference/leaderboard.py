@@ -4,154 +4,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing
-from rankcorr.checks import N_SHOWN, check_choice, offending
-from rankcorr.correlation import Coefficient, Computed, Statistic, Variant
+from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending
+from rankcorr.coefficients import (
+    Coefficient,
+    CoefficientLike,
+    as_coefficient,
+)
 from rankcorr.errors import OptionError
 from rankcorr.inference.bootstrap import percentile_interval, resampled
 from rankcorr.inference.comparison import MAX_EXACT
 from rankcorr.inference.gold_sets import SUM, Entered, entered, gold_sets_of, systems_of, unused_labels
 from rankcorr.inference.leaderboard_groups import PairedTests, alpha_of, corrected_pvalues, groups_of
-from rankcorr.inference.resampling import checked_level, checked_resamples, checked_seed
+from rankcorr.inference.leaderboard_rows import Leaderboard, LeaderboardRow, Score
 from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import RankingLike
-from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
 from rankcorr.workers import Progress, checked_workers
 
 ROUNDED = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """A coefficient, or a sum of them, with its percentile interval.
-
-    Attributes
-    ----------
-    statistic, low, high : float
-        nan where the coefficient is undefined.
-    n_items : int
-        Number of items compared.
-    n_missing : int
-        Number of items of gold that the system lacks.
-    n_undefined : int
-        Number of resamples that the interval leaves out, because a coefficient is undefined there.
-    """
-
-    statistic: float
-    low: float
-    high: float
-    n_items: int
-    n_missing: int
-    n_undefined: int
-
-
-@dataclass(frozen=True, slots=True)
-class LeaderboardRow:
-    """One system of a leaderboard.
-
-    Attributes
-    ----------
-    system : str
-        Its name.
-    rank : float
-        1 is the best; tied systems share their mid-rank. nan where the coefficient is undefined.
-    group : int or None
-        Number of the group, from 1 for that of the best; None where the coefficient is undefined.
-    scores : tuple of Score
-        One for each gold set.
-    total : Score
-        The sum over gold sets.
-    pvalue, corrected_pvalue : float
-        Of the two-sided test against the best system, as it is and with Holm's correction; nan for the best itself.
-        With ``missing="intersection"`` the test is over the items that both have, where either may be the better, and
-        nan where a coefficient is undefined over these items.
-    n_unused : int
-        Number of items of the system that are in no gold set.
-    """
-
-    system: str
-    rank: float
-    group: int | None
-    scores: tuple[Score, ...]
-    total: Score
-    pvalue: float
-    corrected_pvalue: float
-    n_unused: int
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Leaderboard(Computed):
-    """Systems from best to worst, and what was computed.
-
-    Attributes
-    ----------
-    rows : tuple of LeaderboardRow
-        Best first; systems that tie come in the order in which they were given.
-    gold_sets : tuple of str
-        Names of the gold sets, in the order of `LeaderboardRow.scores`.
-    by : str
-        What the systems are ranked by, and tested on: "sum" or the name of a gold set.
-    level : float
-        Level of confidence of the intervals; 1 - level is that of the tests behind the groups.
-    n_resamples : int
-        Number of resamples of each interval and of each test.
-    n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
-        As in `RankCorrelation`; `n_items` counts the items of all gold sets.
-    """
-
-    rows: tuple[LeaderboardRow, ...]
-    gold_sets: tuple[str, ...]
-    by: str
-    level: float
-    n_resamples: int
-
-    def __repr__(self) -> str:
-        column = self._column
-        best = ", ".join(f"{row.system} {column(row).statistic:.3f}" for row in self.rows[:N_SHOWN])
-        more = ", ..." if len(self.rows) > N_SHOWN else ""
-        systems, sets = _counted(len(self.rows), "system"), _counted(len(self.gold_sets), "gold set")
-        return f"<Leaderboard of {systems}, {self.coefficient}, {sets}, by {self.by}: {best}{more}>"
-
-    def _column(self, row: LeaderboardRow) -> Score:
-        return row.total if self.by == SUM else row.scores[self.gold_sets.index(self.by)]
-
-    def table(self) -> list[dict[str, Any]]:
-        """One flat row for each system, to print or to plot: the coefficients, and interval and test of column `by`."""
-        return [
-            {"rank": row.rank, "group": row.group, "system": row.system}
-            | {name: score.statistic for name, score in zip(self.gold_sets, row.scores, strict=True)}
-            | {SUM: row.total.statistic, "low": self._column(row).low, "high": self._column(row).high}
-            | {"pvalue": row.pvalue, "corrected_pvalue": row.corrected_pvalue}
-            | {"n_missing": row.total.n_missing}
-            for row in self.rows
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON: nan becomes None, and the scores of a row a mapping of gold set to score."""
-        content = asdict(self)
-        for row in content["rows"]:
-            row["scores"] = dict(zip(self.gold_sets, row["scores"], strict=True))
-        result: dict[str, Any] = _without_nan(content)
-        return result
 
 
 def leaderboard(
     gold: RankingLike | Mapping[str, RankingLike],
     systems: Mapping[str, RankingLike],
     *,
-    coefficient: Coefficient = "tau_w",
-    n0: float = DEFAULT_N0,
-    weigher: Weigher | None = None,
-    scheme: Scheme = "additive",
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
+    coefficient: CoefficientLike = "tau_w",
     by: str = SUM,
     missing: Missing = "raise",
     level: float = 0.95,
@@ -240,68 +124,136 @@ def leaderboard(
     >>> [(row.system, row.group) for row in board.rows]
     [('quiet', 1), ('calm', 1), ('loud', 2)]
     """
-    statistic = Statistic.of(
-        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
-    )
+    chosen = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
-    confidence, number, key = checked_level(level), checked_resamples(n_resamples), checked_seed(seed)
-    n_workers = checked_workers(workers)
+    confidence = checked_level(level)
+    draws = _Draws(checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers), progress)
     sets, found = gold_sets_of(gold), systems_of(systems)
     check_choice("by", by, (SUM, *sets))
-    names, set_names = list(found), list(sets)
     unused = unused_labels(sets, found, missing)
     entries = entered(sets, found, missing)
-    values = np.column_stack([_coefficients(statistic, [row[g] for row in entries]) for g in range(len(sets))])
-    chosen = values.sum(axis=1) if by == SUM else values[:, set_names.index(by)]
-    tested = list(range(len(sets))) if by == SUM else [set_names.index(by)]
-    order = np.argsort(-chosen, kind="stable")  # nan sorts last
-    defined = order[: np.count_nonzero(~np.isnan(chosen))]
-    sizes = sorted(sum(entries[s][g].gold.n_items for g in tested) for s in defined)
-    if len(sizes) > 1 and sizes[-2] > MAX_EXACT:  # else no two systems share so many items that swaps are drawn
-        _check_reach(number, len(sizes) - 1, confidence)
+    columns = list(range(len(sets))) if by == SUM else [list(sets).index(by)]
 
-    draws = [
-        _resampled(statistic, [row[g] for row in entries], number, derived_seed(key, 0, g), n_workers, progress)
-        for g in range(len(sets))
-    ]
-    scores = []
-    for s in range(len(names)):
-        if progress is not None:
-            progress(0)  # quantiles take their time too
-        scores.append(
-            [_score(values[s, g], draws[g][:, s], entries[s][g : g + 1], confidence) for g in range(len(sets))]
-        )
-    sums = sum(draws[1:], start=draws[0])
-    totals = [_score(values[s].sum(), sums[:, s], entries[s], confidence) for s in range(len(names))]
+    values = np.column_stack([_coefficients(chosen, [row[g] for row in entries]) for g in range(len(sets))])
+    deciding = values[:, columns].sum(axis=1)
+    best_first = np.argsort(-deciding, kind="stable")  # nan sorts last
+    defined = best_first[: np.count_nonzero(~np.isnan(deciding))]
+    competing = [[entries[system][column] for column in columns] for system in defined]
+    _check_reach(competing, draws.n_resamples, confidence)
 
-    tests = PairedTests(statistic, number, seed=derived_seed(key, 1), workers=n_workers, progress=progress)
-    competing = [[entries[s][g] for g in tested] for s in defined]
-    pvalues, corrected = corrected_pvalues(tests, competing)
-    if untested := [names[s] for s, pvalue in zip(defined[1:], pvalues[1:], strict=True) if math.isnan(pvalue)]:
+    resamples = _resample(chosen, entries, draws)
+    scores, totals = _score(values, resamples, entries, confidence, draws)
+    tested = _test(chosen, competing, confidence, draws)
+    names = list(found)
+    if untested := [names[s] for s, p in zip(defined[1:], tested.pvalues[1:], strict=True) if math.isnan(p)]:
         warn_undefined(
             offending(
                 "all items that have weight are tied among those that the best system and each of these has", untested
             ),
             stacklevel=3,
         )
-    groups: list[int | None] = [*groups_of(tests, competing, corrected, confidence)] if competing else []
-    nan = np.full(order.size - defined.size, np.nan)
-    groups += [None] * nan.size
-    columns = zip(order, _midranks(chosen[order]), groups, [*pvalues, *nan], [*corrected, *nan], strict=True)
-    _warn_of_undefined(names, set_names, scores, number)
-    return Leaderboard(
-        rows=tuple(
+    _warn_of_undefined(names, list(sets), scores, draws.n_resamples)
+    ranks = _midranks(deciding[best_first])
+    rows = []
+    for place, system in enumerate(best_first.tolist()):
+        ranked = place < defined.size
+        rows.append(
             LeaderboardRow(
-                names[s], float(rank), group, tuple(scores[s]), totals[s], float(pvalue), float(holms), unused[s]
+                system=names[system],
+                rank=float(ranks[place]),
+                group=tested.groups[place] if ranked else None,
+                scores=scores[system],
+                total=totals[system],
+                pvalue=float(tested.pvalues[place]) if ranked else math.nan,
+                corrected_pvalue=float(tested.corrected[place]) if ranked else math.nan,
+                n_unused=unused[system],
             )
-            for s, rank, group, pvalue, holms in columns
-        ),
-        gold_sets=tuple(set_names),
+        )
+    return Leaderboard(
+        rows=tuple(rows),
+        gold_sets=tuple(sets),
         by=by,
         level=confidence,
-        n_resamples=number,
-        **statistic.described(sum(ranking.n_items for ranking in sets.values()), missing),
+        n_resamples=draws.n_resamples,
+        **chosen.described(sum(ranking.n_items for ranking in sets.values()), missing),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Draws:
+    """How resamples are drawn."""
+
+    n_resamples: int
+    seed: int
+    workers: int
+    progress: Progress | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    """What the tests say of the systems, best first."""
+
+    pvalues: Values
+    corrected: Values
+    groups: list[int]
+
+
+def _resample(coefficient: Coefficient, entries: Sequence[Sequence[Entered]], draws: _Draws) -> list[Values]:
+    """Resampled coefficients of each gold set, shape (n_resamples, n_systems) each."""
+    resamples = []
+    for number in range(len(entries[0])):
+        column = [row[number] for row in entries]
+        values = np.empty((draws.n_resamples, len(column)))
+        for alike in _alike(column):
+            items = SortedItems.of(coefficient, column[alike[0]].gold, [column[row].system for row in alike])
+            values[:, alike] = resampled(
+                items,
+                draws.n_resamples,
+                seed=derived_seed(draws.seed, 0, number),
+                workers=draws.workers,
+                progress=draws.progress,
+            )
+        resamples.append(values)
+    return resamples
+
+
+def _score(
+    values: Values, resamples: list[Values], entries: Sequence[Sequence[Entered]], level: float, draws: _Draws
+) -> tuple[list[tuple[Score, ...]], list[Score]]:
+    """Scores of each system in each gold set, and of their sum."""
+    sums = sum(resamples[1:], start=resamples[0])
+    scores, totals = [], []
+    for system, row in enumerate(entries):
+        if draws.progress is not None:
+            draws.progress(0)  # quantiles take their time too
+        scores.append(
+            tuple(
+                _interval(values[system, number], drawn[:, system], [row[number]], level)
+                for number, drawn in enumerate(resamples)
+            )
+        )
+        totals.append(_interval(values[system].sum(), sums[:, system], row, level))
+    return scores, totals
+
+
+def _interval(value: float, resamples: Values, entries: Sequence[Entered], level: float) -> Score:
+    kept = resamples[~np.isnan(resamples)]
+    low, high = (math.nan, math.nan) if math.isnan(value) else percentile_interval(kept, level)
+    n_items, n_missing = sum(entry.gold.n_items for entry in entries), sum(entry.n_missing for entry in entries)
+    return Score(float(value), low, high, n_items, n_missing, resamples.size - kept.size)
+
+
+def _test(coefficient: Coefficient, competing: list[list[Entered]], level: float, draws: _Draws) -> _Tested:
+    """Test each system against the best, and form the groups."""
+    tests = PairedTests(
+        coefficient,
+        draws.n_resamples,
+        seed=derived_seed(draws.seed, 1),
+        workers=draws.workers,
+        progress=draws.progress,
+    )
+    pvalues, corrected = corrected_pvalues(tests, competing)
+    return _Tested(pvalues, corrected, groups_of(tests, competing, corrected, level) if competing else [])
 
 
 def _alike(column: Sequence[Entered]) -> list[list[int]]:
@@ -312,43 +264,23 @@ def _alike(column: Sequence[Entered]) -> list[list[int]]:
     return list(kinds.values())
 
 
-def _coefficients(statistic: Statistic, column: Sequence[Entered]) -> Values:
+def _coefficients(coefficient: Coefficient, column: Sequence[Entered]) -> Values:
     """Coefficient of each system in one gold set."""
     values = np.empty(len(column))
     for alike in _alike(column):
         ranks = np.array([column[row].system.ranks for row in alike])
         ranks.flags.writeable = False
         ties = np.array([column[row].system.n_ties for row in alike])
-        values[alike] = statistic.of_rows(column[alike[0]].gold, ranks, ties)
+        values[alike] = coefficient.of_rows(column[alike[0]].gold, ranks, ties, weightless="raise")
     return values
 
 
-def _resampled(
-    statistic: Statistic,
-    column: Sequence[Entered],
-    n_resamples: int,
-    seed: int,
-    workers: int,
-    progress: Progress | None,
-) -> Values:
-    """Resampled coefficients of each system in one gold set, shape (n_resamples, n_systems)."""
-    values = np.empty((n_resamples, len(column)))
-    for alike in _alike(column):
-        items = SortedItems.of(statistic, column[alike[0]].gold, [column[row].system for row in alike])
-        values[:, alike] = resampled(items, n_resamples, seed=seed, workers=workers, progress=progress)
-    return values
-
-
-def _score(value: float, draws: Values, entries: Sequence[Entered], level: float) -> Score:
-    kept = draws[~np.isnan(draws)]
-    low, high = (math.nan, math.nan) if math.isnan(value) else percentile_interval(kept, level)
-    n_items, n_missing = sum(entry.gold.n_items for entry in entries), sum(entry.n_missing for entry in entries)
-    return Score(float(value), low, high, n_items, n_missing, draws.size - kept.size)
-
-
-def _check_reach(n_resamples: int, n_tests: int, level: float) -> None:
-    """Refuse so few resamples that no test could ever tell two systems apart."""
-    alpha = alpha_of(level)
+def _check_reach(competing: list[list[Entered]], n_resamples: int, level: float) -> None:
+    """Refuse a number of resamples with which no test could ever tell two systems apart."""
+    sizes = sorted(sum(entry.gold.n_items for entry in entries) for entries in competing)
+    if len(sizes) < 2 or sizes[-2] <= MAX_EXACT:  # no two systems share so many items that swaps are drawn
+        return
+    alpha, n_tests = alpha_of(level), len(sizes) - 1
     needed = math.floor(n_tests / alpha + 1e-9)
     if n_tests / (1 + n_resamples) >= alpha:
         raise OptionError(
@@ -367,7 +299,9 @@ def _midranks(values: Values) -> NDArray[np.float64]:
     return ranks
 
 
-def _warn_of_undefined(names: list[str], set_names: list[str], scores: list[list[Score]], n_resamples: int) -> None:
+def _warn_of_undefined(
+    names: list[str], set_names: list[str], scores: list[tuple[Score, ...]], n_resamples: int
+) -> None:
     """Warn at the line that called the public function, once for coefficients and once for resamples."""
     cells = [
         ((name, set_name), score)
@@ -383,15 +317,3 @@ def _warn_of_undefined(names: list[str], set_names: list[str], scores: list[list
                 f"in up to {largest:,} of {n_resamples:,} resamples, which are left out; (system, gold set)", some
             )
         )
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _without_nan(content: Any) -> Any:
-    if isinstance(content, dict):
-        return {name: _without_nan(value) for name, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_without_nan(value) for value in content]
-    return None if isinstance(content, float) and math.isnan(content) else content

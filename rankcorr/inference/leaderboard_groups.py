@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankcorr.correlation import Statistic
+from rankcorr.coefficients import Coefficient
 from rankcorr.inference.bootstrap import ROUNDING
 from rankcorr.inference.comparison import MAX_EXACT, all_swaps, drawn_swaps
 from rankcorr.inference.gold_sets import Entered, common
@@ -26,9 +26,9 @@ class PairedTests:
     """
 
     def __init__(
-        self, statistic: Statistic, n_resamples: int, *, seed: int, workers: int, progress: Progress | None
+        self, coefficient: Coefficient, n_resamples: int, *, seed: int, workers: int, progress: Progress | None
     ) -> None:
-        self._statistic = statistic
+        self._coefficient = coefficient
         self._n_resamples = n_resamples
         self._seed = seed
         self._workers = workers
@@ -69,7 +69,7 @@ class PairedTests:
 
     def _sorted(self, leader: System, other: System) -> list[SortedItems]:
         return [
-            SortedItems.of(self._statistic, gold, [first, second])
+            SortedItems.of(self._coefficient, gold, [first, second])
             for gold, first, second in (common(*pair) for pair in zip(leader, other, strict=True))
         ]
 

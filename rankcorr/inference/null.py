@@ -11,14 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align
-from rankcorr.correlation import Coefficient, Statistic, Variant
-from rankcorr.errors import WeightError
+from rankcorr.checks import checked_resamples, checked_seed
+from rankcorr.coefficients import (
+    Coefficient,
+    CoefficientLike,
+    as_coefficient,
+)
 from rankcorr.inference.distribution import NullDistribution
-from rankcorr.inference.resampling import BLOCK_NUMBERS, checked_resamples, checked_seed, in_blocks
+from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
 from rankcorr.inference.standardization import exponent_of
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, Ranks
-from rankcorr.weights import DEFAULT_N0, READY_WEIGHERS, Scheme, TiedWeights, Uniform, Weigher
+from rankcorr.weights import READY_WEIGHERS, Uniform
 from rankcorr.workers import Progress, checked_workers, in_threads
 
 MAX_EXACT_ITEMS: Final = 8
@@ -28,12 +32,7 @@ def null_distribution(
     x: RankingLike,
     y: RankingLike,
     *,
-    coefficient: Coefficient = "tau_w",
-    n0: float = DEFAULT_N0,
-    weigher: Weigher | None = None,
-    scheme: Scheme = "additive",
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
+    coefficient: CoefficientLike = "tau_w",
     missing: Missing = "raise",
     n_resamples: int = 10_000,
     seed: int = 0,
@@ -53,8 +52,8 @@ def null_distribution(
     ----------
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better.
-    coefficient : {"tau_w", "rho_w", "tau", "rho"}
-        "tau" and "rho" weigh all items alike, and take neither n0 nor a weigher.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
     n0, weigher, scheme, tied_weights, variant, missing
         As in `weighted_tau`; the coefficients rho ignore `variant`. Items are permuted after alignment.
     n_resamples : int
@@ -95,12 +94,10 @@ def null_distribution(
     >>> round(null.standardize(0.0), 2), round(null.pvalue(0.0, "greater"), 3)
     (0.44, 0.023)
     """
-    statistic = Statistic.of(
-        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
-    )
+    chosen = as_coefficient(coefficient)
     first, second = align(x, y, missing=missing)
     null = null_of(
-        statistic,
+        chosen,
         first,
         second,
         missing=missing,
@@ -123,7 +120,7 @@ def left_out(null: NullDistribution) -> str:
 
 
 def null_of(
-    statistic: Statistic,
+    coefficient: Coefficient,
     x: Ranking,
     y: Ranking,
     *,
@@ -139,12 +136,12 @@ def null_of(
     if exact:
         number, key = math.factorial(x.n_items), 0
     untied = x.n_ties == y.n_ties == 0
-    keep = untied and type(statistic.weighting.weigher) in READY_WEIGHERS and number <= MAX_KEPT_RESAMPLES
-    slot = kept_slot(x.n_items, statistic, number, key) if keep else []
+    keep = untied and type(coefficient.weighting.weigher) in READY_WEIGHERS and number <= MAX_KEPT_RESAMPLES
+    slot = kept_slot(x.n_items, coefficient, number, key) if keep else []
     if not slot:
         first, second = _sorted(x), _sorted(y)
         values = _values(
-            statistic,
+            coefficient,
             first,
             second,
             exact=exact,
@@ -153,10 +150,10 @@ def null_of(
             workers=n_workers,
             progress=progress,
         )
-        slot.append(_summary(values, centred=_is_centred(statistic, first, second)))
+        slot.append(_summary(values, centred=_is_centred(coefficient, first, second)))
     elif progress is not None:
         progress(number)
-    return NullDistribution(**slot[0], exact=exact, n_resamples=number, **statistic.described(x.n_items, missing))
+    return NullDistribution(**slot[0], exact=exact, n_resamples=number, **coefficient.described(x.n_items, missing))
 
 
 # At most 32 distributions of 800 kB. A slot is an empty list that the first call fills, so that neither workers nor
@@ -165,9 +162,9 @@ MAX_KEPT_RESAMPLES: Final = 100_000
 
 
 @lru_cache(maxsize=32)
-def kept_slot(n_items: int, statistic: Statistic, n_resamples: int, seed: int) -> list[dict[str, Any]]:
+def kept_slot(n_items: int, coefficient: Coefficient, n_resamples: int, seed: int) -> list[dict[str, Any]]:
     """Place of the null distribution of two rankings without ties."""
-    del n_items, statistic, n_resamples, seed
+    del n_items, coefficient, n_resamples, seed
     return []
 
 
@@ -188,7 +185,7 @@ def _summary(values: NDArray[np.float64], *, centred: bool) -> dict[str, Any]:
     }
 
 
-def _is_centred(statistic: Statistic, x: Ranking, y: Ranking) -> bool:
+def _is_centred(coefficient: Coefficient, x: Ranking, y: Ranking) -> bool:
     """Whether the mean over all permutations is 0 by symmetry; for sorted rankings.
 
     Equal weights: the sum of a_ij b_ij is linear in the antisymmetric b, which averages to 0, and the norms are fixed.
@@ -198,9 +195,9 @@ def _is_centred(statistic: Statistic, x: Ranking, y: Ranking) -> bool:
     def same_reversed(ranking: Ranking) -> bool:
         return bool((ranking.ranks + ranking.ranks[::-1] == ranking.n_items + 1).all())
 
-    scheme = statistic.weighting.scheme
+    scheme = coefficient.weighting.scheme
     return (
-        type(statistic.weighting.weigher) is Uniform
+        type(coefficient.weighting.weigher) is Uniform
         or (scheme == "first" and same_reversed(y))
         or (scheme == "second" and same_reversed(x))
     )
@@ -208,11 +205,11 @@ def _is_centred(statistic: Statistic, x: Ranking, y: Ranking) -> bool:
 
 def _sorted(ranking: Ranking) -> Ranking:
     """Return a ranking of the same ties: what a null distribution depends on, whatever order the items came in."""
-    return Ranking._of_checked(np.sort(ranking.ranks), np.arange(ranking.n_items, dtype=np.int32), ranking.n_ties)
+    return Ranking.unchecked(np.sort(ranking.ranks), np.arange(ranking.n_items, dtype=np.int32), ranking.n_ties)
 
 
 def _values(
-    statistic: Statistic,
+    coefficient: Coefficient,
     x: Ranking,
     y: Ranking,
     *,
@@ -223,14 +220,18 @@ def _values(
     progress: Progress | None,
 ) -> NDArray[np.float64]:
     """Coefficient of x with each permutation of y, nan where it is undefined."""
-    statistic.weighting.table(x, y.ranks[np.newaxis], y.n_ties > 0)  # a weigher that fails does so here
+    coefficient.weighting.table(x, y.ranks[np.newaxis], y.n_ties > 0)  # a weigher that fails does so here
 
     from rankcorr.inference.permutation_kernels import permuted_rows
 
     def of_random(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         rows = np.empty((size, y.n_items))
         permuted_rows(rng, y.ranks, rows)
-        return _coefficients(statistic, x, rows, y.n_ties)
+        return of_block(rows)
+
+    def of_block(rows: Ranks) -> NDArray[np.float64]:
+        rows.setflags(write=False)
+        return coefficient.of_rows(x, rows, np.full(len(rows), y.n_ties))
 
     if not exact:
         return np.concatenate(
@@ -239,16 +240,4 @@ def _values(
     rows = np.array(list(permutations(y.ranks.tolist())))
     step = BLOCK_NUMBERS // y.n_items
     blocks = [rows[start : start + step] for start in range(0, n_resamples, step)]
-    return np.concatenate(
-        in_threads(lambda block: _coefficients(statistic, x, block, y.n_ties), blocks, workers, progress, len)
-    )
-
-
-def _coefficients(statistic: Statistic, x: Ranking, rows: Ranks, n_ties: int) -> NDArray[np.float64]:
-    rows.flags.writeable = False
-    try:
-        return statistic.of_rows(x, rows, np.full(len(rows), n_ties))
-    except WeightError:  # in some row no item has weight: the weigher itself has been checked
-        if len(rows) == 1:
-            return np.array([math.nan])
-    return np.concatenate([_coefficients(statistic, x, rows[row : row + 1], n_ties) for row in range(len(rows))])
+    return np.concatenate(in_threads(of_block, blocks, workers, progress, len))

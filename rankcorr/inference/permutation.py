@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from rankcorr.alignment import Missing, align
 from rankcorr.checks import check_choice
-from rankcorr.correlation import Coefficient, Computed, Statistic, Variant
+from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.inference.distribution import ALTERNATIVES, Alternative, NullDistribution
 from rankcorr.inference.null import left_out, null_of
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import RankingLike
-from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
+from rankcorr.results import Computed
 from rankcorr.workers import Progress
 
 
@@ -55,12 +55,7 @@ def permutation_test(
     x: RankingLike,
     y: RankingLike,
     *,
-    coefficient: Coefficient = "tau_w",
-    n0: float = DEFAULT_N0,
-    weigher: Weigher | None = None,
-    scheme: Scheme = "additive",
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
+    coefficient: CoefficientLike = "tau_w",
     missing: Missing = "raise",
     alternative: Alternative = "two-sided",
     n_resamples: int = 10_000,
@@ -104,14 +99,12 @@ def permutation_test(
     >>> round(test.statistic, 2), round(test.null.mean, 2), round(test.standardized, 2), round(test.pvalue, 4)
     (0.48, -0.12, 0.58, 0.084)
     """
-    statistic = Statistic.of(
-        coefficient, n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights, variant=variant
-    )
+    chosen = as_coefficient(coefficient)
     check_choice("alternative", alternative, ALTERNATIVES)
     first, second = align(x, y, missing=missing)
-    value = statistic.of_pair(first, second)
+    value = chosen.of_pair(first, second)
     null = null_of(
-        statistic,
+        chosen,
         first,
         second,
         missing=missing,
@@ -130,5 +123,5 @@ def permutation_test(
         standardized=null.standardize(value),
         alternative=alternative,
         null=null,
-        **statistic.described(first.n_items, missing),
+        **chosen.described(first.n_items, missing),
     )

@@ -7,38 +7,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rankcorr.checks import real_number, shown, whole_number
-from rankcorr.errors import OptionError
+from rankcorr.checks import checked_resamples, checked_seed
 from rankcorr.workers import Progress, checked_workers, in_threads
 
 Result = TypeVar("Result")
 
 # Enough work for a thread to outlast its scheduling, few enough numbers to stay in the cache.
 BLOCK_NUMBERS = 1 << 15
-
-
-def checked_resamples(n_resamples: object) -> int:
-    """Return the number of resamples."""
-    number = whole_number(n_resamples)
-    if number is None or number < 1:
-        raise OptionError(f"n_resamples must be a positive whole number; got {shown(n_resamples)}")
-    return number
-
-
-def checked_seed(seed: object) -> int:
-    """Return the seed of the random resamples."""
-    number = whole_number(seed)
-    if number is None or number < 0:
-        raise OptionError(f"seed must be a whole number, not negative; got {shown(seed)}")
-    return number
-
-
-def checked_level(level: object, name: str = "level") -> float:
-    """Return a level of confidence."""
-    value = real_number(level)
-    if not 0 < value < 1:
-        raise OptionError(f"{name} must be a number between 0 and 1, both excluded; got {shown(level)}")
-    return value
 
 
 def in_blocks(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.correlation import Statistic
+from rankcorr.coefficients import Coefficient
 from rankcorr.ranking import Ranking
 from rankcorr.weights import SCHEMES, rank_table
 
@@ -42,19 +42,19 @@ class SortedItems:
     kind: int
 
     @classmethod
-    def of(cls, statistic: Statistic, x: Ranking, others: Sequence[Ranking]) -> SortedItems:
+    def of(cls, coefficient: Coefficient, x: Ranking, others: Sequence[Ranking]) -> SortedItems:
         """Sort aligned rankings by x."""
         from rankcorr.inference import kernels
 
-        expected = statistic.weighting.tied_weights == "expected"
-        kind = {None: kernels.RHO, "a": kernels.TAU_A, "b": kernels.TAU_B}[statistic.variant]
-        halves = np.array([(2 * other.ranks[x._order]).astype(np.int32) for other in others])
+        expected = coefficient.weighting.tied_weights == "expected"
+        kind = {None: kernels.RHO, "a": kernels.TAU_A, "b": kernels.TAU_B}[coefficient.variant]
+        halves = np.array([(2 * other.ranks[x.best_first]).astype(np.int32) for other in others])
         return cls(
-            x_keys=x.ranks[x._order].astype(np.int32) - 1,
+            x_keys=x.ranks[x.best_first].astype(np.int32) - 1,
             y_halves=halves,
-            table=rank_table(statistic.weighting.weigher, x.n_items, not expected),
+            table=rank_table(coefficient.weighting.weigher, x.n_items, not expected),
             expected=expected,
-            scheme=SCHEMES.index(statistic.weighting.scheme),
+            scheme=SCHEMES.index(coefficient.weighting.scheme),
             kind=kind,
         )
 

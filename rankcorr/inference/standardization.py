@@ -22,11 +22,11 @@ Proof of its properties. Let s = (1 + t)/2, which runs from 0 to 1. Since cosh l
    probability or more, F has exactly one root. It is negative if E T < 0, positive if E T > 0, and 0 if E T = 0: then g
    is the identity. Because F(l) sinh l = E exp(l T) - cosh l, the equation E exp(l T) = cosh l has this root and l = 0,
    and no other.
-4. Where there is none. Let P(T = -1) >= 1/2 and E T != 0, so that E T < 0. Any strictly increasing map with g(-1) = -1
+4. When there is none. Let P(T = -1) >= 1/2 and E T != 0, so that E T < 0. Any strictly increasing map with g(-1) = -1
    and g(1) = 1 has E g(T) <= P(T > -1) - P(T = -1) <= 0, and both are equalities only if -1 and 1 have half of the
-   probability each, which would make E T = 0. So no map has the properties, of this form or another; by the same
-   argument none has where P(T = 1) >= 1/2. In particular a T with no values but -1 and 1 is moved by no map at all.
-   The exponent is then 0, and the mean stays what it is.
+   probability each, which would make E T = 0. So no map, of this form or any other, has the properties; by the
+   same argument none has them where P(T = 1) >= 1/2. In particular, no map moves a T whose only values are -1 and 1.
+   The exponent is then 0, and the mean stays as it is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-# The rounding to which the coefficients are held. What differs by no more is one value.
+# The precision that the coefficients promise: values that differ by no more count as equal.
 TOLERANCE: Final = 1e-12
 BLOCK: Final = 1 << 15
 
@@ -67,7 +67,7 @@ def standardized(statistics: NDArray[np.float64], exponent: float) -> NDArray[np
 
 
 def mean_standardized(values: NDArray[np.float64], exponent: float) -> float:
-    """E g(T) over equally likely values, block by block: their number adds nothing to the memory in use."""
+    """E g(T) over equally likely values, block by block, so that the memory in use does not grow with their number."""
     starts = range(0, values.size, BLOCK)
     return math.fsum(standardized(values[i : i + BLOCK], exponent).sum() for i in starts) / values.size
 
@@ -88,7 +88,7 @@ def exponent_of(values: NDArray[np.float64]) -> float:
         return 0.0
     from scipy.optimize import brentq
 
-    # It ends by point 3: at |l| = 40/TOLERANCE, g is -limit at every value but those counted above.
+    # The loop ends, by point 3: at |l| = 40/TOLERANCE, g is -limit at every value but those counted above.
     near, far = 0.0, limit
     while limit * mean_standardized(values, far) > 0:
         near, far = far, 2 * far

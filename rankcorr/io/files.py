@@ -1,14 +1,48 @@
-"""Files that are whole at every moment."""
+"""Write files so that a reader never sees half of one."""
 
 import os
 import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file that is whole at every moment: the old one until the new one is on the disk."""
-    target = Path(os.path.realpath(path))  # a link stays a link
+    """Write a file atomically: the old one stays in place until the new one is on disk."""
+    with prepared_file(path, data) as put_in_place:
+        put_in_place()
+
+
+@contextmanager
+def prepared_file(path: Path, data: bytes) -> Iterator[Callable[[], None]]:
+    """Write a file beside the one of that name, and give a function that puts it in place.
+
+    What may fail can come between the two: a block that ends without a call of the function leaves the old file.
+    The new one has the mode of the old one, and a link stays a link.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ranking.csv")
+    ...     with prepared_file(path, b"item,rank") as put_in_place:
+    ...         before = path.exists()
+    ...         put_in_place()
+    ...     before, path.read_bytes()
+    (False, b'item,rank')
+    """
+    target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+
+    def put_in_place() -> None:
+        temporary.replace(target)
+        if os.name == "posix":  # so that the new name survives a power failure too
+            folder = os.open(target.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
     try:
         with temporary.open("xb") as file:
             if target.exists():
@@ -16,13 +50,6 @@ def write_atomically(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
+        yield put_in_place
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
-    if os.name == "posix":  # the new name of the file, too, outlives a loss of power
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

@@ -1,6 +1,6 @@
-"""Read records from a CSV or TSV file; whatever is doubtful is an error that names file, line and column.
+"""Read records from a CSV or TSV file; anything doubtful is an error that names file, line and column.
 
-bytes -> text -> records -> numbers. What the columns mean is the caller's business.
+bytes -> text -> records -> numbers. What the columns mean is up to the caller.
 """
 
 import csv
@@ -17,8 +17,8 @@ from rankcorr.errors import TableError
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "pipe"}
 _BREAK = re.compile(r"\r\n|\r|\n")
 _BREAK_BYTES = re.compile(rb"\r\n|\r|\n")
-# float() alone would take 1_000 and digits of other scripts. No digit can match in two ways here, so that a
-# long cell costs linear time.
+# float() alone would take 1_000 and digits of other scripts. No digit can match in two ways here, so a long
+# cell takes linear time.
 _NUMBER = re.compile(r"[+-]?(?:(?P<mantissa>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)", re.I)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,300}")
 _NAN = re.compile(r"[+-]?nan", re.I)
@@ -33,7 +33,7 @@ def printable(text: str, limit: int | None = _SHOWN_CHARACTERS) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in quotes, the first 20 of many."""
+    """Names in quotes, at most the first 20."""
     rest = len(names) - _SHOWN_COLUMNS
     listed = ", ".join(f'"{printable(name)}"' for name in names[:_SHOWN_COLUMNS])
     return listed if rest <= 0 else f"{listed} and {rest} more"
@@ -56,7 +56,7 @@ class TextTable:
     error : type of exception
         What `fail` raises.
     wanted : str
-        What a table of one column lacks.
+        What to ask for when a table has only one column.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class TextTable:
         self.name = "<stdin>" if path == "-" else printable(path, limit=None)
 
     def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
-        """Raise the error with its place."""
+        """Raise the error, with the place where it occurred."""
         place = self.name if line is None else f"{self.name}:{line}"
         if column is not None:
             place += f': column "{printable(column)}"'
@@ -104,10 +104,10 @@ class TextTable:
             self.fail(f"cannot be read: {error}")
 
     def delimiter(self, text: str, asked: Sequence[str]) -> str:
-        """Delimiter of the first line; where it has several, the one by which the columns asked for exist."""
+        """Delimiter of the first line; if it has several, the one that gives the columns asked for."""
         line, found = delimiters_of(text)
         if not found:
-            next(self.records(text, ","), None)  # a quote left open is the better error
+            next(self.records(text, ","), None)  # a quote left open explains more
             self.fail(f"one column; {self.wanted}, separated by comma, tab, semicolon or pipe", line)
         if len(found) > 1:
             fitting = [d for d in found if asked and set(asked) <= self._first_cells(text, d)]

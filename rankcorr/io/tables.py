@@ -1,4 +1,4 @@
-"""Read a ranking from a CSV or TSV file; whatever is doubtful is an error that names file, line and column.
+"""Read a ranking from a CSV or TSV file; anything doubtful is an error that names file, line and column.
 
 bytes -> text -> records -> columns -> Ranking. Nothing is dropped, repaired or guessed.
 """
@@ -30,8 +30,8 @@ def read_ranking(
     r"""Read a ranking, labelled by id, from a CSV or TSV file in UTF-8.
 
     The delimiter is the one of comma, tab, semicolon and pipe that the first line has outside quotes. If it
-    has several, the one by which the columns asked for exist, and else the tab; any other doubt is an error.
-    Blank lines hold no item. A record that spans lines is reported by its first line.
+    has several, the one that gives the columns asked for, otherwise the tab; anything else doubtful is an error.
+    Blank lines are skipped. A record that spans lines is reported by its first line.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def read_ranking(
     id_columns : sequence of str, optional
         Columns that name the item. One gives labels of type str, several give tuples of str.
     score_column : str, optional
-        Column of the numbers. A column may be left out when only one is left for it: both, when the file has
-        two columns, of which the first is the id.
+        Column of the numbers. Either option may be omitted when only one column is left for it, and both when the
+        file has two columns, the first of which is the id.
     ranks : bool
         The numbers are ranks (smaller is better), not scores.
     header : bool

@@ -1,4 +1,4 @@
-"""How far annotators agree: Krippendorff's alpha, mean correlation with the others, and who agrees least."""
+"""How far annotators agree: the mean correlation of each with the others, and who agrees least."""
 
 from __future__ import annotations
 
@@ -10,95 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, offending, real_number, shown, whole_number
-from rankcorr.correlation import Coefficient, Statistic, Variant
-from rankcorr.errors import NonNumericError, OptionError
+from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr.errors import OptionError
 from rankcorr.measures.errors import AnnotatorError
 from rankcorr.measures.ratings import Ratings, RatingsLike, read_ratings
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking
-from rankcorr.weights import DEFAULT_N0, TiedWeights, Weigher
 
-Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 FewCommon: TypeAlias = Literal["raise", "leave_out"]
 
-# Means of correlations that are equal differ by this much at most: what is not below the threshold is not outlying.
+# Rounding moves a mean of correlations by less than this: an annotator exactly at the threshold is not outlying.
 ROUNDING: Final = 1e-12
 
-LEVELS: Final = ("nominal", "ordinal", "interval", "ratio")
 FEW_COMMON: Final = ("raise", "leave_out")
-
-
-def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> float:
-    """Krippendorff's alpha, the agreement of annotators beyond chance; ratings may be missing.
-
-    alpha = 1 - D_o/D_e, where D_o is the mean difference d(c, k) of two ratings of one item, and D_e that of any two
-    ratings. Items with fewer than two ratings do not count. With n_g the number of ratings equal to g,
-
-    ==========  =================================================
-    level       d(c, k)
-    ==========  =================================================
-    "nominal"   1 if c and k differ, else 0
-    "ordinal"   (sum_{g=c..k} n_g - (n_c + n_k)/2)^2
-    "interval"  (c - k)^2
-    "ratio"     ((c - k)/(c + k))^2
-    ==========  =================================================
-
-    Undefined, and nan with an `UndefinedCorrelationWarning`, when all ratings that count are equal. Computed by the
-    package krippendorff (`pip install rankcorr[agreement]`), in memory that grows with n_items v^2, v the number of
-    different ratings.
-
-    Parameters
-    ----------
-    ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
-        Numbers, also for the categories of level "nominal". A missing rating is nan, or masked. The values of a mapping
-        (dict, or the columns of a pandas DataFrame) are mappings of item to rating, in which missing items may be
-        absent, or arrays of one length.
-    level : {"nominal", "ordinal", "interval", "ratio"}
-        What the ratings tell: equal or not, more or less, how much more, or how many times as much.
-
-    Returns
-    -------
-    float
-        1 for perfect agreement, 0 for that of chance.
-
-    Raises
-    ------
-    RankingError
-        A subclass of it: `AnnotatorError` for one annotator or no item with two ratings, `NonNumericError` for infinite
-        ratings, integers beyond 2^53, which floats do not tell apart, and negative ratings at level "ratio".
-    ImportError
-        The package krippendorff is not installed.
-
-    References
-    ----------
-    K. Krippendorff, Content Analysis: An Introduction to Its Methodology, 2nd ed., Sage 2004, chapter 11.
-
-    Examples
-    --------
-    >>> nan = float("nan")
-    >>> round(krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, nan], [nan, 3, 3, 3]], level="ordinal"), 4)
-    0.775
-    """
-    check_choice("level", level, LEVELS)
-    found = read_ratings(ratings)
-    try:
-        import krippendorff
-    except ImportError as error:
-        raise ImportError(
-            "krippendorff_alpha needs the package krippendorff: pip install 'rankcorr[agreement]'"
-        ) from error
-    paired = found.values[:, np.count_nonzero(~np.isnan(found.values), axis=0) >= 2]
-    if paired.size == 0:
-        raise AnnotatorError("alpha needs an item with at least two ratings; there is none")
-    given = paired[~np.isnan(paired)]
-    if level == "ratio" and (given < 0).any():
-        raise NonNumericError(
-            offending("ratings at level 'ratio' must not be negative; got", given[given < 0].tolist())
-        )
-    if (given == given[0]).all():
-        warn_undefined("all ratings of items with two ratings are equal", what="alpha", stacklevel=3)
-        return math.nan
-    return float(krippendorff.alpha(reliability_data=paired, level_of_measurement=level))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,31 +65,26 @@ class PairwiseAgreement:
 def mean_pairwise_agreement(
     ratings: RatingsLike,
     *,
-    coefficient: Coefficient = "rho",
-    n0: float = DEFAULT_N0,
-    weigher: Weigher | None = None,
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
+    coefficient: CoefficientLike = "rho",
     min_common: int = 3,
     few_common: FewCommon = "raise",
 ) -> PairwiseAgreement:
     """Correlate each annotator with each other: the agreement that papers on word similarity report.
 
-    Two annotators are compared over the items that both have rated, which are ranked anew. The weights of "rho_w" and
-    "tau_w" are additive, so that the order of two annotators does not matter.
+    Two annotators are compared on the items that both have rated, ranked among themselves.
 
     Parameters
     ----------
     ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
         As in `krippendorff_alpha`.
-    coefficient : {"rho", "tau", "rho_w", "tau_w"}
-        "rho" is Spearman's, by mid-ranks.
-    n0, weigher, tied_weights, variant
-        As in `weighted_tau`.
+    coefficient : Coefficient or {"rho", "tau", "rho_w", "tau_w"}
+        A value with its options, such as ``TauW(n0=10)``; "rho" is Spearman's, by mid-ranks. The schemes "first" and
+        "second" are errors, since neither of two annotators comes first.
     min_common : int, default 3
         How many items two annotators must have in common, at least 2: a correlation of two items is 1, -1 or undefined.
     few_common : {"raise", "leave_out"}
-        What becomes of a pair with fewer: an error, or it is left out of the means and counted in `n_left_out`.
+        What to do with a pair that has fewer: raise an error, or leave it out of the means and count it in
+        `n_left_out`.
 
     Returns
     -------
@@ -190,9 +109,9 @@ def mean_pairwise_agreement(
     >>> round(agreement.mean, 4)
     0.6667
     """
-    statistic = Statistic.of(
-        coefficient, n0=n0, weigher=weigher, scheme="additive", tied_weights=tied_weights, variant=variant
-    )
+    chosen = as_coefficient(coefficient)
+    if chosen.swapped != chosen:
+        raise OptionError(f"annotators are compared without order, so that the scheme must be symmetric; got {chosen}")
     least = whole_number(min_common)
     if least is None or least < 2:
         raise OptionError(f"min_common must be a whole number of at least 2; got {shown(min_common)}")
@@ -212,7 +131,7 @@ def mean_pairwise_agreement(
     for i, j in enough:
         both = rated[i] & rated[j]
         x, y = (Ranking.from_scores(found.values[row, both]) for row in (i, j))
-        pairs[i, j] = pairs[j, i] = statistic.of_pair(x, y)
+        pairs[i, j] = pairs[j, i] = chosen.of_pair(x, y)
         if math.isnan(pairs[i, j]):
             undefined.append((found.name(j), found.name(i)))
     if undefined:
@@ -227,7 +146,7 @@ def mean_pairwise_agreement(
         pairs,
         n_common,
         len(few),
-        coefficient,
+        chosen.name,
     )
 
 
@@ -259,7 +178,7 @@ class OutlyingAnnotators:
 
 
 def outlying_annotators(agreement: PairwiseAgreement, *, n_std: float = 1.0, ddof: int = 1) -> OutlyingAnnotators:
-    """Find the annotators whose agreement is more than one standard deviation below the mean, to leave them out.
+    """Find the annotators to leave out: those whose agreement is more than one standard deviation below the mean.
 
     The rule of Hill et al. for SimLex-999, used by Avraham and Goldberg: an annotator is left out whose mean
     correlation with the others is below the mean correlation of all pairs by more than `n_std` standard deviations of
@@ -282,8 +201,8 @@ def outlying_annotators(agreement: PairwiseAgreement, *, n_std: float = 1.0, ddo
     Raises
     ------
     RankingError
-        `OptionError`; `AnnotatorError` when the agreement of an annotator is undefined, so that the rule does not say
-        what to do with it.
+        `OptionError`; `AnnotatorError` when the agreement of an annotator is undefined, a case that the rule does not
+        cover.
 
     References
     ----------
@@ -329,4 +248,4 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 def _few(found: Ratings, few: list[tuple[int, int]], n_common: NDArray[np.int64], least: int) -> str:
     which = [(found.name(i), found.name(j), int(n_common[i, j])) for i, j in few]
-    return offending(f"two annotators must have rated {least} items in common; fewer (annotators, items)", which)
+    return offending(f"any two annotators must have rated {least} items in common; too few (annotators, items)", which)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice
-from rankcorr.correlation import RankCorrelation
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
+from rankcorr.results import RankCorrelation
 
 ApTies: TypeAlias = Literal["a", "b"]
 
@@ -25,19 +25,19 @@ def tau_ap(
     """AP correlation of a gold ranking and a system: a Kendall correlation in which the top of the system weighs more.
 
     tau_AP = 2/(n - 1) sum_{i=2..n} C(i)/(i - 1) - 1, where i is a place in the system's ranking, and C(i) the number of
-    items above that place which the gold ranking has above its item too. It is not symmetric, except with ties="b".
+    items above that place that the gold ranking also has above the item there. Symmetric only with ties="b".
 
     Let item e be tied at the places t to b of the system, and let C(e) and T(e) be how many of the t - 1 items above
     that group the gold ranking has above e, and ties with e.
 
     - "a": the mean over all ways to break the ties of both rankings. C(i)/(i - 1) of e has the mean
       (C(e) + T(e)/2) mean_{i=t..b} 1/(i - 1) from the items above the group, and the mean of (i - t)/(2 (i - 1)) from
-      the group itself, whose order is random. Urbano and Marrero define it for a gold ranking without ties, as the
-      truth that an observer is compared with.
-    - "b": of the pairs tied in the system nothing is known, so they leave the sum: the mean over the items e with t > 1
-      of 2 C(e)/(t - 1) - 1. Then the mean of that value and of the same with gold and system exchanged, since neither
-      is taken for the truth. A ranking with itself gives 1. Undefined, and nan with an `UndefinedCorrelationWarning`,
-      when all items are tied in one ranking.
+      the group itself, whose order is random. Urbano and Marrero define it for a gold ranking without ties: the
+      truth with which an observer is compared.
+    - "b": pairs tied in the system tell nothing and are left out. The mean over the items e with t > 1 of
+      2 C(e)/(t - 1) - 1 is computed in both directions, with gold and system exchanged, since neither is taken to be
+      the truth, and the result is the mean of the two. A ranking with itself gives 1. Undefined, and nan with an
+      `UndefinedCorrelationWarning`, when all items are tied in one ranking.
 
     Takes O(n log n).
 
@@ -48,7 +48,7 @@ def tau_ap(
     ties : {"a", "b"}
         How ties count; without ties "a" is tau_AP, and "b" the mean of its values in both directions.
     missing : {"raise", "intersection", "bottom"}
-        What becomes of labels that are in one ranking only; see `weighted_tau`.
+        What to do with labels that are in one ranking only; see `weighted_tau`.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def _counts(
     from rankcorr.measures import kernels
 
     concordant, tied = np.empty(gold.n_items), np.empty(gold.n_items)
-    order = system._order
+    order = system.best_first
     kernels.above_in_both(gold.ranks, system.ranks, order, concordant, tied)
     starts = np.flatnonzero(np.diff(system.ranks[order], prepend=0.0))  # ranks are at least 1
     return starts, np.diff(starts, append=gold.n_items), concordant[order], tied[order]

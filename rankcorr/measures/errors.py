@@ -1,10 +1,10 @@
-"""What can be wrong with the inputs of the measures alone; every error is a `RankingError`."""
+"""Errors that only the measures raise; each is a `RankingError`."""
 
 from rankcorr.errors import RankingError
 
 
 class RelevanceError(RankingError):
-    """Gold relevance that is not 0 or 1, or a gold without any relevant item."""
+    """Gold relevance that is not 0 or 1, or a gold standard without a relevant item."""
 
 
 class AnnotatorError(RankingError):

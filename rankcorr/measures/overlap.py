@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import align
-from rankcorr.checks import check_choice
-from rankcorr.inference.resampling import checked_level
+from rankcorr.checks import check_choice, checked_level
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 
 OverlapTies: TypeAlias = Literal["w", "a", "b"]
@@ -23,12 +22,12 @@ OVERLAP_TIES: Final = ("w", "a", "b")
 
 @dataclass(frozen=True)
 class RankBiasedOverlap:
-    """Rank-biased overlap of two lists, and what it is of.
+    """Rank-biased overlap of two lists, and what it was computed from.
 
     Attributes
     ----------
     extrapolated : float
-        RBO_EXT: the overlap if the agreement that was seen goes on. `float(result)` is this value.
+        RBO_EXT: the overlap if the agreement seen so far continues. `float(result)` is this value.
     minimum : float
         RBO_MIN: the overlap if no item beyond the two lists is ever in both.
     residual : float
@@ -79,19 +78,19 @@ def rank_biased_overlap(
     "b": as "a", corrected for the ties, so that a ranking with itself gives 1; under "a" it gives less. Without ties
     the three agree.
 
-    Of a list only its first s, or l >= s, items are seen. The items beyond are taken to be untied, so that the list
-    holds d items at depth d:
+    Only the first s items of one list are seen, and the first l >= s of the other. The unseen items are taken to be
+    untied, so that a list holds d items at depth d:
 
     - `minimum`: none of them is in both lists.
-    - `residual`: the maximum less the minimum. For the maximum, the shorter list goes on with the items that only the
-      longer one has, in their order, the longer one likewise, and then both with the same items.
+    - `residual`: the maximum less the minimum. For the maximum, each list continues with the items that only the other
+      one has, in their order there, and then both continue with the same items.
     - `extrapolated`: at a depth s < d <= l, each of the d - s unseen items of the shorter list is in the longer one
       with probability A_s, and then counts as much as the mean of the items that the longer list holds, wholly or in
       part, and the shorter one lacks. Beyond l the agreement stays as at l.
 
     With ties, "a" and lists of different lengths, `minimum` is still the mean over all ways to break the ties;
-    `extrapolated` and the maximum are those of Corsi and Urbano, in which an unseen item does not know how the ties are
-    broken, and are never larger than that mean.
+    `extrapolated` and the maximum are those of Corsi and Urbano, in which unseen items do not depend on how the ties
+    are broken, and are never larger than that mean.
 
     Time and memory are O(n) after sorting.
 
@@ -196,7 +195,7 @@ class _Parts:
     """How much of each item a list holds at the depths 1 to `n_depths`."""
 
     def __init__(self, ranking: Ranking, n_depths: int, ties: OverlapTies) -> None:
-        order, n_items = ranking._order, ranking.n_items
+        order, n_items = ranking.best_first, ranking.n_items
         starts = np.flatnonzero(np.diff(ranking.ranks[order], prepend=0.0))  # ranks are at least 1
         sizes = np.diff(starts, append=n_items)
         top, tied = np.repeat(starts + 1, sizes), np.repeat(sizes, sizes)
@@ -205,7 +204,7 @@ class _Parts:
         self.last = np.empty(n_items, np.int64)
         self.first[order] = top
         self.last[order] = top if ties == "w" else top + tied - 1
-        # Of the group that stands at a depth; beyond the list every item is whole, and one unseen item comes at a time.
+        # Of the group at each depth. Beyond the list every item is whole, and unseen items come one at a time.
         self.part = np.ones(n_depths)
         self.part[:n_items] = (depth[:n_items] - top + 1) / tied
         self.squares = depth.astype(np.float64)
@@ -225,7 +224,7 @@ def _common(short: Ranking, long: Ranking) -> tuple[Counts, Counts]:
 
 
 def _covering(start: Counts, stop: Counts | None, n_depths: int) -> Counts:
-    """How many intervals [start, stop) cover each depth from 1 on; without `stop` they do not end."""
+    """How many intervals [start, stop) cover each depth from 1 on; without `stop` they never end."""
     changes = np.zeros(n_depths + 2, np.int64)
     if stop is None:
         changes += np.bincount(start, minlength=n_depths + 2)
@@ -240,5 +239,6 @@ def _harmonic_tail(p: float, depth: int) -> float:
     """(1 - p)/p sum of p^d / d over the depths beyond `depth`: what one item in both lists adds there."""
     depths = np.arange(1, depth + 1)
     tail = (1 - p) / p * (-math.log1p(-p) - float((p**depths / depths).sum()))
-    # At most as if no term shrank by its depth. The difference may be mere rounding, which many common items multiply.
+    # At most the same sum with the divisor depth + 1 throughout. The difference may be mere rounding, which many common
+    # items would multiply.
     return min(max(0.0, tail), p**depth / (depth + 1))

@@ -30,8 +30,8 @@ def average_precision(gold: ScoresLike, system: RankingLike, *, missing: Missing
     system : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better. Labels are matched with those of gold.
     missing : {"raise", "intersection", "bottom"}
-        What becomes of labels that are in one of the two only: an error, left out, or, for "bottom", items without
-        relevance are not relevant, and items that the system lacks are tied below all that it has.
+        What to do with labels that only one of the two has: raise an error, leave them out, or, for "bottom", take
+        items without relevance as not relevant, and tie items that the system lacks below all that it has.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def average_precision(gold: ScoresLike, system: RankingLike, *, missing: Missing
     Raises
     ------
     RankingError
-        A subclass of it: `RelevanceError` for other relevance than 0 and 1 or none that is 1, `LabelMismatchError`,
+        A subclass of it: `RelevanceError` for relevance other than 0 and 1, or without a 1; `LabelMismatchError`,
         `LengthError`.
 
     References
@@ -68,14 +68,15 @@ def average_precision(gold: ScoresLike, system: RankingLike, *, missing: Missing
 def precision_at(gold: ScoresLike, system: RankingLike, k: int, *, missing: Missing = "raise") -> float:
     """Share of relevant items among the first k of a system: the mean over the ways to break the system's ties.
 
-    Of a tied group with t items, g of them relevant, of which j are among the first k, g j/t are expected there.
+    Of a tied group of t items, g of them relevant, let j items be among the first k: g j/t relevant ones are expected
+    there.
 
     Parameters
     ----------
     gold, system, missing
         As in `average_precision`.
     k : int
-        Number of items, from 1 to that of all items.
+        From 1 to the number of items.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def _groups(
         labels = known.ranking.labels
         raise RelevanceError(
             offending(
-                f"the relevance of every item must be 0 or 1; got {known.values[wrong[0]]:g}, and other values at",
+                f"the relevance of every item must be 0 or 1; got {known.values[wrong[0]]:g}; wrong at",
                 [labels[item] for item in wrong] if labels else wrong,
             )
         )
@@ -124,7 +125,7 @@ def _groups(
         values = dict(zip(known.ranking.labels, known.values.astype(np.int64).tolist(), strict=True))
         relevance = np.array([values.get(label, 0) for label in first.labels], np.int64)
     if not relevance.any():
-        raise RelevanceError(f"gold must have a relevant item; none of {first.n_items} is")
-    starts = np.flatnonzero(np.diff(second.ranks[second._order], prepend=0.0))  # ranks are at least 1
+        raise RelevanceError(f"gold must have a relevant item; none of its {first.n_items} items is")
+    starts = np.flatnonzero(np.diff(second.ranks[second.best_first], prepend=0.0))  # ranks are at least 1
     sizes = np.diff(starts, append=second.n_items)
-    return starts, sizes, np.add.reduceat(relevance[second._order], starts)
+    return starts, sizes, np.add.reduceat(relevance[second.best_first], starts)

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr.checks import offending, shown
+from rankcorr.checks import check_unique, offending, shown
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -29,7 +29,7 @@ EXACT: Final = 2**53  # up to here every integer is a float
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ratings:
-    """Ratings, shape (n_annotators, n_items), nan where there is none, and the names of the annotators."""
+    """Ratings, shape (n_annotators, n_items), nan where one is missing, and the names of the annotators."""
 
     values: NDArray[np.float64]
     names: tuple[Any, ...] | None
@@ -43,9 +43,7 @@ def read_ratings(ratings: RatingsLike) -> Ratings:
     """Check ratings: a matrix, or a mapping of annotator to ratings, by item or in one order."""
     if hasattr(ratings, "keys"):
         names = tuple(ratings.keys())
-        if len(set(names)) < len(names):
-            again = dict.fromkeys(name for name in names if names.count(name) > 1)
-            raise DuplicateLabelError(offending("names of annotators must be unique; more than once", again))
+        check_unique(names, "names of annotators", DuplicateLabelError)
         values = _of_annotators(names, [split_labels(ratings[name]) for name in names])  # type: ignore[index]
         found = Ratings(values, names)
     else:
@@ -68,7 +66,7 @@ def _matrix(ratings: ArrayLike) -> NDArray[np.float64]:
 
 
 def _of_annotators(names: tuple[Any, ...], rows: list[tuple[list[Hashable] | None, ArrayLike]]) -> NDArray[np.float64]:
-    """Matrix of the ratings of named annotators; a column for each item that one of them has."""
+    """Matrix of the ratings of named annotators; a column for each item that any of them rated."""
     labelled = [labels is not None for labels, _ in rows]
     if not rows:
         return np.empty((0, 0))
@@ -107,23 +105,23 @@ def _vector(name: Any, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _unmasked(values: ArrayLike) -> NDArray[Any]:
-    """Return an array in which what was masked is nan, and integers are what they were."""
+    """Return an array with nan in place of masked values, and with integers still integers."""
     if is_masked(values):
         array = np.array(values.data, dtype=object)
         array[np.ma.getmaskarray(values)] = np.nan
         return array
     if isinstance(values, list | tuple):
-        values = [_unmasked(row) if is_masked(row) else row for row in values]  # numpy would forget the masks of rows
+        values = [_unmasked(row) if is_masked(row) else row for row in values]  # numpy would drop the masks of rows
     try:
         array = np.asarray(values)
-    except ValueError as error:  # numpy's word for rows of different lengths
+    except ValueError as error:  # how numpy reports rows of different lengths
         raise DimensionError("ratings must form an array; their rows differ in length") from error
     made_floats = array.dtype.kind == "f" and not isinstance(values, np.ndarray)
     return np.array(values, dtype=object) if made_floats and (np.abs(array) >= EXACT).any() else array
 
 
 def _floats(what: str, array: NDArray[Any]) -> NDArray[np.float64]:
-    """Check numbers, and that as floats no two integers become one."""
+    """Check that these are numbers, and that no two integers become the same float."""
     if array.dtype.kind in "bf":
         return array.astype(np.float64)
     if array.dtype.kind in "iu" and (array.size == 0 or -EXACT <= int(array.min()) <= int(array.max()) <= EXACT):
@@ -139,7 +137,7 @@ def _floats(what: str, array: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _as_float(value: Any) -> float:
-    if isinstance(value, Decimal) and value.is_nan():  # a signaling nan will not be converted
+    if isinstance(value, Decimal) and value.is_nan():  # float() refuses a signaling nan
         return np.nan
     try:
         return float(value)

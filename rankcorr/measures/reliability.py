@@ -1,4 +1,4 @@
-"""Score of a system against votes on comparisons, in which a comparison counts as much as its votes agree."""
+"""Score of a system against votes on comparisons, in which a comparison counts for as much as its votes agree."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def reliability_weighted_score(
 
     Let R be the share of votes for the left item. A comparison scores s = delta (2 R - 1), where delta is 1 if the
     system scores the left item higher, and -1 if the right one: s is positive if the system agrees with more than half
-    of the votes, and 1 if with all. All comparisons score sum max(s, 0) / sum |s|: those on which voters agree count
-    most, and those without a majority not at all. A system that decides at random scores 1/2 on average.
+    of the votes, and 1 if with all. The system scores sum max(s, 0) / sum |s|: comparisons on which voters agree
+    count most, and those without a majority not at all. A system that decides at random scores 1/2 on average.
 
     Undefined, and nan with an `UndefinedCorrelationWarning`, when no comparison has a majority.
 
@@ -71,11 +71,11 @@ def reliability_weighted_score(
     ----------
     comparisons : iterable of (left label, right label, share of votes for left)
         Shares are from 0 to 1; a vote for a tie is half a vote for each. A pair that is listed twice counts twice. For
-        comparisons within the group of a target word, let the label be the pair (target, word).
+        comparisons within the group of a target word, use the pair (target, word) as the label.
     system : Ranking or mapping of label to score
         Larger scores are better. It may have more items than the comparisons.
     ties : {"expected", "wrong"}
-        What a comparison scores whose items the system ties. "expected": s = 0, and half of |2 R - 1| in the sum, the
+        The score of a comparison whose items the system ties. "expected": s = 0, and half of |2 R - 1| in the sum, the
         mean over the two ways to break the tie. "wrong": s = -|2 R - 1|, as if the system were against the majority.
 
     Returns
@@ -150,5 +150,5 @@ def _checked(comparisons: Iterable[Sequence[Any]]) -> tuple[list[Hashable], list
         right.append(b)
         shares.append(share)
     if not left:
-        raise ComparisonError("there is no comparison to score")
+        raise ComparisonError("there are no comparisons to score")
     return left, right, shares

@@ -31,7 +31,7 @@ class Scores:
 def read_scores(scores: ScoresLike, name: str) -> Scores:
     """Check scores as `Ranking.from_scores` does, and that they are finite; errors begin with `name`."""
     if isinstance(scores, Ranking):
-        raise OptionError(f"{name}: scores are needed; a Ranking keeps their order alone")
+        raise OptionError(f"{name}: scores are needed; a Ranking keeps only their order")
     try:
         ranking = Ranking.from_scores(scores)
     except RankingError as error:

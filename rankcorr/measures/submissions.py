@@ -62,7 +62,7 @@ def combine_submissions(
     submissions : mapping of name to scores
         Scores are mappings of label to score over the same labels, or arrays of one length.
     results : mapping of name to float
-        How well each submission did, larger is better: such as its correlation with a gold standard.
+        How well each submission did, such as its correlation with a gold standard; larger is better.
     weights : {"rank", "exp", "sqrt"}
         The weight alpha.
 
@@ -98,7 +98,9 @@ def combine_submissions(
     with np.errstate(over="ignore"):
         alpha = rank if weights == "rank" else np.exp(rank) if weights == "exp" else np.sqrt(rank)
     if not np.isfinite(alpha).all():
-        raise OptionError(f"weights='exp' needs at most 709 submissions, as exp(710) is no float; got {len(names)}")
+        raise OptionError(
+            f"weights='exp' needs at most 709 submissions, as exp(710) is too large for a float; got {len(names)}"
+        )
     read = [read_scores(submissions[name], f"submission {name!r}") for name in names]
     first = read[0].ranking
     rows = []
@@ -127,13 +129,13 @@ def best_per_team(results: Mapping[Any, float], teams: Mapping[Any, Hashable]) -
     results : mapping of submission to float
         How well each submission did, larger is better.
     teams : mapping of submission to team
-        Who made it.
+        Who made each submission.
 
     Returns
     -------
     dict of team to submission
-        In the order in which teams come first. Of a team's submissions with equal results, the one that `results` lists
-        first.
+        In the order in which the teams first appear. Of a team's submissions with equal results, the one that `results`
+        lists first.
 
     Raises
     ------

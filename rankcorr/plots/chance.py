@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankcorr.checks import check_choice
-from rankcorr.correlation import RankCorrelation
 from rankcorr.errors import OptionError
 from rankcorr.inference.distribution import ALTERNATIVES, Alternative, NullDistribution
 from rankcorr.plots.style import add_axes, canvas, figure_class, signed
+from rankcorr.results import RankCorrelation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +30,7 @@ def plot_null(
     statistic : float or RankCorrelation
         The observed coefficient.
     alternative : {"two-sided", "greater", "less"}
-        Of the p-value in the legend.
+        Which p-value the legend gives.
 
     Returns
     -------
@@ -41,8 +41,8 @@ def plot_null(
     MissingMatplotlibError
         When matplotlib is not installed.
     OptionError
-        A distribution without values, a statistic that is none, or that was computed with other options, and an
-        unknown alternative.
+        For a distribution without values, a statistic that is nan or was computed with other options, or an unknown
+        alternative.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def plot_null(
     pvalue = null.pvalue(statistic, alternative)
     observed = float(statistic)
     if np.isnan(observed):
-        raise OptionError("the statistic is nan: it has no place in the figure")
+        raise OptionError("the statistic is nan and cannot be drawn")
     figure = canvas()
     axes = add_axes(figure, (1, 1, 1), f"Coefficient {null.coefficient}", "Share of the permutations")
     number = f"{null.values.size:,}"

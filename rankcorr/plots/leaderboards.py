@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from rankcorr.inference.gold_sets import SUM
-from rankcorr.inference.leaderboard import Leaderboard, LeaderboardRow, Score
+from rankcorr.inference.leaderboard_rows import Leaderboard, LeaderboardRow, Score
 from rankcorr.plots.style import add_axes, canvas, figure_class, label_text
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ ROW_HEIGHT: Final = 0.26  # in inches
 
 
 def plot_leaderboard(leaderboard: Leaderboard) -> Figure:
-    """Draw the coefficient of each system with its interval, best first; groups have bands and markers of their own.
+    """Draw the coefficient of each system with its interval, best first; each group has its own band and marker.
 
-    The column drawn is the one that the leaderboard is ranked by. A system without a coefficient has a line of its own
-    that says so.
+    The column drawn is the one that the leaderboard is ranked by. The line of a system without a
+    coefficient says "undefined".
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def plot_leaderboard(leaderboard: Leaderboard) -> Figure:
 
 
 def _draw_group(axes: Axes, number: int | None, place: int, scores: list[Score]) -> None:
-    """Draw the systems of one group from a line downwards: a band, points, and the number of the group at the right."""
+    """Draw the systems of one group from a line downwards: a band, points, and the number of the group on the right."""
     right = axes.get_yaxis_transform()  # across the axes from 0 to 1, and lines downwards
     if number is not None and number % 2 == 1:
         axes.axhspan(place - 0.5, place + len(scores) - 0.5, color="0.93", lw=0, zorder=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,21 +13,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import Missing
 from rankcorr.batch import ManyRankings, RankCorrelations, correlate_many
-from rankcorr.checks import check_choice, offending, shown, whole_number
+from rankcorr.checks import offending, shown, whole_number
+from rankcorr.coefficients import (
+    CoefficientLike,
+    RhoW,
+    TauW,
+    as_coefficient,
+)
 from rankcorr.contributions import ItemContribution, contributions
-from rankcorr.correlation import Coefficient, Variant
 from rankcorr.errors import OptionError
 from rankcorr.plots.style import add_axes, canvas, figure_class, label_text, signed
 from rankcorr.ranking import RankingLike
 from rankcorr.shares import first_rank_share
-from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher, check_offset
+from rankcorr.weights import check_offset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-# Marker and line style of each system that has its own.
+# Marker and line style of each highlighted system.
 LINES: Final = (("o", "-"), ("s", "--"), ("^", ":"), ("D", "-."), ("v", "-"), ("x", "--"), ("P", ":"), ("*", "-."))
 OFFSETS: Final = np.geomspace(1, 1001, 61) - 1
 LINE_HEIGHT: Final = 0.17  # of a legend, in inches
@@ -37,12 +43,7 @@ def plot_ranks(
     x: RankingLike,
     y: RankingLike,
     *,
-    coefficient: Coefficient = "tau_w",
-    n0: float = DEFAULT_N0,
-    weigher: Weigher | None = None,
-    scheme: Scheme = "additive",
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
+    coefficient: CoefficientLike = "tau_w",
     missing: Missing = "raise",
     names: tuple[str, str] = ("x", "y"),
     n_named: int = 5,
@@ -57,13 +58,13 @@ def plot_ranks(
     ----------
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         As in `weighted_tau`.
-    coefficient, n0, weigher, scheme, tied_weights, variant, missing
+    coefficient, missing
         As in `contributions`.
     names : pair of str
-        What the axes call the two rankings.
+        Names of the two rankings, for the axes.
     n_named : int
-        How many of the items that cost most to number, from the largest cost, and to list by label, or by position
-        where there are no labels.
+        How many items to number, from the largest cost down, and to list by label, or by position where there are no
+        labels.
 
     Returns
     -------
@@ -92,11 +93,6 @@ def plot_ranks(
         x,
         y,
         coefficient=coefficient,
-        n0=n0,
-        weigher=weigher,
-        scheme=scheme,
-        tied_weights=tied_weights,
-        variant=variant,
         missing=missing,
     )
     worst = [] if count == 0 or math.isnan(parts.statistic) else [row for row in parts.worst(count) if row.cost > 0]
@@ -118,7 +114,7 @@ def plot_ranks(
         axis.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
         axis.set_ticks([], minor=True)
     axes.set_aspect("equal")
-    axes.set_title(f"{coefficient} = {signed(parts.statistic)} (area of a marker: weight)", fontsize=11)
+    axes.set_title(f"{parts.coefficient} = {signed(parts.statistic)} (area of a marker: weight)", fontsize=11)
     _number_worst(axes, worst, dict(zip(map(tuple, points.tolist()), areas.tolist(), strict=True)))
     if worst:
         labelled = parts.x.labels is not None
@@ -138,7 +134,7 @@ def plot_ranks(
 
 
 def _number_worst(axes: Axes, worst: list[ItemContribution], areas: dict[tuple[float, ...], float]) -> None:
-    """Write 1, 2, .. at the upper right of the markers of items; items that share a marker share the place."""
+    """Write 1, 2, .. at the upper right of the markers of items; those of items that share a marker stand together."""
     places: dict[tuple[float, float], list[str]] = {}
     for number, row in enumerate(worst, start=1):
         places.setdefault((row.x_rank, row.y_rank), []).append(str(number))
@@ -158,11 +154,8 @@ def plot_offset(
     x: RankingLike,
     systems: ManyRankings,
     *,
-    coefficient: Coefficient = "tau_w",
+    coefficient: CoefficientLike = "tau_w",
     n0s: ArrayLike = OFFSETS,
-    scheme: Scheme = "additive",
-    tied_weights: TiedWeights = "midrank",
-    variant: Variant = "b",
     missing: Missing = "raise",
     highlighted: Sequence[Any] | None = None,
 ) -> Figure:
@@ -172,14 +165,14 @@ def plot_offset(
     ----------
     x, systems
         Gold ranking and systems, as in `correlate_many`.
-    coefficient : {"tau_w", "rho_w"}
-        The coefficients that have an offset.
+    coefficient : TauW, RhoW or {"tau_w", "rho_w"}
+        A coefficient with an offset, which takes the values of `n0s` in turn; its other options stay.
     n0s : array_like of shape (n_offsets,)
         Offsets, increasing, each greater than -1.
-    scheme, tied_weights, variant, missing
+    missing
         As in `correlate_many`.
     highlighted : sequence of names, optional
-        At most 8 systems that have a marker and a line style of their own; the others are thin grey lines. Rows of a
+        At most 8 systems to draw with their own marker and line style; the others are thin grey lines. Rows of a
         matrix are named by their number, from 0. By default all systems if there are at most 8, and otherwise the 5
         that are best at the smallest offset.
 
@@ -201,29 +194,19 @@ def plot_offset(
     ['good', 'poor']
     """
     figure_class()  # before the work
-    check_choice("coefficient", coefficient, ("tau_w", "rho_w"))
+    chosen = as_coefficient(coefficient)
+    if not isinstance(chosen, TauW | RhoW) or chosen.n0 is None:
+        raise OptionError(f"coefficient must be one with an offset n0, tau_w or rho_w; got {shown(coefficient)}")
     offsets = _checked_offsets(n0s)
-    results = [
-        correlate_many(
-            x,
-            systems,
-            coefficient=coefficient,
-            n0=n0,
-            scheme=scheme,
-            tied_weights=tied_weights,
-            variant=variant,
-            missing=missing,
-        )
-        for n0 in offsets
-    ]
+    results = [correlate_many(x, systems, coefficient=replace(chosen, n0=n0), missing=missing) for n0 in offsets]
     values = np.array([result.statistic for result in results]).T
     names = results[0].names or tuple(range(len(values)))
     shown_apart = _highlighted(highlighted, names, values)
     one_column = max(len(label_text(name)) for name in names) > 20
     n_lines = len(shown_apart) + 2
     figure = canvas(6.8, 4.4 + LINE_HEIGHT * (n_lines if one_column else (n_lines + 3) // 4))
-    axes = add_axes(figure, (1, 1, 1), "Offset n0", f"Coefficient {coefficient}")
-    places = np.array(offsets) + 1  # n0 > -1: on a logarithmic axis of n0 + 1 the top-heavy offsets have room
+    axes = add_axes(figure, (1, 1, 1), "Offset n0", f"Coefficient {chosen.name}")
+    places = np.array(offsets) + 1  # n0 > -1, and a logarithmic axis of n0 + 1 gives the top-heavy offsets room
     others = [row for row in range(len(names)) if row not in shown_apart]
     for number, row in enumerate(others):
         label = f"{len(others)} other systems" if number == 0 else "_"
@@ -277,7 +260,7 @@ def _offset_ticks(axes: Axes, offsets: list[float]) -> None:
 def _checked_offsets(n0s: ArrayLike) -> list[float]:
     try:
         offsets = np.asarray(n0s)
-    except ValueError:  # numpy's word for rows of different lengths
+    except ValueError:  # how numpy reports rows of different lengths
         offsets = np.empty(0)
     if offsets.ndim != 1 or offsets.size < 2:
         raise OptionError(f"n0s must hold at least two offsets in one dimension; got {shown(n0s)}")
@@ -288,7 +271,7 @@ def _checked_offsets(n0s: ArrayLike) -> list[float]:
 
 
 def _highlighted(wanted: Sequence[Any] | None, names: tuple[Any, ...], values: NDArray[np.float64]) -> list[int]:
-    """Rows of the systems that have a style of their own."""
+    """Rows of the systems that have their own style."""
     if wanted is None:
         if len(names) <= len(LINES):
             return list(range(len(names)))
@@ -304,7 +287,7 @@ def _highlighted(wanted: Sequence[Any] | None, names: tuple[Any, ...], values: N
 
 
 def _round_numbers(low: float, high: float) -> list[float]:
-    """The numbers 1, 2, 5, 10, 20, .. between two, or 1, 10, 100, .. where these are many."""
+    """The numbers 1, 2, 5, 10, 20, .. from `low` to `high`, or only 1, 10, 100, .. if those are more than 10."""
     numbers = [float(digit * 10**power) for power in range(19) for digit in (1, 2, 5)]
     found = [number for number in numbers if low <= number <= high]
     return found if len(found) <= 10 else [number for number in found if np.log10(number) % 1 == 0]

@@ -1,4 +1,4 @@
-"""What all figures share: how they look, and how they become files.
+"""What all figures share: how they look, and how they are saved.
 
 matplotlib (extra `plot`) is imported by the calls that draw. Markers and line styles tell things apart, so that the
 figures can be read in black and white.
@@ -38,12 +38,12 @@ def figure_class() -> type[Figure]:
 
 def canvas(width: float = 6.4, height: float = 4.4) -> Figure:
     """Return an empty figure; sizes in inches."""
-    # Without pyplot: no state is shared, and no window system is asked for.
+    # Without pyplot: no state is shared, and no window system is needed.
     return figure_class()(figsize=(width, height), layout="constrained")
 
 
 def add_axes(figure: Figure, place: tuple[int, int, int], x_label: str, y_label: str) -> Axes:
-    """Add a panel: of so many rows and columns, the one of this number."""
+    """Add a panel; `place` is the number of rows, the number of columns, and the number of the panel, from 1."""
     axes = figure.add_subplot(*place)
     axes.set_xlabel(x_label, fontsize=12)
     axes.set_ylabel(y_label, fontsize=12)
@@ -52,13 +52,13 @@ def add_axes(figure: Figure, place: tuple[int, int, int], x_label: str, y_label:
 
 
 def label_text(label: object) -> str:
-    """Return a label as plain text of one line; of a long one the middle is left out, for names differ at the ends."""
+    """Return a label as one line of plain text; a long one loses its middle, because names differ at their ends."""
     joined = ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
     text = " ".join(joined.split()) or repr(label)
     text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)  # SVG has no control characters
     if len(text) > LONGEST_LABEL:
         text = f"{text[: LONGEST_LABEL // 2]}…{text[-(LONGEST_LABEL // 2 - 1) :]}"
-    return text.replace("$", r"\$")  # a pair of dollar signs would be set as a formula
+    return text.replace("$", r"\$")  # matplotlib sets text between dollar signs as a formula
 
 
 def signed(value: float) -> str:
@@ -78,29 +78,29 @@ def figure_bytes(figure: Figure, form: str) -> bytes:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write a figure as PNG or SVG, as the end of the file name says; the file is whole at every moment.
+    """Write a figure as PNG or SVG, by the extension of the file name; never half a file.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
     path : str or path-like
-        Ends with .png or .svg. A file that is there is replaced.
+        Ends with .png or .svg. An existing file is replaced.
 
     Returns
     -------
     Path
-        Where the figure is.
+        The file written.
 
     Raises
     ------
     OptionError
-        Another end of the name.
+        The name does not end with .png or .svg.
     OSError
         The file cannot be written.
     """
     target = Path(path)
     form = target.suffix.lower().removeprefix(".")
     if form not in FORMS:
-        raise OptionError(f"a figure is a file that ends with .png or .svg; got {shown(target.name)}")
+        raise OptionError(f"the file name of a figure must end with .png or .svg; got {shown(target.name)}")
     write_atomically(target, figure_bytes(figure, form))
     return target

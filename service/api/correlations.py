@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from service.api import comparison
-from service.api.documentation import Blueprint
+from rankcorr import Ranking, contributions, correlate_many, correlation, correlation_matrix
+from rankcorr.inference.bootstrap import bootstrap_interval
+from rankcorr.inference.permutation import permutation_test
+from rankcorr.notices import collected_notices
+from service.api import weighing
+from service.http import deadline
+from service.openapi.blueprint import Blueprint
 from service.schemas.correlations import (
     BatchAnswer,
     BatchRequest,
@@ -26,7 +33,92 @@ SYSTEM = {"order": ["queen", "king", ["cabbage", "stone"]]}
 @blueprint.response(200, CorrelationAnswer)
 def correlate(request: dict[str, Any]) -> dict[str, Any]:
     """Compare a system's ranking with a gold ranking."""
-    return comparison.of_pair(**request)
+    return compare_pair(**request)
+
+
+def compare_pair(
+    gold: Ranking,
+    system: Ranking,
+    coefficients: Sequence[Any],
+    options: Mapping[str, Any],
+    worst: int | None = None,
+    inference: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Coefficients of two rankings; if asked for, what costs the system most, and how they compare with chance."""
+    with collected_notices() as notices:
+        asked = weighing.of_coefficients(coefficients, options)
+        found = correlation.correlate(gold, system, names=("gold", "system"), **asked)
+    results = {coefficient.name: result for coefficient, result in found.items()}
+    undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
+    first = next(iter(results.values()))
+    answer: dict[str, Any] = {
+        "n_items": first.n_items,
+        "coefficients": {name: result.statistic for name, result in results.items()},
+        "ties": {"gold": gold.n_ties, "system": system.n_ties},
+        "n_missing": first.n_missing,
+        "warnings": [{"message": message, "coefficients": undefined} for message in notices],
+    }
+    if worst is not None:
+        answer["worst"] = {
+            name: None if name in undefined else _dearest(gold, system, name, options, worst) for name in coefficients
+        }
+    if inference is None:
+        return answer
+    clock = deadline.of_request()
+    inferred = {}
+    concerned: dict[str, list[str]] = {message: list(undefined) for message in notices}
+    for name in coefficients:
+        with collected_notices() as further:
+            inferred[name] = _inferred(gold, system, name, options, inference, clock)
+        for message in further:
+            names = concerned.setdefault(message, [])
+            names += [name] if name not in names else []
+    warnings = [{"message": message, "coefficients": names} for message, names in concerned.items()]
+    return answer | {"inference": inferred, "warnings": warnings}
+
+
+def _dearest(gold: Ranking, system: Ranking, name: Any, options: Mapping[str, Any], k: int) -> list[dict[str, Any]]:
+    """Items that cost the system most."""
+    parts = contributions(gold, system, **weighing.of_coefficient(name, options))
+    return [
+        {
+            "label": item.label,
+            "gold_rank": item.x_rank,
+            "system_rank": item.y_rank,
+            "weight": item.weight,
+            "contribution": item.contribution,
+            "cost": item.cost,
+        }
+        for item in parts.worst(k)
+    ]
+
+
+def _inferred(
+    gold: Ranking,
+    system: Ranking,
+    name: Any,
+    options: Mapping[str, Any],
+    inference: Mapping[str, Any],
+    clock: deadline.Deadline,
+) -> dict[str, Any]:
+    """Chance level, test and interval of one coefficient."""
+    shared = {
+        "n_resamples": inference["n_resamples"],
+        "seed": inference["seed"],
+        "workers": 1,
+        "progress": clock,
+        **weighing.of_coefficient(name, options),
+    }
+    test = permutation_test(gold, system, alternative=inference["alternative"], **shared)
+    interval = bootstrap_interval(gold, system, level=inference["level"], method=inference["method"], **shared)
+    return {
+        "chance": {key: getattr(test.null, key) for key in ("mean", "std", "exact", "n_resamples", "n_undefined")},
+        "standardized": test.standardized,
+        "pvalue": test.pvalue,
+        "interval": {
+            key: getattr(interval, key) for key in ("low", "high", "standard_error", "n_resamples", "n_undefined")
+        },
+    }
 
 
 @blueprint.route("/batch", methods=["POST"])
@@ -37,7 +129,46 @@ def correlate(request: dict[str, Any]) -> dict[str, Any]:
 @blueprint.response(200, BatchAnswer)
 def correlate_batch(request: dict[str, Any]) -> dict[str, Any]:
     """Compare many systems with one gold ranking."""
-    return comparison.of_systems(**request)
+    return compare_systems(**request)
+
+
+def compare_systems(
+    gold: Ranking,
+    systems: Mapping[str, Ranking],
+    coefficients: Sequence[Any],
+    options: Mapping[str, Any],
+    sort_by: str | None = None,
+) -> dict[str, Any]:
+    """Table of many systems against one gold ranking, the best first, those that are undefined last."""
+    first = sort_by or coefficients[0]
+    asked = dict.fromkeys((*coefficients, first))
+    clock = deadline.of_request()
+    columns, warnings = {}, []
+    n_items: list[int] = [gold.n_items] * len(systems)
+    for name in asked:
+        with collected_notices() as notices:
+            result = correlate_many(gold, systems, workers=1, progress=clock, **weighing.of_coefficient(name, options))
+        columns[name] = result.statistic.tolist()
+        if result.n_compared is not None:
+            n_items = result.n_compared.tolist()
+        warnings += [{"message": message, "coefficients": [name]} for message in notices]
+    rows = [
+        {
+            "name": name,
+            "n_items": n_items[place],
+            "coefficients": {coefficient: columns[coefficient][place] for coefficient in asked},
+            "ties": system.n_ties,
+        }
+        for place, (name, system) in enumerate(systems.items())
+    ]
+    values = columns[first]
+    best_first = sorted(range(len(rows)), key=lambda i: (math.isnan(values[i]), -values[i]))
+    return {
+        "n_items": gold.n_items,
+        "sort_by": first,
+        "systems": [rows[place] for place in best_first],
+        "warnings": warnings,
+    }
 
 
 @blueprint.route("/matrix", methods=["POST"])
@@ -45,4 +176,23 @@ def correlate_batch(request: dict[str, Any]) -> dict[str, Any]:
 @blueprint.response(200, MatrixAnswer)
 def correlate_matrix(request: dict[str, Any]) -> dict[str, Any]:
     """Compare each of many rankings with each."""
-    return comparison.of_each_with_each(**request)
+    return compare_each_with_each(**request)
+
+
+def compare_each_with_each(
+    rankings: Mapping[str, Ranking], coefficient: Any, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Matrix of one coefficient."""
+    clock = deadline.of_request()
+    with collected_notices() as notices:
+        result = correlation_matrix(
+            rankings, workers=1, progress=clock, **weighing.of_coefficient(coefficient, options)
+        )
+    return {
+        "n_items": result.n_items,
+        "coefficient": coefficient,
+        "names": list(rankings),
+        "matrix": result.statistic,
+        "n_compared": result.n_compared,
+        "warnings": [{"message": message, "coefficients": [coefficient]} for message in notices],
+    }

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from service.api import comparison
-from service.api.documentation import Blueprint
+from rankcorr import Ranking
+from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.notices import collected_notices
+from service.api import weighing
+from service.http import deadline
+from service.openapi.blueprint import Blueprint
 from service.schemas.inference import LeaderboardAnswer, LeaderboardRequest
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/v1/leaderboards", description="Which system is better?")
@@ -28,4 +33,28 @@ EXAMPLE = {
 @blueprint.response(200, LeaderboardAnswer)
 def rank_systems(request: dict[str, Any]) -> dict[str, Any]:
     """Rank systems on one or several gold sets, with intervals and corrected tests."""
-    return comparison.of_leaderboard(**request)
+    return make_leaderboard(**request)
+
+
+def make_leaderboard(
+    systems: Mapping[str, Ranking],
+    coefficient: Any,
+    options: Mapping[str, Any],
+    gold: Ranking | None = None,
+    gold_sets: Mapping[str, Ranking] | None = None,
+    **chosen: Any,
+) -> dict[str, Any]:
+    """Systems from best to worst, with intervals and tests."""
+    golds: Any = gold_sets if gold is None else gold
+    with collected_notices() as notices:
+        result = leaderboard(
+            golds,
+            systems,
+            workers=1,
+            progress=deadline.of_request(),
+            **chosen,
+            **weighing.of_coefficient(coefficient, options),
+        )
+    asked = {name: options[name] for name in ("scheme", "tied_weights")}  # rho and tau do not use them, but repeat them
+    warnings = [{"message": text, "coefficients": [coefficient]} for text in notices]
+    return result.to_dict() | asked | {"warnings": warnings}

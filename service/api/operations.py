@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Response, abort, current_app, request
+from flask import Response, abort, request
 
 from rankcorr import __version__
-from service.api.documentation import Blueprint
 from service.http import metrics
-from service.schemas.fields import settings
+from service.http.state import settings, state
+from service.openapi.blueprint import Blueprint
 from service.schemas.operations import LiveAnswer, ReadyAnswer
 
 probes = Blueprint("health", __name__, url_prefix="/health", errors=(500,), description="Probes")
@@ -38,5 +38,5 @@ def prometheus() -> Response:
     if settings().metrics == "off":
         abort(404)
     if settings().metrics == "token":
-        current_app.extensions["rankcorr"].tokens.check(request)
+        state().tokens.check(request)
     return metrics.exposition()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
-from service.api import planning
-from service.api.documentation import Blueprint
+from adaptive import PlanError, plan_ballots, plan_for_budget, plan_for_top
+from service.openapi.blueprint import Blueprint
+from service.schemas.ballot_fields import LARGEST
 from service.schemas.plans import PlanAnswer, PlanRequest
 
 blueprint = Blueprint("plans", __name__, url_prefix="/v1/plans", description="Sizes and cost of ballots")
@@ -19,4 +21,35 @@ blueprint = Blueprint("plans", __name__, url_prefix="/v1/plans", description="Si
 @blueprint.response(200, PlanAnswer)
 def plan(request: dict[str, Any]) -> dict[str, Any]:
     """Plan the ballots: their sizes, comparisons and cost, and what to reconsider."""
-    return planning.plan(**request)
+    return plan_one_way(**request)
+
+
+def plan_one_way(
+    *,
+    seconds_per_comparison: float | None = None,
+    n_voters: int | None = None,
+    presentations: int | None = None,
+    top_presentations: int | None = None,
+    comparisons: int | None = None,
+    hours: float | None = None,
+    **sizes: Any,
+) -> dict[str, Any]:
+    """Plan from one of the four ways to say how often items are presented."""
+    if presentations is not None:
+        planned = plan_ballots(**sizes, presentations=presentations)
+    elif top_presentations is not None:
+        planned = plan_for_top(**sizes, top_presentations=top_presentations)
+    elif comparisons is not None:
+        planned = plan_for_budget(**sizes, comparisons=comparisons)
+    else:
+        planned = plan_for_budget(**sizes, hours=hours, seconds_per_comparison=seconds_per_comparison)
+    if max(planned.n_comparisons, planned.top_presentations) > LARGEST:
+        raise PlanError(f"a plan has at most {LARGEST} comparisons; this one has {planned.n_comparisons}")
+    numbers = planned.to_dict()
+    advice = planned.advice if n_voters is None else planned.advice_for(n_voters)
+    return {
+        "plan": {name: numbers.pop(name) for name in ("n_items", "n_ballots", "fraction", "presentations")},
+        **numbers,
+        "hours": None if seconds_per_comparison is None else planned.cost(seconds_per_comparison),
+        "advice": [asdict(one) for one in advice],
+    }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from service.api import balloting
-from service.api.documentation import Blueprint
+from adaptive import BallotPlan, BallotVotes, score_ballots
+from adaptive.record import BallotRecord
+from service.api.ballots import Labels, labels_at
+from service.openapi.blueprint import Blueprint
 from service.schemas.scores import ScoresAnswer, ScoresRequest
 
 blueprint = Blueprint("scores", __name__, url_prefix="/v1/scores", description="From votes to a ranking")
@@ -36,4 +39,42 @@ blueprint = Blueprint("scores", __name__, url_prefix="/v1/scores", description="
 @blueprint.response(200, ScoresAnswer)
 def score(request: dict[str, Any]) -> dict[str, Any]:
     """Score the ballots so far, and select the items of the next one."""
-    return balloting.scored(**request)
+    return score_so_far(**request)
+
+
+def score_so_far(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequence[BallotVotes]) -> dict[str, Any]:
+    """Scores of the ballots so far, the ranking, and the items of the next ballot."""
+    interim = score_ballots(plan, ballots, items=items, seed=seed)
+    result = interim.result
+    ranks = result.ranking.ranks
+    best_first = ranks.argsort(kind="stable")
+    return {
+        "ballots": [_of_ballot(record) for record in result.ballots],
+        "ranking": {"labels": labels_at(result.items, best_first), "ranks": ranks[best_first]},
+        "ybar": result.ybar[best_first],
+        "last_ballot": result.last_ballot[best_first],
+        "next_ballot": None
+        if interim.next_items is None
+        else {
+            "number": len(ballots) + 1,
+            "items": list(interim.next_items),
+            "presentations": plan.presentations,
+        },
+    }
+
+
+def _of_ballot(record: BallotRecord) -> dict[str, Any]:
+    tally = record.tally
+    return {
+        "number": record.number,
+        "items": list(record.items),
+        "x": record.x,
+        "y": record.y,
+        "b": record.b,
+        "ybar": record.ybar,
+        "presentations": tally.presentations,
+        "wins": tally.wins,
+        "ties": tally.ties,
+        "losses": tally.losses,
+        "n_tied_at_cut": record.n_tied_at_cut,
+    }

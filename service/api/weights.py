@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankcorr.weight_table import weight_table
-from service.api.documentation import Blueprint
+from rankcorr.shares import weight_table
+from service.openapi.blueprint import Blueprint
 from service.schemas.weights import WeightsAnswer, WeightsQuery
 
 blueprint = Blueprint("weights", __name__, url_prefix="/v1/weights", description="What n0 means")

@@ -34,9 +34,9 @@ class Tokens:
         return bool(self._digests)
 
     def name_of(self, authorization: str) -> str | None:
-        """A name for the token of a header Authorization, or None if it is no token of ours.
+        """Name of the token in an Authorization header; None if the service does not know the token.
 
-        Every token is compared, each in constant time, so that the time says nothing of how near a guess is.
+        Every known token is compared, each in constant time, so that the time taken does not tell how close a guess is.
         """
         scheme, _, given = authorization.partition(" ")
         digest = _digest(given.strip())
@@ -49,7 +49,7 @@ class Tokens:
         Raises
         ------
         Problem
-            401, without a token of ours.
+            401, unless the request carries a token that the service knows.
         """
         if not self:
             return None

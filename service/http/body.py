@@ -11,10 +11,10 @@ from marshmallow import RAISE, ValidationError
 from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from service.environment import variable
 from service.http.json_body import parse
 from service.http.problems import Name, Problem
-from service.schemas.fields import settings
-from service.settings import variable
+from service.http.state import settings
 
 PIECE = 1 << 16
 
@@ -29,7 +29,7 @@ class BodyParser(FlaskParser):
         return parse(g.pop("body"))
 
     def load_querystring(self, req: Request, schema: Any) -> Any:
-        """Return the query; a name that is given twice is refused, not settled by its place."""
+        """Return the query; a name given twice is refused: neither value may win silently."""
         twice = [name for name, values in req.args.lists() if len(values) > 1]
         if twice:
             raise ValidationError({Name(name): ["this field is given more than once"] for name in twice})
@@ -37,12 +37,12 @@ class BodyParser(FlaskParser):
 
 
 def received(request: Request, clock: Callable[[], float] = time.monotonic) -> bytes:
-    """Body of a request; a form or text that happens to be JSON is refused as what it says it is.
+    """Read the body of a request, which must be declared as JSON: a form is refused even if its text is JSON.
 
     Raises
     ------
     Problem
-        415, for what is not declared as plain JSON; 413, above the limit; 400, for a body that does not arrive whole.
+        415 if it is not declared as plain JSON, 413 above the limit, 400 if it does not arrive whole and in time.
     """
     _check_declared(request)
     most = settings().max_body_seconds
@@ -64,7 +64,7 @@ def _piece(request: Request) -> bytes:
         raise too_large(request) from error
     except MemoryError:
         raise
-    except Exception as error:  # each server has its own for chunks, lengths and connections that break off
+    except Exception as error:  # each server has its own for bad chunks, wrong lengths and lost connections
         raise Problem(
             400, "the body did not arrive whole: its length or its chunks are not as HTTP has them"
         ) from error

@@ -12,8 +12,8 @@ import time
 import weakref
 from collections.abc import Callable
 
+from service.environment import variable
 from service.http.problems import Problem
-from service.settings import variable
 
 
 class Gate:
@@ -59,10 +59,10 @@ def _over_capacity(why: str, setting: str) -> Problem:
 
 
 class RateLimiter:
-    """Counts the requests of each client in each minute, for all workers of this machine together.
+    """Counts the requests of each client in each minute, over all workers on this machine.
 
-    The counts lie in memory that is shared with every worker forked later. A client's place is found by a hash; two
-    clients of one place share a count, which with 65,536 places and 1,000 clients befalls about 15 of them.
+    The counts are in memory that is shared with every worker forked later. A hash of the client's name picks its
+    place; clients in the same place share a count, which happens to about 15 of 1,000 clients in 65,536 places.
     """
 
     PLACES = 1 << 16
@@ -70,7 +70,7 @@ class RateLimiter:
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.time) -> None:
         self._most = per_minute
-        self._clock = clock
+        self.clock = clock
         self._counts = mmap.mmap(-1, self.PLACES * self.ENTRY.size)
         # A file lock is given back when a worker is killed; a lock in shared memory would stay closed for ever.
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the limiter lives
@@ -83,9 +83,9 @@ class RateLimiter:
         Raises
         ------
         Problem
-            429, when the client has had its requests of this minute.
+            429, when the client has used up its requests for this minute.
         """
-        now = self._clock()
+        now = self.clock()
         minute = int(now // 60)
         place = int.from_bytes(hashlib.blake2b(client.encode(), digest_size=2).digest()) * self.ENTRY.size
         with self._threads:

@@ -1,4 +1,4 @@
-"""A bound on the time that a request works; the worker's own timeout is a heartbeat and bounds no request."""
+"""A limit on the time that a request works; gunicorn's own timeout is a heartbeat, and limits no request."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
 
+from service.environment import variable
 from service.http.problems import Problem
-from service.settings import variable
+from service.http.state import settings
 
 
 class Deadline(Executor):
-    """Ends the work of a request when its time is over.
+    """Ends the work of a request when its time is up.
 
-    As `progress` of a library call it looks at the clock between two steps; as its `executor` between two tasks, which
-    it runs one by one in the calling thread.
+    As the `progress` of a library call it checks the clock between steps; as the `executor`, between tasks, which it
+    runs one after the other in the calling thread.
 
     Examples
     --------
@@ -45,3 +46,8 @@ class Deadline(Executor):
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
+
+
+def of_request() -> Deadline:
+    """The deadline of the current request, whose work begins now."""
+    return Deadline(settings().limits.max_seconds)

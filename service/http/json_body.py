@@ -17,8 +17,8 @@ from flask.json.provider import JSONProvider
 
 from service.http.problems import Problem
 
-# Each takes 64 bytes or more, of two or three that are written: a body of 16 MiB could take 1 GB. With this many
-# it is 0.2 GB, and 200,000 items in groups of ties are far from it.
+# Each takes 64 bytes of memory or more for two or three bytes of text: a body of 16 MiB could take 1 GB. At this
+# limit it takes 0.2 GB, and 200,000 items in groups of ties stay far below.
 MAX_CONTAINERS: Final = 1_000_000
 
 
@@ -43,17 +43,17 @@ def parse(body: bytes) -> Any:
 
 
 def counted(body: bytes) -> tuple[int, int]:
-    """Number of keys that a JSON text writes, and of its arrays and objects: colons and brackets outside of strings.
+    """Number of keys in a JSON text, and of arrays and objects: of colons and opening brackets outside strings.
 
     >>> counted(b'{"a": 1, "b:": {"a": "[:"}}')
     (3, 2)
     """
     if b"\\" in body:
-        # Backslashes from left to right: first the pairs, and what is left escapes the next character.
+        # Backslashes pair up from left to right; one that is left over escapes the next character.
         body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     characters = np.frombuffer(body, np.uint8)
     outside = ~np.logical_xor.accumulate(characters == ord('"'))
-    # "[" and "{" differ in one bit, which no other two characters become equal without
+    # One bit turns "[" into "{", and nothing else into it.
     opening = (characters | 0x20) == ord("{")
     return tuple(int(np.count_nonzero(outside & found)) for found in (characters == ord(":"), opening))  # type: ignore[return-value]
 
@@ -75,7 +75,7 @@ def count_keys(document: Any) -> int:
             inner = value
         else:
             continue
-        if not set(map(type, inner)).isdisjoint((dict, list)):  # at the speed of C for 100,000 numbers
+        if not set(map(type, inner)).isdisjoint((dict, list)):  # checks 100,000 numbers at the speed of C
             waiting += [entry for entry in inner if isinstance(entry, dict | list)]
     return total
 
@@ -91,13 +91,13 @@ def _repeated_key(body: bytes) -> str:
                 repeated.append(key)
             seen.add(key)
 
-    with suppress(RecursionError):  # nested deeper than Python's parser goes: the key stays without a name
+    with suppress(RecursionError):  # nested too deeply for Python's parser: the key is not named
         json.loads(body, object_pairs_hook=notice)
     return json.dumps(repeated[0][:60], ensure_ascii=False) if repeated else "of some entry"
 
 
 class OrjsonProvider(JSONProvider):
-    """Responses by orjson: floats in their shortest form that reads back to the last bit, nan as null."""
+    """Responses by orjson: floats in the shortest form that reads back to the last bit, nan as null."""
 
     def dumps(self, obj: Any, **options: Any) -> str:
         """Serialize to text, with line breaks if an indent is asked for."""
@@ -116,6 +116,6 @@ class OrjsonProvider(JSONProvider):
 
 
 def _as_list(value: Any) -> Any:
-    if isinstance(value, np.ndarray):  # one whose numbers do not lie side by side
+    if isinstance(value, np.ndarray):  # not contiguous, which orjson does not write
         return value.tolist()
     raise TypeError(f"{type(value).__name__} has no form in JSON")

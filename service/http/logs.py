@@ -19,14 +19,14 @@ log = logging.getLogger("rankcorr.service")
 
 
 def begin(request: Request) -> None:
-    """Name and time a request; a sound id that a proxy gave is kept."""
+    """Give a request its id and its starting time; a well-formed id from a proxy is kept."""
     given = request.headers.get(ID_HEADER, "")
     g.request_id = given if _GIVEN_ID.fullmatch(given) else uuid.uuid4().hex
     g.started = time.perf_counter()
 
 
 def end(request: Request, response: Response) -> Response:
-    """Write the line of a request, and give the response its id."""
+    """Write the log line of a request, and put the id in the response."""
     response.headers[ID_HEADER] = g.request_id
     line = {
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -38,12 +38,12 @@ def end(request: Request, response: Response) -> Response:
         "bytes": g.get("n_bytes", 0),
         "items": g.get("n_items", 0),
     }
-    # One write for one line, so that the lines of several workers do not mix.
+    # One write for the whole line, so that the lines of several workers do not mix.
     sys.stdout.write(orjson.dumps(line).decode() + "\n")
     sys.stdout.flush()
     return response
 
 
 def route(request: Request) -> str:
-    """The rule that a request met; never its path, which a client chooses."""
+    """The route that a request matched; never its path, which the client chooses."""
     return request.url_rule.rule if request.url_rule else "none"

@@ -61,7 +61,7 @@ def exposition() -> Response:
 def retire(pid: int) -> None:
     """Forget the gauges of a process that has ended, and add its counts to those of all that have ended.
 
-    Each process leaves two files of 64 kB behind, which every reading of the metrics would go through for ever.
+    Each process leaves two files of 64 kB behind, which every later reading of the metrics would go through.
     """
     folder = os.environ["PROMETHEUS_MULTIPROC_DIR"]
     with _locked(folder, fcntl.LOCK_EX):
@@ -84,7 +84,7 @@ def _add(source: Path, target: Path) -> None:
 
 @contextmanager
 def _locked(folder: str, kind: int) -> Iterator[None]:
-    """Keep a reading of the metrics from seeing counts in two files, or in none; a killed process holds no lock."""
+    """Keep a reader from finding counts in both files, or in neither; a process that is killed gives up its lock."""
     with Path(folder, "lock").open("w") as file:
         fcntl.flock(file, kind)
         yield

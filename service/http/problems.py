@@ -19,12 +19,12 @@ from rankcorr import RankingError
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:rankcorr:problem:"
 
-# An answer stays small, whatever was sent: so many errors, and so many characters of a pointer and of a detail.
+# An answer stays small, whatever was sent: limits on its errors, and on the characters of a pointer and of a detail.
 MAX_ERRORS: Final = 50
 MAX_POINTER: Final = 500
 MAX_DETAIL: Final = 2_000
 
-# Status -> last part of the type, and title. Written out: the phrases of http.HTTPStatus differ between Pythons.
+# Status -> last part of the type, and title. Those of http.HTTPStatus would differ between Python versions.
 STATUSES: Final[Mapping[int, tuple[str, str]]] = {
     400: ("bad-request", "The request cannot be read"),
     401: ("token-needed", "A bearer token is needed"),
@@ -40,7 +40,7 @@ STATUSES: Final[Mapping[int, tuple[str, str]]] = {
 
 
 class Name(str):
-    """A key that a client chose; one that reads `_schema` is not marshmallow's word for the object as a whole."""
+    """A key that a client chose: `_schema` is then not taken for marshmallow's own, which means the whole object."""
 
     __slots__ = ()
 
@@ -121,7 +121,7 @@ def from_http(error: HTTPException) -> Problem | HTTPException:
     status = error.code or 500
     if status < 400:
         return error
-    if status not in STATUSES:  # such as 414: what a client did that has no status of its own here
+    if status not in STATUSES:  # such as 414: a client's error that is not in the table above
         status = 400 if status < 500 else 500
     data = getattr(error, "data", None) or {}
     if "messages" in data:
@@ -150,7 +150,7 @@ def invalid(errors: Mapping[str, list[str]]) -> Problem:
 
 
 def unknown_fields(keys: Sequence[str]) -> dict[str, list[str]]:
-    """Messages for fields that there are not; of very many the first are named."""
+    """Messages for unknown fields; of very many, only the first are named."""
     messages: dict[str, list[str]] = {"_schema": [f"{len(keys)} unknown fields"]} if len(keys) > MAX_ERRORS else {}
     return messages | {Name(key): ["unknown field"] for key in keys[:MAX_ERRORS]}
 
@@ -160,7 +160,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def pointers(messages: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Marshmallow's nested messages, as JSON pointers (RFC 6901) and their messages."""
+    """Flatten marshmallow's nested messages to pairs of a JSON pointer (RFC 6901) and its messages."""
     if isinstance(messages, Mapping):
         for key, inner in messages.items():
             is_whole = key == "_schema" and not isinstance(key, Name)

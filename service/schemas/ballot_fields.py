@@ -22,7 +22,7 @@ from service.http.problems import unknown_fields
 from service.schemas.fields import LABEL_SCHEMA, Choice, Documented, Number, Whole, check_limit
 from service.schemas.ranking_fields import check_labels
 
-# Beyond it a number of JSON is not whole in every language.
+# Above it, not every language reads whole numbers of JSON exactly.
 LARGEST: Final = 2**53
 ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
     {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
@@ -37,7 +37,7 @@ class ItemCount(Whole):
         super().__init__(least=2, required=True, **kwargs)
 
     def read(self, value: Any) -> Any:
-        """Return the value as the views take it."""
+        """Check a value, and return it as the library call takes it."""
         count = super().read(value)
         check_limit("max_items", count, of="items of a plan")
         g.n_items = count
@@ -59,7 +59,7 @@ class Fraction(Number):
 
 
 class Names(Documented):
-    """Labels, or the number of labels 0, 1, 2, ..."""
+    """Labels, or a number N for the labels 0 to N - 1."""
 
     def __init__(self, *, what: str, least: int, limit: str, **kwargs: Any) -> None:
         super().__init__(required=True, **kwargs)
@@ -73,7 +73,7 @@ class Names(Documented):
         self._number = Whole(least=least)
 
     def read(self, value: Any) -> int | tuple[str | int, ...]:
-        """Return the value as the views take it."""
+        """Check a value, and return it as the library call takes it."""
         if isinstance(value, list):
             self._check_count(len(value))
             check_labels(value)
@@ -97,7 +97,7 @@ class Names(Documented):
 
 
 class Interval(Documented):
-    """The least and the largest of a level."""
+    """The lower and the upper end of a level."""
 
     def __init__(self, *, most: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -106,7 +106,7 @@ class Interval(Documented):
         self._number = Number(least=0, most=most)
 
     def read(self, value: Any) -> tuple[float, float]:
-        """Return the value as the views take it."""
+        """Check a value, and return it as the library call takes it."""
         if not isinstance(value, list) or len(value) != 2:
             raise ValidationError(f"must be a list of the least and the largest; got {shown(value)}")
         low, high = (_at(place, self._number, entry) for place, entry in enumerate(value))
@@ -137,7 +137,7 @@ class Similarity(Documented):
     _number = Number(least=-1, most=1)
 
     def read(self, value: Any) -> str | NDArray[np.float64]:
-        """Return the value as the views take it."""
+        """Check a value, and return it as the library call takes it."""
         if not isinstance(value, list):
             if isinstance(value, str):
                 return self._name.read(value)
@@ -187,7 +187,7 @@ class VotedBallots(Documented):
     )
 
     def read(self, value: Any) -> list[BallotVotes]:
-        """Return the value as the views take it."""
+        """Check a value, and return it as the library call takes it."""
         if not isinstance(value, list) or not value:
             raise ValidationError(f"must be a list of ballots, at least one; got {shown(value)}")
         for place, ballot in enumerate(value):

@@ -11,9 +11,9 @@ from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, post_load, pre_
 
 from rankcorr.alignment import MISSING
 from rankcorr.checks import shown
-from rankcorr.correlation import VARIANTS
+from rankcorr.coefficients import VARIANTS
 from rankcorr.errors import WeightError
-from rankcorr.weights import DEFAULT_N0, SCHEMES, TIED_WEIGHTS, Weigher, named_weigher
+from rankcorr.weights import SCHEMES, TIED_WEIGHTS, Weigher, named_weigher
 from service.http.problems import MAX_ERRORS, unknown_fields
 from service.schemas.fields import Choice, Documented, Number
 
@@ -30,7 +30,7 @@ class Request(Schema):
 
     @pre_load
     def check_names(self, data: Any, **_: Any) -> Any:
-        """Refuse very many unknown fields at once; marshmallow takes 10 s for a million."""
+        """Refuse very many unknown fields in one step; marshmallow takes 10 s for a million."""
         if isinstance(data, dict) and (len(data) > len(self.fields) + MAX_ERRORS or "_schema" in data):
             raise ValidationError(unknown_fields([name for name in data if name not in self.fields]))
         return data
@@ -87,7 +87,6 @@ class WeightOptions(Request):
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Put the options of the library call under one key."""
         options = {name: data.pop(name) for name in OPTION_NAMES if name in data}
-        options.setdefault("n0", DEFAULT_N0)
         return data | {"options": options}
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from marshmallow.fields import Integer, List, Nested, String
 
-from rankcorr.correlation import COEFFICIENTS
+from rankcorr.coefficients import COEFFICIENTS
 from service.schemas.base import Answer, WeightOptions
 from service.schemas.fields import Choice, Choices, Dumped, Part, Whole
 from service.schemas.inference import INFERENCE, InferenceOptions

@@ -1,7 +1,7 @@
 """Fields of requests and responses: as strict as the JSON Schema that documents them, and fast for long arrays.
 
-Marshmallow's own numbers take "1", and its lists look at each element in Python. These take exactly what JSON says, and
-look at an array once, as a whole.
+Marshmallow's own numbers accept "1", and its lists check each element in Python. These accept exactly what the JSON
+Schema does, and check an array in one pass.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from flask import current_app
 from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
 
 from rankcorr.checks import shown
-from service.settings import Settings, variable
+from service.environment import variable
+from service.http.state import settings
 
 LABEL_SCHEMA: Final = {"type": ["string", "integer"]}
 _NUMBER_TYPES: Final = frozenset((int, float))
@@ -25,21 +25,15 @@ _NUMBER_TEXT: Final = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-
 _WHOLE_TEXT: Final = re.compile(r"[+-]?[0-9]{1,18}")
 
 
-def settings() -> Settings:
-    """Settings of the app that answers."""
-    found: Settings = current_app.extensions["rankcorr"].settings
-    return found
-
-
 def check_limit(name: str, count: int, *, of: str) -> None:
-    """Refuse a count above a limit; the message says the limit, its variable, and the count."""
+    """Refuse a count above a limit; the message names the limit, its variable, and the count."""
     most = getattr(settings().limits, name)
     if count > most:
         raise ValidationError(f"at most {most} {of} ({variable(name)}); got {count}")
 
 
 def check_label_bytes(field: str, labels: Sequence[str | int], times: int) -> None:
-    """Refuse labels that would be written so often that the answer is too large."""
+    """Refuse labels if writing each this often would make the answer too large."""
     count = times * sum(len(label.encode()) for label in labels if isinstance(label, str))
     try:
         check_limit("max_label_bytes", count, of="bytes of labels in an answer")
@@ -54,7 +48,7 @@ class Documented(Field[Any]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # null is refused like any other value of a wrong type
+        # null is refused like any other value of the wrong type
         self.error_messages["null"] = "this field may not be null"
         self.error_messages["required"] = "this field is needed"
 
@@ -62,12 +56,18 @@ class Documented(Field[Any]):
         return self.read(value)
 
     def read(self, value: Any) -> Any:
-        """Return the value as the views take it, or raise a `ValidationError`; here, as it is."""
+        """Check a value, and return it as the library call takes it; here, as it is.
+
+        Raises
+        ------
+        ValidationError
+            For a value that the field refuses.
+        """
         return value
 
 
 class Number(Documented):
-    """A finite number; text and booleans are none."""
+    """A finite number; text and booleans are refused."""
 
     documented: Mapping[str, Any] = MappingProxyType({"type": "number"})
     wanted = "a number"
@@ -79,7 +79,7 @@ class Number(Documented):
         self.documented = {**type(self).documented, **{key: n for key, n in bounds.items() if math.isfinite(n)}}
 
     def read(self, value: Any) -> Any:
-        """Return the value as the views take it."""
+        """Check a value, and return it as the library call takes it."""
         number = self._parsed(value)
         if number is None or not self._fits(number):
             raise ValidationError(f"must be {self.wanted}{self._range()}; got {shown(value)}")
@@ -101,7 +101,7 @@ class Number(Documented):
 
 
 class Whole(Number):
-    """A whole number; 2.0 is one, as in JSON Schema."""
+    """A whole number; 2.0 counts as one, as in JSON Schema."""
 
     documented: Mapping[str, Any] = MappingProxyType({"type": "integer"})
     wanted = "a whole number"
@@ -127,19 +127,19 @@ class QueryWhole(Whole):
 
 
 class Flag(Documented):
-    """true or false; 1 and "yes" are neither."""
+    """true or false; 1 and "yes" are refused."""
 
     documented: Mapping[str, Any] = MappingProxyType({"type": "boolean"})
 
     def read(self, value: Any) -> bool:
-        """Return the value as the views take it."""
+        """Check a value, and return it as the library call takes it."""
         if type(value) is not bool:
             raise ValidationError(f"must be true or false; got {shown(value)}")
         return value
 
 
 class Choice(Documented):
-    """One of some words."""
+    """One of a set of words."""
 
     def __init__(self, choices: Iterable[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -147,14 +147,14 @@ class Choice(Documented):
         self.documented = {"type": "string", "enum": list(self.choices)}
 
     def read(self, value: Any) -> str:
-        """Return the value as the views take it."""
+        """Check a value, and return it as the library call takes it."""
         if not isinstance(value, str) or value not in self.choices:
             raise ValidationError(f"must be one of {', '.join(map(repr, self.choices))}; got {shown(value)}")
         return value
 
 
 class Choices(Documented):
-    """Some of some words, each once, at least one."""
+    """A list of words from a set: at least one, each at most once."""
 
     def __init__(self, choices: Iterable[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -163,7 +163,7 @@ class Choices(Documented):
         self.documented = {"type": "array", "items": items, "minItems": 1, "uniqueItems": True}
 
     def read(self, value: Any) -> tuple[str, ...]:
-        """Return the value as the views take it."""
+        """Check a value, and return it as the library call takes it."""
         if not isinstance(value, list) or not value:
             raise ValidationError(f"must be a list of some of {', '.join(map(repr, self.choices))}; got {shown(value)}")
         for entry in value:
@@ -180,14 +180,14 @@ class Text(Documented):
     documented: Mapping[str, Any] = MappingProxyType({"type": "string", "minLength": 1})
 
     def read(self, value: Any) -> str:
-        """Return the value as the views take it."""
+        """Check a value, and return it as the library call takes it."""
         if not isinstance(value, str) or not value:
             raise ValidationError(f"must be a text that is not empty; got {shown(value)}")
         return value
 
 
 class Dumped(Documented):
-    """A field of a response that is written as it is: arrays at the speed of C, nan as null."""
+    """A field of a response that is left to orjson: arrays at the speed of C, nan as null."""
 
     def __init__(self, schema: Mapping[str, Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -198,7 +198,7 @@ class Dumped(Documented):
 
 
 class Part(Nested):
-    """An object with a schema of its own, in the words of the other fields."""
+    """An object with a schema of its own, and the error messages of the other fields."""
 
     def __init__(self, schema: type[Schema], **kwargs: Any) -> None:
         super().__init__(schema, **kwargs)

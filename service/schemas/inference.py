@@ -8,7 +8,7 @@ from marshmallow import ValidationError, validates_schema
 from marshmallow.fields import List, Nested
 
 from rankcorr.alignment import MISSING
-from rankcorr.correlation import COEFFICIENTS
+from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.inference.bootstrap import METHODS
 from rankcorr.inference.distribution import ALTERNATIVES
 from service.schemas.base import Answer, Request, WeightOptions
@@ -120,7 +120,7 @@ class LeaderboardRequest(WeightOptions):
 
     @validates_schema(skip_on_field_errors=True)
     def check_gold(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse a request with no gold, or with two."""
+        """Refuse a request with neither or both of gold and gold_sets, and one above a limit."""
         if ("gold" in data) == ("gold_sets" in data):
             raise ValidationError("exactly one of gold and gold_sets is needed")
         sets, n_systems = data.get("gold_sets", {}), len(data["systems"])

@@ -57,7 +57,7 @@ class PlanRequest(Sizes):
 
     @validates_schema
     def check_way(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse what says the presentations twice, or not at all."""
+        """Refuse a request that sets the presentations in no way, or in several."""
         given = [name for name in WAYS if name in data]
         if len(given) != 1:
             got = offending("got", given) if given else "got none"

@@ -76,7 +76,7 @@ class RankingField(Documented):
     documented: Mapping[str, Any] = MappingProxyType({"$ref": "#/components/schemas/Ranking"})
 
     def read(self, value: Any) -> Ranking:
-        """Return the value as the views take it."""
+        """Check a value, and return it as the library call takes it."""
         way = _way(value)
         given = value[way]
         if "labels" in value:
@@ -148,7 +148,7 @@ def _ordered(given: list[Any]) -> Ranking:
 
 
 def check_labels(labels: Any, *path: str) -> None:
-    """Refuse what is no list of labels; a label is text or a whole number."""
+    """Refuse anything but a list of labels; a label is text or a whole number."""
 
     def placed(message: Any) -> ValidationError:
         for step in reversed(path):
@@ -179,7 +179,7 @@ class NamedRankings(Documented):
         self.one = RankingField()
 
     def read(self, value: Any) -> dict[str, Ranking]:
-        """Return the value as the views take it."""
+        """Check a value, and return it as the library call takes it."""
         if not isinstance(value, dict) or not value:
             raise ValidationError(f"must be an object of name to ranking, with at least one; got {shown(value)}")
         self._check_count(len(value))
@@ -198,7 +198,7 @@ class NamedRankings(Documented):
 
 
 class MatrixRankings(NamedRankings):
-    """Rankings by name, of which each meets each."""
+    """Rankings by name, each to be compared with each."""
 
     def _check_count(self, count: int) -> None:
         check_limit("max_matrix_cells", count * count, of="cells of a matrix, rankings times rankings")

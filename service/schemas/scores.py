@@ -34,7 +34,7 @@ class ScoresRequest(Request):
 
     @validates_schema
     def check_plan(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse items and ballots that are not the plan's."""
+        """Refuse items and ballots that do not fit the plan."""
         plan, items = data["plan"], data["items"]
         n_items = items if isinstance(items, int) else len(items)
         if n_items != plan.n_items:

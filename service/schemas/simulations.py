@@ -37,7 +37,7 @@ class Voters(Request):
 
     @post_load
     def population(self, data: dict[str, Any], **_: Any) -> VoterPopulation:
-        """Make what the voters are drawn from."""
+        """Make the population that voters are drawn from."""
         return VoterPopulation(**data)
 
 
@@ -63,7 +63,7 @@ class SimulationRequest(Request):
 
     @validates_schema
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse similarities of other items than the plan's, and what is too much."""
+        """Refuse similarities that do not fit the plan, and simulations above a limit."""
         plan, similarity = data["plan"], data["similarity"]
         if isinstance(similarity, np.ndarray) and similarity.size != plan.n_items:
             raise ValidationError(f"the plan has {plan.n_items} items; got {similarity.size} numbers", "similarity")

@@ -14,7 +14,8 @@ import sys
 from typing import Any
 
 from service.http import metrics
-from service.server.serve import METRICS_FOLDER, RUN_FOLDER, RUN_PREFIX, ServerSettings, usable_cores
+from service.server.serve import METRICS_FOLDER, RUN_FOLDER, RUN_PREFIX
+from service.server.settings import ServerSettings, usable_cores
 from service.server.warm_up import warm_up
 from service.settings import Settings
 
@@ -27,14 +28,14 @@ wsgi_app = "service:create_app()"
 bind = _server.bind
 workers = _server.workers or usable_cores()
 worker_class = "service.server.worker.Worker"
-# Beside those that work or wait for their turn: some for probes and refusals, also while new connections are silent,
-# each of which has a thread for its first 5 s.
+# Besides the requests that work or wait for their turn, some for probes and refusals; each new connection that is
+# silent holds a thread too, for its first 5 s.
 threads = _app.max_concurrent + _app.max_waiting + 8
 preload_app = True
 graceful_timeout = _server.seconds_to_stop(_app)
 max_requests = _server.max_requests_per_worker
 max_requests_jitter = max_requests // 10  # so that workers are not replaced together
-keepalive = 75  # longer than proxies keep idle connections, so that it is they who close them
+keepalive = 75  # longer than proxies keep idle connections, so that the proxy closes them
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # heartbeats need no disk
 accesslog = None  # the app writes a line for each request
 errorlog = "-"
@@ -42,7 +43,7 @@ limit_request_line = 2_048
 limit_request_fields = 64
 limit_request_field_size = 8_190
 forwarded_allow_ips = ""  # RANKCORR_TRUSTED_PROXIES says whom to believe
-control_socket_disable = True  # it is served by a thread of the process that forks
+control_socket_disable = True  # a thread of the process that forks would serve it
 
 
 def on_starting(arbiter: Any) -> None:
@@ -50,17 +51,17 @@ def on_starting(arbiter: Any) -> None:
     if not os.environ.get(METRICS_FOLDER):
         raise RuntimeError(f"{METRICS_FOLDER} is not set: start the service with rankcorr-serve")
     arbiter.log.error_log.addFilter(_is_no_silent_client)
-    atexit.register(_remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
+    atexit.register(remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn sets its own
-    arbiter.log.info("Compiling the loops: some seconds at the first start, a second later")
+    arbiter.log.info("Compiling the kernels: some seconds at the first start, a second at later ones")
     warm_up()
-    # What is there now stays: collections need not look at it again, which took 70 ms each, nor copy its pages.
+    # What exists now stays: collections need not scan it again, which took 70 ms each, nor copy its pages.
     gc.collect()
     gc.freeze()
 
 
 def when_ready(arbiter: Any) -> None:
-    """Bound the time for which a silent client holds a thread; accepted connections inherit it."""
+    """Limit how long a silent client holds a thread; accepted connections inherit the limit."""
     arbiter.log.info("The page /docs shows every request and answer")
     seconds, rest = divmod(_server.client_seconds, 1)
     timeout = struct.pack("@ll", int(seconds), int(rest * 1e6))
@@ -85,11 +86,11 @@ def child_exit(arbiter: Any, worker: Any) -> None:
 
 
 def _is_no_silent_client(record: logging.LogRecord) -> bool:
-    """Leave out the traceback of each connection that `when_ready` gave up."""
+    """Keep out of the log the traceback of each connection that ran into the limit of `when_ready`."""
     return not (record.exc_info and isinstance(record.exc_info[1], BlockingIOError))
 
 
-def _remove_run_folder(folder: str | None, owner: int) -> None:
-    # Workers leave with the same handlers; and nothing is removed that rankcorr-serve has not made.
+def remove_run_folder(folder: str | None, owner: int) -> None:
+    """Remove the folder of this run, if rankcorr-serve made it; workers, which end by the same handlers, leave it."""
     if folder and os.getpid() == owner and os.path.basename(folder).startswith(RUN_PREFIX):
         shutil.rmtree(folder, ignore_errors=True)

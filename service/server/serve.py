@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
-import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from collections.abc import MutableMapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from service.settings import SettingError, Settings, _read, _seconds, _setting, _whole, variable
+from service.environment import SettingError, variable
+from service.server.settings import ServerSettings, usable_cores
+from service.settings import Settings
 
 METRICS_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 KERNEL_FOLDER: Final = "NUMBA_CACHE_DIR"
@@ -29,7 +28,7 @@ NEEDED: Final = (
 )
 GUNICORN: Final = ("-m", "gunicorn", "--config", "python:service.server.gunicorn_config")
 
-# What the C library and numpy read when a program starts; each may be set to something else from outside.
+# What the C library and numpy read when a program starts; a value that is set already is kept.
 PROGRAM_VARIABLES: Final = {
     # The service multiplies no matrices; without this, numpy starts threads, which fork() does not copy.
     "OPENBLAS_NUM_THREADS": "1",
@@ -39,87 +38,6 @@ PROGRAM_VARIABLES: Final = {
     "MALLOC_MMAP_THRESHOLD_": str(2**20),
     "MALLOC_TRIM_THRESHOLD_": str(2**22),
 }
-
-_TCP: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
-
-
-def usable_cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
-    """Number of processors that this process may use: those it may run on, or fewer if the container has a quota.
-
-    >>> usable_cores() >= 1
-    True
-    """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    for read in (_quota_v2, _quota_v1):
-        try:
-            quota = read(cgroup)
-        except (OSError, ValueError):  # another version of cgroups, none, or no quota, which is written "max"
-            continue
-        if quota > 0:
-            return max(1, min(cores, math.ceil(quota)))
-    return cores
-
-
-def _quota_v2(cgroup: Path) -> float:
-    quota, period = (cgroup / "cpu.max").read_text().split()
-    return int(quota) / int(period)
-
-
-def _quota_v1(cgroup: Path) -> float:
-    quota = int((cgroup / "cpu" / "cpu.cfs_quota_us").read_text())
-    return quota / int((cgroup / "cpu" / "cpu.cfs_period_us").read_text())
-
-
-def _address(name: str, text: str) -> str:
-    tcp = _TCP.fullmatch(text)
-    if not (tcp and int(tcp[2]) < 2**16) and not re.fullmatch(r"unix:/.+", text):
-        raise SettingError(f"{name} must be host:port, as in 127.0.0.1:8000, or unix:/path; got {text!r}")
-    return text
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServerSettings:
-    """How the processes of the service run; `Settings` has what each of them does.
-
-    Examples
-    --------
-    >>> ServerSettings.from_environment({"RANKCORR_WORKERS": "3"}).workers
-    3
-    """
-
-    bind: str = _setting("127.0.0.1:8000", _address, "where to listen: host:port or unix:/path")
-    workers: int = _setting(0, _whole(0, 1_000), "processes that answer, 0: one for each usable core")
-    max_requests_per_worker: int = _setting(
-        100_000, _whole(0), "requests after which a worker is replaced, 0: never; up to a tenth more, at random"
-    )
-    graceful_seconds: int = _setting(
-        0, _whole(0, 86_400), "seconds for requests to finish at a stop, 0: for the longest wait and work"
-    )
-    client_seconds: float = _setting(10.0, _seconds, "seconds that a client may pause while it sends a request")
-
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> ServerSettings:
-        """Read the variables RANKCORR_*; what is not set has its default.
-
-        Raises
-        ------
-        SettingError
-            For a value that a variable cannot have; the message names the variable.
-        """
-        return cls(**_read(cls, environment))  # type: ignore[arg-type]
-
-    def table(self) -> list[tuple[str, Any, str]]:
-        """Variable, value and meaning of each setting."""
-        return [
-            (variable(name), getattr(self, name), entry.metadata["about"])
-            for name, entry in self.__dataclass_fields__.items()
-        ]
-
-    def seconds_to_stop(self, app: Settings) -> int:
-        """Time for a request that came last to arrive, to wait for its turn, to work and to be sent."""
-        return (
-            self.graceful_seconds or math.ceil(app.max_body_seconds + app.max_wait_seconds + app.limits.max_seconds) + 5
-        )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -149,12 +67,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def prepare(environment: MutableMapping[str, str]) -> None:
-    """Make the folders of this run, and name them in the environment.
+    """Make the folders of this run, and put their names into the environment.
 
     Raises
     ------
     OSError
-        Where there is no folder to write to.
+        Where a folder cannot be made or emptied.
     """
     run = Path(tempfile.mkdtemp(prefix=RUN_PREFIX))
     environment[RUN_FOLDER] = str(run)
@@ -165,7 +83,7 @@ def prepare(environment: MutableMapping[str, str]) -> None:
             left_over.unlink()
         environment[METRICS_FOLDER] = str(metrics)
         kernels = environment.get(KERNEL_FOLDER)
-        if kernels and os.path.isdir(kernels) and not _is_writable(kernels):
+        if kernels and os.path.isdir(kernels) and not is_writable(kernels):
             # numba reads no cache that it cannot write to, as in a read-only container
             environment[KERNEL_FOLDER] = str(shutil.copytree(kernels, run / "kernels"))
     except OSError:
@@ -175,7 +93,8 @@ def prepare(environment: MutableMapping[str, str]) -> None:
         environment.setdefault(name, value)
 
 
-def _is_writable(folder: str) -> bool:
+def is_writable(folder: str) -> bool:
+    """Whether files can be made in a folder; to ask for permissions would not notice a read-only file system."""
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError:
@@ -198,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--check", action="store_true", help="check the settings, and do not start")
     what.add_argument(
-        "--compile", action="store_true", help="only compile, into NUMBA_CACHE_DIR, what each start would compile"
+        "--compile", action="store_true", help="only compile the kernels, into NUMBA_CACHE_DIR, for later starts"
     )
     return parser
 

@@ -1,6 +1,6 @@
 """Every kernel that a request can reach, compiled before the workers are forked.
 
-Compiled later, it would hold up the first request of each worker for seconds.
+Compiled later, they would hold up the first requests of each worker for seconds.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import numpy as np
 
 from adaptive import VoterPopulation, draw_ballot, exponential_similarity, plan_ballots, simulate
 from rankcorr import Ranking, contributions, correlate_many, correlation_matrix
-from rankcorr.correlation import COEFFICIENTS
+from rankcorr.coefficients import COEFFICIENTS, named_coefficient
+from rankcorr.correlation import correlate
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.permutation import permutation_test
 from rankcorr.notices import collected_notices
-from rankcorr.summary import correlate
 from rankcorr.weights import TIED_WEIGHTS
 
 # Whole numbers and floats are ranked by two compiled kernels; ties lead to kernels that other rankings do not reach.
 SCORES: tuple[list[float], ...] = ([3.5, 2.5, 1.5, 0.5], [2.5, 2.5, 1.5, 0.5], [4, 3, 2, 1], [1, 1, 2, 3])
-N_MANY = 12  # more than have all of their permutations looked at
+N_MANY = 12  # too many for a test over all permutations
 N_RESAMPLES = 100
 # Items and presentations that are drawn in different ways: exactly, as a cycle, one item once more, by exchanges,
 # with repeated pairs.
@@ -29,7 +29,7 @@ BALLOTS = ((4, 1), (4, 2), (5, 3), (12, 6), (4, 7))
 
 
 def warm_up() -> None:
-    """Call each library function that a view calls, on a few items, in every way that is compiled on its own."""
+    """Call each library function that a view calls, on a few items, in every way that is compiled separately."""
     with collected_notices():
         _compare()
         _infer()
@@ -42,13 +42,14 @@ def warm_up() -> None:
 def _compare() -> None:
     rankings = {number: Ranking.from_scores(scores) for number, scores in enumerate(SCORES)}
     for tied_weights in TIED_WEIGHTS:
+        coefficients = [named_coefficient(name, tied_weights=tied_weights) for name in COEFFICIENTS]
         for x, y in itertools.product(rankings.values(), repeat=2):
-            correlate(x, y, tied_weights=tied_weights)
-            for name in COEFFICIENTS:
-                contributions(x, y, coefficient=name, tied_weights=tied_weights)
-        for coefficient in COEFFICIENTS:
-            correlate_many(rankings[0], rankings, coefficient=coefficient, tied_weights=tied_weights, workers=1)
-            correlation_matrix(rankings, coefficient=coefficient, tied_weights=tied_weights, workers=1)
+            correlate(x, y, coefficients=coefficients)
+            for coefficient in coefficients:
+                contributions(x, y, coefficient=coefficient)
+        for coefficient in coefficients:
+            correlate_many(rankings[0], rankings, coefficient=coefficient, workers=1)
+            correlation_matrix(rankings, coefficient=coefficient, workers=1)
 
 
 def _infer() -> None:

@@ -1,4 +1,4 @@
-"""gunicorn's worker with threads; a client that is slow holds up a thread, never the loop that accepts."""
+"""gunicorn's worker with threads; a slow client holds up a thread, never the loop that accepts connections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import orjson
 from gunicorn.workers.gthread import ThreadWorker
 
 from service.http.problems import MEDIA_TYPE, TYPE_PREFIX
-from service.server.serve import ServerSettings
+from service.server.settings import ServerSettings
 from service.settings import Settings
 
 
@@ -64,4 +64,4 @@ def write_problem(sock: Any, status: int, reason: str, message: str) -> None:
     gunicorn.util.write_nonblock(sock, f"{head}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body)
 
 
-gunicorn.util.write_error = write_problem  # of HTML; gunicorn calls it by this name
+gunicorn.util.write_error = write_problem  # in place of its page of HTML; gunicorn calls it by this name

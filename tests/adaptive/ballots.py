@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from adaptive.plan import plan_ballots
+from adaptive.protocol import run_protocol
 from adaptive.votes import UNANSWERED, Vote
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -39,3 +40,20 @@ def spelt_out(ballot, answers):
         for left, right, answer in zip(ballot.left, ballot.right, np.asarray(answers).tolist(), strict=True)
     ]
     return list(ballot.items), comparisons
+
+
+PLAN = plan_ballots(8, n_ballots=3, fraction=0.5, presentations=3)
+PAIRS = [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d"), ("d", "a,\n"), ("=1+1", "Ж")]
+
+
+def run_and_watch(plan, seed, **options):
+    """A result, and the ballots and answers that led to it."""
+    seen = []
+
+    def vote(ballot):
+        answers = answers_to(ballot, seed + len(seen))
+        seen.append((ballot, answers))
+        return answers
+
+    options = {"items": plan.n_items, "rng": np.random.default_rng(seed), "voters": 5, **options}
+    return run_protocol(plan, vote, **options), seen

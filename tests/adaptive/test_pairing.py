@@ -60,7 +60,7 @@ def test_a_pair_never_comes_twice(tokens):
     lonely = min(Counter(area for _, area in tokens).values()) == 1
     twice = len({frozenset(pair) for pair, _ in naive}) < len(naive)
     if lonely or twice:
-        with pytest.raises(TokenError, match="has one token" if lonely else "would come twice"):
+        with pytest.raises(TokenError, match="has one token" if lonely else "would appear twice"):
             pair_tokens(tokens)
     else:
         assert list(zip(pair_tokens(tokens).items, pair_tokens(tokens).areas, strict=True)) == naive
@@ -210,7 +210,7 @@ def test_extreme_frequencies_have_a_mean():
 @pytest.mark.parametrize(
     ("tokens", "message"),
     [
-        ([], r"^pairs need two tokens; there is none$"),
+        ([], r"^pairs need two tokens; got none$"),
         ("apple", r"^tokens must be a list of Token or \(text, area\); got 'apple'$"),
         (5, r"^tokens must be a list of Token"),
         (["ab", "cd"], r"^tokens\[0\] must be a Token or \(text, area\); got 'ab'$"),
@@ -224,7 +224,7 @@ def test_extreme_frequencies_have_a_mean():
         ([*FRUIT, ("fig", "figs")], r"^area 'figs' has one token, 'fig'; a pair needs two$"),
         (
             [*FRUIT, ("plum", "colour"), ("rose", "colour"), ("apple", "colour")],
-            r"^the pair of 'apple' and 'plum' would come twice: they share the areas 'fruit' and 'colour'$",
+            r"^the pair of 'apple' and 'plum' would appear twice: they share the areas 'fruit' and 'colour'$",
         ),
         ([("a", "X", 1), ("b", "X")], r"^tokens\[1\]: 'b' has no frequency, while others have one$"),
         ([("a", "X", 1), ("a", "Y", 2)], r"^tokens\[1\]: 'a' has two frequencies, 1 by tokens\[0\] and 2 here; it"),
@@ -259,7 +259,7 @@ def test_across_areas_is_yes_or_no():
 
 
 def test_across_areas_needs_two_tokens():
-    with pytest.raises(TokenError, match=r"^pairs need two tokens; there is one, 'a'$"):
+    with pytest.raises(TokenError, match=r"^pairs need two tokens; got one, 'a'$"):
         pair_tokens([("a", "X"), ("a", "Y")], across_areas=True)
 
 
@@ -325,7 +325,7 @@ def test_from_a_file_to_items(write):
         ("token,area\na,X\nb ,X\n", ":3: column \"token\": 'b ' begins or ends with a space"),
         (
             "token,area,frequency\na,X,1\nb,X,\n",
-            ':3: column "frequency": empty cell; every token needs a frequency, or none has one',
+            ':3: column "frequency": empty cell; every token needs a frequency, or no token may have one',
         ),
         ("token,area,frequency\na,X,1\nb,X,often\n", ':3: column "frequency": "often" is not a number'),
         ("token,area,frequency\na,X,1\nb,X,nan\n", ':3: column "frequency": "nan" is not a value'),

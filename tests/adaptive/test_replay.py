@@ -61,10 +61,10 @@ def test_ties_at_the_cut_are_broken_by_the_seed_and_the_ballot_alone():
         interim = score_ballots(PLAN, [votes], items=["a", "b", "c", "d"], seed=seed)
         assert interim.result.ballots[0].n_tied_at_cut == 4
         expected = ballot_rng(seed, 1, "cut").permutation(4)[:2]
-        assert interim.next_items == [LEFTS[place] for place in expected]
+        assert interim.next_items == tuple(LEFTS[place] for place in expected)
         following = BallotVotes(interim.next_items, interim.next_items[::-1], [TIE, TIE])
         later = score_ballots(PLAN, [votes, following], items=["a", "b", "c", "d"], seed=seed)
-        assert later.result.ballots[1].items == tuple(interim.next_items)
+        assert later.result.ballots[1].items == interim.next_items
         chosen.add(frozenset(interim.next_items))
     assert len(chosen) == 6
 
@@ -91,7 +91,7 @@ def test_the_items_are_those_of_the_plan():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, None])
 def test_a_seed_that_is_none(seed):
-    with pytest.raises(ProtocolError, match="seed must be an integer of at least 0; got"):
+    with pytest.raises(ProtocolError, match="seed must be a whole number, not negative; got"):
         score_ballots(PLAN, [BallotVotes(LEFTS, RIGHTS, ANSWERS)], items=LEFTS, seed=seed)
 
 

@@ -9,7 +9,6 @@ from adaptive.draw import draw_ballot
 from adaptive.errors import TableError, VoteError
 from adaptive.pairing import FewRareTokensWarning, pair_tokens
 from adaptive.scores import tally
-from adaptive.session.ballot_box import BallotBox, Comparison
 from adaptive.tables import (
     VoteFile,
     VoteRow,
@@ -20,7 +19,7 @@ from adaptive.tables import (
     read_items,
     read_vote_file,
 )
-from adaptive.votes import Vote
+from adaptive.votes import Comparison, Vote, comparisons_of
 
 NEEDED = ["left", "right", "winner"]
 # One line of text without spaces around it; delimiters, quotes and other scripts are common.
@@ -109,7 +108,7 @@ def test_a_missing_file_is_named(tmp_path):
 def test_comparisons_come_back_as_votes(file, presentations, n_voters, seed, winner):
     items = [("a", "b"), ("a", "c,d"), ("b", "Ж"), ("b", "d")]
     ballot = draw_ballot(items, presentations, n_voters, np.random.default_rng(seed))
-    shown = BallotBox(3, ballot, drawn="").comparisons()
+    shown = comparisons_of(ballot, 3)
     file.write_text("".join(f"{line}{winner if n else ''}\n" for n, line in enumerate(comparisons_csv(shown).split())))
     rows = read_vote_file(file, needed=["comparison", "voter", *NEEDED]).rows
     vote = Vote[winner.upper()] if winner else Vote.UNANSWERED

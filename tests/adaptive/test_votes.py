@@ -1,4 +1,4 @@
-"""Codes and words of votes, and the check of a ballot's answers."""
+"""Comparisons of a ballot, codes and words of votes, and the check of a ballot's answers."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,18 @@ from hypothesis import strategies as st
 
 from adaptive.draw import Ballot
 from adaptive.errors import VoteError
-from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Vote, checked_answers, parse_vote
+from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Comparison, Vote, checked_answers, comparisons_of, parse_vote
 
 BALLOT = Ballot(range(4), 2, range(1), [0, 1, 2, 3], [1, 2, 3, 0], [0, 0, 0, 0])
+
+
+def test_comparisons_have_labels_and_the_number_of_their_ballot():
+    ballot = Ballot(["a", "b", "c"], 2, ["Ann", "Bob"], [0, 1, 2], [1, 2, 0], [1, 0, 1])
+    assert comparisons_of(ballot, 12) == (
+        Comparison("12-0", "Bob", "a", "b"),
+        Comparison("12-1", "Ann", "b", "c"),
+        Comparison("12-2", "Bob", "c", "a"),
+    )
 
 
 def test_codes_are_those_of_the_contract():

@@ -39,9 +39,9 @@ def test_the_item_order_is_that_of_x():
     x, y = align({"a": 1, "b": 2, "c": 3}, Ranking.from_order(["c", "a", "b"]))
     assert x.labels == ("a", "b", "c")
     assert y == Ranking.from_scores({"a": 2, "b": 1, "c": 3})
-    assert y._order.tolist() == [2, 0, 1]
+    assert y.best_first.tolist() == [2, 0, 1]
     assert not y.ranks.flags.writeable
-    assert not y._order.flags.writeable
+    assert not y.best_first.flags.writeable
 
 
 def test_labels_on_one_side_only():
@@ -111,11 +111,11 @@ def test_missing_items_are_left_out_or_tied_last(missing, x, y):
         expected = Ranking.from_scores(naive)
         assert ours == expected
         assert ours.n_ties == expected.n_ties
-        assert ours._order.dtype == np.int32
-        assert sorted(ours._order.tolist()) == list(range(ours.n_items))
-        assert (np.diff(ours.ranks[ours._order]) >= 0).all()
+        assert ours.best_first.dtype == np.int32
+        assert sorted(ours.best_first.tolist()) == list(range(ours.n_items))
+        assert (np.diff(ours.ranks[ours.best_first]) >= 0).all()
         assert not ours.ranks.flags.writeable
-        assert not ours._order.flags.writeable
+        assert not ours.best_first.flags.writeable
 
 
 @pytest.mark.parametrize("missing", ["raise", "intersection", "bottom"])

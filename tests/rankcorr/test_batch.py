@@ -11,6 +11,7 @@ import rankcorr
 from rankcorr import (
     Logarithmic,
     Ranking,
+    TauW,
     TopK,
     UndefinedCorrelationWarning,
     Uniform,
@@ -20,6 +21,8 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
+from rankcorr.coefficients import named_coefficient
+from tests.coefficients import collapsed
 
 ONE_BY_ONE = {"tau_w": weighted_tau, "rho_w": weighted_rho, "tau": weighted_tau, "rho": weighted_rho}
 
@@ -41,10 +44,10 @@ def test_many_are_the_one_by_one_calls_to_the_last_bit(coefficient, workers, see
     for tied_weights in ("midrank", "expected"):
         for scheme in ("additive", "multiplicative", "first", "second"):
             keywords = {**options, "scheme": scheme, "tied_weights": tied_weights}
-            result = correlate_many(gold, systems, coefficient=coefficient, workers=workers, **keywords)
+            result = correlate_many(gold, systems, workers=workers, **collapsed(coefficient=coefficient, **keywords))
             expected = [ONE_BY_ONE[coefficient](gold, system, **keywords).statistic for system in systems]
             assert result.statistic.tolist() == expected
-            matrix = correlation_matrix(systems[:4], coefficient=coefficient, workers=workers, **keywords)
+            matrix = correlation_matrix(systems[:4], workers=workers, **collapsed(coefficient=coefficient, **keywords))
             each = [[ONE_BY_ONE[coefficient](x, y, **keywords).statistic for y in systems[:4]] for x in systems[:4]]
             assert matrix.statistic.tolist() == each
 
@@ -58,8 +61,8 @@ def test_labels_in_any_order_change_no_digit(coefficient, weigher):
     for number, scores in enumerate(systems):
         order = rng.permutation(40)
         named[number] = dict(zip(order.tolist(), scores[order].tolist(), strict=True))
-    matrix = correlation_matrix(named, coefficient=coefficient, weigher=weigher).statistic
-    many = correlate_many(named[2], named, coefficient=coefficient, weigher=weigher).statistic
+    matrix = correlation_matrix(named, coefficient=named_coefficient(coefficient, weigher=weigher)).statistic
+    many = correlate_many(named[2], named, coefficient=named_coefficient(coefficient, weigher=weigher)).statistic
     each = [[ONE_BY_ONE[coefficient](x, y, weigher=weigher).statistic for y in named.values()] for x in named.values()]
     assert matrix.tolist() == each
     assert many.tolist() == each[2]
@@ -119,7 +122,7 @@ def test_undefined_systems_are_named():
 def test_undefined_pairs_are_named():
     first = {"weigher": TopK(2), "scheme": "first"}
     with pytest.warns(UndefinedCorrelationWarning, match=r"tied in: \('p', 'q'\)$"):
-        matrix = correlation_matrix({"p": [5, 4, 3, 2], "q": [1, 1, 5, 4]}, **first).statistic
+        matrix = correlation_matrix({"p": [5, 4, 3, 2], "q": [1, 1, 5, 4]}, **collapsed(**first)).statistic
     assert np.isnan(matrix).tolist() == [[False, True], [False, False]]
 
 
@@ -136,7 +139,7 @@ def test_a_weigher_is_called_from_the_threads_and_its_error_arrives():
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        correlate_many(np.arange(40_000), np.zeros((3, 40_000)), weigher=failing, workers=2)
+        correlate_many(np.arange(40_000), np.zeros((3, 40_000)), coefficient=TauW(weigher=failing), workers=2)
     assert threads
 
 
@@ -185,12 +188,6 @@ def test_workers_that_are_invalid(workers):
         correlate_many([1, 2], [[1, 2]], workers=workers)
 
 
-@pytest.mark.parametrize("option", [{"n0": 2.0}, {"weigher": Logarithmic()}])
-def test_plain_coefficients_take_no_weights(option):
-    with pytest.raises(rankcorr.OptionError, match="'rho' has equal weights, and takes neither n0 nor a weigher"):
-        correlate_many([1, 2], [[1, 2]], coefficient="rho", **option)
-
-
 @pytest.mark.parametrize("missing", ["intersection", "bottom"])
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
@@ -204,12 +201,12 @@ def test_missing_items_give_the_one_by_one_calls_to_the_last_bit(coefficient, wo
         lists[number] = dict(zip(labels, row.tolist(), strict=False))
     keywords = {"n0": 0.5, "missing": missing}
     each = [[ONE_BY_ONE[coefficient](x, y, **keywords) for y in lists.values()] for x in lists.values()]
-    many = correlate_many(lists[2], lists, coefficient=coefficient, workers=workers, **keywords)
+    many = correlate_many(lists[2], lists, workers=workers, **collapsed(coefficient=coefficient, **keywords))
     assert many.statistic.tolist() == [one.statistic for one in each[2]]
     assert many.n_compared.tolist() == [one.n_items for one in each[2]]
     assert many.n_missing.tolist() == [one.n_missing for one in each[2]]
     assert (many.n_items, many.missing) == (len(lists[2]), missing)
-    matrix = correlation_matrix(lists, coefficient=coefficient, workers=workers, **keywords)
+    matrix = correlation_matrix(lists, workers=workers, **collapsed(coefficient=coefficient, **keywords))
     assert matrix.statistic.tolist() == [[one.statistic for one in row] for row in each]
     assert matrix.n_compared.tolist() == [[one.n_items for one in row] for row in each]
     assert matrix.n_missing.tolist() == [[one.n_missing for one in row] for row in each]

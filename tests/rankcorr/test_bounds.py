@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankcorr
-from rankcorr import Logarithmic, Ranking, TopK, UndefinedCorrelationWarning, Uniform, weighted_tau
+from rankcorr import Logarithmic, Ranking, RhoW, TauW, TopK, UndefinedCorrelationWarning, Uniform, weighted_tau
 from rankcorr.bounds import coefficient_bounds
+from rankcorr.coefficients import named_coefficient
 from tests import naive
+from tests.coefficients import collapsed
 
 NAIVE = {"tau_w": naive.weighted_tau, "rho_w": naive.weighted_rho}
 
@@ -58,7 +60,7 @@ def check(bounds, values, unlisted):
 def test_enumeration_is_the_brute_force(lists, coefficient, scheme):
     x, y, unlisted = lists
     n_items = len({*x, *y}) + unlisted
-    bounds = coefficient_bounds(x, y, n_items=n_items, coefficient=coefficient, n0=0, scheme=scheme)
+    bounds = coefficient_bounds(x, y, coefficient=named_coefficient(coefficient, n0=0, scheme=scheme), n_items=n_items)
     values = brute_force(x, y, unlisted, coefficient, naive.inverse_square(0), scheme)
     check(bounds, values, unlisted)
     assert (bounds.method, bounds.n_items, bounds.n_computed) == ("enumeration", n_items, bounds.n_completions)
@@ -75,7 +77,10 @@ def test_equal_weights_need_two_completions_alone(lists, coefficient):
 
 def test_equal_weights_of_a_weighted_coefficient_too():
     x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["d", "a", "e"])
-    assert coefficient_bounds(x, y, weigher=Uniform()).low == coefficient_bounds(x, y, coefficient="tau").low
+    assert (
+        coefficient_bounds(x, y, coefficient=TauW(weigher=Uniform())).low
+        == coefficient_bounds(x, y, coefficient="tau").low
+    )
 
 
 def test_neither_order_nor_reverse_is_always_extreme():
@@ -87,7 +92,7 @@ def test_neither_order_nor_reverse_is_always_extreme():
         y_scores = {label: 9 - place for place, label in enumerate(y)}
         if not set(y) <= set(labels) or {*x, *y} != set(labels):
             continue
-        bounds = coefficient_bounds(x, y_scores, coefficient="rho_w", n0=0)
+        bounds = coefficient_bounds(x, y_scores, coefficient=RhoW(n0=0))
         x_lacks, y_lacks = ([item for item in labels if item not in own] for own in (x, y_scores))
         for end, sign in (("high", 1), ("low", -1)):
             tails = [
@@ -108,13 +113,15 @@ def test_neither_order_nor_reverse_is_always_extreme():
 def test_a_search_stays_inside(lists, coefficient, seed, limit):
     x, y, unlisted = lists
     options = {"n_items": len({*x, *y}) + unlisted, "coefficient": coefficient}
-    exact = coefficient_bounds(x, y, **options)
-    found = coefficient_bounds(x, y, **options, max_completions=limit, seed=seed)
+    exact = coefficient_bounds(x, y, **collapsed(**options))
+    found = coefficient_bounds(x, y, max_completions=limit, seed=seed, **collapsed(**options))
     assert found.exact is (exact.n_completions <= limit)
     assert found.n_computed <= limit
     if not math.isnan(found.low):
         assert exact.low - 1e-13 <= found.low <= found.high <= exact.high + 1e-13
-    assert found == coefficient_bounds(x, y, **options, max_completions=limit, seed=seed) or math.isnan(found.low)
+    assert found == coefficient_bounds(x, y, max_completions=limit, seed=seed, **collapsed(**options)) or math.isnan(
+        found.low
+    )
 
 
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
@@ -132,8 +139,8 @@ def test_a_search_swaps_items_and_starts_from_random_orders():
     # Neither the order of the other list nor its reverse is extreme, and swaps from these two alone miss the smallest.
     x, y = Ranking.from_order(list("haefd")), Ranking.from_order(list("dcigb"))
     options = {"n0": -0.9, "scheme": "multiplicative"}
-    exact = coefficient_bounds(x, y, **options)
-    found = coefficient_bounds(x, y, **options, max_completions=575)
+    exact = coefficient_bounds(x, y, **collapsed(**options))
+    found = coefficient_bounds(x, y, max_completions=575, **collapsed(**options))
     assert (exact.n_completions, found.method) == (576, "search")
     assert found.low == pytest.approx(exact.low, rel=0, abs=1e-13)
     assert found.high == pytest.approx(exact.high, rel=0, abs=1e-13)
@@ -143,8 +150,8 @@ def test_a_search_swaps_items_and_starts_from_random_orders():
 def test_a_search_of_long_lists_improves_on_its_starts():
     x, y = ({item: -item for item in items} for items in (range(250), range(200, 450)))
     options = {"coefficient": "rho_w", "n0": 0.0}
-    starts = coefficient_bounds(x, y, **options, max_completions=8)
-    found = coefficient_bounds(x, y, **options, max_completions=4000)
+    starts = coefficient_bounds(x, y, max_completions=8, **collapsed(**options))
+    found = coefficient_bounds(x, y, max_completions=4000, **collapsed(**options))
     assert found.low < starts.low - 1e-5
     assert found.high > starts.high + 1e-5
 
@@ -168,7 +175,7 @@ def test_lists_that_lack_nothing_have_one_completion():
 
 def test_bounds_hold_the_value_that_is_completed_by_chance():
     x, y = Ranking.from_order(list("abcd")), Ranking.from_order(list("bxay"))
-    bounds = coefficient_bounds(x, y, weigher=Logarithmic())
+    bounds = coefficient_bounds(x, y, coefficient=TauW(weigher=Logarithmic()))
     full = Ranking.from_order(list("abcdyx")), Ranking.from_order(list("bxaycd"))
     assert bounds.low <= weighted_tau(*full, weigher=Logarithmic()).statistic <= bounds.high
 
@@ -177,7 +184,7 @@ def test_completions_that_are_undefined_do_not_count():
     # The two items that have weight, those first in x, are tied in y unless y lacks one of them.
     x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order([["a", "b"], "d"])
     with pytest.warns(UndefinedCorrelationWarning, match="in every completion, all items that have weight") as caught:
-        bounds = coefficient_bounds(x, y, weigher=TopK(2), scheme="first")
+        bounds = coefficient_bounds(x, y, coefficient=TauW(weigher=TopK(2), scheme="first"))
     assert caught[0].filename == __file__
     assert math.isnan(bounds.low)
     assert math.isnan(bounds.high)
@@ -188,11 +195,11 @@ def test_completions_in_which_no_item_has_weight_do_not_count():
     # No item is among the two best of both, whatever the completion.
     x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["d", "e", "f"])
     with pytest.warns(UndefinedCorrelationWarning, match="or none has weight"):
-        bounds = coefficient_bounds(x, y, weigher=TopK(2), scheme="multiplicative")
+        bounds = coefficient_bounds(x, y, coefficient=TauW(weigher=TopK(2), scheme="multiplicative"))
     assert (bounds.n_undefined, bounds.n_computed, bounds.exact) == (36, 36, True)
     # With two more items and one more place, either list's fourth may be an item of the other list, or one of neither.
     # Two items have weight if both are, in opposite orders; otherwise one or none has.
-    some = coefficient_bounds(x, y, n_items=8, weigher=TopK(4), scheme="multiplicative")
+    some = coefficient_bounds(x, y, coefficient=TauW(weigher=TopK(4), scheme="multiplicative"), n_items=8)
     assert (some.low, some.high, some.n_completions) == (-1, -1, math.factorial(5) ** 2 / 2)
     assert some.n_undefined / some.n_computed == 1 - (3 / 5) ** 2
 
@@ -202,22 +209,22 @@ def test_a_search_that_meets_no_defined_completion_says_no_more_than_that():
     x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["d", "e", "f"])
     options = {"n_items": 9, "weigher": TopK(4), "scheme": "multiplicative"}
     with pytest.warns(UndefinedCorrelationWarning, match="in every completion that was computed, all items that have"):
-        found = coefficient_bounds(x, y, **options, max_completions=2, seed=1)
+        found = coefficient_bounds(x, y, max_completions=2, seed=1, **collapsed(**options))
     assert math.isnan(found.low)
     assert found.n_undefined == found.n_computed == 2
-    assert coefficient_bounds(x, y, **options).low == -1
+    assert coefficient_bounds(x, y, **collapsed(**options)).low == -1
 
 
 def test_a_weigher_that_fails_at_the_ties_of_either_list_is_an_error():
     tied, untied = {"a": 2, "b": 2, "d": 1}, {"a": 3, "b": 2, "c": 1}
     for pair in ((tied, untied), (untied, tied)):
         with pytest.raises(rankcorr.WeightError, match=r"finite and not negative; got -1.0 for rank 1.5"):
-            coefficient_bounds(*pair, weigher=lambda ranks: np.where(ranks == 1.5, -1.0, 1 / ranks))
+            coefficient_bounds(*pair, coefficient=TauW(weigher=lambda ranks: np.where(ranks == 1.5, -1.0, 1 / ranks)))
 
 
 def test_a_weigher_that_fails_is_an_error():
     with pytest.raises(rankcorr.WeightError, match="must return weights that are finite and not negative"):
-        coefficient_bounds({"a": 1, "b": 2}, {"b": 1, "c": 2}, weigher=lambda ranks: -ranks)
+        coefficient_bounds({"a": 1, "b": 2}, {"b": 1, "c": 2}, coefficient=TauW(weigher=lambda ranks: -ranks))
 
 
 @pytest.mark.parametrize(
@@ -246,4 +253,4 @@ def test_a_weigher_that_fails_is_an_error():
 )
 def test_bounds_that_are_invalid(x, y, options, error, message):
     with pytest.raises(error, match=message):
-        coefficient_bounds(x, y, **options)
+        coefficient_bounds(x, y, **collapsed(**options))

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import rankcorr
-from rankcorr import Ranking, TopK, UndefinedCorrelationWarning, item_weights, weighted_rho, weighted_tau
+from rankcorr import Ranking, RhoW, TauW, TopK, UndefinedCorrelationWarning, item_weights, weighted_rho, weighted_tau
+from rankcorr.coefficients import named_coefficient
 from rankcorr.contributions import ItemContribution, contributions
 from tests import naive
+from tests.coefficients import collapsed
 from tests.strategies import N0S, TIED_WEIGHT, distinguishing_pairs, weighings
 
 SCHEME = st.sampled_from(["additive", "multiplicative", "first", "second"])
@@ -47,7 +49,7 @@ def test_tau_is_taken_apart_as_the_double_sum(pair, weighing, scheme, tied_weigh
         assume(False)
     assume(defined(pair, weights))
     keywords = {**options, "scheme": scheme, "tied_weights": tied_weights, "variant": variant}
-    result = contributions(*pair, **keywords)
+    result = contributions(*pair, **collapsed(**keywords))
     parts, cost, norm = naive_parts(a, b, weights, naive.sign, variant)
     assert_allclose(result.contribution, parts, rtol=0, atol=1e-13)
     assert_allclose(result.cost, cost, rtol=0, atol=1e-13)
@@ -67,7 +69,7 @@ def test_rho_is_taken_apart_by_weighted_means(pair, weighing, scheme, tied_weigh
         assume(False)
     assume(defined(pair, weights))
     keywords = {**options, "scheme": scheme, "tied_weights": tied_weights}
-    result = contributions(*pair, coefficient="rho_w", **keywords)
+    result = contributions(*pair, **collapsed(coefficient="rho_w", **keywords))
     means = [math.fsum(w * rank for w, rank in zip(weights, ranks, strict=True)) for ranks in (a, b)]
     numerator = [w * (p - means[0]) * (q - means[1]) for w, p, q in zip(weights, a, b, strict=True)]
     norm = math.sqrt(
@@ -90,21 +92,23 @@ def check_sums(result):
 
 @given(distinguishing_pairs(200), N0S, st.sampled_from(["tau_w", "rho_w"]), st.sampled_from(["a", "b"]))
 def test_the_parts_of_longer_rankings_add_up(pair, n0, coefficient, variant):
-    check_sums(contributions(*pair, n0=n0, coefficient=coefficient, variant=variant))
+    check_sums(contributions(*pair, coefficient=named_coefficient(coefficient, n0=n0, variant=variant)))
 
 
 @given(distinguishing_pairs(60), N0S, st.sampled_from(["tau_w", "rho_w"]))
 def test_symmetric_in_x_and_y(pair, n0, coefficient):
-    one, other = (contributions(*both, n0=n0, coefficient=coefficient) for both in (pair, pair[::-1]))
+    one, other = (
+        contributions(*both, coefficient=named_coefficient(coefficient, n0=n0)) for both in (pair, pair[::-1])
+    )
     assert_allclose(one.contribution, other.contribution, rtol=0, atol=1e-14)
     assert_allclose(one.cost, other.cost, rtol=0, atol=1e-14)
 
 
 @given(distinguishing_pairs(60), N0S, st.sampled_from(["tau_w", "rho_w"]))
 def test_a_ranking_costs_nothing_with_itself_and_all_with_its_reverse(pair, n0, coefficient):
-    same = contributions(pair[0], pair[0], n0=n0, coefficient=coefficient)
+    same = contributions(pair[0], pair[0], coefficient=named_coefficient(coefficient, n0=n0))
     assert not same.cost.any()
-    reverse = contributions(pair[0], -pair[0], n0=n0, coefficient=coefficient)
+    reverse = contributions(pair[0], -pair[0], coefficient=named_coefficient(coefficient, n0=n0))
     assert_allclose(reverse.cost, -2 * reverse.contribution, rtol=0, atol=1e-14)
 
 
@@ -147,7 +151,9 @@ def test_items_that_one_ranking_lacks():
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
 def test_an_undefined_coefficient_has_no_parts(coefficient):
     with pytest.warns(UndefinedCorrelationWarning, match="all items that have weight are tied in one") as caught:
-        result = contributions([5, 4, 3, 2], [7, 7, 1, 0], weigher=TopK(2), scheme="first", coefficient=coefficient)
+        result = contributions(
+            [5, 4, 3, 2], [7, 7, 1, 0], coefficient=named_coefficient(coefficient, weigher=TopK(2), scheme="first")
+        )
     assert caught[0].filename == __file__
     assert math.isnan(result.statistic)
     assert math.isnan(result.normalizer)
@@ -159,7 +165,7 @@ def test_steep_weights_keep_their_digits():
     x = np.arange(n_items, 0.0, -1)
     y = -x
     y[:2] = y[1::-1]
-    check_sums(contributions(x, y, weigher=lambda ranks: 0.5**ranks, scheme="multiplicative"))
+    check_sums(contributions(x, y, coefficient=TauW(weigher=lambda ranks: 0.5**ranks, scheme="multiplicative")))
 
 
 @pytest.mark.parametrize("base", [1e-12, 1e-15])
@@ -168,7 +174,7 @@ def test_heavy_items_deep_in_the_other_list_keep_their_digits(base):
     x, y = np.arange(50_000, 0, -1), np.arange(50_000)
     y[:2] = y[1::-1]
     weigher = lambda ranks: base ** np.minimum(ranks - 1, 20)  # noqa: E731
-    check_sums(contributions(x, y, weigher=weigher, scheme="first", coefficient="rho_w"))
+    check_sums(contributions(x, y, coefficient=RhoW(weigher=weigher, scheme="first")))
 
 
 def test_the_repr_is_short_and_the_arrays_read_only():

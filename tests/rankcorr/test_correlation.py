@@ -322,9 +322,12 @@ def test_an_unusable_n0(n0):
 
 
 def test_n0_and_weigher_exclude_each_other():
-    for n0 in (2, 2.0, 3.0):
+    for n0 in (0, 1.9, 3.0, np.nan):
         with pytest.raises(OptionError, match="n0 and weigher exclude each other"):
             weighted_tau([3, 2, 1], [1, 2, 3], n0=n0, weigher=Uniform())
+    assert (
+        weighted_tau([3, 2, 1], [1, 2, 3], n0=2, weigher=Uniform()).n0 is None
+    )  # the default, and so no contradiction
 
 
 @pytest.mark.parametrize(
@@ -342,7 +345,10 @@ def test_an_unknown_choice_lists_the_choices(option, choices, value):
 
 
 def test_an_unknown_coefficient_lists_the_choices():
-    with pytest.raises(OptionError, match="coefficient must be one of 'rho_w', 'tau_w', 'rho', 'tau'; got 'spearman'"):
+    with pytest.raises(
+        OptionError,
+        match=r"coefficient must be one of 'rho_w', 'tau_w', 'rho', 'tau', or a value such as .*; got 'spearman'",
+    ):
         correlate_many([3, 2, 1], [[1, 2, 3]], coefficient="spearman")
 
 

@@ -19,6 +19,7 @@ from rankcorr import (
     weighted_tau,
 )
 from rankcorr.kernels import add
+from tests.coefficients import collapsed
 
 JIT = hasattr(kernels.pair_sums, "signatures")
 
@@ -34,9 +35,9 @@ def test_each_kernel_is_compiled_for_one_type():
         weighted_rho(Ranking.from_order([0, 1, 2]), labelled[0], **options)
         item_weights(x, y, **options)
         for coefficient in ("tau_w", "rho_w"):
-            correlate_many(x, np.array([x, y])[:, ::-1], coefficient=coefficient, **options)
-            correlate_many(labelled[0], {"a": labelled[1]}, coefficient=coefficient, **options)
-            correlation_matrix([x, y], coefficient=coefficient, **options)
+            correlate_many(x, np.array([x, y])[:, ::-1], **collapsed(coefficient=coefficient, **options))
+            correlate_many(labelled[0], {"a": labelled[1]}, **collapsed(coefficient=coefficient, **options))
+            correlation_matrix([x, y], **collapsed(coefficient=coefficient, **options))
     called = ("midranks", "has_halves", "item_weights", "weighted_moments", "pair_sums")
     compiled = {name: len(getattr(kernels, name).signatures) for name in called}
     assert compiled.pop("midranks") == 2  # of float64 and of int64 scores

@@ -7,11 +7,32 @@ from jsonschema import Draft202012Validator
 from service import create_app
 
 CLIENT = create_app().test_client()
+GOLD = {"scores": {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}}
+SYSTEM = {"order": ["queen", "king", ["cabbage", "stone"]]}
+PAIR = {"gold": {"scores": [3, 2, 1]}, "system": {"scores": [3, 1, 2]}}
+
+
+def post_pair(client, headers=None):
+    """The response to a small comparison of two rankings."""
+    return client.post("/v1/correlations", json=PAIR, headers=headers)
+
+
+def posted(path="/v1/correlations", client=CLIENT, /, **request):
+    """The response to a request, by default for a comparison."""
+    return client.post(path, json=request)
+
+
+def problem_of(response, status=422):
+    """What a response with an error says."""
+    assert response.status_code == status, response.json
+    assert response.content_type == "application/problem+json"
+    assert response.json["status"] == status
+    return response.json
 
 
 def answer(path, client=CLIENT, /, **request):
     """The answer to a request that is right; it is as the OpenAPI document says."""
-    response = client.post(path, json=request)
+    response = posted(path, client, **request)
     assert response.status_code == 200, response.json
     validator(path).validate(response.json)
     return response.json
@@ -19,10 +40,7 @@ def answer(path, client=CLIENT, /, **request):
 
 def problem(path, client=CLIENT, /, *, status=422, **request):
     """The answer to a request that is wrong."""
-    response = client.post(path, json=request)
-    assert response.status_code == status, response.json
-    assert response.content_type == "application/problem+json"
-    return response.json
+    return problem_of(posted(path, client, **request), status)
 
 
 @cache

@@ -18,8 +18,10 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 START_SECONDS = 300  # without numba's cache on disk, every kernel is compiled first
 STOP_SECONDS = 60
-# What would make the service another one than its settings say, such as kernels as plain Python.
+# Variables that would change the service under test, such as one for kernels as plain Python.
 FOREIGN = ("RANKCORR_", "PROMETHEUS_", "GUNICORN_", "NUMBA_DISABLE_JIT", "COVERAGE_", "WEB_CONCURRENCY")
+
+COMMAND = (sys.executable, "-m", "service.server.serve")
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -51,6 +53,11 @@ class Server:
 
     def workers(self) -> list[int]:
         return children(self.process.pid)
+
+    def folder(self, variable: str) -> Path:
+        """A folder that the command has named in the environment of the service."""
+        entries = Path(f"/proc/{self.process.pid}/environ").read_bytes().decode().split("\0")
+        return Path(dict(entry.split("=", 1) for entry in entries if entry)[variable])
 
     def metrics(self) -> dict[str, float]:
         """Value of each sample, by its name and labels."""
@@ -94,12 +101,18 @@ def resident_bytes(pid: int) -> int:
 
 
 def eventually(condition, seconds: float = 20, what: str = "the condition"):
-    """Wait until a condition holds, and return its value."""
+    """Wait until a condition holds, and return its value; for what no event announces, such as a new process."""
     end = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < end, f"{what} did not come about in {seconds} s"
         time.sleep(0.02)
     return value
+
+
+def clean_environment(**variables: str) -> dict[str, str]:
+    """Environment of a service with default settings on a free loopback port, but for these variables."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    return {**inherited, "RANKCORR_BIND": "127.0.0.1:0", **variables}
 
 
 @contextlib.contextmanager
@@ -110,9 +123,8 @@ def running(
 
     `folder` receives its output. `environment` is added to two workers on a free port, and `options` go to Popen.
     """
-    command = command or (sys.executable, "-m", "service.server.serve")
-    chosen = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-    chosen |= {"RANKCORR_WORKERS": "2", "RANKCORR_BIND": "127.0.0.1:0", **(environment or {})}
+    command = command or COMMAND
+    chosen = clean_environment(**{"RANKCORR_WORKERS": "2", **(environment or {})})
     output, errors = folder / "output", folder / "errors"
     with output.open("wb") as out, errors.open("wb") as err:
         process = subprocess.Popen(
@@ -153,8 +165,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def live_server(tmp_path_factory) -> Iterator[Server]:
-    """A service with its default settings and two workers; `live_server.url` is where it listens."""
+    """A service with its default settings and two workers; tests share it, and leave it with two workers.
+
+    `live_server.url` is where it listens.
+    """
     with running(tmp_path_factory.mktemp("live")) as server:
         yield server

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from service import Settings, create_app
-from service.server.serve import ServerSettings
+from service.server.settings import ServerSettings
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 SECTION = README[README.index("## As a service") :]

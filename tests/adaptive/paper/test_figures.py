@@ -6,10 +6,8 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 
-from adaptive.cli.main import main
 from adaptive.errors import PlanError, SimilarityError, TableError
 from adaptive.paper import figures
 from adaptive.paper.figures import (
@@ -35,15 +33,18 @@ def result():
     return simulate_protocol(pool, exponential_similarity(N_ITEMS), np.random.default_rng(1))
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The files of seed 1, in a folder that is made for them."""
+    pytest.importorskip("matplotlib").use("Agg")
+    return write_figures(tmp_path_factory.mktemp("figures") / "new" / "folder", seed=1, n_items=N_ITEMS)
+
+
 @pytest.fixture
 def without_matplotlib(monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-
-
-def invoke(*args):
-    return CliRunner().invoke(main, ["figures", *map(str, args)])
 
 
 def texts(path):
@@ -95,28 +96,23 @@ def test_figure_4_has_the_scores_of_five_ballots_and_the_final_ones(result):
     assert low < gold.ranks.min() <= gold.ranks.max() < high
 
 
-@pytest.mark.usefixtures("result")
-def test_files_are_written_whole_with_labels_as_text(tmp_path):
-    paths = write_figures(tmp_path / "new" / "folder", seed=1, n_items=N_ITEMS)
-    assert [path.name for path in paths] == NAMES
-    assert sorted(path.name for path in paths[0].parent.iterdir()) == NAMES  # no temporary files are left
-    for path in paths[::2]:
+def test_files_are_written_whole_with_labels_as_text(written):
+    assert [path.name for path in written] == NAMES
+    assert sorted(path.name for path in written[0].parent.iterdir()) == NAMES  # no temporary files are left
+    for path in written[::2]:
         data = path.read_bytes()
         assert data.startswith(b"\x89PNG\r\n\x1a\n")
         assert data.endswith(b"IEND\xaeB`\x82")
-    figure_2, figure_3, figure_4 = (texts(path) for path in paths[1::2])
+    figure_2, figure_3, figure_4 = (texts(path) for path in written[1::2])
     assert {"Score in ballot 2, x⁽²⁾", "Score after ballot 1, ȳ⁽¹⁾"} <= figure_2
     assert {"Item, most similar first", "Similarity z", "exponential", "power law", "embedding"} <= figure_3
     assert {"True rank", "Score", "x⁽¹⁾, 130 items", "x⁽⁵⁾, 8 items", "final ȳ, 130 items"} <= figure_4
 
 
-@pytest.mark.usefixtures("result")
-def test_same_seed_same_files(tmp_path):
-    first = [path.read_bytes() for path in write_figures(tmp_path, seed=1, n_items=N_ITEMS)]
-    again = [path.read_bytes() for path in write_figures(tmp_path, seed=1, n_items=N_ITEMS)]
-    other = [path.read_bytes() for path in write_figures(tmp_path, seed=2, n_items=N_ITEMS)]
-    assert again == first
-    assert [a == b for a, b in zip(first, other, strict=True)] == [False, False, True, True, False, False]
+def test_another_seed_changes_the_figures_that_are_simulated(tmp_path, written):
+    other = write_figures(tmp_path, seed=2, n_items=N_ITEMS)
+    same = [a.read_bytes() == b.read_bytes() for a, b in zip(written, other, strict=True)]
+    assert same == [False, False, True, True, False, False]
 
 
 @pytest.mark.usefixtures("result")
@@ -145,7 +141,8 @@ def test_refused(tmp_path, options, error, message):
 
 
 @pytest.mark.usefixtures("result")
-def test_a_folder_that_cannot_be_made(tmp_path):
+def test_a_folder_that_cannot_be_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "figure_bytes", lambda *_: b"")  # drawing them takes two seconds
     file = tmp_path / "file"
     file.write_text("mine")
     with pytest.raises(TableError, match=r"file: figures cannot be written: File exists"):
@@ -157,25 +154,9 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 def test_missing_matplotlib(tmp_path):
     with pytest.raises(MissingMatplotlibError, match=re.escape(MISSING)):
         write_figures(tmp_path, seed=1)
-    result = invoke("--out", tmp_path / "figures")
-    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"ballots: error: {MISSING}\n")
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.usefixtures("result")
-def test_command_prints_what_it_wrote(tmp_path, monkeypatch):
-    monkeypatch.setattr(figures.write_figures, "__kwdefaults__", {"n_items": N_ITEMS})
-    result = invoke("--out", tmp_path / "figures", "--seed", 3)
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.splitlines() == [str(tmp_path / "figures" / name) for name in NAMES]
-    expected = write_figures(tmp_path, seed=3)
-    assert [(tmp_path / "figures" / name).read_bytes() for name in NAMES] == [path.read_bytes() for path in expected]
-
-
-def test_command_refuses_in_one_line(tmp_path):
-    result = invoke()
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == "ballots: error: Missing option '--out'; 'ballots figures --help' lists the options\n"
-    result = invoke("--out", tmp_path, "--seed", -1)
-    assert result.exit_code == 2
-    assert re.fullmatch("ballots: error: Invalid value for '--seed'.*\n", result.stderr)
+def test_same_seed_same_files(tmp_path, written):
+    again = write_figures(tmp_path, seed=1, n_items=N_ITEMS)
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written]

@@ -1,4 +1,4 @@
-"""Table 2: the rows are those of `simulate`, in the shape that programs read; the command prints the same."""
+"""Table 2: the rows are those of `simulate`, in the shape that programs read."""
 
 import importlib
 import json
@@ -8,9 +8,7 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from adaptive.cli.main import main
 from adaptive.errors import PlanError, SimilarityError
 from adaptive.paper.table2 import table2
 from adaptive.plan import plan_ballots
@@ -19,7 +17,10 @@ from adaptive.simulation.simulate import simulate
 from adaptive.simulation.voters import VoterPopulation
 
 APPROACHES, COEFFICIENTS = ["uniform", "adaptive"], ["rho_w", "tau_w", "rho", "tau"]
+
+
 N_ITEMS = 130
+
 
 table2_module = importlib.import_module("adaptive.paper.table2")
 
@@ -33,16 +34,6 @@ def small(monkeypatch):
 def row(similarity, n_simulations, seed):
     plan = plan_ballots(similarity.size, n_ballots=7, fraction=0.5, presentations=20)
     return simulate(plan, VoterPopulation(), similarity, n_simulations=n_simulations, seed=seed).to_dict()
-
-
-def invoke(*args):
-    return CliRunner().invoke(main, ["table2", *map(str, args)])
-
-
-def run_ok(*args):
-    result = invoke(*args)
-    assert (result.exit_code, result.stderr) == (0, "")
-    return result.stdout
 
 
 @pytest.mark.usefixtures("small")
@@ -66,11 +57,12 @@ def test_shape_and_order_of_the_json():
 
 
 @pytest.mark.needs_numba
-def test_adaptive_orders_the_top_better_in_the_papers_setting():
+@pytest.mark.parametrize("n_simulations", [3, pytest.param(20, marks=pytest.mark.figures)])
+def test_adaptive_orders_the_top_better_in_the_papers_setting(n_simulations):
     plan = plan_ballots(table2_module.N_ITEMS, n_ballots=7, fraction=0.5, presentations=20)
     assert (plan.n_items, plan.n_comparisons) == (990, 19_660)  # Eq. 3
-    table = table2(n_simulations=20, seed=1)
-    assert table.n_simulations == 20
+    table = table2(n_simulations=n_simulations, seed=1)
+    assert table.n_simulations == n_simulations
     for result in table.results.values():
         for coefficient in ("rho_w", "tau_w"):
             assert result.mean["adaptive"][coefficient] > result.mean["uniform"][coefficient]
@@ -128,55 +120,3 @@ def test_the_result_is_frozen_and_one_simulation_has_no_deviation():
         table.results["exponential"] = None
     assert table.to_dict()["exponential"]["uniform"]["rho"]["sd"] is None
     assert "+- nan" in table.to_text()
-
-
-# The command.
-
-
-@pytest.mark.usefixtures("small")
-def test_command_prints_the_table():
-    table = table2(n_simulations=2, seed=4)
-    assert run_ok("--simulations", 2, "--seed", 4) == f"2 simulations, seed 4\n\n{table.to_text()}\n"
-    assert json.loads(run_ok("--simulations", 2, "--seed", 4, "--json")) == table.to_dict()
-
-
-@pytest.mark.usefixtures("small")
-def test_command_with_own_cosines(tmp_path):
-    cosines = np.linspace(0.9, -0.3, 150)
-    path = tmp_path / "cosines.csv"
-    path.write_text("similarity\n" + "".join(f"{value!r}\n" for value in cosines.tolist()))
-    options = ("--simulations", 2, "--embedding", path)
-    assert json.loads(run_ok(*options, "--json"))["embedding"] == row(cosines, 2, 0)
-    assert run_ok(*options).startswith(f"2 simulations, seed 0, embedding of 150 items from {path}\n\n")
-
-
-@pytest.mark.usefixtures("small")
-def test_undefined_coefficients_are_told_of_once(tmp_path):
-    path = tmp_path / "cosines.csv"
-    path.write_text("similarity\n" + "0.5\n" * N_ITEMS)
-    result = invoke("--simulations", 2, "--embedding", path)
-    assert result.exit_code == 0
-    assert result.stderr == "ballots: note: some simulations have no coefficient, because all items are tied: nan\n"
-    assert "nan +- nan" in result.stdout
-
-
-@pytest.mark.needs_numba
-def test_command_with_two_processes():
-    # 990 items: other processes know nothing of a smaller table.
-    options = ("--simulations", 3, "--json")
-    assert run_ok(*options, "--workers", 2) == run_ok(*options)
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["--simulations", 0], "n_simulations must be a positive whole number; got 0"),
-        (["--workers", 0], "Invalid value for '--workers'"),
-        (["--seed", -1], "Invalid value for '--seed'"),
-        (["--embedding", "missing.csv"], "missing.csv: cannot be read"),
-    ],
-)
-def test_command_refuses_in_one_line(args, message):
-    result = invoke(*args)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert re.fullmatch(f"ballots: error: .*{message}.*\n", result.stderr)

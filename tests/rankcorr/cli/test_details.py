@@ -5,12 +5,13 @@ import json
 
 import pytest
 
-from rankcorr import Ranking
+from rankcorr import Ranking, correlate
 from rankcorr.cli.details import CI_RESAMPLES, PERMUTATIONS
+from rankcorr.coefficients import named_coefficient
 from rankcorr.contributions import contributions
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.null import null_distribution
-from rankcorr.summary import correlate
+from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import GOLD, LONG, SYSTEM, refusal, run, run_ok, write_rankings
 
 COEFFICIENTS = ("rho_w", "tau_w", "rho", "tau")
@@ -61,7 +62,9 @@ def test_intervals_are_those_of_the_library(arguments, options):
     rows = rows_of("--ci", "--resamples", 60, "--n0", 1, *arguments)
     for row, scores in zip(rows, (A, B), strict=True):
         for name in COEFFICIENTS:
-            expected = bootstrap_interval(GOLD_RANKING, scores, n_resamples=60, **weighing(name, n0=1), **options)
+            expected = bootstrap_interval(
+                GOLD_RANKING, scores, n_resamples=60, **collapsed(**weighing(name, n0=1), **options)
+            )
             assert row["coefficients"][name] == {
                 "statistic": expected.statistic,
                 "low": expected.low,
@@ -76,7 +79,11 @@ def test_standardized_values_are_those_of_the_library():
     for row, scores in zip(rows, (A, B), strict=True):
         for name in COEFFICIENTS:
             null = null_distribution(
-                GOLD_RANKING, scores, coefficient=name, tied_weights="expected", n_resamples=200, seed=5
+                GOLD_RANKING,
+                scores,
+                coefficient=named_coefficient(name, tied_weights="expected"),
+                n_resamples=200,
+                seed=5,
             )
             assert row["coefficients"][name] == {
                 "statistic": row[name],
@@ -99,8 +106,8 @@ def test_the_long_table():
     assert [line.split()[:2] for line in lines[5:]] == [[name, c] for name in FILES[1:] for c in COEFFICIENTS]
     for line, name in zip(lines[5:9], COEFFICIENTS, strict=True):
         options = {"coefficient": name, "n_resamples": 100}
-        interval = bootstrap_interval(GOLD_RANKING, A, level=0.9, method="bca", **options)
-        standardized = null_distribution(GOLD_RANKING, A, **options).standardize(results[name].statistic)
+        interval = bootstrap_interval(GOLD_RANKING, A, level=0.9, method="bca", **collapsed(**options))
+        standardized = null_distribution(GOLD_RANKING, A, **collapsed(**options)).standardize(results[name].statistic)
         numbers = (results[name].statistic, standardized, interval.low, interval.high)
         assert line.split()[2:] == [*(f"{number:.4f}" for number in numbers), "20", str(Ranking.from_scores(A).n_ties)]
 
@@ -128,7 +135,7 @@ def test_all_permutations_of_few_items(folder):
 def test_the_worst_items_are_those_of_the_library(coefficient):
     rows = rows_of("--worst", 3, "--coefficient", coefficient, "--n0", 1)
     for row, scores in zip(rows, (A, B), strict=True):
-        expected = contributions(GOLD_RANKING, scores, **weighing(coefficient, n0=1)).worst(3)
+        expected = contributions(GOLD_RANKING, scores, **collapsed(**weighing(coefficient, n0=1))).worst(3)
         assert row["worst"] == [
             {
                 "label": item.label,

@@ -5,12 +5,12 @@ import warnings
 
 import pytest
 
-from rankcorr import Ranking
+from rankcorr import Ranking, RhoW, correlate
 from rankcorr.cli import plot as cli_plot
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.null import null_distribution
 from rankcorr.plots import plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
-from rankcorr.summary import correlate
+from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import LONG, refusal, run, run_ok, write_rankings
 
 FIGURES = ("ranks", "offset", "leaderboard", "null")
@@ -35,11 +35,11 @@ def without_matplotlib(monkeypatch):
 
 
 def board(**options):
-    return leaderboard({"long_gold.csv": GOLD}, SYSTEMS, n_resamples=100, **options)
+    return leaderboard({"long_gold.csv": GOLD}, SYSTEMS, n_resamples=100, **collapsed(**options))
 
 
 def null(statistic, **options):
-    values = null_distribution(GOLD, A, coefficient=statistic.coefficient, n_resamples=100, **options)
+    values = null_distribution(GOLD, A, n_resamples=100, **collapsed(coefficient=statistic.coefficient, **options))
     return values, statistic.statistic
 
 
@@ -53,12 +53,12 @@ RESULTS = correlate(GOLD, A)
         ("ranks long_gold.csv long_a.csv", lambda: plot_ranks(GOLD, A, **NAMES)),
         (
             "ranks long_gold.csv long_a.csv --worst 0 --coefficient rho_w --n0 1 --scheme first",
-            lambda: plot_ranks(GOLD, A, n_named=0, coefficient="rho_w", n0=1, scheme="first", **NAMES),
+            lambda: plot_ranks(GOLD, A, n_named=0, **collapsed(coefficient="rho_w", n0=1, scheme="first", **NAMES)),
         ),
         ("offset long_gold.csv long_a.csv long_b.csv", lambda: plot_offset(GOLD, SYSTEMS)),
         (
             "offset long_gold.csv long_a.csv long_b.csv --coefficient rho_w --tied-weights expected",
-            lambda: plot_offset(GOLD, SYSTEMS, coefficient="rho_w", tied_weights="expected"),
+            lambda: plot_offset(GOLD, SYSTEMS, coefficient=RhoW(tied_weights="expected")),
         ),
         (
             "leaderboard long_gold.csv long_a.csv long_b.csv --resamples 100",

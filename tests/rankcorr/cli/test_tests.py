@@ -11,6 +11,7 @@ from rankcorr.cli.tests import RESAMPLES
 from rankcorr.inference.comparison import compare_systems
 from rankcorr.inference.holm import holm
 from rankcorr.inference.permutation import permutation_test
+from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_ok, write_rankings
 
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
@@ -53,7 +54,9 @@ def test_tests_against_chance_are_those_of_the_library(arguments, options):
     alternative = arguments[arguments.index("--alternative") + 1] if "--alternative" in arguments else "two-sided"
     found = document(*FILES, "--resamples", 300, *arguments)
     for row, name in zip(found["systems"], FILES[1:], strict=True):
-        expected = permutation_test(GOLD_RANKING, LONG[name], n_resamples=300, alternative=alternative, **options)
+        expected = permutation_test(
+            GOLD_RANKING, LONG[name], n_resamples=300, alternative=alternative, **collapsed(**options)
+        )
         assert row == {
             "system": name,
             "statistic": expected.statistic,
@@ -100,7 +103,7 @@ def test_few_items_have_exact_tests():
 )
 def test_paired_tests_are_those_of_the_library(arguments, options):
     found = document(*FILES, "--versus", "--resamples", 300, *arguments)
-    expected = [compare_systems(GOLD_RANKING, A, other, n_resamples=300, **options) for other in (B, C)]
+    expected = [compare_systems(GOLD_RANKING, A, other, n_resamples=300, **collapsed(**options)) for other in (B, C)]
     corrected = holm([each.pvalue for each in expected])
     assert found["a"] == {"name": "long_a.csv", "n": 20, "ties": TIES}
     assert found["comparisons"] == [

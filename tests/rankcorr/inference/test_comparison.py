@@ -24,7 +24,8 @@ from rankcorr import (
 )
 from rankcorr.inference.comparison import align_three, all_swaps, as_extreme, compare_systems, drawn_swaps
 from tests import naive
-from tests.rankcorr.inference.test_bootstrap import sorted_items
+from tests.coefficients import collapsed
+from tests.rankcorr.inference.cases import sorted_items
 from tests.strategies import TIED_WEIGHT, scores, weighings
 
 TRIPLES = st.integers(2, 6).flatmap(lambda n: st.tuples(scores(n), scores(n), scores(n)))
@@ -43,8 +44,8 @@ def value_of(coefficient, gold, ranks, **options):
 def test_differences_are_those_of_swapped_ranks_ranked_anew(coefficient, triple, weighing, tied):
     gold, a, b = triple
     options, _ = weighing
-    items = sorted_items(gold, a, b, coefficient=coefficient, **options, tied=tied)
-    order = Ranking.from_scores(gold)._order
+    items = sorted_items(gold, a, b, coefficient=coefficient, **options, tied_weights=tied)
+    order = Ranking.from_scores(gold).best_first
     swaps = all_swaps(gold.size)
     found = items.differences(np.ascontiguousarray(swaps[:, order]))
     first, second = (np.array(naive.midranks(values)) for values in (a, b))
@@ -262,7 +263,7 @@ def test_labels_are_matched():
 )
 def test_what_cannot_be_compared(three, options, error, message):
     with pytest.raises(error, match=message):
-        compare_systems(*three, **options)
+        compare_systems(*three, **collapsed(**options))
 
 
 @pytest.mark.needs_numba

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rankcorr import OptionError, correlate_many, weighted_rho, weighted_tau
+from rankcorr import OptionError, TauW, correlate_many, weighted_rho, weighted_tau
 from rankcorr.inference.null import null_distribution
 
 
@@ -69,7 +69,7 @@ def test_a_result_of_something_else_is_refused():
     others = [
         (weighted_tau(range(21), range(21)), "n_items=20; got a result with 21"),
         (weighted_rho(range(20), range(20)), "coefficient='tau_w'; got a result with 'rho_w'"),
-        (correlate_many(range(20), [range(20)], n0=1), "n0=2.0; got a result with 1.0"),
+        (correlate_many(range(20), [range(20)], coefficient=TauW(n0=1)), "n0=2.0; got a result with 1.0"),
         (weighted_tau(range(20), range(20), scheme="first"), "scheme='additive'; got a result with 'first'"),
         (weighted_tau(range(20), range(20), tied_weights="expected"), "tied_weights='midrank'; got a result with 'ex"),
         (weighted_tau(range(20), range(20), variant="a"), "variant='b'; got a result with 'a'"),
@@ -101,7 +101,7 @@ def test_an_unknown_alternative_lists_the_choices(alternative):
 
 
 def test_the_result_says_what_was_computed():
-    null = null_distribution(range(12), range(12), n0=0, scheme="first", n_resamples=5)
+    null = null_distribution(range(12), range(12), coefficient=TauW(n0=0, scheme="first"), n_resamples=5)
     assert (null.coefficient, null.n0, null.scheme, null.variant) == ("tau_w", 0.0, "first", "b")
     assert repr(null) == (
         f"NullDistribution(mean={null.mean}, std={null.std}, n_items=12, coefficient='tau_w', scheme='first', n0=0.0, "

@@ -16,32 +16,21 @@ from rankcorr import (
     MissingValueError,
     OptionError,
     Ranking,
+    TauW,
     TooFewItemsError,
     TopK,
     UndefinedCorrelationWarning,
     weighted_rho,
     weighted_tau,
 )
+from rankcorr.coefficients import named_coefficient
 from rankcorr.inference import leaderboard_groups
 from rankcorr.inference.comparison import compare_systems
 from rankcorr.inference.gold_sets import COLUMNS
 from rankcorr.inference.holm import holm
 from rankcorr.inference.leaderboard import leaderboard
-
-NOISE = {"good": 0.2, "fair": 0.6, "alike": 0.65, "poor": 2.0}
-
-
-def data(sizes=(40, 30), seed=0, noise=NOISE):
-    """Gold sets, and systems over the items of all."""
-    rng = np.random.default_rng(seed)
-    gold = {
-        f"set {index}": {f"{index}-{item}": value for item, value in enumerate(rng.normal(size=size))}
-        for index, size in enumerate(sizes)
-    }
-    items = [pair for scores in gold.values() for pair in scores.items()]
-    return gold, {
-        name: {label: value + amount * rng.normal() for label, value in items} for name, amount in noise.items()
-    }
+from tests.coefficients import collapsed
+from tests.rankcorr.inference.cases import data
 
 
 def by_name(board):
@@ -51,7 +40,7 @@ def by_name(board):
 @pytest.mark.parametrize(("coefficient", "function"), [("tau_w", weighted_tau), ("rho_w", weighted_rho)])
 def test_scores_are_coefficients_and_the_total_is_their_sum(coefficient, function):
     gold, systems = data()
-    board = leaderboard(gold, systems, coefficient=coefficient, n0=5, n_resamples=100)
+    board = leaderboard(gold, systems, coefficient=named_coefficient(coefficient, n0=5), n_resamples=100)
     assert board.gold_sets == ("set 0", "set 1")
     for name, row in by_name(board).items():
         expected = [
@@ -323,7 +312,9 @@ def test_an_undefined_coefficient_has_no_interval():
     gold = np.arange(20.0)
     system = np.append(gold[:18], [18.0, 18.0])
     with pytest.warns(UndefinedCorrelationWarning):
-        (row,) = leaderboard(gold, {"x": system}, weigher=TopK(2), scheme="first", n_resamples=100).rows
+        (row,) = leaderboard(
+            gold, {"x": system}, coefficient=TauW(weigher=TopK(2), scheme="first"), n_resamples=100
+        ).rows
     assert 0 < row.total.n_undefined < 100
     assert np.isnan([row.total.statistic, row.total.low, row.total.high, row.scores[0].low]).all()
 
@@ -410,7 +401,7 @@ GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
 )
 def test_what_makes_no_leaderboard(gold, systems, options, error, message):
     with pytest.raises(error, match=message):
-        leaderboard(gold, systems, **options)
+        leaderboard(gold, systems, **collapsed(**options))
 
 
 def test_systems_without_items_in_common():

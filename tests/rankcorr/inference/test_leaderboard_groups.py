@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from rankcorr import Tau, TauW
 from rankcorr.inference import resampling
 from rankcorr.inference.comparison import compare_systems
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.leaderboard_groups import PairedTests, groups_of
-from tests.rankcorr.inference.test_leaderboard import data
+from tests.coefficients import collapsed
+from tests.rankcorr.inference.cases import data
 
 
 @pytest.mark.needs_numba
@@ -56,12 +58,12 @@ def test_a_leader_that_is_worse_over_shared_items_is_not_told_apart():
     even = {label: value + 30 * rng.normal() for label, value in gold.items() if value % 2 == 0}
     both = {label: value + 15 * rng.normal() if label in even else 200 * rng.random() for label, value in gold.items()}
     options = {"coefficient": "tau", "missing": "intersection", "n_resamples": 999}
-    board = leaderboard(gold, {"all": both, "even": even}, **options)
+    board = leaderboard(gold, {"all": both, "even": even}, **collapsed(**options))
     assert [(row.system, row.group) for row in board.rows] == [("even", 1), ("all", 1)]
     assert board.rows[1].corrected_pvalue < 0.01
-    assert compare_systems(gold, even, both, **options).high < 0
+    assert compare_systems(gold, even, both, **collapsed(**options)).high < 0
     # The same two below a better one, which the second group's leader is told apart from.
-    board = leaderboard(gold, {"gold": gold, "all": both, "even": even}, **options)
+    board = leaderboard(gold, {"gold": gold, "all": both, "even": even}, **collapsed(**options))
     assert [(row.system, row.group) for row in board.rows] == [("gold", 1), ("even", 2), ("all", 2)]
 
 
@@ -87,12 +89,10 @@ def entries_of(gold, systems):
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("factor", [0.02, 0.9, 1.1])
 def test_a_test_that_ends_early_decides_as_the_whole_one(factor, monkeypatch):
-    from tests.rankcorr.inference.test_bootstrap import statistic_of
-
     monkeypatch.setattr(resampling, "BLOCK_NUMBERS", 64)  # blocks of 8 swaps, so that there is something to leave out
     gold, systems = data()
     done = []
-    tests = PairedTests(statistic_of(), 500, seed=1, workers=2, progress=done.append)
+    tests = PairedTests(TauW(), 500, seed=1, workers=2, progress=done.append)
     best, *others = entries_of(gold, systems)
     for other in others:
         pvalue = tests.pvalues(best, [other])[0]
@@ -101,10 +101,8 @@ def test_a_test_that_ends_early_decides_as_the_whole_one(factor, monkeypatch):
 
 
 def test_an_exact_test_decides_too():
-    from tests.rankcorr.inference.test_bootstrap import statistic_of
-
     gold, systems = data(sizes=(8,))
-    tests = PairedTests(statistic_of("tau"), 100, seed=1, workers=1, progress=None)
+    tests = PairedTests(Tau(), 100, seed=1, workers=1, progress=None)
     good, *_, poor = entries_of(gold, systems)
     pvalue = tests.pvalues(good, [poor])[0]
     assert tests.told_apart(good, poor, pvalue + 1e-9)

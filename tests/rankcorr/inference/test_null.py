@@ -17,16 +17,18 @@ from rankcorr import (
     Hyperbolic,
     OptionError,
     Ranking,
+    TauW,
     TopK,
     UndefinedCorrelationWarning,
     Uniform,
     WeightError,
 )
-from rankcorr.correlation import Statistic
+from rankcorr.coefficients import named_coefficient
 from rankcorr.inference import null as null_module
 from rankcorr.inference.null import null_distribution
-from rankcorr.weights import DEFAULT_N0, SCHEMES, TIED_WEIGHTS
+from rankcorr.weights import SCHEMES, TIED_WEIGHTS
 from tests import naive
+from tests.coefficients import collapsed
 from tests.strategies import distinguishing_pairs, scores, tied_pairs, weighings
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
@@ -36,7 +38,7 @@ SCHEME = st.sampled_from(SCHEMES)
 def quiet(x, y, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        return null_distribution(x, y, **options)
+        return null_distribution(x, y, **collapsed(**options))
 
 
 def naive_values(a, b, coefficient, f, scheme, tied_weights, variant):
@@ -69,7 +71,9 @@ def naive_values(a, b, coefficient, f, scheme, tied_weights, variant):
 def test_up_to_8_items_every_permutation_counts_once(pair, weighing, scheme, tied_weights, variant, coefficient):
     options, f = weighing if coefficient.endswith("_w") else ({}, lambda _: 1.0)
     null = quiet(
-        *pair, coefficient=coefficient, scheme=scheme, tied_weights=tied_weights, variant=variant, workers=1, **options
+        *pair,
+        workers=1,
+        **collapsed(coefficient=coefficient, scheme=scheme, tied_weights=tied_weights, variant=variant, **options),
     )
     a, b = (naive.midranks(scores) for scores in pair)
     expected = naive_values(a, b, coefficient, f, scheme, tied_weights, variant)
@@ -188,7 +192,7 @@ def test_the_second_call_for_a_length_is_free(computed):
     null_distribution(range(5), range(5), seed=1)
     null_distribution(range(5), range(5), seed=2, n_resamples=7)
     assert computed == [99, 120]
-    null_distribution(range(20), range(20), n_resamples=99, n0=3)
+    null_distribution(range(20), range(20), coefficient=TauW(n0=3), n_resamples=99)
     null_distribution(range(20), range(20), n_resamples=99, coefficient="rho_w")
     null_distribution(range(20), range(20), n_resamples=99, seed=1)
     null_distribution(range(21), range(21), n_resamples=99)
@@ -200,9 +204,9 @@ def test_ties_own_weighers_and_many_resamples_are_not_kept(monkeypatch):
     null_module.kept_slot.cache_clear()
     for _ in range(2):
         null_distribution([1, *range(19)], range(20), n_resamples=9)
-        null_distribution(range(20), range(20), n_resamples=9, weigher=lambda ranks: 1 / ranks)
+        null_distribution(range(20), range(20), coefficient=TauW(weigher=lambda ranks: 1 / ranks), n_resamples=9)
         monkeypatch.setattr(null_module, "MAX_KEPT_RESAMPLES", 8)
-        null_distribution(range(20), range(20), n_resamples=9, weigher=Hyperbolic())
+        null_distribution(range(20), range(20), coefficient=TauW(weigher=Hyperbolic()), n_resamples=9)
         monkeypatch.undo()
     assert null_module.kept_slot.cache_info().currsize == 0
 
@@ -264,7 +268,7 @@ def test_over_all_permutations_the_standardized_mean_is_0(coefficient, scheme, n
         (range(3), range(3)),
         (range(2), range(2)),
     ]:
-        null = null_distribution(x, y, coefficient=coefficient, scheme=scheme, n0=n0)
+        null = null_distribution(x, y, coefficient=named_coefficient(coefficient, scheme=scheme, n0=n0))
         assert abs(null.standardize(null.values).mean()) < 1e-12
         assert null.standardize([-1, 1]).tolist() == [-1, 1]
         assert abs(null.mean) < 1e-12 or null.exponent * null.mean > 0
@@ -303,10 +307,10 @@ def centred(draw):
 def test_what_is_said_to_average_to_0_by_symmetry_does(case, coefficient, variant, tied_weights):
     x, y, options = case
     options = {"coefficient": coefficient, "variant": variant, "tied_weights": tied_weights, **options}
-    statistic = Statistic.of(**{"n0": DEFAULT_N0, "weigher": None, **options})
+    chosen = collapsed(**options)["coefficient"]
     rankings = (null_module._sorted(Ranking.from_scores(ranked)) for ranked in (x, y))
-    assert null_module._is_centred(statistic, *rankings)
-    null = quiet(x, y, **options)
+    assert null_module._is_centred(chosen, *rankings)
+    null = quiet(x, y, **collapsed(**options))
     assert null.values.size == 0 or abs(null.mean) < 1e-12
 
 
@@ -318,12 +322,12 @@ def test_random_permutations_of_a_centred_coefficient_keep_the_identity():
         (other, reversible, {"scheme": "first"}),
         (reversible, other, {"scheme": "second"}),
     ]:
-        null = null_distribution(x, y, n_resamples=100, **options)
+        null = null_distribution(x, y, n_resamples=100, **collapsed(**options))
         assert null.exponent == 0
         assert 0 < abs(null.mean) < 5 * null.std / 10
         assert null.standardize(0.25) == 0.25
     for x, y, scheme in [(reversible, other, "first"), (other, reversible, "second"), (other, other, "additive")]:
-        null = null_distribution(x, y, n_resamples=100, scheme=scheme)
+        null = null_distribution(x, y, coefficient=TauW(scheme=scheme), n_resamples=100)
         assert null.exponent != 0
         assert abs(null.standardize(null.values).mean()) < 1e-12
 
@@ -350,7 +354,7 @@ def test_permutations_that_leave_no_weight_are_left_out_and_counted(coefficient,
     options = {"coefficient": coefficient, "weigher": TopK(2), "scheme": "multiplicative"}
     for _ in range(2):  # computed, and kept
         with pytest.warns(UndefinedCorrelationWarning, match="permutations, which are left out") as caught:
-            null = null_distribution(range(n_items), range(n_items), n_resamples=500, **options)
+            null = null_distribution(range(n_items), range(n_items), n_resamples=500, **collapsed(**options))
         assert len(caught) == 1
         assert 0 < null.n_undefined < null.n_resamples
         assert null.values.size == null.n_resamples - null.n_undefined
@@ -375,13 +379,12 @@ def test_bad_options_are_errors_however_few_the_items(n_items):
         ({"coefficient": "spearman"}, "coefficient must be one of"),
         ({"scheme": "hyperbolic"}, "scheme must be one of"),
         ({"missing": "drop"}, "missing must be one of"),
-        ({"coefficient": "tau", "n0": 1}, "'tau' has equal weights"),
     ]:
         with pytest.raises(OptionError, match=message):
-            null_distribution(x, x, **options)
+            null_distribution(x, x, **collapsed(**options))
     for weigher, message in [
         (lambda ranks: -ranks, "must return weights that are finite and not negative"),
         (lambda ranks: 0 * ranks, "all weights are zero"),
     ]:
         with pytest.raises(WeightError, match=message):
-            null_distribution(x, x, weigher=weigher, n_resamples=5)
+            null_distribution(x, x, coefficient=TauW(weigher=weigher), n_resamples=5)

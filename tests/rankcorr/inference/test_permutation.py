@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rankcorr import (
     OptionError,
     Ranking,
+    TauW,
     TopK,
     UndefinedCorrelationWarning,
     WeightError,
@@ -18,6 +19,7 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
+from rankcorr.coefficients import named_coefficient
 from rankcorr.inference.null import null_distribution
 from rankcorr.inference.permutation import permutation_test
 from tests.strategies import distinguishing_pairs
@@ -59,7 +61,7 @@ def test_exact_pvalues_are_those_of_scipy(x, y, coefficient, peer, alternative):
             n_resamples=math.inf,
             alternative=alternative,
         )
-        test = permutation_test(x, y, coefficient=coefficient, n0=n0, alternative=alternative)
+        test = permutation_test(x, y, coefficient=named_coefficient(coefficient, n0=n0), alternative=alternative)
         assert test.null.exact
         assert test.pvalue == pytest.approx(expected.pvalue, rel=1e-14, abs=0)
         assert test.statistic == pytest.approx(expected.statistic, rel=0, abs=1e-13)
@@ -152,7 +154,9 @@ def test_one_single_tie_has_no_pvalue(coefficient, n_items):
 def test_undefined_permutations_are_left_out_with_one_warning():
     # The two items that have weight are both among the three tied ones in C(3, 2) of C(4, 2) cases.
     with pytest.warns(UndefinedCorrelationWarning, match="in 12 of 24 permutations, which are left out") as caught:
-        test = permutation_test([4, 3, 2, 1], [5, 1, 1, 1], weigher=TopK(2), scheme="first", alternative="greater")
+        test = permutation_test(
+            [4, 3, 2, 1], [5, 1, 1, 1], coefficient=TauW(weigher=TopK(2), scheme="first"), alternative="greater"
+        )
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert (test.statistic, test.pvalue) == (1, 0.5)
@@ -160,7 +164,7 @@ def test_undefined_permutations_are_left_out_with_one_warning():
 
 def test_a_pair_without_any_weight_is_an_error():
     with pytest.raises(WeightError, match="all weights are zero"):
-        permutation_test([4, 3, 2, 1], [1, 2, 3, 4], weigher=TopK(2), scheme="multiplicative")
+        permutation_test([4, 3, 2, 1], [1, 2, 3, 4], coefficient=TauW(weigher=TopK(2), scheme="multiplicative"))
 
 
 def test_an_unknown_alternative_is_seen_first():
@@ -181,7 +185,7 @@ def test_other_options_reach_the_null_distribution():
 
 
 def test_the_result_says_what_was_computed():
-    test = permutation_test(range(12), range(12), n0=0, n_resamples=5, alternative="less")
+    test = permutation_test(range(12), range(12), coefficient=TauW(n0=0), n_resamples=5, alternative="less")
     assert (test.coefficient, test.n0, test.variant, test.n_items) == ("tau_w", 0.0, "b", 12)
     assert repr(test) == (
         f"PermutationTest(statistic=1.0, pvalue=1.0, standardized=1.0, alternative='less', null={test.null!r})"

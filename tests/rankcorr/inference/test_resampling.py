@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from rankcorr import OptionError
-from rankcorr.inference.resampling import BLOCK_NUMBERS, checked_level, checked_resamples, checked_seed, in_blocks
+from rankcorr.checks import checked_level, checked_resamples, checked_seed
+from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
 
 
 def drawn(n_resamples, *, seed, workers=None, progress=None):

@@ -131,28 +131,31 @@ def vigna_tau(x, y, combine):
 
 
 def krippendorff_alpha(rows, level):
-    """1 - D_o/D_e by all pairs of ratings; None is a missing rating. Krippendorff 2004, chapter 11."""
-    units = [[row[item] for row in rows if row[item] is not None] for item in range(len(rows[0]))]
+    """Krippendorff 2011, by the coincidence matrix, in fractions; None is a missing rating.
+
+    1 - (n - 1) sum_{c,k} o_ck d(c, k) / sum_{c,k} n_c n_k d(c, k), where each unit of m > 1 ratings adds, to o_ck,
+    the number of its pairs of a rating c with another one k, divided by m - 1.
+    """
+    units = [[Fraction(row[item]) for row in rows if row[item] is not None] for item in range(len(rows[0]))]
     units = [unit for unit in units if len(unit) > 1]
-    everything = [value for unit in units for value in unit]
-    n = len(everything)
+    values = sorted({value for unit in units for value in unit})
+    coincidences = {(c, k): Fraction(0) for c in values for k in values}
+    for unit in units:
+        for c, k in itertools.permutations(unit, 2):
+            coincidences[c, k] += Fraction(1, len(unit) - 1)
+    totals = {c: sum(coincidences[c, k] for k in values) for c in values}
+    n = sum(totals.values())
 
     def difference(c, k):
         if level == "nominal":
-            return c != k
+            return int(c != k)
+        if level == "ordinal":
+            between = sum(totals[g] for g in values if min(c, k) <= g <= max(c, k))
+            return (between - (totals[c] + totals[k]) / 2) ** 2
         if level == "interval":
             return (c - k) ** 2
-        if level == "ratio":
-            return ((c - k) / (c + k)) ** 2 if c + k else 0
-        between = sum(min(c, k) <= value <= max(c, k) for value in everything)
-        return (between - (everything.count(c) + everything.count(k)) / 2) ** 2 if c != k else 0
+        return ((c - k) / (c + k)) ** 2 if c + k else 0
 
-    observed = sum(
-        difference(unit[i], unit[j]) / (len(unit) - 1)
-        for unit in units
-        for i in range(len(unit))
-        for j in range(len(unit))
-        if i != j
-    )
-    expected = sum(difference(everything[i], everything[j]) for i in range(n) for j in range(n) if i != j)
+    observed = sum(coincidences[c, k] * difference(c, k) for c in values for k in values)
+    expected = sum(totals[c] * totals[k] * difference(c, k) for c in values for k in values)
     return 1 - (n - 1) * observed / expected if expected else None

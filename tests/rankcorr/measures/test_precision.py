@@ -67,20 +67,20 @@ def test_missing_items():
     assert average_precision(gold, system, missing="bottom") == pytest.approx((1 + 2 / 4) / 2, rel=1e-15, abs=0)
     assert precision_at(gold, system, 4, missing="bottom") == 0.5
     assert average_precision(gold, system, missing="intersection") == 1
-    with pytest.raises(RelevanceError, match="gold must have a relevant item; none of 2 is"):
+    with pytest.raises(RelevanceError, match="gold must have a relevant item; none of its 2 items is"):
         average_precision({"a": 0, "b": 0, "c": 1}, system, missing="intersection")
 
 
 def test_relevance_that_is_not_binary():
-    with pytest.raises(RelevanceError, match=r"must be 0 or 1; got 2, and other values at: 'b', 'c'"):
+    with pytest.raises(RelevanceError, match=r"must be 0 or 1; got 2; wrong at: 'b', 'c'"):
         average_precision({"a": 1, "b": 2, "c": 0.5}, {"a": 1, "b": 2, "c": 3})
-    with pytest.raises(RelevanceError, match=r"must be 0 or 1; got -1, and other values at: 1"):
+    with pytest.raises(RelevanceError, match=r"must be 0 or 1; got -1; wrong at: 1"):
         precision_at([1, -1], [1, 2], 1)
 
 
 @pytest.mark.parametrize("measure", [average_precision, lambda gold, system: precision_at(gold, system, 1)])
 def test_no_relevant_item(measure):
-    with pytest.raises(RelevanceError, match="gold must have a relevant item; none of 2 is"):
+    with pytest.raises(RelevanceError, match="gold must have a relevant item; none of its 2 items is"):
         measure([0, 0], [1, 2])
 
 
@@ -89,7 +89,7 @@ def test_inputs_that_do_not_fit():
         average_precision([1, 0], [1, 2, 3])
     with pytest.raises(LabelError, match="system has labels and gold has none"):
         average_precision([1, 0], {"a": 1, "b": 2})
-    with pytest.raises(OptionError, match="gold: scores are needed; a Ranking keeps their order alone"):
+    with pytest.raises(OptionError, match="gold: scores are needed; a Ranking keeps only their order"):
         average_precision(Ranking.from_scores([1, 0]), [1, 2])
 
 

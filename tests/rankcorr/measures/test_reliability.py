@@ -95,7 +95,7 @@ def test_without_any_majority():
         ([(["a"], "b", 0.5)], "must be .left label, right label, share of votes.; got"),
         ([(pd.NA, "b", 0.5)], r"must be .left label, right label, share of votes.; got \(<NA>, 'b', 0.5\)"),
         ([("a", "a", 0.5)], r"comparisons\[0\] compares 'a' with itself"),
-        ([], "there is no comparison to score"),
+        ([], "there are no comparisons to score"),
     ],
 )
 def test_comparisons_that_are_not(comparisons, message):

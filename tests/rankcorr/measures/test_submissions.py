@@ -61,7 +61,9 @@ def test_the_largest_number_of_submissions_for_exp():
         {name: rows[name] for name in range(709)}, dict(zip(range(709), range(709), strict=True)), weights="exp"
     )
     assert np.isfinite(combined.scores).all()
-    with pytest.raises(OptionError, match=r"needs at most 709 submissions, as exp\(710\) is no float; got 710"):
+    with pytest.raises(
+        OptionError, match=r"needs at most 709 submissions, as exp\(710\) is too large for a float; got 710"
+    ):
         combine_submissions(rows, dict(zip(range(710), range(710), strict=True)), weights="exp")
 
 

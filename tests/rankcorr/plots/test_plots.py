@@ -10,12 +10,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import rankcorr
-from rankcorr import Ranking, correlate_many, first_rank_share, item_weights, weighted_tau
+from rankcorr import Ranking, RhoW, TauW, correlate_many, first_rank_share, item_weights, weighted_tau
 from rankcorr.contributions import contributions
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.null import null_distribution
 from rankcorr.plots import MissingMatplotlibError, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
 from rankcorr.plots.style import label_text
+from tests.coefficients import collapsed
 
 MISSING = "figures need matplotlib: pip install 'rankcorr[plot]'"
 RNG = np.random.default_rng(5)
@@ -102,7 +103,7 @@ def test_offset_has_the_coefficients_and_the_share_of_the_first_rank():
     figure = plot_offset(GOLD, few, n0s=offsets, coefficient="rho_w")
     axes, right = figure.axes
     for number, line in enumerate(axes.lines):
-        expected = [correlate_many(GOLD, few, n0=n0, coefficient="rho_w").statistic[number] for n0 in offsets]
+        expected = [correlate_many(GOLD, few, coefficient=RhoW(n0=n0)).statistic[number] for n0 in offsets]
         assert_array_equal(line.get_ydata(), expected)
         assert_array_equal(line.get_xdata(), np.array(offsets) + 1)
     assert_allclose(right.lines[0].get_ydata(), [first_rank_share(n0, 60) for n0 in offsets], rtol=1e-15)
@@ -115,7 +116,7 @@ def test_offset_has_the_coefficients_and_the_share_of_the_first_rank():
 def test_offset_of_many_systems_tells_five_apart():
     figure = plot_offset(GOLD, SYSTEMS, n0s=[0, 2])
     axes = figure.axes[0]
-    at_0 = correlate_many(GOLD, SYSTEMS, n0=0)
+    at_0 = correlate_many(GOLD, SYSTEMS, coefficient=TauW(n0=0))
     best = [at_0.names[row] for row in np.argsort(-at_0.statistic, kind="stable")[:5]]
     assert legend_texts(figure) == ["7 other systems", *best, "R(n0), right axis"]
     assert len(axes.lines) == 12
@@ -156,7 +157,7 @@ def board(**options):
     noise = np.random.default_rng(6).normal(0, 0.1, (3, 60))
     systems = {"good": GOLD + noise[0], "bad": -GOLD + noise[1], "worse": -GOLD + noise[2]}
     labelled = {name: dict(zip(labels, scores, strict=True)) for name, scores in systems.items()}
-    return leaderboard(dict(zip(labels, GOLD, strict=True)), labelled, n_resamples=100, **options)
+    return leaderboard(dict(zip(labels, GOLD, strict=True)), labelled, n_resamples=100, **collapsed(**options))
 
 
 def test_leaderboard_has_coefficients_intervals_and_groups():
@@ -183,12 +184,12 @@ def test_leaderboard_of_gold_sets_and_undefined_systems():
     gold = {"a": {1: 3, 2: 2, 3: 1}, "b": {4: 3, 5: 2, 6: 1}}
     systems = {"flat": dict.fromkeys(range(1, 7), 0), "good": {item: -item for item in range(1, 7)}}
     options = {"coefficient": "tau", "n_resamples": 50}
-    (axes,) = plot_leaderboard(leaderboard(gold, systems, **options)).axes
+    (axes,) = plot_leaderboard(leaderboard(gold, systems, **collapsed(**options))).axes
     assert axes.get_xlabel() == "Sum over 2 gold sets of tau with its 95 % interval"
     assert [text.get_text() for text in axes.texts] == ["group 1", "undefined"]
     points = [line for line in axes.lines if line.get_linestyle() == "None"]
     assert [line.get_xdata()[0] for line in points] == [2.0]
-    (axes,) = plot_leaderboard(leaderboard(gold, systems, by="b", **options)).axes
+    (axes,) = plot_leaderboard(leaderboard(gold, systems, by="b", **collapsed(**options))).axes
     assert axes.get_xlabel() == "tau with its 95 % interval, b"
     points = [line for line in axes.lines if line.get_linestyle() == "None"]
     assert [line.get_xdata()[0] for line in points] == [1.0]
@@ -222,7 +223,7 @@ def test_files_are_whole_and_the_same_for_equal_figures(tmp_path):
 
 @pytest.mark.parametrize("name", ["figure.pdf", "figure", ".png", "figure.png.gz"])
 def test_files_of_another_form(tmp_path, name):
-    wanted = re.escape(f"a figure is a file that ends with .png or .svg; got '{name}'")
+    wanted = re.escape(f"the file name of a figure must end with .png or .svg; got '{name}'")
     with pytest.raises(rankcorr.OptionError, match=wanted):
         save_figure(plot_ranks([2, 1], [2, 1]), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
@@ -254,7 +255,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
         (
             lambda: plot_offset([2, 1], [[1, 2]], coefficient="tau"),
             rankcorr.OptionError,
-            "coefficient must be one of 'tau_w', 'rho_w'; got 'tau'",
+            "coefficient must be one with an offset n0, tau_w or rho_w; got 'tau'",
         ),
         (
             lambda: plot_offset([2, 1], {"s": [1, 2]}, highlighted=["s", "t"]),
@@ -269,7 +270,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
         (
             lambda: plot_null(null_distribution(range(4), range(4)), math.nan),
             rankcorr.OptionError,
-            "the statistic is nan: it has no place in the figure",
+            "the statistic is nan and cannot be drawn",
         ),
         (
             lambda: plot_null(null_distribution(range(4), range(4)), 0, alternative="more"),

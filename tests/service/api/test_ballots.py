@@ -177,3 +177,14 @@ def test_what_the_schema_leaves_to_the_library(make_client):
         draw_ballot(2**30, 1, 1, np.random.default_rng(1))
     found = problem(PATH, client, **request)
     assert (found["type"], found["detail"]) == ("urn:rankcorr:problem:draw", str(raised.value))
+
+
+def test_the_labels_of_a_ballot_are_limited_as_often_as_they_are_written(make_client):
+    client = make_client(max_label_bytes=1_000)
+    items = ["é" * 249, "bb"]  # 2 presentations of 500 bytes
+    assert client.post("/v1/ballots", json=REQUEST | {"items": items}).status_code == 200
+    answer = client.post("/v1/ballots", json=REQUEST | {"items": [*items[:1], "bbb"]})
+    assert answer.status_code == 422
+    assert answer.json["errors"] == {
+        "/items": ["at most 1000 bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got 1002"]
+    }

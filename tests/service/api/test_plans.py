@@ -200,7 +200,7 @@ def test_the_most_ballots():
     assert found["sizes"] == [4] * 10_000
 
 
-def test_a_body_that_is_no_object(client):
+def test_a_body_that_is_not_an_object(client):
     response = client.post(PATH, data=json.dumps([1]), content_type="application/json")
     assert response.status_code == 422
     assert response.json["errors"] == {"": ["must be an object"]}

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from adaptive import BallotProtocol, plan_ballots, run_protocol
 from adaptive.votes import Vote
-from rankcorr import Ranking
-from rankcorr.summary import correlate
+from rankcorr import Ranking, correlate
 from tests.adaptive.ballots import PLANS, SEEDS, answers_to
 from tests.service.answers import answer, example, problem, validator
 

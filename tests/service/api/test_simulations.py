@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adaptive import PlanError, VoterPopulation, plan_ballots, simulate
 from adaptive.simulation.similarity import SIMILARITIES, named_similarity
-from service.http import deadline as work
+from service.http.deadline import Deadline
 from tests.service.answers import answer, example, problem, validator
 
 PATH = "/v1/simulations"
@@ -234,11 +234,11 @@ class Clock:
     ],
 )
 def test_the_limit_of_seconds(make_client, monkeypatch, approach, seconds, n_simulations):
-    class Slow(work.Deadline):
+    class Slow(Deadline):
         def __init__(self, seconds):
             super().__init__(seconds, Clock())
 
-    monkeypatch.setattr("service.api.planning.Deadline", Slow)
+    monkeypatch.setattr("service.http.deadline.Deadline", Slow)
     request = {**REQUEST, "n_simulations": n_simulations, "approaches": [approach]}
     answer(PATH, make_client(max_seconds=seconds - 1), **request)
     found = problem(PATH, make_client(max_seconds=seconds - 2), status=503, **request)

@@ -1,6 +1,6 @@
 import pytest
 
-from rankcorr.weight_table import weight_table
+from rankcorr.shares import weight_table
 
 PATH = "/v1/weights"
 

@@ -65,7 +65,7 @@ def test_the_build_sees_what_the_wheel_needs_and_no_more():
     ]
     assert {"pyproject.toml", "README.md", "LICENSE", "rankcorr", "adaptive", "service"} == set(copied)
     assert not any(ignored(source) for source in copied)
-    assert not ignored("service/api/static/docs.js")
+    assert not ignored("service/openapi/static/docs.js")
     for path in (
         ".git/config",
         "tests/naive.py",

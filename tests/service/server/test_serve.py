@@ -2,25 +2,19 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import fields
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from service import SettingError, Settings
+from service import Settings
 from service.server import serve as command
-from service.server.serve import ServerSettings, main, prepare, usable_cores
+from service.server.serve import main, prepare
+from service.server.settings import ServerSettings, usable_cores
 from tests.distributions import ROOT, requirements
-from tests.service.live import running
+from tests.service.live import COMMAND, clean_environment
 
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch):
-    for name in list(os.environ):
-        if name.startswith(("RANKCORR_", "PROMETHEUS_", "NUMBA_CACHE", "MALLOC_", "OPENBLAS_")):
-            monkeypatch.delenv(name)
+pytestmark = pytest.mark.usefixtures("plain_environment")
 
 
 @pytest.fixture
@@ -64,18 +58,6 @@ def test_a_wrong_setting_stops_the_start_with_one_line(monkeypatch, capsys, star
     line = refused(capsys, *arguments)
     assert line.startswith(f"rankcorr-serve: error: {message}")
     assert not started
-
-
-def test_settings_of_the_server_raise_a_setting_error():
-    with pytest.raises(SettingError, match="RANKCORR_BIND must be host:port"):
-        ServerSettings.from_environment({"RANKCORR_BIND": "nowhere"})
-
-
-@pytest.mark.parametrize(
-    "address", ["127.0.0.1:0", "0.0.0.0:8000", "[::1]:65535", "some-host.example:80", "unix:/run/x"]
-)
-def test_addresses(address):
-    assert ServerSettings.from_environment({"RANKCORR_BIND": address}).bind == address
 
 
 def test_check_starts_nothing(capsys, started, tmp_path):
@@ -162,7 +144,7 @@ def test_kernels_that_cannot_be_written_to_are_copied(monkeypatch, tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(kernels)}
     prepare(environment)
     assert environment["NUMBA_CACHE_DIR"] == str(kernels)
-    monkeypatch.setattr(command, "_is_writable", lambda _: False)
+    monkeypatch.setattr(command, "is_writable", lambda _: False)
     prepare(environment)
     copy = Path(environment["NUMBA_CACHE_DIR"])
     assert copy.parent == Path(environment["RANKCORR_RUN_FOLDER"])
@@ -170,99 +152,16 @@ def test_kernels_that_cannot_be_written_to_are_copied(monkeypatch, tmp_path):
 
 
 def test_a_folder_is_not_writable_where_nothing_can_be_made(tmp_path):
-    assert command._is_writable(str(tmp_path))
-    assert not command._is_writable(str(tmp_path / "missing"))
-
-
-@pytest.mark.parametrize(
-    ("files", "wanted"),
-    [
-        ({}, None),
-        ({"cpu.max": "max 100000\n"}, None),
-        ({"cpu.max": "50000 100000\n"}, 1),
-        ({"cpu.max": "100001 100000\n"}, 2),
-        ({"cpu.max": "1000000000 100000\n"}, None),
-        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
-        ({"cpu/cpu.cfs_quota_us": "150000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 2),
-        ({"cpu.max": "what is this"}, None),
-    ],
-)
-def test_cores_are_those_that_the_process_may_use(monkeypatch, tmp_path, files, wanted):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
-    (tmp_path / "cpu").mkdir()
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    assert usable_cores(tmp_path) == (wanted or 8)
-
-
-def test_a_stop_waits_for_the_longest_request_unless_told_otherwise():
-    app = Settings.from_environment(
-        {"RANKCORR_MAX_SECONDS": "20", "RANKCORR_MAX_WAIT_SECONDS": "2.5", "RANKCORR_MAX_BODY_SECONDS": "10"}
-    )
-    assert ServerSettings().seconds_to_stop(app) == 38
-    assert ServerSettings(graceful_seconds=3).seconds_to_stop(app) == 3
-
-
-def test_only_the_folder_that_the_command_made_is_removed(tmp_path):
-    from service.server.gunicorn_config import _remove_run_folder
-
-    made, other = tmp_path / "rankcorr-serve-x", tmp_path / "home"
-    made.mkdir()
-    other.mkdir()
-    _remove_run_folder(None, os.getpid())
-    _remove_run_folder(str(other), os.getpid())
-    _remove_run_folder(str(made), os.getpid() + 1)
-    assert made.is_dir()
-    assert other.is_dir()
-    _remove_run_folder(str(made), os.getpid())
-    assert not made.exists()
-
-
-def test_gunicorn_is_not_started_without_the_command():
-    from service.server.gunicorn_config import on_starting
-
-    with pytest.raises(
-        RuntimeError, match="PROMETHEUS_MULTIPROC_DIR is not set: start the service with rankcorr-serve"
-    ):
-        on_starting(None)
-
-
-def test_metrics_that_cannot_be_kept_are_reported_and_end_nothing(monkeypatch):
-    from service.server import gunicorn_config
-
-    reports = []
-    arbiter = SimpleNamespace(log=SimpleNamespace(exception=lambda *report: reports.append(report)))
-    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "/nonexistent")
-    gunicorn_config.child_exit(arbiter, SimpleNamespace(pid=7))
-    assert reports == [("the metrics of worker %s are lost", 7)]
-
-
-def test_a_port_that_is_taken_ends_the_start(tmp_path):
-    with running(tmp_path) as server:
-        environment = {**os.environ, "RANKCORR_BIND": f"{server.host}:{server.port}", "TMPDIR": str(tmp_path)}
-        done = subprocess.run(
-            [sys.executable, "-m", "service.server.serve"], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 1
-        assert "in use" in done.stderr
-        assert not list(tmp_path.glob("rankcorr-serve-*"))
-        assert server.ask("GET", "/health/live")[0] == 200
+    assert command.is_writable(str(tmp_path))
+    assert not command.is_writable(str(tmp_path / "missing"))
 
 
 def test_a_stop_while_the_kernels_are_compiled_leaves_nothing(tmp_path):
-    environment = {
-        **os.environ,
-        "RANKCORR_BIND": "127.0.0.1:0",
-        "TMPDIR": str(tmp_path),
-        "NUMBA_CACHE_DIR": str(tmp_path),
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "service.server.serve"], env=environment, stderr=subprocess.PIPE, text=True
-    )
-    assert "Starting gunicorn" in process.stderr.readline()
-    time.sleep(0.5)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0
-    assert "Listening" not in process.stderr.read()
-    process.stderr.close()
+    environment = clean_environment(TMPDIR=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path))
+    with subprocess.Popen(COMMAND, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        lines = iter(process.stderr.readline, "")
+        assert any("Compiling the kernels" in line for line in lines)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert not any("Listening" in line for line in lines)
     assert not list(tmp_path.glob("rankcorr-serve-*"))

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankcorr
-from rankcorr import Hyperbolic, OptionError, UndefinedCorrelationWarning, correlate_many
-from rankcorr.summary import correlate
+from rankcorr import Hyperbolic, OptionError, TauW, UndefinedCorrelationWarning, correlate, correlate_many
+from rankcorr.coefficients import named_coefficient
 from tests.strategies import distinguishing_pairs
 
 
@@ -15,17 +15,21 @@ from tests.strategies import distinguishing_pairs
     st.sampled_from(["a", "b"]),
 )
 def test_each_is_the_call_for_one_coefficient_to_the_last_bit(pair, options, variant):
-    results = correlate(*pair, variant=variant, **options)
-    assert list(results) == ["rho_w", "tau_w", "rho", "tau"]
-    for name, result in results.items():
-        chosen = options if name.endswith("_w") else {k: v for k, v in options.items() if k not in ("n0", "weigher")}
-        alone = correlate_many(pair[0], [pair[1]], coefficient=name, variant=variant, **chosen)
-        assert result.statistic == alone.statistic[0]
-        assert result.coefficient == name
+    chosen = [named_coefficient(name, variant=variant, **options) for name in ("rho_w", "tau_w", "rho", "tau")]
+    results = correlate(*pair, coefficients=chosen)
+    assert list(results) == chosen
+    for coefficient, result in results.items():
+        alone = correlate_many(pair[0], [pair[1]], coefficient=coefficient)
+        assert result == coefficient(*pair) == alone.statistic[0]
+        assert result.coefficient == coefficient.name
 
 
 def test_the_chosen_coefficients_in_the_order_asked():
     assert list(correlate([1, 2, 3], [1, 3, 2], coefficients=["tau", "rho_w"])) == ["tau", "rho_w"]
+    mixed = [TauW(n0=10), "tau_w", TauW(n0=0)]
+    results = correlate([1, 2, 3], [1, 3, 2], coefficients=mixed)
+    assert list(results) == mixed
+    assert [result.n0 for result in results.values()] == [10, 2, 0]
 
 
 def test_what_is_undefined_is_said_once():
@@ -47,14 +51,17 @@ def test_coefficients_in_any_sequence(coefficients):
     assert list(correlate([1, 2, 3], [1, 3, 2], coefficients=coefficients)) == ["tau", "rho"]
 
 
-@pytest.mark.parametrize("coefficients", [[], "tau", ("tau", "tau"), 5, None])
+@pytest.mark.parametrize("coefficients", [[], "tau", ("tau", "tau"), ("tau_w", TauW()), 5, None])
 def test_lists_of_coefficients_that_are_none(coefficients):
     with pytest.raises(OptionError, match="coefficients must be a list of different coefficients; got"):
         correlate([1, 2], [1, 2], coefficients=coefficients)
 
 
 def test_an_unknown_coefficient():
-    with pytest.raises(OptionError, match="coefficient must be one of 'rho_w', 'tau_w', 'rho', 'tau'; got 'tau_x'"):
+    with pytest.raises(
+        OptionError,
+        match=r"coefficient must be one of 'rho_w', 'tau_w', 'rho', 'tau', or a value such as .*; got 'tau_x'",
+    ):
         correlate([1, 2], [1, 2], coefficients=["tau_x"])
     with pytest.raises(OptionError, match=r"coefficient must be one of .*; got \['tau'\]"):
         correlate([1, 2], [1, 2], coefficients=[["tau"]])

@@ -1,17 +1,13 @@
-"""The OpenAPI document, with its errors, and the page to try the service out."""
+"""The OpenAPI document: its head, the components that operations share, and errors as problem+json."""
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import Any, Final
 
-from flask import Flask, Response, redirect, send_from_directory
 from flask_smorest import Api as SmorestApi
-from flask_smorest import Blueprint as SmorestBlueprint
 from werkzeug.exceptions import HTTPException
 
 from rankcorr import __version__
-from service.http.body import BodyParser
 from service.http.problems import LIBRARY_KINDS, MEDIA_TYPE, STATUSES, from_http
 from service.schemas.fields import Documented
 from service.schemas.ranking_fields import RANKING_SCHEMA
@@ -44,10 +40,6 @@ PROBLEM_SCHEMA: Final[dict[str, Any]] = {
         },
     },
 }
-
-# Statuses that any request to /v1 can meet, and those of a request with a body.
-ERRORS_OF_ALL: Final = (401, 422, 429, 500, 503)
-ERRORS_OF_BODIES: Final = (400, 413, 415)
 
 CONFIGURATION: Final = {
     "API_TITLE": "rankcorr",
@@ -100,46 +92,5 @@ class Api(SmorestApi):  # type: ignore[misc]
             self.spec.components.response(kind, {"description": title, "content": content})
 
 
-class Blueprint(SmorestBlueprint):  # type: ignore[misc]
-    """A blueprint whose operations document the errors that they can meet: by default, those of /v1."""
-
-    ARGUMENTS_PARSER = BodyParser()
-
-    def __init__(self, *args: Any, errors: tuple[int, ...] = ERRORS_OF_ALL, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._errors = errors
-        self._prepare_doc_cbks.append(self._prepare_errors_doc)
-
-    def _prepare_errors_doc(self, doc: dict[str, Any], _info: Any, *, method: str, **_: Any) -> dict[str, Any]:
-        statuses = self._errors + (ERRORS_OF_BODIES if method == "post" else ())
-        responses = doc.setdefault("responses", {})
-        for status in sorted(statuses):
-            responses[status] = STATUSES[status][0]
-        if 401 in statuses:
-            doc["security"] = [{}, {"token": []}]
-        return doc
-
-
 def _documented(_converter: Any, field: Any, **_: Any) -> dict[str, Any]:
     return dict(field.documented) if isinstance(field, Documented) else {}
-
-
-def register_page(app: Flask) -> None:
-    """Serve /docs: Swagger UI, with its scripts and styles from the package flask-swagger-ui."""
-    scripts = str(files("flask_swagger_ui") / "dist")
-    own = str(files("service.api") / "static")
-    policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " + (
-        "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    )
-
-    text = (files("service.api") / "static" / "docs.html").read_bytes()
-
-    def page() -> Response:
-        return Response(text, headers={"Content-Security-Policy": policy}, content_type="text/html; charset=utf-8")
-
-    def asset(name: str) -> Response:
-        return send_from_directory(scripts if name.startswith("swagger-ui") else own, name, max_age=86_400)
-
-    app.add_url_rule("/", "root", lambda: redirect("/docs"))
-    app.add_url_rule("/docs", "docs", page)
-    app.add_url_rule("/docs/<name>", "docs_asset", asset)

@@ -1,0 +1,129 @@
+"""The plan that a budget or a wanted precision asks for: the inverses of `adaptive.plan.plan_ballots`.
+
+Plans are whole numbers, so the inverses are exact searches, not formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adaptive.errors import PlanError
+from adaptive.plan import LARGEST_COUNT, BallotPlan, checked_integer, checked_positive
+
+__all__ = ["plan_for_budget", "plan_for_top"]
+
+
+def plan_for_budget(
+    n_items: int,
+    *,
+    n_ballots: int,
+    fraction: float,
+    comparisons: int | None = None,
+    hours: float | None = None,
+    seconds_per_comparison: float | None = None,
+) -> BallotPlan:
+    """Plan with the most presentations that a budget allows: either `comparisons`, or `hours` and the seconds of one.
+
+    Parameters
+    ----------
+    n_items, n_ballots, fraction
+        As for `plan_ballots`.
+    comparisons : int, optional
+        The most comparisons, of all ballots together.
+    hours : float, optional
+        The most person-hours, `BallotPlan.cost` of the plan.
+    seconds_per_comparison : float, optional
+        Mean time that a voter takes for one comparison; needed with `hours`.
+
+    Returns
+    -------
+    BallotPlan
+        One presentation more would exceed the budget.
+
+    Raises
+    ------
+    PlanError
+        If neither or both budgets are given, `hours` without the seconds, or the seconds without `hours`; if the budget
+        is too small for one presentation (the message says what would be enough) or too large to count; and as
+        `plan_ballots`.
+
+    Examples
+    --------
+    >>> plan_for_budget(990, n_ballots=7, fraction=0.5, comparisons=20_000)
+    BallotPlan(n_items=990, n_ballots=7, fraction=0.5, presentations=20)
+    >>> plan_for_budget(990, n_ballots=7, fraction=0.5, hours=40, seconds_per_comparison=5).presentations
+    29
+    """
+    if (comparisons is None) == (hours is None):
+        got = "neither" if comparisons is None else "both"
+        raise PlanError(f"a budget is either comparisons or hours; got {got}")
+    if (hours is None) != (seconds_per_comparison is None):
+        if hours is None:
+            raise PlanError("seconds_per_comparison belongs to a budget of hours; got comparisons")
+        raise PlanError("a budget of hours needs seconds_per_comparison as well")
+
+    def planned(presentations: int) -> BallotPlan:
+        return BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
+
+    smallest = planned(1)
+    enough = f"the smallest plan, with 1 presentation, has {smallest.n_comparisons} comparisons"
+    if hours is None or seconds_per_comparison is None:
+        most = checked_integer(comparisons, "comparisons", least=1)
+        if smallest.n_comparisons > most:
+            raise PlanError(f"a budget of {most} comparisons is too small: {enough}")
+        return planned(_largest(lambda m: planned(m).n_comparisons <= most))
+    most_hours = checked_positive(hours, "hours")
+    seconds = checked_positive(seconds_per_comparison, "seconds_per_comparison")
+    if smallest.cost(seconds) > most_hours:  # all digits below: what the message says must be enough
+        raise PlanError(
+            f"a budget of {most_hours} hours is too small: {enough} and takes {smallest.cost(seconds)} hours"
+        )
+    if planned(LARGEST_COUNT).cost(seconds) <= most_hours:
+        raise PlanError(
+            f"a budget of {most_hours} hours at {seconds} seconds per comparison is too large: it pays for more than "
+            f"{LARGEST_COUNT} presentations"
+        )
+    return planned(_largest(lambda m: planned(m).cost(seconds) <= most_hours))
+
+
+def plan_for_top(n_items: int, *, n_ballots: int, fraction: float, top_presentations: int) -> BallotPlan:
+    """Plan with the fewest presentations that give a top item the wanted number in all: n_b M >= M_top (Eq. 4).
+
+    Parameters
+    ----------
+    n_items, n_ballots, fraction
+        As for `plan_ballots`.
+    top_presentations : int
+        Wanted M_top, at least 1; the paper recommends 100.
+
+    Returns
+    -------
+    BallotPlan
+        Its `top_presentations` is the wanted number, or up to n_b - 1 more.
+
+    Raises
+    ------
+    PlanError
+        If `top_presentations` is not an integer of at least 1; and as `plan_ballots`.
+
+    Examples
+    --------
+    >>> plan_for_top(990, n_ballots=7, fraction=0.5, top_presentations=100)
+    BallotPlan(n_items=990, n_ballots=7, fraction=0.5, presentations=15)
+    """
+    wanted = checked_integer(top_presentations, "top_presentations", least=1)
+    smallest = BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=1)
+    presentations = -(-wanted // smallest.n_ballots)
+    return BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
+
+
+def _largest(fits: Callable[[int], bool]) -> int:
+    """Largest count for which `fits` is true; it is true at 1, false at `LARGEST_COUNT`, and monotone."""
+    low, high = 1, LARGEST_COUNT
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle
+    return low

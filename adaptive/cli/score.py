@@ -1,0 +1,81 @@
+"""The command `ballots score`: files of votes -> a ranking, without a session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.cli.output import emit
+from adaptive.errors import VoteError
+from adaptive.scores import score_ballot
+from adaptive.tables import Label, VoteFile, csv_text, item_cells, item_columns, read_vote_file
+from rankcorr import OptionError, Ranking
+from rankcorr.cli.console import print_json
+from rankcorr.io.records import printable
+
+_EXAMPLE = """\b
+Example:
+  ballots score votes.csv
+  ballots score votes1.csv votes2.csv votes3.csv --out ranking.csv
+"""
+
+
+@click.command("score", epilog=_EXAMPLE, short_help="Votes -> ranking, of one or several ballots.")
+@click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
+@click.option("--out", metavar="FILE", help="Write the ranking here.  [default: standard output]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the slope b of each ballot.")
+def score_command(votes: tuple[str, ...], out: str | None, as_json: bool) -> None:
+    """Rank the items of the VOTES files: one file for each ballot, in their order.
+
+    Each is CSV or TSV with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or empty
+    where there is no answer. If there is a column comparison, its ids must differ. Items of a ballot are items
+    of the one before. The ranking is CSV: item, rank, score, presentations, wins, ties, losses and last_ballot.
+    """
+    if votes.count("-") > 1:
+        raise OptionError("'-' (standard input) can be given only once")
+    rows: dict[Label, dict[str, Any]] = {}
+    ballots = []
+    for number, path in enumerate(votes, start=1):
+        file = read_vote_file(path, needed=["left", "right", "winner"])
+        ballots.append({"votes": path, **_score(file, number, rows)})
+    ranking = Ranking.from_scores([row["score"] for row in rows.values()])
+    best_first = sorted(zip(rows, ranking.ranks.tolist(), strict=True), key=lambda pair: pair[1])
+    table = [{"item": item, "rank": rank, **rows[item]} for item, rank in best_first]
+    if as_json:
+        if out is not None:
+            raise OptionError("--json and --out exclude each other: --out writes CSV")
+        print_json({"ballots": ballots, "items": table})
+        return
+    header = [*item_columns("item", rows), *list(table[0])[1:]]
+    text = csv_text(header, [[*item_cells(row["item"]), *list(row.values())[1:]] for row in table])
+    emit(text, out, f"{len(table):,} items written to {out}")
+
+
+def _score(file: VoteFile, number: int, rows: dict[Label, dict[str, Any]]) -> dict[str, Any]:
+    """Score one ballot and bring the rows of its items up to date."""
+    ballot, answers = file.as_ballot()
+    items: tuple[Any, ...] = tuple(ballot.items)
+    if number > 1:
+        for row in file.rows:
+            for item in (row.left, row.right):
+                if item is not None and rows.get(item, {}).get("last_ballot") != number - 1:
+                    file.fail(f"{printable(repr(item))} is not an item of ballot {number - 1}", row.line)
+    previous = None if number == 1 else np.array([rows[item]["score"] for item in items], np.float64)
+    try:
+        scores = score_ballot(ballot, answers, ballot_number=number, previous_mean=previous)
+    except VoteError as error:
+        raise VoteError(f"{file.name}: {error}") from error
+    counts: dict[str, NDArray[Any]] = {
+        "presentations": scores.tally.presentations,
+        "wins": scores.tally.wins,
+        "ties": scores.tally.ties,
+        "losses": scores.tally.losses,
+    }
+    for place, item in enumerate(items):
+        before = rows.get(item, {})
+        totals = {name: before.get(name, 0) + int(count[place]) for name, count in counts.items()}
+        rows[item] = {"score": float(scores.ybar[place]), **totals, "last_ballot": number}
+    return {"n_items": len(items), "n_comparisons": len(file.rows), "b": scores.b}

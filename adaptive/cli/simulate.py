@@ -1,0 +1,113 @@
+"""The command `ballots simulate`: what a plan would reach."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.cli.output import print_note
+from adaptive.cli.plan_options import PlanOptions, plan_options
+from adaptive.cli.processes import quiet_executor
+from adaptive.simulation.similarity import SIMILARITIES, named_similarity, read_similarities
+from adaptive.simulation.simulate import COEFFICIENTS, simulate
+from adaptive.simulation.voters import VoterPopulation
+from rankcorr import OptionError
+from rankcorr.cli.console import print_json, print_table
+from rankcorr.io.records import printable
+from rankcorr.progress import progress_bar
+
+_EXAMPLE = """\b
+Example:
+  ballots simulate --n-items 990 --presentations 20 --simulations 50
+  ballots simulate --similarity cosines.csv --top 100 --workers 2 --json
+"""
+
+
+@click.command("simulate", epilog=_EXAMPLE, short_help="What a plan would reach, with simulated voters.")
+@click.option("--n-items", type=int, metavar="N", help="Number of items; by default those of the file of --similarity.")
+@plan_options
+@click.option(
+    "--similarity",
+    default="exponential",
+    show_default=True,
+    metavar="NAME|FILE",
+    help=f"{', '.join(SIMILARITIES)}, or a CSV file with the column similarity.",
+)
+@click.option(
+    "--judge",
+    type=click.Choice(["relatedness", "similarity"]),
+    default="relatedness",
+    show_default=True,
+    help="Voters judge abs(z), or z itself.",
+)
+@click.option("--voters", type=int, default=100, show_default=True, metavar="V", help="Number of voters.")
+@click.option("--simulations", type=int, default=50, show_default=True, metavar="S", help="Number of simulations.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same numbers.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Number of processes.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with null where undefined.")
+def simulate_command(
+    n_items: int | None,
+    options: PlanOptions,
+    similarity: str,
+    judge: Literal["relatedness", "similarity"],
+    voters: int,
+    simulations: int,
+    seed: int,
+    workers: int,
+    as_json: bool,
+) -> None:
+    """Simulate a plan, and a uniform ballot of equal cost: mean +- sd of the coefficients with the true ranking."""
+    values = _similarity(similarity, n_items)
+    planned, population = options.plan(values.size), VoterPopulation(voters)
+    with quiet_executor(workers) as executor, progress_bar(simulations, "simulation") as advance:
+        result = simulate(
+            planned,
+            population,
+            values,
+            n_simulations=simulations,
+            seed=seed,
+            relatedness=judge == "relatedness",
+            executor=executor,
+            progress=advance,
+        )
+    if as_json:
+        chosen = {"similarity": similarity, "judge": judge, "voters": voters, "simulations": simulations, "seed": seed}
+        print_json({"plan": planned.to_dict(), "options": chosen, "coefficients": result.to_dict()})
+        return
+    click.echo(
+        f"{planned.n_items:,} items ({printable(similarity, limit=None)}), {planned.n_comparisons:,} comparisons, "
+        f"{voters} voters, {simulations} simulations, seed {seed}\n"
+    )
+    presentations = {
+        "adaptive": f"{planned.presentations} to {planned.top_presentations}",
+        "uniform": f"{max(1, round(planned.uniform_presentations))}",
+    }
+    mean, sd = result.mean, result.sd
+    print_table(
+        ["approach", "presentations", *COEFFICIENTS],
+        [
+            [name, presentations[name], *(f"{mean[name][each]:.4f} +- {sd[name][each]:.4f}" for each in COEFFICIENTS)]
+            for name in mean
+        ],
+    )
+    if any(np.isnan(each).any() for named in result.statistics.values() for each in named.values()):
+        print_note(
+            "some simulations have no coefficient, because their ranking does not tell the items apart; it is nan"
+        )
+
+
+def _similarity(chosen: str, n_items: int | None) -> NDArray[np.float64]:
+    if chosen not in SIMILARITIES:
+        if not Path(chosen).exists():
+            raise OptionError(f"--similarity must be one of {', '.join(SIMILARITIES)}, or a file; got '{chosen}'")
+        values = read_similarities(chosen)
+        if n_items not in {None, values.size}:
+            raise OptionError(f"--n-items is {n_items}, but {chosen} has {values.size} similarities")
+        return values
+    if n_items is None:
+        raise OptionError("--n-items is wanted, unless --similarity is a file")
+    return named_similarity(chosen, n_items)

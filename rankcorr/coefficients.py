@@ -1,0 +1,405 @@
+"""A coefficient with its options is one value, checked when it is made: `TauW(n0=10)`, `RhoW()`, `Tau()`, `Rho()`.
+
+Aligned ranks and weights become sums in a kernel, and `ratio` divides these as Eq. 7 of Lombardo et al. 2020 does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.alignment import Missing, align, n_missing
+from rankcorr.checks import check_choice, shown
+from rankcorr.errors import OptionError
+from rankcorr.notices import warn_undefined
+from rankcorr.ranking import Ranking, RankingLike, Ranks, as_ranking
+from rankcorr.results import RankCorrelation
+from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of
+
+CoefficientName: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
+Variant: TypeAlias = Literal["a", "b"]
+
+VARIANTS: Final = ("a", "b")
+UNDEFINED: Final = "all items that have weight are tied in one ranking"
+
+
+class Coefficient:
+    """Base of the four coefficients: a value that is equal and hashed by its options, and callable on two rankings.
+
+    As a function of two vectors it fits where one is taken: ``DataFrame.corr(method=TauW(n0=10))``,
+    ``scipy.stats.permutation_test``, ``sklearn.metrics.make_scorer``.
+    """
+
+    name: ClassVar[CoefficientName]
+    weighting: Weighting
+    variant: Variant | None
+
+    def __call__(self, x: RankingLike, y: RankingLike, *, missing: Missing = "raise") -> RankCorrelation:
+        """Return the coefficient of two rankings; `weighted_tau` says what a ranking and `missing` are."""
+        return self.correlate(x, y, missing=missing, stacklevel=4)
+
+    def correlate(
+        self, x: RankingLike, y: RankingLike, *, missing: Missing = "raise", stacklevel: int = 3
+    ) -> RankCorrelation:
+        """Do what a call does; `stacklevel` says whose line a warning points to, by default that of the caller."""
+        x, y = as_ranking(x), as_ranking(y)
+        first, second = align(x, y, missing=missing)
+        value = self.of_pair(first, second)
+        if math.isnan(value):
+            warn_undefined(UNDEFINED, stacklevel=stacklevel)
+        return self.result(value, x, y, first.n_items, missing)
+
+    @property
+    def __name__(self) -> str:  # what scikit-learn's scorers show, as of any function
+        return self.name
+
+    def __repr__(self) -> str:
+        options = [
+            f"{field.name}={_shown(value)}"
+            for field in fields(self)  # type: ignore[arg-type]
+            if field.init and (value := getattr(self, field.name)) != field.default and value is not None
+        ]
+        return f"{type(self).__name__}({', '.join(options)})"
+
+    def of_pair(self, x: Ranking, y: Ranking) -> float:
+        """Coefficient of two aligned rankings.
+
+        Raises
+        ------
+        WeightError
+            No item has weight.
+        """
+        return float(self.of_rows(x, y.ranks[np.newaxis], np.array([y.n_ties]), weightless="raise")[0])
+
+    def of_rows(
+        self,
+        x: Ranking,
+        y_ranks: Ranks,
+        y_ties: NDArray[np.int64],
+        *,
+        weightless: Literal["nan", "raise"] = "nan",
+    ) -> NDArray[np.float64]:
+        """Coefficient of x with each row of mid-ranks, in the item order of x; nan where it is undefined.
+
+        Parameters
+        ----------
+        x : Ranking
+        y_ranks : ndarray of float64, shape (n_rows, n_items)
+            Read-only and contiguous.
+        y_ties : ndarray of int64, shape (n_rows,)
+            Number of tied items of each row.
+        weightless : {"nan", "raise"}
+            A row in which no item has weight gives nan, or a `WeightError`.
+        """
+        from rankcorr import kernels
+
+        table = self.weighting.table(x, y_ranks, bool(np.count_nonzero(y_ties)))
+        of_sums: Callable[..., float]
+        if self.variant is None:
+            moments = np.empty((len(y_ranks), 4))
+            kernels.weighted_moments(x.ranks, y_ranks, *table, moments)
+            rows, heaviest, of_sums = moments.tolist(), moments[:, -1], ratio_of_moments
+        else:
+            sums = np.empty((len(y_ranks), 6))
+            kernels.pair_sums(x.ranks, x.best_first, y_ranks, y_ties, *table, sums)
+            rows, heaviest = sums.tolist(), sums[:, -1]
+            of_sums = ratio_of_pairs if self.variant == "b" else ratio_of_all_pairs
+        if weightless == "raise":
+            check_usable(float(heaviest.min()))
+        return np.array([of_sums(*row) for row in rows])
+
+    @property
+    def swapped(self) -> Coefficient:
+        """The coefficient with x and y in each other's place; itself where the two have the same part in it."""
+        return self
+
+    def result(self, value: float, x: Ranking, y: Ranking, n_items: int, missing: Missing) -> RankCorrelation:
+        """Return a value with its memory; x and y are the rankings before alignment."""
+        count = None if missing == "raise" else n_missing(x, y, n_items)
+        return RankCorrelation(value, n_missing=count, **self.described(n_items, missing))
+
+    def described(self, n_items: int, missing: Missing = "raise") -> dict[str, Any]:
+        """Fields of `Computed` for a comparison of n_items items."""
+        return {"n_items": n_items, **self._options, "missing": None if missing == "raise" else missing}
+
+    @cached_property
+    def _options(self) -> dict[str, Any]:
+        return {
+            "coefficient": self.name,
+            "scheme": self.weighting.scheme,
+            "n0": self.weighting.n0,
+            "weigher": self.weighting.name,
+            "tied_weights": self.weighting.tied_weights,
+            "variant": self.variant,
+        }
+
+
+class _Weighted(Coefficient):
+    """Coefficients whose weight is chosen: n0, or a weigher in its place, is settled when the value is made."""
+
+    n0: float | None
+    weigher: Weigher | None
+    scheme: Scheme
+    tied_weights: TiedWeights
+
+    @property
+    def swapped(self) -> Coefficient:
+        """The coefficient with x and y in each other's place; itself where the two have the same part in it."""
+        other: dict[str, Scheme] = {"first": "second", "second": "first"}
+        return replace(self, scheme=other[self.scheme]) if self.scheme in other else self  # type: ignore[type-var]
+
+    def _settle(self) -> None:
+        weighting = Weighting.of(n0=self.n0, weigher=self.weigher, scheme=self.scheme, tied_weights=self.tied_weights)
+        object.__setattr__(self, "weighting", weighting)
+        object.__setattr__(self, "n0", weighting.n0)
+        object.__setattr__(self, "weigher", None if weighting.n0 is not None else weighting.weigher)
+
+
+@dataclass(frozen=True, repr=False)
+class RhoW(_Weighted):
+    """Top-weighted Spearman correlation, rho_w of Eq. 8 with its options, as a value; see `weighted_rho`.
+
+    Parameters
+    ----------
+    n0 : float, default 2
+        Offset of the weight 1/(n + n0)^2, greater than -1. It is None where there is a weigher.
+    weigher : callable, optional
+        Used in place of 1/(n + n0)^2; not together with another n0 than the default.
+    scheme : {"additive", "multiplicative", "first", "second"}
+        How the weights of the two ranks of an item combine; see `item_weights`.
+    tied_weights : {"midrank", "expected"}
+        What a tied item weighs; see `item_weights`.
+
+    Raises
+    ------
+    RankingError
+        `WeightError` or `OptionError`, for an option that cannot be used.
+
+    Examples
+    --------
+    >>> RhoW(n0=10), RhoW() == RhoW(n0=2.0)
+    (RhoW(n0=10), True)
+    >>> round(RhoW(n0=10)([4, 3, 2, 1], [4, 3, 1, 2]), 4)
+    0.8341
+    """
+
+    name: ClassVar[CoefficientName] = "rho_w"
+    variant: ClassVar[None] = None  # type: ignore[misc]
+
+    n0: float | None = DEFAULT_N0
+    weigher: Weigher | None = None
+    scheme: Scheme = "additive"
+    tied_weights: TiedWeights = "midrank"
+
+    def __post_init__(self) -> None:
+        self._settle()
+
+
+@dataclass(frozen=True, repr=False)
+class TauW(_Weighted):
+    """Top-weighted Kendall correlation, tau_w of Eq. 8 with its options, as a value; see `weighted_tau`.
+
+    Parameters
+    ----------
+    n0 : float, default 2
+        Offset of the weight 1/(n + n0)^2, greater than -1. It is None where there is a weigher.
+    weigher : callable, optional
+        Used in place of 1/(n + n0)^2; not together with another n0 than the default.
+    scheme : {"additive", "multiplicative", "first", "second"}
+        How the weights of the two ranks of an item combine; see `item_weights`.
+    tied_weights : {"midrank", "expected"}
+        What a tied item weighs; see `item_weights`.
+    variant : {"b", "a"}
+        What to divide by; see `weighted_tau`.
+
+    Raises
+    ------
+    RankingError
+        `WeightError` or `OptionError`, for an option that cannot be used.
+
+    Examples
+    --------
+    >>> TauW(n0=10, scheme="first"), TauW() == TauW(n0=2.0)
+    (TauW(n0=10, scheme='first'), True)
+    >>> round(TauW(n0=10)([4, 3, 2, 1], [4, 3, 1, 2]), 4)
+    0.7622
+    """
+
+    name: ClassVar[CoefficientName] = "tau_w"
+
+    n0: float | None = DEFAULT_N0
+    weigher: Weigher | None = None
+    scheme: Scheme = "additive"
+    tied_weights: TiedWeights = "midrank"
+    variant: Variant = "b"
+
+    def __post_init__(self) -> None:
+        check_choice("variant", self.variant, VARIANTS)
+        self._settle()
+
+
+@dataclass(frozen=True, repr=False)
+class Rho(Coefficient):
+    """Spearman's rho, as a value: all items weigh the same.
+
+    Examples
+    --------
+    >>> round(Rho()([4, 3, 2, 1], [4, 3, 1, 2]), 4)
+    0.8
+    """
+
+    name: ClassVar[CoefficientName] = "rho"
+    variant: ClassVar[None] = None  # type: ignore[misc]
+    weighting: ClassVar[Weighting] = Weighting(Uniform(), "additive", "midrank")  # type: ignore[misc]
+
+
+@dataclass(frozen=True, repr=False)
+class Tau(Coefficient):
+    """Kendall's tau, as a value: all items weigh the same.
+
+    Parameters
+    ----------
+    variant : {"b", "a"}
+        What to divide by; see `weighted_tau`.
+
+    Raises
+    ------
+    OptionError
+        Another variant.
+
+    Examples
+    --------
+    >>> round(Tau()([4, 3, 2, 1], [4, 3, 1, 2]), 4)
+    0.6667
+    """
+
+    name: ClassVar[CoefficientName] = "tau"
+    weighting: ClassVar[Weighting] = Weighting(Uniform(), "additive", "midrank")  # type: ignore[misc]
+
+    variant: Variant = "b"
+
+    def __post_init__(self) -> None:
+        check_choice("variant", self.variant, VARIANTS)
+
+
+CoefficientLike: TypeAlias = Coefficient | CoefficientName
+BY_NAME: Final[dict[str, Coefficient]] = {kind.name: kind() for kind in (RhoW, TauW, Rho, Tau)}
+COEFFICIENTS: Final[tuple[CoefficientName, ...]] = ("rho_w", "tau_w", "rho", "tau")
+
+
+def rho_w_of(n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> RhoW:
+    """Return ``RhoW(...)`` of these options, the same object where they have come before."""
+    if weigher is None:
+        with suppress(TypeError):  # an option that cannot be hashed, and that the class refuses
+            return _kept_rho_w(n0, scheme, tied_weights)
+    return RhoW(n0, weigher, scheme, tied_weights)
+
+
+def tau_w_of(
+    n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights, variant: Variant
+) -> TauW:
+    """Return ``TauW(...)`` of these options, the same object where they have come before."""
+    if weigher is None:
+        with suppress(TypeError):  # an option that cannot be hashed, and that the class refuses
+            return _kept_tau_w(n0, scheme, tied_weights, variant)
+    return TauW(n0, weigher, scheme, tied_weights, variant)
+
+
+# Everyday calls repeat their options: a value is made and checked once. `typed`, because True is not an n0 although it
+# equals 1. Without weighers: two of somebody else's that are equal need not weigh alike.
+@lru_cache(maxsize=64, typed=True)
+def _kept_rho_w(n0: float | None, scheme: Scheme, tied_weights: TiedWeights) -> RhoW:
+    return RhoW(n0, None, scheme, tied_weights)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _kept_tau_w(n0: float | None, scheme: Scheme, tied_weights: TiedWeights, variant: Variant) -> TauW:
+    return TauW(n0, None, scheme, tied_weights, variant)
+
+
+def as_coefficient(coefficient: CoefficientLike) -> Coefficient:
+    """Return a coefficient as it is, and that of a name with its default options.
+
+    Raises
+    ------
+    OptionError
+        Neither a `Coefficient` nor one of the names.
+
+    Examples
+    --------
+    >>> as_coefficient("tau_w")
+    TauW()
+    """
+    if isinstance(coefficient, Coefficient):
+        return coefficient
+    found = BY_NAME.get(coefficient) if isinstance(coefficient, str) else None
+    if found is None:
+        names = ", ".join(map(repr, COEFFICIENTS))
+        raise OptionError(
+            f"coefficient must be one of {names}, or a value such as TauW(n0=10); got {shown(coefficient)}"
+        )
+    return found
+
+
+def named_coefficient(name: str, **options: Any) -> Coefficient:
+    """Return the coefficient of a name with those of the options that it has, as commands and requests need it.
+
+    The plain rho and tau have no weight, and so leave n0, weigher, scheme and tied_weights alone.
+
+    Raises
+    ------
+    OptionError, WeightError
+        An unknown name, or an option that cannot be used.
+
+    Examples
+    --------
+    >>> named_coefficient("tau_w", n0=10, variant="a"), named_coefficient("rho", n0=10, variant="a")
+    (TauW(n0=10, variant='a'), Rho())
+    """
+    kind = type(as_coefficient(name))  # type: ignore[arg-type]
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{option: value for option, value in options.items() if option in known})
+
+
+def ratio_of_moments(covariance: float, x_variance: float, y_variance: float, heaviest: float) -> float:
+    """Rho from what `kernels.weighted_moments` gives."""
+    return ratio(covariance, x_variance, y_variance) if heaviest else math.nan
+
+
+def ratio_of_pairs(
+    concordant: float, discordant: float, untied_in_x: float, untied_in_y: float, _all_pairs: float, heaviest: float
+) -> float:
+    """Tau, variant "b", from what `kernels.pair_sums` gives."""
+    return ratio(concordant - discordant, untied_in_x, untied_in_y) if heaviest else math.nan
+
+
+def ratio_of_all_pairs(
+    concordant: float, discordant: float, untied_in_x: float, untied_in_y: float, all_pairs: float, heaviest: float
+) -> float:
+    """Tau, variant "a", from what `kernels.pair_sums` gives."""
+    if not (heaviest and untied_in_x > 0 and untied_in_y > 0):
+        return math.nan
+    return ratio(concordant - discordant, all_pairs, all_pairs)
+
+
+def ratio(numerator: float, x_norm: float, y_norm: float) -> float:
+    """Divide as Eq. 7 does; nan when a norm is zero, and never outside [-1, 1] by rounding."""
+    # The second form is for squares too small for a float; the first gives 1 exactly for a ranking with itself.
+    denominator = math.sqrt(x_norm * y_norm) or math.sqrt(x_norm) * math.sqrt(y_norm)
+    if denominator == 0:
+        return math.nan
+    return min(1.0, max(-1.0, numerator / denominator))
+
+
+def _shown(option: Any) -> str:
+    """Text of an option: a number without a decimal point that says nothing, a function by its name."""
+    if isinstance(option, float) and option.is_integer() and abs(option) < 1e15:
+        return str(int(option))
+    return name_of(option) if callable(option) else repr(option)

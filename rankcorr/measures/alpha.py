@@ -1,0 +1,172 @@
+"""Krippendorff's alpha: how far annotators agree beyond chance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.checks import check_choice, offending
+from rankcorr.errors import NonNumericError
+from rankcorr.measures.errors import AnnotatorError
+from rankcorr.measures.ratings import RatingsLike, read_ratings
+from rankcorr.notices import warn_undefined
+
+Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
+Floats: TypeAlias = NDArray[np.float64]
+Whole: TypeAlias = NDArray[np.int64]
+PairSums: TypeAlias = Callable[[Floats, Whole], Floats]
+
+LEVELS: Final = ("nominal", "ordinal", "interval", "ratio")
+
+
+def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> float:
+    """Krippendorff's alpha, the agreement of annotators beyond chance; ratings may be missing.
+
+    alpha = 1 - D_o/D_e, where D_o is the mean difference d(c, k) of two ratings of one item, and D_e that of any two
+    ratings. Items with fewer than two ratings do not count. With n_g the number of ratings equal to g,
+
+    ==========  =================================================
+    level       d(c, k)
+    ==========  =================================================
+    "nominal"   1 if c and k differ, else 0
+    "ordinal"   (sum_{g=c..k} n_g - (n_c + n_k)/2)^2
+    "interval"  (c - k)^2
+    "ratio"     ((c - k)/(c + k))^2, and 0 if c and k are both 0
+    ==========  =================================================
+
+    Undefined, and nan with an `UndefinedCorrelationWarning`, when all ratings that count are equal. A matrix of m
+    ratings, missing ones included, takes O(m log m) time and O(m) memory; level "ratio" also takes O(v^2) time, v the
+    number of different ratings.
+
+    Parameters
+    ----------
+    ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
+        Numbers, also for the categories of level "nominal". A missing rating is nan, or masked. The values of a mapping
+        (dict, or the columns of a pandas DataFrame) are mappings of item to rating, in which missing items may be
+        absent, or arrays of one length.
+    level : {"nominal", "ordinal", "interval", "ratio"}
+        What two ratings say of each other: whether they are equal, which is larger, by how much, or by what factor.
+
+    Returns
+    -------
+    float
+        1 for perfect agreement, 0 for agreement no better than chance.
+
+    Raises
+    ------
+    RankingError
+        A subclass of it: `AnnotatorError` for one annotator or no item with two ratings, `NonNumericError` for infinite
+        ratings, integers beyond 2^53, which floats do not tell apart, and negative ratings at level "ratio".
+
+    References
+    ----------
+    K. Krippendorff, Content Analysis: An Introduction to Its Methodology, 2nd ed., Sage 2004, chapter 11.
+    K. Krippendorff, Computing Krippendorff's Alpha-Reliability, University of Pennsylvania, 2011.
+
+    Examples
+    --------
+    >>> nan = float("nan")
+    >>> round(krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, nan], [nan, 3, 3, 3]], level="ordinal"), 4)
+    0.775
+    """
+    check_choice("level", level, LEVELS)
+    items = np.sort(read_ratings(ratings).values.T, axis=1)
+    rated = ~np.isnan(items)
+    n_rated = np.count_nonzero(rated, axis=1)
+    rated[n_rated < 2] = False
+    values, sizes = items[rated], n_rated[n_rated >= 2]  # item after item, the ratings of each in ascending order
+    if values.size == 0:
+        raise AnnotatorError("alpha needs an item with at least two ratings; every item has fewer")
+    if level == "ratio" and (values < 0).any():
+        raise NonNumericError(
+            offending("ratings at level 'ratio' must not be negative; got", values[values < 0].tolist())
+        )
+    if (values == values[0]).all():
+        warn_undefined("all ratings of items with two ratings are equal", what="alpha", stacklevel=3)
+        return math.nan
+
+    if level == "ordinal":
+        values = _doubled_midranks(values)
+    elif level == "interval":
+        values = _scaled(values)
+    pair_sums = PAIR_SUMS[level]
+    observed = math.fsum((pair_sums(values, sizes) / (sizes - 1)).tolist())
+    expected = float(pair_sums(np.sort(values), np.array([values.size]))[0])
+    return 1 - (values.size - 1) * observed / expected
+
+
+def _doubled_midranks(values: Floats) -> Floats:
+    """Twice the mid-rank of each value, less a constant.
+
+    The sum in d(c, k) counts the ratings from the middle of the group of c to that of k, which is the difference of
+    their mid-ranks: ordinal alpha is interval alpha of mid-ranks.
+    """
+    distinct, counts, _ = _distinct(np.sort(values), np.array([values.size]))
+    doubled = 2 * np.cumsum(counts) - counts
+    return doubled[np.searchsorted(distinct, values)].astype(np.float64)
+
+
+def _scaled(values: Floats) -> Floats:
+    """Scale values by a power of two, which is exact, so that no difference and no square overflows."""
+    scaled: Floats = np.ldexp(values, -1 - np.frexp(np.abs(values).max())[1])
+    return scaled
+
+
+# The functions below sum d(c, k) over the ordered pairs of values in each group. `values` holds group after group, each
+# in ascending order and of at least two values.
+
+
+def _unequal(values: Floats, sizes: Whole) -> Floats:
+    """d(c, k) = 1 if c and k differ: all pairs of values, less those of equal ones."""
+    _, counts, n_distinct = _distinct(values, sizes)
+    equal: Whole = np.add.reduceat(counts**2, _starts(n_distinct))
+    return (sizes**2 - equal).astype(np.float64)
+
+
+def _squares(values: Floats, sizes: Whole) -> Floats:
+    """d(c, k) = (c - k)^2: twice the size of the group, times the sum of squared distances from its mean."""
+    starts = _starts(sizes)
+    # From the smallest value first: ratings that are close together and far from zero keep their digits, and equal ones
+    # give exactly 0.
+    distances = values - np.repeat(values[starts], sizes)
+    distances -= np.repeat(np.add.reduceat(distances, starts) / sizes, sizes)
+    squares: Floats = np.add.reduceat(distances**2, starts)
+    return 2 * squares * sizes
+
+
+def _squared_ratios(values: Floats, sizes: Whole) -> Floats:
+    """d(c, k) = ((c - k)/(c + k))^2: each pair of different values in turn, in memory for one sum a value."""
+    from rankcorr.measures import kernels
+
+    distinct, counts, n_distinct = _distinct(values, sizes)
+    with_larger = np.zeros(distinct.size)
+    kernels.grouped_squared_ratios(distinct, counts.astype(np.float64), n_distinct, with_larger)
+    sums: Floats = 2 * np.add.reduceat(counts * with_larger, _starts(n_distinct))
+    return sums
+
+
+def _distinct(values: Floats, sizes: Whole) -> tuple[Floats, Whole, Whole]:
+    """Find the different values of each group, how often each occurs there, and how many there are in each group."""
+    starts = _starts(sizes)
+    first = np.append(True, values[1:] != values[:-1])
+    first[starts] = True
+    places = np.flatnonzero(first)
+    return values[places], np.diff(places, append=values.size), np.add.reduceat(first, starts, dtype=np.int64)
+
+
+def _starts(sizes: Whole) -> Whole:
+    """Where each group begins."""
+    starts: Whole = np.cumsum(sizes) - sizes
+    return starts
+
+
+PAIR_SUMS: Final[dict[str, PairSums]] = {
+    "nominal": _unequal,
+    "ordinal": _squares,
+    "interval": _squares,
+    "ratio": _squared_ratios,
+}

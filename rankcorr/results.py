@@ -1,0 +1,280 @@
+"""What results have in common: content decides equality, arrays stay read-only, tables become dicts and frames."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from html import escape
+from typing import Any, Final
+
+import numpy as np
+
+from rankcorr.errors import MissingPandasError
+
+MAX_HTML_ROWS: Final = 60
+
+_NAN: Final = ("nan",)
+
+
+class Result:
+    """Base of the frozen dataclasses that are results: values, equal and hashed by what they hold.
+
+    Arrays are compared as a whole, nan equals nan, and read-only arrays stay read-only through pickle and deepcopy.
+    Subclasses are declared with ``eq=False``, or the dataclass would bring an equality of its own, which fails on
+    arrays.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return _content(self) == _content(other) if type(self) is type(other) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(_content(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            _freeze(value)
+            object.__setattr__(self, name, value)
+
+
+class TableResult(Result):
+    """A result with a table in it: `to_frame` gives it to pandas, and notebooks show it.
+
+    A subclass says what the table is: `_columns`, and `_title` for notebooks.
+    """
+
+    __slots__ = ()
+
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
+        """Columns of the table by name, all of one length."""
+        raise NotImplementedError
+
+    def _title(self) -> str:
+        """What stands above the table in a notebook."""
+        return repr(self)
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame.
+
+        Raises
+        ------
+        MissingPandasError
+            pandas is not installed.
+        """
+        return _pandas().DataFrame(dict(self._columns()))
+
+    def _repr_html_(self) -> str:
+        columns = self._columns()
+        n_rows = len(next(iter(columns.values()), ()))
+        head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
+        listed = [list(column[:MAX_HTML_ROWS]) for column in columns.values()]
+        rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in zip(*listed, strict=True))
+        more = f"<p>… {n_rows - MAX_HTML_ROWS:,} more rows</p>" if n_rows > MAX_HTML_ROWS else ""
+        title = escape(self._title())
+        return f"<p>{title}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Computed(Result):
+    """What was computed: the part that all results of a coefficient share."""
+
+    n_items: int
+    coefficient: str
+    scheme: str | None = None
+    n0: float | None = None
+    weigher: str | None = None
+    tied_weights: str | None = None
+    variant: str | None = None
+    missing: str | None = None
+
+    def __repr__(self) -> str:
+        """Show the result first, and leave out the options that did not take part."""
+        shown = {"statistic": None} | {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
+        return described_by(self, shown)
+
+
+class RankCorrelation(float):
+    """A rank correlation: a number that remembers what was computed.
+
+    It is a float in every respect, in arithmetic, comparison and formatting, and its value is the coefficient: between
+    -1 and 1, nan where the coefficient is undefined.
+
+    Attributes
+    ----------
+    statistic : float
+        The plain number.
+    n_items : int
+        Number of items compared, after alignment.
+    coefficient : str
+        "rho_w", "tau_w", "rho", "tau", or the name of another measure.
+    scheme, tied_weights, variant : str or None
+        Options that took part; None where the coefficient has no such option.
+    n0 : float or None
+        Offset of the weight 1/(n + n0)^2; None for another weigher.
+    weigher : str or None
+        Name of the weigher, with its parameters.
+    missing : str or None
+        "intersection" or "bottom"; None where both rankings had to hold the same items.
+    n_missing : int or None
+        Number of items in one ranking only: left out by "intersection", placed last by "bottom". None where `missing`
+        is.
+
+    Examples
+    --------
+    >>> from rankcorr import weighted_tau
+    >>> tau = weighted_tau([4, 3, 2, 1], [4, 3, 1, 2])
+    >>> f"{tau:.2f}", tau > 0.5, tau.n_items, tau.n0
+    ('0.88', True, 4, 2.0)
+    """
+
+    __slots__ = ("coefficient", "missing", "n0", "n_items", "n_missing", "scheme", "tied_weights", "variant", "weigher")
+    n_items: int
+    coefficient: str
+    scheme: str | None
+    n0: float | None
+    weigher: str | None
+    tied_weights: str | None
+    variant: str | None
+    missing: str | None
+    n_missing: int | None
+
+    def __new__(
+        cls,
+        statistic: float,
+        *,
+        n_items: int,
+        coefficient: str,
+        scheme: str | None = None,
+        n0: float | None = None,
+        weigher: str | None = None,
+        tied_weights: str | None = None,
+        variant: str | None = None,
+        missing: str | None = None,
+        n_missing: int | None = None,
+    ) -> RankCorrelation:
+        """Make a result; the functions that compute correlations do."""
+        result = float.__new__(cls, statistic)
+        fill = object.__setattr__
+        fill(result, "n_items", n_items)
+        fill(result, "coefficient", coefficient)
+        fill(result, "scheme", scheme)
+        fill(result, "n0", n0)
+        fill(result, "weigher", weigher)
+        fill(result, "tied_weights", tied_weights)
+        fill(result, "variant", variant)
+        fill(result, "missing", missing)
+        fill(result, "n_missing", n_missing)
+        return result
+
+    @property
+    def statistic(self) -> float:
+        """The coefficient as a plain float."""
+        return float(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the coefficient and what was computed, ready for JSON: nan is None."""
+        value = float(self)
+        return {"statistic": None if math.isnan(value) else value, **self._memory()}
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a RankCorrelation is immutable")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("a RankCorrelation is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (type(self), float(self), self._memory())
+
+    def __repr__(self) -> str:
+        return described_by(self, {"statistic": float(self), **self._memory()})
+
+    def __str__(self) -> str:
+        return repr(float(self))
+
+    def _memory(self) -> dict[str, Any]:
+        names = ("n_items", "coefficient", "scheme", "n0", "weigher", "tied_weights", "variant", "missing", "n_missing")
+        return {name: getattr(self, name) for name in names}
+
+
+def _remade(kind: type[RankCorrelation], statistic: float, memory: dict[str, Any]) -> RankCorrelation:
+    return kind(statistic, **memory)
+
+
+def described_by(result: object, values: Mapping[str, Any]) -> str:
+    """Text of a result: its class, and the values that are not None."""
+    options = ", ".join(f"{name}={value!r}" for name, value in values.items() if value is not None)
+    return f"{type(result).__name__}({options})"
+
+
+def json_ready(value: Any) -> Any:
+    """Return a value as JSON can hold it: None for nan and infinities, lists for arrays, dicts for dataclasses.
+
+    Examples
+    --------
+    >>> json_ready({"low": float("nan"), "values": np.array([1.0, 0.5])})
+    {'low': None, 'values': [1.0, 0.5]}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key: json_ready(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [json_ready(entry) for entry in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: json_ready(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, float):  # a number with a memory becomes a plain one
+        return float(value) if math.isfinite(value) else None
+    return value
+
+
+def square_frame(values: np.ndarray, names: Sequence[Any] | None) -> Any:
+    """Return a matrix as a pandas DataFrame with names on both sides."""
+    labels = None if names is None else list(names)
+    return _pandas().DataFrame(np.array(values), index=labels, columns=labels)
+
+
+def _pandas() -> Any:
+    try:
+        import pandas  # type: ignore[import-untyped,unused-ignore]
+    except ImportError as error:
+        raise MissingPandasError("to_frame needs pandas, which is not installed: pip install pandas") from error
+    return pandas
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float | np.floating):
+        return f'<td style="text-align: right">{value:.4g}</td>'
+    if isinstance(value, int | np.integer):
+        return f'<td style="text-align: right">{value:,}</td>'
+    return f"<td>{escape('' if value is None else str(value))}</td>"
+
+
+def _freeze(value: Any) -> None:
+    """Make arrays read-only again, which pickle and deepcopy forget; those in mappings and sequences too."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, Mapping):
+        for entry in value.values():
+            _freeze(entry)
+    elif isinstance(value, tuple | list):
+        for entry in value:
+            _freeze(entry)
+
+
+def _content(value: Any) -> Any:
+    """Return what a value holds, as something that `==` and `hash` understand."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f":
+            return value.shape, tuple(map(_content, value.ravel().tolist()))
+        return value.shape, tuple(value.ravel().tolist())
+    if isinstance(value, float):
+        return _NAN if math.isnan(value) else float(value)
+    if isinstance(value, tuple | list | range):
+        return tuple(map(_content, value))
+    if isinstance(value, Mapping):
+        return frozenset((key, _content(entry)) for key, entry in value.items())
+    if isinstance(value, Result) and is_dataclass(value):
+        return type(value), tuple(_content(getattr(value, field.name)) for field in fields(value))
+    return value

@@ -1,0 +1,42 @@
+"""From the options of a request to those of a library call; no other module of the service translates them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rankcorr import Coefficient, OptionError
+from rankcorr.coefficients import named_coefficient
+
+PLAIN = ("rho", "tau")
+
+
+def of_coefficient(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments of a library call for one coefficient; rho and tau have no use for n0 and a weigher.
+
+    Raises
+    ------
+    OptionError
+        n0 beside a weigher.
+
+    Examples
+    --------
+    >>> of_coefficient("tau", {"n0": 7.0, "variant": "b", "missing": "raise"})
+    {'coefficient': Tau(), 'missing': 'raise'}
+    """
+    return {"coefficient": _value(name, options), "missing": options["missing"]}
+
+
+def of_coefficients(names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments of the library call for several coefficients.
+
+    >>> of_coefficients(["tau_w", "tau"], {"n0": 7.0, "missing": "raise"})
+    {'coefficients': [TauW(n0=7), Tau()], 'missing': 'raise'}
+    """
+    return {"coefficients": [_value(name, options) for name in names], "missing": options["missing"]}
+
+
+def _value(name: str, options: Mapping[str, Any]) -> Coefficient:
+    if name not in PLAIN and "n0" in options and "weigher" in options:  # also for n0 = 2, which the library lets pass
+        raise OptionError("n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
+    return named_coefficient(name, **options)

@@ -1,0 +1,124 @@
+"""Settings in environment variables: how one is declared, checked, read and shown.
+
+A setting is a field of a dataclass. Its variable is the name of the field in capitals, after RANKCORR_.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field, fields
+from typing import Any, Final
+
+PREFIX: Final = "RANKCORR_"
+
+
+class SettingError(ValueError):
+    """An environment variable with a value that it cannot have."""
+
+
+def setting(default: Any, parse: Callable[[str, str], Any], about: str) -> Any:
+    """Declare a setting: its default, how its text is read, and what it means.
+
+    Parameters
+    ----------
+    default : object
+        The value where the variable is not set, or empty.
+    parse : callable
+        Takes the variable's name and text, and returns the value or raises a `SettingError`; one of those below.
+    about : str
+        The meaning, for the table in the help and in the README.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Kettle:
+    ...     cups: int = setting(2, whole_number(1, 8), "cups to heat")
+    >>> read(Kettle, {"RANKCORR_CUPS": "5"})
+    {'cups': 5}
+    >>> rows(Kettle())
+    [('RANKCORR_CUPS', 2, 'cups to heat')]
+    """
+    return field(default=default, metadata={"parse": parse, "about": about})
+
+
+def variable(name: str) -> str:
+    """Environment variable of a setting.
+
+    >>> variable("max_items")
+    'RANKCORR_MAX_ITEMS'
+    """
+    return PREFIX + name.upper()
+
+
+def read(owner: type[Any], environment: Mapping[str, str]) -> dict[str, Any]:
+    """Values of the settings of a dataclass whose variables are set, by field.
+
+    Raises
+    ------
+    SettingError
+        For a value that a variable cannot have; the message names the variable.
+    """
+    return {
+        entry.name: entry.metadata["parse"](variable(entry.name), environment[variable(entry.name)])
+        for entry in fields(owner)
+        if entry.metadata and environment.get(variable(entry.name))
+    }
+
+
+def rows(owner: Any) -> list[tuple[str, Any, str]]:
+    """Variable, value and meaning of each setting of an object."""
+    return [
+        (variable(entry.name), getattr(owner, entry.name), entry.metadata["about"])
+        for entry in fields(owner)
+        if entry.metadata
+    ]
+
+
+def whole_number(least: int, most: int = 2**40) -> Callable[[str, str], int]:
+    """Make the parser of a whole number within bounds."""
+
+    def parse(name: str, text: str) -> int:
+        if not (text.isascii() and text.isdigit() and least <= int(text[:20]) <= most):
+            raise SettingError(f"{name} must be a whole number from {least} to {most}; got {text!r}")
+        return int(text)
+
+    return parse
+
+
+def seconds(name: str, text: str) -> float:
+    """Parse a duration: above 0, at most a day."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 86_400:
+        raise SettingError(f"{name} must be a number of seconds above 0, at most 86400; got {text!r}")
+    return value
+
+
+def one_of(*choices: str) -> Callable[[str, str], str]:
+    """Make the parser of a choice."""
+
+    def parse(name: str, text: str) -> str:
+        if text not in choices:
+            raise SettingError(f"{name} must be one of {', '.join(choices)}; got {text!r}")
+        return text
+
+    return parse
+
+
+def word_list(name: str, text: str) -> tuple[str, ...]:
+    """Parse words with commas between them."""
+    words = tuple(word.strip() for word in text.split(","))
+    if not all(words) or any(character.isspace() for word in words for character in word):
+        raise SettingError(f"{name} must be a list with commas between the entries, none of them empty")
+    return words
+
+
+def token_list(name: str, text: str) -> tuple[str, ...]:
+    """Parse bearer tokens with commas between them; no message shows a token."""
+    words = word_list(name, text)
+    if any(not word.isascii() or len(word) < 16 for word in words):
+        raise SettingError(f"{name} must hold tokens of at least 16 ASCII characters each, with commas between them")
+    return words

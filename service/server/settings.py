@@ -1,0 +1,92 @@
+"""The settings of the processes: where they listen, how many they are, and how they end."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from service.environment import SettingError, read, rows, seconds, setting, whole_number
+from service.settings import Settings
+
+_TCP: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
+
+
+def usable_cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
+    """Number of processors that this process may use: those it may run on, or fewer where a container sets a quota.
+
+    >>> usable_cores() >= 1
+    True
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    for quota_of in (_quota_v2, _quota_v1):
+        try:
+            quota = quota_of(cgroup)
+        except (OSError, ValueError):  # another version of cgroups, no cgroups, or no quota, which reads "max"
+            continue
+        if quota > 0:
+            return max(1, min(cores, math.ceil(quota)))
+    return cores
+
+
+def _quota_v2(cgroup: Path) -> float:
+    quota, period = (cgroup / "cpu.max").read_text().split()
+    return int(quota) / int(period)
+
+
+def _quota_v1(cgroup: Path) -> float:
+    quota = int((cgroup / "cpu" / "cpu.cfs_quota_us").read_text())
+    return quota / int((cgroup / "cpu" / "cpu.cfs_period_us").read_text())
+
+
+def _address(name: str, text: str) -> str:
+    tcp = _TCP.fullmatch(text)
+    if not (tcp and int(tcp[2]) < 2**16) and not re.fullmatch(r"unix:/.+", text):
+        raise SettingError(f"{name} must be host:port, as in 127.0.0.1:8000, or unix:/path; got {text!r}")
+    return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerSettings:
+    """How the processes of the service run; `Settings` has what each of them does.
+
+    Examples
+    --------
+    >>> ServerSettings.from_environment({"RANKCORR_WORKERS": "3"}).workers
+    3
+    """
+
+    bind: str = setting("127.0.0.1:8000", _address, "where to listen: host:port or unix:/path")
+    workers: int = setting(0, whole_number(0, 1_000), "processes that answer, 0: one for each usable core")
+    max_requests_per_worker: int = setting(
+        100_000, whole_number(0), "requests after which a worker is replaced, 0: never; up to a tenth more, at random"
+    )
+    graceful_seconds: int = setting(
+        0, whole_number(0, 86_400), "seconds for requests to finish at a stop, 0: for the longest wait and work"
+    )
+    client_seconds: float = setting(10.0, seconds, "seconds that a client may pause while it sends a request")
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> ServerSettings:
+        """Read the variables RANKCORR_*; one that is not set leaves the default.
+
+        Raises
+        ------
+        SettingError
+            For a value that a variable cannot have; the message names the variable.
+        """
+        return cls(**read(cls, environment))
+
+    def table(self) -> list[tuple[str, Any, str]]:
+        """Variable, value and meaning of each setting."""
+        return rows(self)
+
+    def seconds_to_stop(self, app: Settings) -> int:
+        """Time for the last request to arrive, wait for its turn, work and be answered."""
+        return (
+            self.graceful_seconds or math.ceil(app.max_body_seconds + app.max_wait_seconds + app.limits.max_seconds) + 5
+        )

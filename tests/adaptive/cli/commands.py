@@ -1,0 +1,61 @@
+"""What the tests of `ballots` share: files, calls that check how a command ends, and scripted voters."""
+
+import csv
+import io
+
+from click.testing import CliRunner
+
+from adaptive.cli.main import main
+
+TOKENS = "token,area\n" + "".join(f"{token},work\n" for token in ("tax", "wage", "bonus", "salary", "price"))
+PLANNED = ("--ballots", 2, "--presentations", 4)
+INIT = ("run", "init", "v.json", "--items", "items.csv", *PLANNED, "--voters", 3, "--seed", 1)
+
+
+def invoke(*args, stdin=None):
+    return CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
+
+
+def run_ok(*args, stdin=None):
+    result = invoke(*args, stdin=stdin)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
+
+
+def refusal(*args, stdin=None):
+    """The one line that says what is wrong."""
+    result = invoke(*args, stdin=stdin)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert isinstance(result.exception, SystemExit)
+    line, end = result.stderr[:-1], result.stderr[-1:]
+    assert end == "\n"
+    assert line.startswith("ballots: error: ")
+    assert line.isprintable()
+    return line.removeprefix("ballots: error: ")
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def vote(path, out, *, tying=("2",), skipped=()):
+    """Scripted voters: what comes first in the alphabet is better, but some call everything a tie."""
+    rows = rows_of(path.read_text())
+    for row in rows:
+        left, right = (row["left_1"], row["left_2"]), (row["right_1"], row["right_2"])
+        answer = "tie" if row["voter"] in tying else "left" if left < right else "right"
+        row["winner"] = "" if row["comparison"] in skipped else answer
+    out.write_text(as_csv(rows))
+
+
+def as_csv(rows):
+    file = io.StringIO()
+    writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -1,0 +1,28 @@
+"""Fixtures of the tests of `ballots`: a folder with tokens, items or an open voting."""
+
+import pytest
+
+from tests.adaptive.cli.commands import INIT, TOKENS, run_ok, vote
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tokens.csv").write_text(TOKENS)
+    return tmp_path
+
+
+@pytest.fixture
+def items(folder):
+    run_ok("pair", "tokens.csv", "--out", "items.csv")
+    return folder / "items.csv"
+
+
+@pytest.fixture
+def opened(folder):
+    """A voting whose ballot 1 is open, and the votes on it, all of them given in votes.csv."""
+    run_ok("pair", "tokens.csv", "--out", "items.csv")
+    run_ok(*INIT)
+    run_ok("run", "open", "v.json", "--out", "ballot.csv")
+    vote(folder / "ballot.csv", folder / "votes.csv")
+    return folder / "v.json"

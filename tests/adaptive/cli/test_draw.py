@@ -1,0 +1,46 @@
+"""The command `ballots draw`: the ballot of the library as a table, and what it refuses."""
+
+import re
+
+import numpy as np
+import pytest
+
+from adaptive.draw import draw_ballot
+from tests.adaptive.cli.commands import contents, refusal, rows_of, run_ok
+
+
+def test_draw_is_that_of_the_library(items):
+    rows = rows_of(run_ok("draw", "items.csv", "--presentations", 4, "--voters", 3, "--seed", 7))
+    pairs = [(row["item_1"], row["item_2"]) for row in rows_of(items.read_text())]
+    ballot = draw_ballot(pairs, 4, 3, np.random.default_rng(7))
+    assert list(rows[0]) == ["comparison", "voter", "left_1", "left_2", "right_1", "right_2", "winner"]
+    found = sorted((int(row["comparison"].removeprefix("1-")), *list(row.values())[1:]) for row in rows)
+    columns = zip(ballot.voter.tolist(), ballot.left.tolist(), ballot.right.tolist(), strict=True)
+    assert found == [
+        (index, str(voter), *ballot.items[left], *ballot.items[right], "")
+        for index, (voter, left, right) in enumerate(columns)
+    ]
+    stdout = run_ok(
+        "draw", "-", "--presentations", 1, "--voters", 1, "--seed", 0, "--out", "b.csv", stdin="item\na\nb\n"
+    )
+    assert stdout == "1 comparisons written to b.csv\n"
+
+
+DRAW = ("draw", "items.csv", "--presentations", 4, "--voters", 3, "--seed", 1)
+
+
+@pytest.mark.usefixtures("items")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["draw", "none.csv", *DRAW[2:]], r"none\.csv: cannot be read"),
+        (["draw", "tokens.csv", *DRAW[2:]], r'tokens\.csv:1: a column "item" is wanted'),
+        ([*DRAW, "--voters", 0], r"number of voters must be an integer of at least 1; got 0"),
+        ([*DRAW, "--presentations", 0], r"presentations must be an integer of at least 1; got 0"),
+        (DRAW[:-2], r"Missing option '--seed'"),
+    ],
+)
+def test_refused(folder, arguments, message):
+    before = contents(folder)
+    assert re.search(message, refusal(*arguments))
+    assert contents(folder) == before

@@ -1,0 +1,128 @@
+"""The commands `ballots table2` and `ballots figures`: the numbers and files of the library, and what they refuse."""
+
+import json
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adaptive.paper.table2 import table2
+from adaptive.plan import plan_ballots
+from adaptive.simulation.simulate import simulate
+from adaptive.simulation.voters import VoterPopulation
+from tests.adaptive.cli.commands import invoke, refusal, run_ok
+
+N_ITEMS = 130
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The table of 130 items, which differs from the paper's in nothing else."""
+    monkeypatch.setattr("adaptive.paper.table2.N_ITEMS", N_ITEMS)
+
+
+def row(similarity, n_simulations, seed):
+    plan = plan_ballots(similarity.size, n_ballots=7, fraction=0.5, presentations=20)
+    return simulate(plan, VoterPopulation(), similarity, n_simulations=n_simulations, seed=seed).to_dict()
+
+
+@pytest.mark.usefixtures("small")
+def test_table2_prints_the_table():
+    table = table2(n_simulations=2, seed=4)
+    assert run_ok("table2", "--simulations", 2, "--seed", 4) == f"2 simulations, seed 4\n\n{table.to_text()}\n"
+    assert json.loads(run_ok("table2", "--simulations", 2, "--seed", 4, "--json")) == table.to_dict()
+
+
+@pytest.mark.usefixtures("small")
+def test_table2_with_own_cosines(tmp_path):
+    cosines = np.linspace(0.9, -0.3, 150)
+    path = tmp_path / "cosines.csv"
+    path.write_text("similarity\n" + "".join(f"{value!r}\n" for value in cosines.tolist()))
+    options = ("--simulations", 2, "--embedding", path)
+    assert json.loads(run_ok("table2", *options, "--json"))["embedding"] == row(cosines, 2, 0)
+    assert run_ok("table2", *options).startswith(f"2 simulations, seed 0, embedding of 150 items from {path}\n\n")
+
+
+@pytest.mark.usefixtures("small")
+def test_table2_reports_undefined_coefficients_once(tmp_path):
+    path = tmp_path / "cosines.csv"
+    path.write_text("similarity\n" + "0.5\n" * N_ITEMS)
+    result = invoke("table2", "--simulations", 2, "--embedding", path)
+    assert result.exit_code == 0
+    assert result.stderr == "ballots: note: some simulations have no coefficient, because all items are tied: nan\n"
+    assert "nan +- nan" in result.stdout
+
+
+@pytest.mark.usefixtures("small")
+def test_table2_uses_its_workers_and_advances_a_progress_bar(monkeypatch):
+    asked, steps = [], []
+
+    @contextmanager
+    def bar(total, unit):
+        asked.append((total, unit))
+        yield steps.append
+
+    def executor(workers):
+        asked.append(workers)
+        return ThreadPoolExecutor(workers)
+
+    options = ("--simulations", 3, "--json")
+    expected = run_ok("table2", *options)
+    monkeypatch.setattr("adaptive.cli.paper.progress_bar", bar)
+    monkeypatch.setattr("adaptive.cli.paper.quiet_executor", executor)
+    assert run_ok("table2", *options, "--workers", 2) == expected
+    assert asked == [2, (9, "simulation")]
+    assert sum(steps) == 9
+
+
+@pytest.mark.figures
+@pytest.mark.needs_numba
+def test_table2_with_two_processes():
+    # 990 items: other processes know nothing of a smaller table.
+    options = ("--simulations", 3, "--json")
+    assert run_ok("table2", *options, "--workers", 2) == run_ok("table2", *options)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--simulations", 0], "n_simulations must be a positive whole number; got 0"),
+        (["--workers", 0], "Invalid value for '--workers'"),
+        (["--seed", -1], "Invalid value for '--seed'"),
+        (["--embedding", "missing.csv"], "missing.csv: cannot be read"),
+    ],
+)
+def test_table2_refuses_in_one_line(args, message):
+    result = invoke("table2", *args)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.fullmatch(f"ballots: error: .*{message}.*\n", result.stderr)
+
+
+def test_figures_prints_what_it_wrote(monkeypatch):
+    asked = []
+
+    def write_figures(out, *, seed):
+        asked.append((out, seed))
+        return Path(out, "figure_2.png"), Path(out, "figure_2.svg")
+
+    monkeypatch.setattr("adaptive.cli.paper.write_figures", write_figures)
+    assert run_ok("figures", "--out", "new", "--seed", 3).splitlines() == ["new/figure_2.png", "new/figure_2.svg"]
+    run_ok("figures", "--out", "new")
+    assert asked == [("new", 3), ("new", 0)]
+
+
+def test_figures_without_matplotlib(folder, monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert refusal("figures", "--out", "new") == "figures need matplotlib: pip install 'rankcorr[plot]'"
+    assert not (folder / "new").exists()
+
+
+def test_figures_refuses_in_one_line():
+    assert refusal("figures") == "Missing option '--out'; 'ballots figures --help' lists the options"
+    assert refusal("figures", "--out", "new", "--seed", -1).startswith("Invalid value for '--seed'")

@@ -1,0 +1,94 @@
+"""The command `ballots plan`: the plan of the library, printed or as JSON, and what it refuses."""
+
+import json
+import re
+
+import pytest
+
+from adaptive.budget import plan_for_budget, plan_for_top
+from adaptive.plan import plan_ballots
+from tests.adaptive.cli.commands import contents, refusal, run_ok
+
+
+def test_plan_prints_ballots_cost_and_advice():
+    plan = run_ok("plan", "--n-items", 990, "--presentations", 20, "--seconds", 5, "--voters", 1).splitlines()
+    assert plan[0] == "990 items, 7 ballots, fraction 0.5, 20 presentations of each item in each ballot"
+    # Sizes and sum of spec.md, section 5; 19,660 comparisons of 5 s are 27.31 h.
+    assert plan[1:10] == [
+        "ballot  items  comparisons  hours",
+        "1         990        9,900  13.75",
+        "2         495        4,950   6.88",
+        "3         248        2,480   3.44",
+        "4         124        1,240   1.72",
+        "5          62          620   0.86",
+        "6          31          310   0.43",
+        "7          16          160   0.22",
+        "total               19,660  27.31",
+    ]
+    assert "presented 140 times" in plan[10]
+    assert plan[11:] == [
+        "Advice:",
+        "- In ballot 7 an item has 20 presentations but only 15 others to meet: pairs repeat.",
+        "- In ballot 7 a pair is compared 2 times, but n_voters is 1: a voter sees it twice.",
+    ]
+
+
+def test_plan_without_advice():
+    assert "Advice" not in run_ok("plan", "--n-items", 5000, "--presentations", 30)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "plan"),
+    [
+        (["--presentations", 20], plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)),
+        (["--budget", 20_000], plan_for_budget(990, n_ballots=7, fraction=0.5, comparisons=20_000)),
+        (
+            ["--hours", 40, "--seconds", 5],
+            plan_for_budget(990, n_ballots=7, fraction=0.5, hours=40, seconds_per_comparison=5),
+        ),
+        (
+            ["--top", 100, "--ballots", 5, "--fraction", 0.6],
+            plan_for_top(990, n_ballots=5, fraction=0.6, top_presentations=100),
+        ),
+    ],
+)
+def test_plan_is_that_of_the_library(arguments, plan):
+    found = json.loads(run_ok("plan", "--n-items", 990, "--json", *arguments))
+    assert found.items() >= plan.to_dict().items()
+    assert [advice["code"] for advice in found["advice"]] == [advice.code for advice in plan.advice]
+    assert found["hours"] == (plan.cost(5) if "--seconds" in arguments else None)
+
+
+def test_plan_counts_the_items_of_a_file(items):
+    arguments = ("--ballots", 2, "--presentations", 4)
+    assert run_ok("plan", "--items", items, *arguments) == run_ok("plan", "--n-items", 10, *arguments)
+
+
+PLAN = ("plan", "--n-items", 10)
+
+
+@pytest.mark.usefixtures("items")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["plan", "--presentations", 4], r"one of --n-items and --items is wanted; got none"),
+        ([*PLAN, "--items", "items.csv", "--top", 4], r"one of --n-items and --items is wanted; got both"),
+        ([*PLAN], r"one of --presentations, --budget, --hours, --top is wanted; got none"),
+        ([*PLAN, "--top", 9, "--budget", 9], r"is wanted; got --budget and --top"),
+        ([*PLAN, "--presentations", 4], r"every ballot needs two items; ballot 4 would have 1"),
+        ([*PLAN, "--presentations", 0, "--ballots", 2], r"presentations must be at least 1; got 0"),
+        ([*PLAN, "--presentations", 4, "--ballots", 1], r"n_ballots must be at least 2; got 1: one ballot is not"),
+        ([*PLAN, "--presentations", 4, "--fraction", 1], r"fraction must be .* got 1\.0"),
+        ([*PLAN, "--presentations", 4, "--fraction", "nan"], r"fraction must be .* got nan"),
+        ([*PLAN, "--presentations", "x"], r"'x' is not a valid integer"),
+        ([*PLAN, "--budget", 3, "--ballots", 2], r"3 comparisons is too small: the smallest plan, .* 8 comparisons"),
+        ([*PLAN, "--hours", 3, "--ballots", 2], r"--hours needs --seconds"),
+        ([*PLAN, "--top", 8, "--ballots", 2, "--seconds", 0], r"seconds_per_comparison must be .* got 0\.0"),
+        ([*PLAN, "--top", 8, "--ballots", 2, "--voters", 0], r"n_voters must be at least 1; got 0"),
+        (["plan", "--n-items", 1, "--presentations", 4], r"n_items must be at least 2; got 1"),
+    ],
+)
+def test_refused(folder, arguments, message):
+    before = contents(folder)
+    assert re.search(message, refusal(*arguments))
+    assert contents(folder) == before

@@ -1,0 +1,114 @@
+"""The command `ballots simulate`: the numbers of the library, and what it refuses."""
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from adaptive.plan import plan_ballots
+from adaptive.simulation.similarity import named_similarity
+from adaptive.simulation.simulate import simulate
+from adaptive.simulation.voters import VoterPopulation
+from tests.adaptive.cli.commands import contents, invoke, refusal, run_ok
+
+
+@pytest.mark.parametrize("similarity", ["exponential", "power_law", "embedding"])
+def test_simulate_is_that_of_the_library(similarity):
+    arguments = ("--n-items", 20, "--ballots", 2, "--presentations", 4, "--similarity", similarity)
+    arguments = ("simulate", *arguments, "--simulations", 3, "--seed", 5, "--voters", 9)
+    plan = plan_ballots(20, n_ballots=2, fraction=0.5, presentations=4)
+    values, pool = named_similarity(similarity, 20), VoterPopulation(9)
+    expected = simulate(plan, pool, values, n_simulations=3, seed=5)
+    found = json.loads(run_ok(*arguments, "--json"))
+    assert found["coefficients"] == expected.to_dict()
+    assert found["plan"] == plan.to_dict()
+    table = run_ok(*arguments).splitlines()
+    assert table[0] == f"20 items ({similarity}), 60 comparisons, 9 voters, 3 simulations, seed 5"
+    assert [line.split()[0] for line in table[2:]] == ["approach", "adaptive", "uniform"]
+    for line in table[3:]:
+        name = line.split()[0]
+        numbers = [f"{expected.mean[name][c]:.4f} +- {expected.sd[name][c]:.4f}" for c in expected.mean[name]]
+        assert "  ".join(numbers) in line
+    signed = json.loads(run_ok(*arguments, "--json", "--judge", "similarity"))
+    assert signed["coefficients"] == simulate(plan, pool, values, n_simulations=3, seed=5, relatedness=False).to_dict()
+
+
+def test_simulate_takes_values_from_a_file(folder):
+    values = [0.9, 0.5, 0.2, 0.1, -0.3, -0.6]
+    (folder / "z.csv").write_text("similarity\n" + "".join(f"{value}\n" for value in values))
+    plan = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=4)
+    expected = simulate(plan, VoterPopulation(), values, n_simulations=2, seed=0).to_dict()
+    arguments = (
+        "simulate",
+        "--similarity",
+        "z.csv",
+        "--ballots",
+        2,
+        "--presentations",
+        4,
+        "--simulations",
+        2,
+        "--json",
+    )
+    assert json.loads(run_ok(*arguments))["coefficients"] == expected
+    assert json.loads(run_ok(*arguments, "--n-items", 6))["coefficients"] == expected
+    assert json.loads(run_ok(*arguments, "--workers", 2))["coefficients"] == expected
+
+
+def test_simulate_says_what_is_undefined():
+    arguments = ("--n-items", 5, "--ballots", 2, "--presentations", 1, "--simulations", 20, "--voters", 1)
+    result = invoke("simulate", *arguments, "--fraction", 0.9, "--similarity", "z.csv")
+    assert result.exit_code == 2
+    constant = "similarity\n" + "0.5\n" * 5
+    with open("z.csv", "w", encoding="utf-8") as file:
+        file.write(constant)
+    result = invoke("simulate", *arguments, "--fraction", 0.9, "--similarity", "z.csv")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("ballots: note: some simulations have no coefficient")
+    assert "nan" in result.stdout
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_simulate_advances_a_progress_bar(monkeypatch, workers):
+    asked, steps = [], []
+
+    @contextmanager
+    def bar(total, unit):
+        asked.append((total, unit))
+        yield steps.append
+
+    monkeypatch.setattr("adaptive.cli.simulate.progress_bar", bar)
+    monkeypatch.setattr("adaptive.cli.simulate.quiet_executor", ThreadPoolExecutor)
+    run_ok(*SIMULATE, "--simulations", 6, "--workers", workers)
+    assert asked == [(6, "simulation")]
+    assert sum(steps) == 6
+
+
+SIMULATE = ("simulate", "--n-items", 10, "--ballots", 2, "--presentations", 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulate", "--top", 4], r"--n-items is wanted, unless --similarity is a file"),
+        ([*SIMULATE, "--similarity", "exponental"], r"one of exponential, power_law, embedding, or a file; got 'exp"),
+        ([*SIMULATE, "--similarity", "tokens.csv"], r'tokens\.csv:1: one column "similarity" is wanted'),
+        ([*SIMULATE, "--similarity", "z.csv"], r"--n-items is 10, but z\.csv has 3 similarities"),
+        (
+            ["simulate", "--top", 4, "--similarity", "far.csv"],
+            r"far\.csv:3: column .similarity.: '?1\.5'? lies outside",
+        ),
+        ([*SIMULATE, "--voters", 0], r"n_voters must be a positive whole number; got 0"),
+        ([*SIMULATE, "--simulations", 0], r"n_simulations must be a positive whole number; got 0"),
+        ([*SIMULATE, "--workers", 0], r"Invalid value for '--workers'"),
+        ([*SIMULATE, "--seconds", -1], r"seconds_per_comparison must be"),
+    ],
+)
+def test_refused(folder, arguments, message):
+    (folder / "z.csv").write_text("similarity\n0.5\n0.1\n-0.2\n")
+    (folder / "far.csv").write_text("similarity\n0.5\n1.5\n")
+    before = contents(folder)
+    assert re.search(message, refusal(*arguments))
+    assert contents(folder) == before

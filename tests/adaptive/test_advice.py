@@ -1,0 +1,113 @@
+"""Advice: each code just inside its bound and just outside."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptive.plan import plan_ballots
+from tests.adaptive.plans import shapes
+
+
+def codes(plan):
+    return [advice.code for advice in plan.advice]
+
+
+def assert_starts(code, within, beyond):
+    """Check that a code is absent within its bound and there beyond, with value, bound and a sentence."""
+    assert code not in codes(within)
+    (advice,) = [advice for advice in beyond.advice if advice.code == code]
+    assert advice.sentence.endswith(".")
+    assert "\n" not in advice.sentence
+    return advice
+
+
+def test_a_plan_within_all_bounds_has_no_advice():
+    assert plan_ballots(990, presentations=22, n_ballots=5, fraction=0.5).advice == ()
+
+
+def test_many_ballots():
+    within, beyond = (plan_ballots(5000, presentations=20, n_ballots=n, fraction=0.6) for n in (10, 11))
+    advice = assert_starts("many_ballots", within, beyond)
+    assert (advice.value, advice.bound) == (11, 10)
+
+
+@pytest.mark.parametrize("n_ballots", [2, 5, 7, 10])
+def test_many_survivors(n_ballots):
+    bound = 0.1 ** (1 / (n_ballots - 1))
+    above = math.nextafter(bound, 1)
+    within, beyond = (plan_ballots(990, presentations=20, n_ballots=n_ballots, fraction=f) for f in (bound, above))
+    advice = assert_starts("many_survivors", within, beyond)
+    assert (advice.value, advice.bound) == (above, bound)
+
+
+@pytest.mark.parametrize(("n_items", "n_ballots"), [(990, 2), (990, 3), (54, 4), (990, 7), (8, 3)])
+def test_few_in_last_ballot(n_items, n_ballots):
+    bound = (2 / n_items) ** (1 / (n_ballots - 1))
+    below = math.nextafter(bound, 0)
+    within, beyond = (plan_ballots(n_items, presentations=20, n_ballots=n_ballots, fraction=f) for f in (bound, below))
+    advice = assert_starts("few_in_last_ballot", within, beyond)
+    assert (advice.value, advice.bound) == (below, bound)
+
+
+def test_few_top_presentations():
+    within, beyond = (plan_ballots(990, presentations=m, n_ballots=5, fraction=0.5) for m in (20, 19))
+    advice = assert_starts("few_top_presentations", within, beyond)
+    assert (advice.value, advice.bound) == (95, 100)
+
+
+def test_few_comparisons():
+    # Sizes 3 and 2; M = 60 gives 90 + 60 comparisons, as many as the bound 50 * 3 / (0.5 * 2) = 150.
+    within, beyond = (plan_ballots(3, presentations=m, n_ballots=2, fraction=0.5) for m in (60, 59))
+    advice = assert_starts("few_comparisons", within, beyond)
+    assert (advice.value, advice.bound) == (89 + 59, 150)
+
+
+def test_odd_presentations():
+    within, beyond = (plan_ballots(990, presentations=m, n_ballots=5, fraction=0.5) for m in (20, 21))
+    advice = assert_starts("odd_presentations", within, beyond)
+    assert (advice.value, advice.bound) == (21, 22)
+
+
+def test_repeated_pairs():
+    within, beyond = (plan_ballots(64, presentations=m, n_ballots=4, fraction=0.5) for m in (7, 8))  # 64, 32, 16, 8
+    advice = assert_starts("repeated_pairs", within, beyond)
+    assert (advice.value, advice.bound) == (8, 7)
+    assert advice.sentence.startswith("In ballot 4 ")
+
+
+def test_repeated_pairs_name_the_first_ballot():
+    (advice,) = plan_ballots(64, presentations=40, n_ballots=4, fraction=0.5).advice[-1:]
+    assert advice.code == "repeated_pairs"
+    assert (advice.value, advice.bound) == (40, 31)
+    assert advice.sentence.startswith("In ballot 2 ")
+    advice = plan_ballots(4, presentations=2, n_ballots=2, fraction=0.5).advice[-1]
+    assert advice.sentence == "In ballot 2 an item has 2 presentations but only 1 other to meet: pairs repeat."
+
+
+def test_voter_sees_pair_twice():
+    plan = plan_ballots(64, presentations=40, n_ballots=4, fraction=0.5)  # 64, 32, 16, 8: pairs come 1, 2, 3, 6 times
+    assert plan.advice_for(6) == plan.advice
+    (advice,) = plan.advice_for(5)[len(plan.advice) :]
+    assert (advice.code, advice.value, advice.bound) == ("voter_sees_pair_twice", 6, 5)
+    assert advice.sentence == "In ballot 4 a pair is compared 6 times, but n_voters is 5: a voter sees it twice."
+    assert plan.advice_for(2)[-1].sentence.startswith("In ballot 3 a pair is compared 3 times")
+    assert plan.advice_for(1)[-1].sentence.startswith("In ballot 2 a pair is compared 2 times")
+
+
+def test_one_voter_suffices_while_no_pair_repeats():
+    plan = plan_ballots(64, presentations=7, n_ballots=4, fraction=0.5)
+    assert plan.advice_for(1) == plan.advice
+
+
+@given(shapes(60), st.integers(1, 40))
+def test_shown_bounds_are_on_the_side_where_advice_ends(shape, presentations):
+    n_items, options = shape
+    for advice in plan_ballots(n_items, presentations=presentations, **options).advice:
+        if advice.code == "many_survivors":
+            shown = float(advice.sentence.split("up to ")[1].split(" ")[0])
+            assert shown <= advice.bound < shown * 1.001
+        if advice.code == "few_in_last_ballot":
+            shown = float(advice.sentence.split("below ")[1].split(":")[0])
+            assert shown * 0.998 < advice.bound <= shown

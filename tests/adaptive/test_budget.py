@@ -1,0 +1,122 @@
+"""Plans for a budget and for a wanted precision: one presentation more or less would not do."""
+
+import dataclasses
+import math
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from adaptive.budget import plan_for_budget, plan_for_top
+from adaptive.errors import PlanError
+from adaptive.plan import plan_ballots
+from tests.adaptive.plans import NO_INTEGERS, NOT_POSITIVE, PAPER, shapes
+
+
+@given(shapes(), st.integers(1, 10**6))
+def test_a_budget_of_comparisons_has_no_room_for_more(shape, comparisons):
+    n_items, options = shape
+    assume(plan_ballots(n_items, presentations=1, **options).n_comparisons <= comparisons)
+    plan = plan_for_budget(n_items, comparisons=comparisons, **options)
+    assert plan.n_comparisons <= comparisons
+    assert dataclasses.replace(plan, presentations=plan.presentations + 1).n_comparisons > comparisons
+
+
+@given(shapes(), st.floats(0.01, 1e5), st.floats(0.1, 100))
+def test_a_budget_of_hours_has_no_room_for_more(shape, hours, seconds):
+    n_items, options = shape
+    assume(plan_ballots(n_items, presentations=1, **options).cost(seconds) <= hours)
+    plan = plan_for_budget(n_items, hours=hours, seconds_per_comparison=seconds, **options)
+    assert plan.cost(seconds) <= hours
+    assert dataclasses.replace(plan, presentations=plan.presentations + 1).cost(seconds) > hours
+
+
+@given(shapes(), st.integers(1, 300), st.sampled_from([0.1, 3.6, 5.0, 7.3]))
+def test_the_cost_of_a_plan_is_budget_enough_for_it(shape, presentations, seconds):
+    n_items, options = shape
+    plan = plan_ballots(n_items, presentations=presentations, **options)
+    assert plan_for_budget(n_items, comparisons=plan.n_comparisons, **options) == plan
+    assert plan_for_budget(n_items, hours=plan.cost(seconds), seconds_per_comparison=seconds, **options) == plan
+
+
+@given(shapes(), st.integers(1, 10**4))
+def test_a_wanted_top_is_reached_with_the_fewest_presentations(shape, wanted):
+    n_items, options = shape
+    plan = plan_for_top(n_items, top_presentations=wanted, **options)
+    assert plan.top_presentations >= wanted > plan.top_presentations - plan.n_ballots
+    assert plan == plan_ballots(n_items, presentations=plan.presentations, **options)
+
+
+def test_the_largest_budget_that_counts():
+    plan = plan_for_budget(2, n_ballots=2, fraction=0.9, comparisons=2**53)
+    assert plan.presentations == 2**52  # two ballots of M comparisons
+
+
+@pytest.mark.parametrize("seconds", [5, 7.3, 1e-3])
+def test_what_the_message_calls_enough_is_enough(seconds):
+    with pytest.raises(PlanError, match="too small") as caught:
+        plan_for_budget(990, hours=1e-9, seconds_per_comparison=seconds, **PAPER)
+    hours = float(str(caught.value).split("takes ")[1].split(" ")[0])
+    assert plan_for_budget(990, hours=hours, seconds_per_comparison=seconds, **PAPER).presentations == 1
+    with pytest.raises(PlanError, match="too small"):
+        plan_for_budget(990, hours=math.nextafter(hours, 0), seconds_per_comparison=seconds, **PAPER)
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ({}, r"^a budget is either comparisons or hours; got neither$"),
+        ({"comparisons": 5000, "hours": 1}, r"^a budget is either comparisons or hours; got both$"),
+        ({"seconds_per_comparison": 5}, r"got neither$"),
+        ({"comparisons": 5000, "seconds_per_comparison": 5}, r"^seconds_per_comparison belongs to a budget of hours"),
+        ({"hours": 1}, r"^a budget of hours needs seconds_per_comparison as well$"),
+        (
+            {"comparisons": 983},
+            r"^a budget of 983 comparisons is too small: the smallest plan, with 1 presentation, has 984 comparisons$",
+        ),
+        (
+            {"hours": 1, "seconds_per_comparison": 5},
+            r"^a budget of 1\.0 hours is too small: .* has 984 comparisons and takes 1\.3666\d+ hours$",
+        ),
+        ({"hours": 1e300, "seconds_per_comparison": 5}, r"is too large: it pays for more than 9007199254740992 pres"),
+        ({"comparisons": 0}, r"^comparisons must be at least 1; got 0$"),
+        ({"comparisons": 2**53 + 1}, r"^comparisons must be at most 9007199254740992; got"),
+        ({"comparisons": 5000.0}, r"^comparisons must be an integer; got 5000\.0$"),
+        ({"comparisons": True}, r"^comparisons must be an integer; got True$"),
+        ({"comparisons": "5000"}, r"^comparisons must be an integer; got '5000'$"),
+    ],
+)
+def test_budgets_that_make_no_plan(budget, message):
+    with pytest.raises(PlanError, match=message):
+        plan_for_budget(990, **PAPER, **budget)
+
+
+def test_the_smallest_budget_of_comparisons():
+    assert plan_for_budget(990, comparisons=984, **PAPER).presentations == 1  # 495+248+124+62+31+16+8
+
+
+def test_inverses_check_the_other_inputs_as_well():
+    with pytest.raises(PlanError, match=r"^n_items must be at least 2"):
+        plan_for_budget(1, comparisons=5000, **PAPER)
+    with pytest.raises(PlanError, match=r"^n_ballots must be an integer"):
+        plan_for_top(990, n_ballots=2.5, fraction=0.5, top_presentations=100)
+
+
+@pytest.mark.parametrize("value", NOT_POSITIVE)
+def test_seconds_and_hours_are_positive(value):
+    message = "must be a finite number above 0; got"
+    with pytest.raises(PlanError, match=f"^seconds_per_comparison {message}"):
+        plan_for_budget(990, hours=1, seconds_per_comparison=value, **PAPER)
+    with pytest.raises(PlanError, match=f"^hours {message}"):
+        plan_for_budget(990, hours=value, seconds_per_comparison=5, **PAPER)
+
+
+@pytest.mark.parametrize("value", NO_INTEGERS, ids=repr)
+def test_a_wanted_top_is_an_integer(value):
+    with pytest.raises(PlanError, match=r"^top_presentations must be an integer; got "):
+        plan_for_top(990, top_presentations=value, **PAPER)
+
+
+def test_a_wanted_top_is_at_least_1():
+    with pytest.raises(PlanError, match=r"^top_presentations must be at least 1; got 0$"):
+        plan_for_top(990, top_presentations=0, **PAPER)

@@ -1,0 +1,14 @@
+"""Options of a coefficient in tests: drawn one by one, and passed on as the one value that they make."""
+
+from rankcorr.coefficients import named_coefficient
+
+OPTIONS = ("n0", "weigher", "scheme", "tied_weights", "variant")
+
+
+def collapsed(**keywords):
+    """Keywords of a library call, with the options of the coefficient collapsed into its value."""
+    options = {name: keywords.pop(name) for name in OPTIONS if name in keywords}
+    coefficient = keywords.pop("coefficient", "tau_w")
+    if not options and coefficient == "tau_w":
+        return keywords
+    return {"coefficient": named_coefficient(coefficient, **options) if options else coefficient, **keywords}

@@ -1,0 +1,205 @@
+import csv
+import math
+import tracemalloc
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from rankcorr import NonNumericError, OptionError, UndefinedCorrelationWarning
+from rankcorr.measures import AnnotatorError, krippendorff_alpha
+from tests.rankcorr.measures import naive
+
+NAN = math.nan
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+LEVEL = st.sampled_from(LEVELS)
+
+# Docstring of `krippendorff.alpha` 0.9.0.
+THREE_CODERS = [
+    [NAN, NAN, NAN, NAN, NAN, 3, 4, 1, 2, 1, 1, 3, 3, NAN, 3],
+    [1, NAN, 2, 1, 3, 3, 4, 3, NAN, NAN, NAN, NAN, NAN, NAN, NAN],
+    [NAN, NAN, 2, 1, 3, 4, 4, NAN, 2, 1, 1, 3, 3, NAN, 4],
+]
+# K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011, part C: four observers, twelve units.
+FOUR_CODERS = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
+    [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
+]
+
+
+@pytest.mark.parametrize(
+    ("ratings", "level", "published", "atol"),
+    [
+        (THREE_CODERS, "nominal", 0.691358, 5e-7),
+        (THREE_CODERS, "interval", 0.810845, 5e-7),
+        (FOUR_CODERS, "nominal", 0.743, 5e-4),
+        (FOUR_CODERS, "ordinal", 0.815, 5e-4),
+        (FOUR_CODERS, "interval", 0.849, 5e-4),
+        (FOUR_CODERS, "ratio", 0.797, 5e-4),
+    ],
+)
+def test_published_alphas(ratings, level, published, atol):
+    assert_allclose(krippendorff_alpha(ratings, level=level), published, rtol=0, atol=atol)
+
+
+FEW = st.integers(0, 4)
+FEW_OR_MANY = st.one_of(FEW, st.floats(0, 1e6, width=32))
+
+
+@st.composite
+def incomplete(draw, max_annotators=6, max_items=7, numbers=(FEW, FEW, FEW_OR_MANY)):
+    """Ratings with many ties; None is a missing one."""
+    n_items = draw(st.integers(1, max_items))
+    number = draw(st.sampled_from(numbers))
+    row = st.lists(st.one_of(st.none(), number, number), min_size=n_items, max_size=n_items)
+    rows = draw(st.lists(row, min_size=2, max_size=max_annotators))
+    assume(any(sum(value is not None for value in column) > 1 for column in zip(*rows, strict=True)))
+    return rows
+
+
+def with_nan(rows):
+    return [[NAN if value is None else value for value in row] for row in rows]
+
+
+@given(incomplete(), LEVEL)
+def test_alpha_is_that_of_the_coincidence_matrix(rows, level):
+    expected = naive.krippendorff_alpha(rows, level)
+    if expected is None:
+        with pytest.warns(UndefinedCorrelationWarning, match="all ratings of items with two ratings are equal"):
+            assert math.isnan(krippendorff_alpha(with_nan(rows), level=level))
+    else:
+        assert_allclose(krippendorff_alpha(with_nan(rows), level=level), float(expected), rtol=1e-13, atol=1e-13)
+
+
+@given(incomplete(), LEVEL)
+def test_alpha_is_that_of_the_package(rows, level):
+    assume(naive.krippendorff_alpha(rows, level) is not None)
+    peer = krippendorff.alpha(np.array(with_nan(rows)), level_of_measurement=level)
+    assert_allclose(krippendorff_alpha(with_nan(rows), level=level), peer, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_alpha_of_many_annotators_is_that_of_the_package(level):
+    rng = np.random.default_rng(7)
+    truth = rng.integers(0, 30, 200)
+    ratings = np.where(rng.random((40, 200)) < 0.4, NAN, np.abs(truth + rng.integers(-9, 10, (40, 200))))
+    peer = krippendorff.alpha(ratings, level_of_measurement=level)
+    assert_allclose(krippendorff_alpha(ratings, level=level), peer, rtol=0, atol=1e-12)
+
+
+@given(incomplete(), LEVEL, st.randoms(use_true_random=False))
+def test_alpha_does_not_depend_on_order_names_or_lone_ratings(rows, level, random):
+    assume(naive.krippendorff_alpha(rows, level) is not None)
+    expected = krippendorff_alpha(with_nan(rows), level=level)
+    named = {}
+    for name, row in enumerate(rows):
+        items = [(item, rating) for item, rating in enumerate(row) if rating is not None]
+        random.shuffle(items)
+        named[name] = dict(items)
+    named[0]["lone"] = 9
+    shuffled = list(named.items())
+    random.shuffle(shuffled)
+    assert_allclose(krippendorff_alpha(dict(shuffled), level=level), expected, rtol=1e-14, atol=1e-15)
+
+
+@given(incomplete(numbers=[FEW]))
+def test_what_each_level_leaves_alpha_unchanged(rows):
+    ratings = np.array(with_nan(rows))
+    assume(naive.krippendorff_alpha(rows, "nominal") is not None)
+    for level, changed in (
+        ("nominal", (ratings * 3) % 5),
+        ("ordinal", ratings**3 - 7),
+        ("interval", 2 * ratings - 5),
+        ("interval", -1.5 * ratings),
+        ("ratio", 4 * ratings),
+    ):
+        assert_allclose(
+            krippendorff_alpha(changed, level=level), krippendorff_alpha(ratings, level=level), rtol=0, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_perfect_agreement_is_exactly_one(level):
+    assert krippendorff_alpha([[0.1, 0.2, 0.3], [0.1, 0.2, NAN], [0.1, NAN, 0.3]], level=level) == 1
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_zeros_of_both_signs_are_one_rating(level):
+    assert krippendorff_alpha([[0.0, 2], [-0.0, 2]], level=level) == 1
+
+
+def test_interval_alpha_keeps_its_digits_far_from_zero():
+    ratings = np.array(FOUR_CODERS)
+    expected = krippendorff_alpha(ratings, level="interval")
+    assert_allclose(krippendorff_alpha(ratings + 2.0**50, level="interval"), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("level", ["interval", "ratio"])
+@pytest.mark.parametrize("factor", [2.0**1020, 2.0**1021, 2.0**-1074])
+def test_ratings_at_the_ends_of_the_floats(level, factor):
+    ratings = np.array(FOUR_CODERS)
+    assert_allclose(
+        krippendorff_alpha(ratings * factor, level=level), krippendorff_alpha(ratings, level=level), rtol=1e-15
+    )
+
+
+@pytest.mark.parametrize(
+    ("level", "n_items"), [("nominal", 50_000), ("ordinal", 50_000), ("interval", 50_000), ("ratio", 300)]
+)
+def test_memory_grows_with_the_ratings_alone(level, n_items):
+    rng = np.random.default_rng(3)
+    ratings = rng.permutation(2 * n_items).reshape(2, n_items) + 1.0
+    krippendorff_alpha(ratings[:, :2], level=level)  # imports and compiles what it needs
+    tracemalloc.start()
+    try:
+        krippendorff_alpha(ratings, level=level)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 200 * ratings.size  # bytes; a matrix of the different ratings takes 8 for each pair of them
+
+
+def test_alpha_of_two_items_by_hand():
+    # Ratings 1, 2 of one item, and 1, 1, 4 of the other. Pairs within: 1, and (9 + 9)/(3 - 1); between all: 34.
+    assert_allclose(krippendorff_alpha([[1, 1], [2, 1], [NAN, 4]], level="interval"), 1 - 4 * (1 + 9) / 34, rtol=1e-15)
+
+
+def test_alpha_of_equal_ratings_warns_here():
+    with pytest.warns(UndefinedCorrelationWarning, match="all ratings of items with two ratings are equal") as caught:
+        assert math.isnan(krippendorff_alpha([[1, 1, 2], [1, 1, NAN]]))
+    assert caught[0].filename == __file__
+
+
+def test_alpha_that_cannot_be():
+    with pytest.raises(AnnotatorError, match="agreement needs at least two annotators; got 1"):
+        krippendorff_alpha([[1, 2, 3]])
+    for unpaired in ([[1, NAN], [NAN, 1]], [[NAN, NAN], [NAN, NAN]], [[], []]):
+        with pytest.raises(AnnotatorError, match="alpha needs an item with at least two ratings; every item has fewer"):
+            krippendorff_alpha(unpaired)
+    with pytest.raises(NonNumericError, match=r"ratings at level 'ratio' must not be negative; got: -1\.0"):
+        krippendorff_alpha([[1, -1], [1, 2]], level="ratio")
+    with pytest.raises(
+        OptionError, match="level must be one of 'nominal', 'ordinal', 'interval', 'ratio'; got 'count'"
+    ):
+        krippendorff_alpha([[1, 2], [1, 2]], level="count")
+
+
+@pytest.mark.real_data
+def test_alpha_of_real_votes_is_that_of_the_coincidence_matrix(data_dir):
+    """Votes of llmfao by item (prompt and pair of models): 1 for left, 0 for a tie, -1 for right."""
+    value = {"left": 1, "tie": 0, "right": -1}
+    votes = {}
+    with (data_dir / "llmfao.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            votes.setdefault(row["worker"], {})[row["id"]] = value[row["winner"]]
+    names = sorted({item for rated in votes.values() for item in rated})[:8]
+    rows = [[rated.get(item) for item in names] for rated in votes.values()]
+    alpha = {level: krippendorff_alpha(with_nan(rows), level=level) for level in ("nominal", "ordinal", "interval")}
+    for level, found in alpha.items():
+        assert_allclose(found, float(naive.krippendorff_alpha(rows, level)), rtol=0, atol=1e-12)
+        assert 0 < found < 1

@@ -1,0 +1,292 @@
+"""A coefficient as a value: checked when made, equal by its options, and a function of two vectors."""
+
+import copy
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+import rankcorr
+from rankcorr import (
+    Coefficient,
+    Hyperbolic,
+    InverseSquare,
+    OptionError,
+    RankCorrelation,
+    Rho,
+    RhoW,
+    Tau,
+    TauW,
+    TopK,
+    UndefinedCorrelationWarning,
+    Uniform,
+    WeightError,
+    correlate_many,
+    weighted_rho,
+    weighted_tau,
+)
+from rankcorr.coefficients import as_coefficient, named_coefficient
+from rankcorr.weights import SCHEMES, TIED_WEIGHTS
+from tests import naive
+from tests.strategies import distinguishing_pairs, tied_pairs, weighings
+
+VALUES = [TauW(), TauW(n0=10, scheme="first"), TauW(weigher=TopK(3), variant="a"), RhoW(n0=0), RhoW(), Tau("a"), Rho()]
+X, Y = np.array([4.0, 3.0, 2.0, 1.0]), np.array([4.0, 3.0, 1.0, 2.0])
+
+
+# The value.
+
+
+@given(distinguishing_pairs(30), weighings(), st.sampled_from(SCHEMES), st.sampled_from(TIED_WEIGHTS))
+def test_a_call_is_the_everyday_function_to_the_last_bit(pair, weighing, scheme, tied_weights):
+    options = {**weighing[0], "scheme": scheme, "tied_weights": tied_weights}
+    assert repr(RhoW(**options)(*pair)) == repr(weighted_rho(*pair, **options))
+    for variant in ("a", "b"):
+        assert repr(TauW(**options, variant=variant)(*pair)) == repr(weighted_tau(*pair, **options, variant=variant))
+
+
+@given(tied_pairs(30))
+def test_plain_coefficients_are_those_of_scipy(pair):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours = Rho()(*pair), Tau()(*pair)
+        peers = scipy.stats.spearmanr(*pair).statistic, scipy.stats.kendalltau(*pair).statistic
+    np.testing.assert_allclose(ours, peers, rtol=0, atol=1e-12)
+
+
+@given(distinguishing_pairs(12), st.sampled_from(VALUES))
+def test_the_swapped_coefficient_is_that_of_the_swapped_rankings(pair, coefficient):
+    x, y = pair
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        there, back = coefficient(x, y), coefficient.swapped(y, x)
+    assert there == pytest.approx(back, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_values_are_equal_hashed_copied_and_pickled_by_their_options(value):
+    for again in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
+        assert again == value
+        assert hash(again) == hash(value)
+        assert repr(again) == repr(value)
+        assert again(X, Y) == value(X, Y)
+    assert len({*VALUES, value}) == len(VALUES)
+
+
+def test_equal_options_are_equal_however_they_are_written():
+    assert TauW() == TauW(2) == TauW(n0=2.0) == TauW(np.float64(2)) == TauW(weigher=InverseSquare(2)) != TauW(n0=3)
+    assert TauW(n0=float("2.0")) == TauW(n0=pickle.loads(pickle.dumps(2.0)))  # by value: two floats that are not one
+    assert TauW() != RhoW()
+    assert Tau() != TauW(weigher=Uniform())
+    assert as_coefficient("tau_w") == TauW()
+    assert as_coefficient(TauW(n0=3)) == TauW(n0=3)
+
+
+def test_the_repr_shows_what_is_not_the_default():
+    def halved(ranks):
+        return 0.5**ranks
+
+    shown = "TauW(), TauW(n0=10), TauW(n0=0.5, scheme='first', variant='a'), RhoW(weigher=Hyperbolic())"
+    values = TauW(), TauW(n0=10), TauW(n0=0.5, scheme="first", variant="a"), RhoW(weigher=Hyperbolic())
+    assert ", ".join(map(repr, values)) == shown
+    assert eval(f"[{shown}]", vars(rankcorr)) == list(values)
+    assert repr(TauW(weigher=halved)) == "TauW(weigher=halved)"
+    assert repr((Tau(), Tau("a"), Rho())) == "(Tau(), Tau(variant='a'), Rho())"
+
+
+def test_a_value_is_frozen():
+    for value in VALUES:
+        with pytest.raises(AttributeError, match="cannot assign"):
+            value.n0 = 5
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: TauW(n0=-1), WeightError, "n0 must be a finite number greater than -1; got -1"),
+        (lambda: TauW(n0=True), WeightError, "n0 must be a finite number greater than -1; got True"),
+        (lambda: RhoW(n0=None), WeightError, "n0 must be a finite number greater than -1; got None"),
+        (lambda: RhoW(n0=3, weigher=Hyperbolic()), OptionError, "n0 and weigher exclude each other"),
+        (lambda: TauW(weigher=Hyperbolic), WeightError, "got the class: write Hyperbolic"),
+        (lambda: TauW(weigher=5), WeightError, "a weigher is a callable from ranks to weights; got 5"),
+        (lambda: RhoW(scheme="both"), OptionError, "scheme must be one of 'additive', 'multiplicative'"),
+        (lambda: RhoW(tied_weights="mean"), OptionError, "tied_weights must be one of 'midrank', 'expected'"),
+        (lambda: TauW(variant="c"), OptionError, "variant must be one of 'a', 'b'; got 'c'"),
+        (lambda: Tau(variant=None), OptionError, "variant must be one of 'a', 'b'; got None"),
+        (lambda: as_coefficient("pearson"), OptionError, r"or a value such as TauW\(n0=10\); got 'pearson'"),
+        (lambda: as_coefficient(TauW), OptionError, "got <class 'rankcorr.coefficients.TauW'>"),
+        (lambda: as_coefficient(["tau"]), OptionError, r"got \['tau'\]"),
+        (lambda: named_coefficient("tau_x"), OptionError, "got 'tau_x'"),
+        (lambda: named_coefficient("rho_w", n0=-2), WeightError, "got -2"),
+    ],
+)
+def test_what_is_wrong_is_said_when_the_value_is_made(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_tau_and_rho_have_no_weight_to_choose():
+    for option in ("n0", "weigher", "scheme", "tied_weights"):
+        for kind in (Tau, Rho):
+            with pytest.raises(TypeError, match="unexpected keyword"):
+                kind(**{option: None})
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        correlate_many(X, [Y], coefficient="tau", n0=2.0)
+
+
+def test_a_weigher_of_ones_own_is_used_and_not_mistaken_for_an_equal_one():
+    class Power:
+        """Equal to each other, whatever the power."""
+
+        def __init__(self, power):
+            self.power = power
+
+        def __eq__(self, other):
+            return isinstance(other, Power)
+
+        def __hash__(self):
+            return 0
+
+        def __call__(self, ranks):
+            return ranks**-self.power
+
+    for power in (1.0, 2.0, 3.0):
+        weights = np.array([1.0, 2, 3, 4]) ** -power + np.array([1.0, 2, 4, 3]) ** -power
+        expected = naive.weighted_tau([1, 2, 3, 4], [1, 2, 4, 3], weights / weights.sum())
+        assert weighted_tau(X, Y, weigher=Power(power)) == pytest.approx(expected, abs=1e-12)
+        assert TauW(weigher=Power(power))(X, Y) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_warning_points_to_the_line_of_the_call():
+    for call in (lambda: TauW()([1, 2], [3, 3]), lambda: Rho()([1, 2], [3, 3]), lambda: weighted_tau([1, 2], [3, 3])):
+        with pytest.warns(UndefinedCorrelationWarning, match="tied in one ranking") as caught:
+            result = call()
+        assert math.isnan(result)
+        assert caught[0].filename == __file__
+
+
+def test_missing_items_are_an_option_of_the_call():
+    result = TauW(n0=5)({"a": 3, "b": 2, "c": 1}, {"a": 3, "b": 2, "d": 1}, missing="bottom")
+    assert (result.n_items, result.n_missing, result.missing) == (4, 2, "bottom")
+
+
+# The result is a number.
+
+
+def test_a_result_is_a_float():
+    r, s = TauW()(X, Y), Tau()(X, Y)
+    assert isinstance(r, float)
+    assert f"{r:.2f} {s:.3f} {r}" == f"0.88 0.667 {float(r)!r}"
+    assert (r > 0.1, r == float(r), r + s, -r, round(r, 2)) == (True, True, float(r) + float(s), -float(r), 0.88)
+    assert np.mean([r, s]) == (float(r) + float(s)) / 2
+    assert not np.isnan(r)
+    assert math.isclose(r, r.statistic)
+    assert type(r.statistic) is float
+    assert sorted([r, s]) == [s, r]
+    assert hash(r) == hash(float(r))
+    assert np.array([r, s]).dtype == np.float64
+
+
+def test_a_result_remembers_what_was_computed():
+    r = TauW(n0=10, scheme="first")(X, Y)
+    memory = (r.n_items, r.coefficient, r.scheme, r.n0, r.weigher, r.tied_weights, r.variant, r.missing, r.n_missing)
+    assert memory == (4, "tau_w", "first", 10.0, "InverseSquare(n0=10.0)", "midrank", "b", None, None)
+    for again in (pickle.loads(pickle.dumps(r)), copy.copy(r), copy.deepcopy(r)):
+        assert type(again) is RankCorrelation
+        assert repr(again) == repr(r)
+    assert r.to_dict()["statistic"] == float(r)
+    assert r.to_dict()["n0"] == 10
+    assert RankCorrelation(math.nan, n_items=2, coefficient="tau").to_dict()["statistic"] is None
+
+
+def test_a_result_is_immutable():
+    r = TauW()(X, Y)
+    for name in ("n_items", "statistic", "other"):
+        with pytest.raises(AttributeError, match="a RankCorrelation is immutable"):
+            setattr(r, name, 5)
+    with pytest.raises(AttributeError, match="a RankCorrelation is immutable"):
+        del r.n_items
+
+
+# Where a function of two vectors is taken.
+
+FRAME = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 4)), columns=list("abcd"))
+
+
+@pytest.mark.parametrize("coefficient", VALUES, ids=repr)
+def test_pandas_takes_a_value_as_a_method(coefficient):
+    matrix = FRAME.corr(method=coefficient)
+    for one in FRAME:
+        for other in FRAME:
+            x, y = FRAME[one].to_numpy(), FRAME[other].to_numpy()
+            if one != other:  # pandas computes a triangle, and mirrors it
+                assert matrix.loc[one, other] in (coefficient(x, y), coefficient(y, x))
+    a, b = FRAME["a"].to_numpy(), FRAME["b"].to_numpy()
+    assert FRAME.corrwith(FRAME["a"], method=coefficient)["b"] in (coefficient(a, b), coefficient(b, a))
+
+
+def test_polars_series_are_scores():
+    columns = pl.DataFrame({"x": X, "y": Y})
+    assert TauW()(columns["x"], columns["y"]) == TauW()(X, Y)
+    assert correlate_many(columns["x"], {"y": columns["y"]}).statistic[0] == TauW()(X, Y)
+
+
+def test_scipy_takes_a_value_as_a_statistic():
+    x, y = FRAME["a"].to_numpy()[:5], FRAME["b"].to_numpy()[:5]
+    for coefficient in (TauW(n0=10), Tau()):
+        peer = scipy.stats.permutation_test((x, y), coefficient, permutation_type="pairings", n_resamples=np.inf)
+        ours = rankcorr.permutation_test(x, y, coefficient=coefficient)
+        assert peer.statistic == ours.statistic
+        assert peer.pvalue == pytest.approx(ours.pvalue, abs=1e-12)
+
+
+def test_scikit_learn_scores_with_a_value():
+    inputs, target = FRAME[["a", "b", "c"]].to_numpy(), FRAME["a"].to_numpy() + FRAME["d"].to_numpy()
+    scorer = make_scorer(TauW(n0=10))
+    assert "tau_w" in repr(scorer)
+    scores = cross_val_score(LinearRegression(), inputs, target, scoring=scorer, cv=4)
+    folds = np.split(np.arange(40), 4)
+    for score, test in zip(scores, folds, strict=True):
+        train = np.setdiff1d(np.arange(40), test)
+        fitted = LinearRegression().fit(inputs[train], target[train])
+        assert score == TauW(n0=10)(target[test], fitted.predict(inputs[test]))
+    search = GridSearchCV(LinearRegression(), {"fit_intercept": [True, False]}, scoring=scorer, cv=2, n_jobs=1)
+    assert not math.isnan(search.fit(inputs, target).best_score_)
+
+
+def test_every_function_that_takes_a_coefficient_takes_a_value_or_its_name():
+    x, y, z = (FRAME[name].to_numpy()[:12] for name in "abc")
+    calls = {
+        rankcorr.correlate_many: ((x, [y]), {}),
+        rankcorr.correlation_matrix: (([x, y],), {}),
+        rankcorr.contributions: ((x, y), {}),
+        rankcorr.bootstrap_interval: ((x, y), {"n_resamples": 20}),
+        rankcorr.null_distribution: ((x, y), {"n_resamples": 20}),
+        rankcorr.permutation_test: ((x, y), {"n_resamples": 20}),
+        rankcorr.compare_systems: ((x, y, z), {"n_resamples": 20}),
+        rankcorr.leaderboard: ((x, {"y": y, "z": z}), {"n_resamples": 30}),
+        rankcorr.coefficient_bounds: (({"a": 2, "b": 1, "c": 0}, {"b": 2, "a": 1, "d": 0}), {}),
+    }
+    for function, (rankings, options) in calls.items():
+        by_name = function(*rankings, coefficient="rho_w", **options)
+        by_value = function(*rankings, coefficient=RhoW(), **options)
+        other = function(*rankings, coefficient=RhoW(n0=0), **options)
+        assert by_name == by_value != other, function
+        assert (by_value.n0, other.n0) == (2, 0), function
+        with pytest.raises(OptionError, match="coefficient must be one of"):
+            function(*rankings, coefficient="rho_v", **options)
+
+
+def test_the_base_is_for_asking():
+    assert all(isinstance(value, Coefficient) for value in VALUES)
+    assert not isinstance("tau_w", Coefficient)

@@ -1,0 +1,217 @@
+"""What results have in common: equality and hash by content, read-only arrays, dicts, frames and notebook tables."""
+
+import builtins
+import copy
+import json
+import math
+import pickle
+from dataclasses import dataclass, is_dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rankcorr
+from rankcorr import MissingPandasError, UndefinedCorrelationWarning
+from rankcorr.results import MAX_HTML_ROWS, Computed, Result, TableResult, json_ready
+
+RNG = np.random.default_rng(0)
+GOLD, A, B = (RNG.normal(size=12) for _ in range(3))
+LABELS = [f"item <{number}>" for number in range(12)]
+
+
+def labelled(scores):
+    return dict(zip(LABELS, scores.tolist(), strict=True))
+
+
+MAKERS = {
+    "RankCorrelations": lambda system: rankcorr.correlate_many(GOLD, {"a": system, "gold": GOLD}),
+    "matrix": lambda system: rankcorr.correlation_matrix({"gold": labelled(GOLD), "a": labelled(system)}),
+    "Contributions": lambda system: rankcorr.contributions(labelled(GOLD), labelled(system)),
+    "CoefficientBounds": lambda system: rankcorr.coefficient_bounds(
+        labelled(GOLD), labelled(system), coefficient="tau", n_items=14
+    ),
+    "NullDistribution": lambda system: rankcorr.null_distribution(GOLD, system.round(0), n_resamples=50),
+    "PermutationTest": lambda system: rankcorr.permutation_test(GOLD, system, n_resamples=50),
+    "BootstrapInterval": lambda system: rankcorr.bootstrap_interval(GOLD, system, n_resamples=50),
+    "SystemComparison": lambda system: rankcorr.compare_systems(GOLD, system, GOLD, n_resamples=50),
+    "Leaderboard": lambda system: rankcorr.leaderboard(GOLD, {"a": system, "gold": GOLD}, n_resamples=50),
+}
+CASES = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
+
+
+def arrays_in(value):
+    """Arrays that a result holds, in its fields and in those of the results in it."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, dict):
+        for entry in value.values():
+            yield from arrays_in(entry)
+    elif isinstance(value, tuple):
+        for entry in value:
+            yield from arrays_in(entry)
+    elif isinstance(value, rankcorr.Ranking):
+        yield value.ranks
+    elif is_dataclass(value):
+        yield from arrays_in(vars(value))
+
+
+@CASES
+def test_results_are_equal_and_hashed_by_what_they_hold(make):
+    one, again, other = make(A), make(A), make(B)
+    assert one == again
+    assert hash(one) == hash(again)
+    assert one != other
+    assert one != 5
+    assert len({one, again, other}) == 2
+
+
+@CASES
+def test_copies_are_equal_and_arrays_stay_read_only(make):
+    result = make(A)
+    for again in (pickle.loads(pickle.dumps(result)), copy.copy(result), copy.deepcopy(result)):
+        assert again == result
+        assert repr(again) == repr(result)
+        for array in arrays_in(again):
+            assert not array.flags.writeable
+
+
+def test_every_result_of_the_package_holds_arrays_that_cannot_be_written():
+    for make in MAKERS.values():
+        for array in arrays_in(make(A)):
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
+
+
+def subclasses(kind):
+    for sub in kind.__subclasses__():
+        yield sub
+        yield from subclasses(sub)
+
+
+def test_no_result_has_an_equality_of_its_own():
+    own = [kind.__name__ for kind in subclasses(Result) if "__eq__" in vars(kind)]
+    assert own == []
+
+
+def test_nan_equals_nan_in_a_result():
+    with pytest.warns(UndefinedCorrelationWarning):
+        one, again = (rankcorr.correlate_many([1, 2, 3], [[1, 1, 1]]) for _ in range(2))
+    assert math.isnan(one.statistic[0])
+    assert one == again
+    assert hash(one) == hash(again)
+
+
+def test_results_of_other_options_differ_although_the_numbers_agree():
+    one = rankcorr.correlate_many([1, 2, 3], [[1, 2, 3]], coefficient="tau")
+    other = rankcorr.correlate_many([1, 2, 3], [[1, 2, 3]], coefficient="rho")
+    assert one.statistic.tolist() == other.statistic.tolist()
+    assert one != other
+
+
+# Tables.
+
+TABLES = [name for name in MAKERS if name in ("RankCorrelations", "matrix", "Contributions", "Leaderboard")]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_results_with_a_table_become_dicts_frames_and_html(name):
+    result = MAKERS[name](A)
+    assert isinstance(result, TableResult)
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False)) == result.to_dict()
+    frame = result.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    html = result._repr_html_()
+    assert html.count("<tr>") == len(frame) + 1
+    assert "item <" not in html
+
+
+def test_frames_hold_the_numbers():
+    many = MAKERS["RankCorrelations"](A)
+    assert many.to_frame().to_dict("list") == {"name": ["a", "gold"], "tau_w": many.statistic.tolist()}
+    matrix = MAKERS["matrix"](A)
+    assert matrix.to_frame().loc["gold", "a"] == matrix.statistic[0, 1]
+    unnamed = rankcorr.correlation_matrix([GOLD, A])
+    assert unnamed.to_frame().loc[1, 0] == unnamed.statistic[1, 0]
+    parts = MAKERS["Contributions"](A)
+    frame = parts.to_frame()
+    assert frame["item"].tolist() == LABELS
+    assert frame["contribution"].sum() == pytest.approx(parts.statistic, abs=1e-12)
+    frame.loc[0, "cost"] = 5  # a frame is the reader's own
+    assert parts.cost[0] != 5
+    board = MAKERS["Leaderboard"](A)
+    assert board.to_frame()["system"].tolist() == ["gold", "a"]
+    missing = rankcorr.correlate_many(labelled(GOLD), {"half": labelled(A[:12])}, missing="bottom").to_frame()
+    assert missing.columns.tolist() == ["name", "tau_w", "n_items", "n_missing"]
+
+
+def test_many_rows_are_cut_in_a_notebook():
+    many = rankcorr.correlate_many(GOLD, RNG.normal(size=(MAX_HTML_ROWS + 1_000, 12)))
+    html = many._repr_html_()
+    assert html.count("<tr>") == MAX_HTML_ROWS + 1
+    assert "… 1,000 more rows" in html
+
+
+def test_without_pandas_a_frame_is_a_clear_error(monkeypatch):
+    real = builtins.__import__
+
+    def without_pandas(name, *args, **options):
+        if name == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'")
+        return real(name, *args, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without_pandas)
+    for name in TABLES:
+        with pytest.raises(
+            MissingPandasError, match="to_frame needs pandas, which is not installed: pip install pandas"
+        ):
+            MAKERS[name](A).to_frame()
+
+
+# JSON.
+
+
+@dataclass(frozen=True, eq=False)
+class Nested(Result):
+    """For `json_ready`."""
+
+    number: float
+    rows: tuple
+
+
+def test_json_ready():
+    value = {
+        "nan": math.nan,
+        "inf": [math.inf, -math.inf],
+        "array": np.array([[1.0, np.nan]]),
+        "scalar": np.float64(0.5),
+        "whole": np.int64(3),
+        "nested": Nested(math.nan, (Nested(1.0, ()),)),
+        "range": range(2),
+        "tau": rankcorr.weighted_tau([1, 2], [1, 2]),
+        "text": "x",
+        "none": None,
+    }
+    expected = {
+        "nan": None,
+        "inf": [None, None],
+        "array": [[1.0, None]],
+        "scalar": 0.5,
+        "whole": 3,
+        "nested": {"number": None, "rows": [{"number": 1.0, "rows": []}]},
+        "range": [0, 1],
+        "tau": 1.0,
+        "text": "x",
+        "none": None,
+    }
+    assert json_ready(value) == expected
+    assert json.loads(json.dumps(json_ready(value), allow_nan=False)) == expected
+
+
+def test_a_table_that_says_nothing_about_its_columns_is_unfinished():
+    @dataclass(frozen=True, eq=False)
+    class Unfinished(TableResult, Computed):
+        pass
+
+    with pytest.raises(NotImplementedError):
+        Unfinished(n_items=2, coefficient="tau").to_frame()

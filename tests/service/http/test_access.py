@@ -1,0 +1,72 @@
+"""Who may call: bearer tokens, and what they open."""
+
+import pytest
+
+from service.http.access import Tokens
+from tests.service.answers import post_pair
+
+TOKEN = "0123456789abcdef"
+OTHER = "fedcba9876543210"
+
+
+class TestTokens:
+    @pytest.fixture
+    def guarded(self, make_client):
+        return make_client(tokens=(TOKEN, OTHER), metrics="token")
+
+    @pytest.mark.parametrize("token", [TOKEN, OTHER])
+    def test_a_token_opens_the_api(self, guarded, token):
+        assert post_pair(guarded, {"Authorization": f"Bearer {token}"}).status_code == 200
+        assert post_pair(guarded, {"Authorization": f"bearer {token}"}).status_code == 200
+        assert post_pair(guarded, {"Authorization": f"Bearer   {token} "}).status_code == 200
+
+    @pytest.mark.parametrize(
+        "authorization",
+        [
+            None,
+            "",
+            "Bearer",
+            "Bearer ",
+            f"Basic {TOKEN}",
+            TOKEN,
+            f"Bearer {TOKEN}x",
+            f"Bearer {TOKEN[:-1]}",
+            "Bearer é",
+        ],
+    )
+    def test_anything_else_does_not(self, guarded, authorization):
+        headers = {} if authorization is None else {"Authorization": authorization}
+        answer = post_pair(guarded, headers)
+        assert (answer.status_code, answer.content_type) == (401, "application/problem+json")
+        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="rankcorr"'
+
+    def test_the_body_is_not_looked_at_without_a_token(self, guarded):
+        answer = guarded.post("/v1/correlations", data="{", content_type="application/json")
+        assert answer.status_code == 401
+
+    def test_a_path_that_is_not_served_needs_one_too(self, guarded):
+        assert guarded.get("/v1/nope").status_code == 401
+
+    @pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/openapi.json", "/docs"])
+    def test_probes_and_the_document_stay_open(self, guarded, path):
+        assert guarded.get(path).status_code == 200
+
+    def test_metrics_follow_their_setting(self, guarded, make_client):
+        assert guarded.get("/metrics").status_code == 401
+        assert guarded.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+        assert make_client(metrics="off").get("/metrics").status_code == 404
+        assert make_client(tokens=(TOKEN,), metrics="open").get("/metrics").status_code == 200
+
+    def test_no_token_reaches_the_log(self, guarded, capsys):
+        post_pair(guarded, {"Authorization": f"Bearer {TOKEN}"})
+        post_pair(guarded, {"Authorization": "Bearer wrong-wrong-wrong"})
+        text = capsys.readouterr()
+        assert TOKEN not in text.out + text.err
+        assert "wrong" not in text.out + text.err
+
+    def test_every_token_is_compared_in_constant_time(self, monkeypatch):
+        compared = []
+        monkeypatch.setattr("service.http.access.hmac.compare_digest", lambda a, b: compared.append((a, b)) or a == b)
+        assert Tokens([TOKEN, OTHER]).name_of(f"Bearer {TOKEN}") == "token 1"
+        assert len(compared) == 2
+        assert {len(digest) for pair in compared for digest in pair} == {32}

@@ -1,0 +1,132 @@
+"""Turns and rates: who is turned away, and that every place is given back."""
+
+import os
+import threading
+
+import pytest
+
+from service.api import correlations
+from service.http.capacity import Gate, RateLimiter
+from service.http.problems import Problem
+from service.http.state import state
+from tests.service.answers import PAIR, post_pair
+
+
+def clocked(client):
+    """A client of an app whose rate is counted in a minute that never ends."""
+    with client.application.app_context():
+        state().rate.clock = lambda: 30.0
+    return client
+
+
+class TestRate:
+    def test_a_client_has_its_requests_of_a_minute(self, make_client):
+        client = clocked(make_client(requests_per_minute=2))
+        assert [post_pair(client).status_code for _ in range(4)] == [200, 200, 429, 429]
+        limiter = RateLimiter(2, clock=lambda: 61.0)
+        limiter.count("a")
+        limiter.count("a")
+        with pytest.raises(
+            Problem, match=r"at most 2 requests of a client in a minute \(RANKCORR_REQUESTS_PER_MINUTE"
+        ) as caught:
+            limiter.count("a")
+        assert caught.value.status == 429
+        assert caught.value.headers == {"Retry-After": "59"}
+        limiter.count("b")
+
+    def test_the_next_minute_begins_anew(self):
+        now = [0.0]
+        limiter = RateLimiter(1, clock=lambda: now[0])
+        for minute in range(3):
+            now[0] = 60.0 * minute
+            limiter.count("a")
+            with pytest.raises(Problem, match="at most 1 requests"):
+                limiter.count("a")
+
+    def test_the_answer_is_a_problem(self, make_client):
+        client = clocked(make_client(requests_per_minute=1))
+        assert post_pair(client).status_code == 200
+        answer = post_pair(client)
+        assert (answer.status_code, answer.content_type) == (429, "application/problem+json")
+        assert answer.headers["Retry-After"] == "30"
+        assert client.get("/health/live").status_code == 200
+
+    def test_proxies_are_believed_only_if_told(self, make_client):
+        for proxies, second in ((0, 429), (1, 200)):
+            client = clocked(make_client(requests_per_minute=1, trusted_proxies=proxies))
+            assert post_pair(client, {"X-Forwarded-For": "192.0.2.1"}).status_code == 200
+            assert post_pair(client, {"X-Forwarded-For": "192.0.2.2"}).status_code == second
+
+    def test_processes_share_the_counts(self):
+        limiter = RateLimiter(3, clock=lambda: 0.0)
+        child = os.fork()
+        if child == 0:
+            limiter.count("a")
+            limiter.count("a")
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        limiter.count("a")
+        with pytest.raises(Problem, match="at most 3 requests"):
+            limiter.count("a")
+
+
+class TestGate:
+    def test_who_comes_when_all_is_full_is_turned_away_at_once(self):
+        gate = Gate(concurrent=1, waiting=0, seconds=60)
+        gate.enter()
+        with pytest.raises(Problem, match=r"too many requests wait already \(RANKCORR_MAX_WAITING\)") as caught:
+            gate.enter()
+        assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "1"})
+        gate.leave()
+        gate.enter()
+
+    def test_who_waits_too_long_is_turned_away(self):
+        gate = Gate(concurrent=1, waiting=1, seconds=0.01)
+        gate.enter()
+        for _ in range(2):  # the place in the queue is given back
+            with pytest.raises(Problem, match=r"no turn came in 0.01 s \(RANKCORR_MAX_WAIT_SECONDS\)"):
+                gate.enter()
+
+    def test_who_waits_has_its_turn(self):
+        gate = Gate(concurrent=1, waiting=1, seconds=60)
+        gate.enter()
+        entered = threading.Event()
+        waiter = threading.Thread(target=lambda: (gate.enter(), entered.set()))
+        waiter.start()
+        assert not entered.wait(0.05)
+        gate.leave()
+        waiter.join(60)
+        assert entered.is_set()
+
+    def test_a_request_above_the_capacity_and_the_probe(self, make_client, monkeypatch):
+        client = make_client(max_concurrent=1, max_waiting=0)
+        inside, may_go = threading.Event(), threading.Event()
+        real = correlations.compare_pair
+
+        def slow(**request):
+            inside.set()
+            assert may_go.wait(60)
+            return real(**request)
+
+        monkeypatch.setattr(correlations, "compare_pair", slow)
+        answers = []
+        other = threading.Thread(target=lambda: answers.append(post_pair(client.application.test_client())))
+        other.start()
+        assert inside.wait(60)
+        turned_away = post_pair(client)
+        assert (turned_away.status_code, turned_away.content_type) == (503, "application/problem+json")
+        assert turned_away.headers["Retry-After"] == "1"
+        assert client.get("/health/live").status_code == 200
+        may_go.set()
+        other.join(60)
+        assert answers[0].status_code == 200
+        assert post_pair(client).status_code == 200
+
+    @pytest.mark.parametrize("status", [200, 422, 500])
+    def test_every_request_gives_its_slot_back(self, make_client, monkeypatch, status):
+        client = make_client(max_concurrent=1, max_waiting=0)
+        if status == 500:
+            monkeypatch.setattr(correlations, "compare_pair", lambda **_: 1 / 0)
+        request = {} if status == 422 else PAIR
+        for _ in range(3):
+            assert client.post("/v1/correlations", json=request).status_code == status

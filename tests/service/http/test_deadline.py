@@ -1,0 +1,30 @@
+"""The limit on the work of a request."""
+
+import pytest
+
+from rankcorr.inference.bootstrap import bootstrap_interval
+from service.http.deadline import Deadline
+from service.http.problems import Problem
+
+
+def test_time_left_and_time_over():
+    now = [0.0]
+    deadline = Deadline(5, clock=lambda: now[0])
+    now[0] = 5.0
+    deadline(3)
+    assert deadline.submit(max, 1, 2).result() == 2
+    now[0] = 5.1
+    with pytest.raises(Problem, match=r"at most 5 s of work for a request \(RANKCORR_MAX_SECONDS\)") as caught:
+        deadline()
+    assert caught.value.status == 503
+    with pytest.raises(Problem, match="at most 5 s"):
+        deadline.submit(max, 1, 2)
+
+
+def test_the_jackknife_looks_at_the_clock_too():
+    calls = []
+    scores = list(range(1_500))
+    bootstrap_interval(scores, scores[::-1], method="bca", n_resamples=1, workers=1, progress=calls.append)
+    assert calls[0] == 1
+    assert len(calls) > 10
+    assert set(calls[1:]) == {0}

@@ -1,0 +1,51 @@
+"""One line of JSON for each request, with nothing that a client sent in it but a sound id."""
+
+import json
+import re
+
+import pytest
+
+from tests.service.answers import PAIR, post_pair
+
+
+def log_lines(capsys):
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+class TestLogs:
+    def test_one_line_for_a_request(self, client, capsys):
+        answer = post_pair(client)
+        (line,) = log_lines(capsys)
+        assert line.pop("ms") > 0
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", line.pop("time"))
+        assert line == {
+            "id": answer.headers["X-Request-ID"],
+            "method": "POST",
+            "route": "/v1/correlations",
+            "status": 200,
+            "bytes": len(json.dumps(PAIR).replace(" ", "")),
+            "items": 6,
+        }
+
+    def test_refused_requests_have_one_too(self, client, capsys):
+        client.get("/nope?secret=1")
+        client.post("/v1/correlations", data="{", content_type="application/json")
+        lines = log_lines(capsys)
+        assert [(line["route"], line["status"]) for line in lines] == [("none", 404), ("/v1/correlations", 400)]
+        assert "secret" not in str(lines)
+
+    def test_a_sound_id_of_a_proxy_is_kept(self, client, capsys):
+        assert post_pair(client, {"X-Request-ID": "front-7.a_b"}).headers["X-Request-ID"] == "front-7.a_b"
+        assert log_lines(capsys)[0]["id"] == "front-7.a_b"
+
+    @pytest.mark.parametrize("given", ["", "a b", "x" * 65, '"}', "é"])
+    def test_any_other_is_replaced(self, client, given):
+        assert re.fullmatch("[0-9a-f]{32}", post_pair(client, {"X-Request-ID": given}).headers["X-Request-ID"])
+
+
+@pytest.mark.parametrize("items", [2, ["a", "b"]])
+def test_the_log_counts_the_items_of_a_ballot(client, capsys, items):
+    assert (
+        client.post("/v1/ballots", json={"items": items, "presentations": 2, "voters": 1, "seed": 1}).status_code == 200
+    )
+    assert json.loads(capsys.readouterr().out)["items"] == 2

@@ -1,0 +1,173 @@
+"""The service as its clients meet it: fast ones, silent ones, and more of them than it can serve."""
+
+import contextlib
+import http.client
+import itertools
+import json
+import socket
+import statistics
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from rankcorr import correlate
+from tests.service.live import ask, eventually, running
+from tests.service.load import IN_PROGRESS, PAIR, in_threads, seconds_of_work
+
+
+def test_an_answer_equals_that_of_the_library_to_the_last_bit(live_server):
+    rng = np.random.default_rng(1)
+    for n_items in (5, 50, 1_000):
+        gold, system = rng.standard_normal(n_items), rng.integers(0, n_items, n_items)
+        names = [f"item {number}" for number in range(n_items)]
+        order = rng.permutation(n_items)
+        document = {
+            "gold": {"scores": dict(zip(names, gold.tolist(), strict=True))},
+            "system": {"scores": system[order].tolist(), "labels": [names[place] for place in order]},
+        }
+        status, headers, body = live_server.ask("POST", "/v1/correlations", document)
+        assert (status, headers["Content-Type"]) == (200, "application/json")
+        expected = {name: result.statistic for name, result in correlate(gold, system).items()}
+        assert json.loads(body)["coefficients"] == expected
+
+
+def test_a_connection_serves_many_requests(live_server):
+    connection = live_server.connect()
+    connection.connect()
+    port = connection.sock.getsockname()[1]
+    for _ in range(50):
+        status, headers, _ = ask(connection, "POST", "/v1/correlations", PAIR)
+        assert status == 200
+        assert headers["Connection"] == "keep-alive"
+        assert connection.sock.getsockname()[1] == port
+    connection.close()
+
+
+def test_what_http_forbids_is_refused_within_limits(live_server):
+    assert live_server.ask("GET", "/v1/weights?" + "n0=2&" * 1_000)[0] == 414
+    connection = live_server.connect()
+    connection.request("GET", "/health/live", headers={f"X-{number}": "" for number in range(100)})
+    assert connection.getresponse().status == 431
+    connection.close()
+    assert live_server.ask("GET", "/health/live")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * 20_000 + b"\r\n\r\n", 431),
+        (b"nonsense\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nBad Header: 1\r\n\r\n", 400),
+    ],
+)
+def test_what_never_became_a_request_is_answered_as_every_other_error(live_server, sent, status):
+    with socket.create_connection((live_server.host, live_server.port), timeout=30) as connection:
+        connection.sendall(sent)
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        found = json.loads(response.read())
+    assert (response.status, response.headers["Content-Type"]) == (status, "application/problem+json")
+    assert (found["type"], found["status"]) == ("urn:rankcorr:problem:malformed-request", status)
+    assert set(found) == {"type", "title", "status", "detail", "request_id"}
+
+
+def test_a_proxy_is_not_believed_unless_it_is_trusted(live_server):
+    connection = live_server.connect()
+    connection.request("GET", "/health/live", headers={"SCRIPT_NAME": "/health", "X-Forwarded-Proto": "https"})
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_each_request_is_a_line_of_json_and_nothing_else_is_on_stdout(live_server):
+    live_server.ask("GET", "/health/live")
+    lines = [json.loads(line) for line in live_server.output.read_text().splitlines()]
+    assert {"time", "id", "method", "route", "status", "ms"} <= set(lines[-1])
+    assert "GET /health/live" not in live_server.errors.read_text()
+
+
+def test_silent_connections_hold_up_nobody(live_server):
+    silent = [socket.create_connection((live_server.host, live_server.port)) for _ in range(12)]
+    try:
+        times = []
+        for _ in range(20):
+            start = time.perf_counter()
+            assert live_server.ask("GET", "/health/live")[0] == 200
+            times.append(time.perf_counter() - start)
+        assert max(times) < 2.5  # gunicorn gives a new connection 5 s to say something
+        assert statistics.median(times) < 0.25
+    finally:
+        for connection in silent:
+            connection.close()
+
+
+def test_clients_that_do_not_close_their_side_hold_up_nobody(live_server):
+    with contextlib.ExitStack() as stack:
+        for _ in range(40):
+            address = (live_server.host, live_server.port)
+            connection = stack.enter_context(socket.create_connection(address, timeout=30))
+            connection.sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        start = time.perf_counter()
+        for _ in range(10):
+            assert live_server.ask("GET", "/health/live")[0] == 200
+        assert time.perf_counter() - start < 2.0  # what gunicorn's own worker waits for one such client
+
+
+def test_clients_that_stop_half_way_are_given_up(tmp_path):
+    one_worker_of_nine_threads = {
+        "RANKCORR_WORKERS": "1",
+        "RANKCORR_MAX_CONCURRENT": "1",
+        "RANKCORR_MAX_WAITING": "0",
+        "RANKCORR_CLIENT_SECONDS": "0.2",
+    }
+    with running(tmp_path, one_worker_of_nine_threads) as server:
+        head = b"POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        beginnings = (head, head + b"Content-Length: 100\r\n\r\n{")
+        with contextlib.ExitStack() as stack:
+            stalled = [
+                stack.enter_context(socket.create_connection((server.host, server.port), timeout=30)) for _ in range(12)
+            ]
+            for connection, beginning in zip(stalled, itertools.cycle(beginnings), strict=False):
+                connection.sendall(beginning)
+            start = time.perf_counter()
+            assert server.ask("GET", "/health/live")[0] == 200
+            assert time.perf_counter() - start < 15
+            answers = [connection.recv(1_000).partition(b"\r\n")[0] for connection in stalled]
+        assert Counter(answers) == {b"": 6, b"HTTP/1.1 400 BAD REQUEST": 6}
+        assert "Traceback" not in server.errors.read_text()
+        assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
+        assert server.metrics()[IN_PROGRESS] == 1
+
+
+def test_over_capacity_some_are_turned_away_and_probes_are_answered(tmp_path):
+    capacity = {"RANKCORR_MAX_CONCURRENT": "1", "RANKCORR_MAX_WAITING": "1", "RANKCORR_WORKERS": "1"}
+    with running(tmp_path, capacity) as server:
+        document = seconds_of_work(server, 1.0)
+        padded = json.dumps(document).encode() + b" " * 5_000_000  # a refusal must reach a client that still sends
+        answers = []
+
+        def work():
+            answers.append(server.ask("POST", "/v1/simulations", padded))
+
+        def probe():
+            eventually(lambda: server.metrics()[IN_PROGRESS] >= 3, what="requests in flight")
+            times = []
+            while len(answers) < 8:
+                start = time.perf_counter()
+                assert server.ask("GET", "/health/live")[0] == 200
+                times.append(time.perf_counter() - start)
+                time.sleep(0.02)
+            return times
+
+        *_, times = in_threads(*[work] * 8, probe)
+        statuses = Counter(status for status, _, _ in answers)
+        assert statuses == {200: 2, 503: 6}
+        for status, headers, body in answers:
+            if status == 503:
+                assert headers["Retry-After"] == "1"
+                assert b"RANKCORR_MAX_WAITING" in body
+        assert len(times) >= 10
+        assert statistics.median(times) < 0.25
+        assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200

@@ -1,0 +1,42 @@
+"""The hooks of gunicorn."""
+
+import os
+from types import SimpleNamespace
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("plain_environment")  # which the module reads as it is imported
+
+
+def test_only_the_folder_that_the_command_made_is_removed(tmp_path):
+    from service.server.gunicorn_config import remove_run_folder
+
+    made, other = tmp_path / "rankcorr-serve-x", tmp_path / "home"
+    made.mkdir()
+    other.mkdir()
+    remove_run_folder(None, os.getpid())
+    remove_run_folder(str(other), os.getpid())
+    remove_run_folder(str(made), os.getpid() + 1)
+    assert made.is_dir()
+    assert other.is_dir()
+    remove_run_folder(str(made), os.getpid())
+    assert not made.exists()
+
+
+def test_gunicorn_is_not_started_without_the_command():
+    from service.server.gunicorn_config import on_starting
+
+    with pytest.raises(
+        RuntimeError, match="PROMETHEUS_MULTIPROC_DIR is not set: start the service with rankcorr-serve"
+    ):
+        on_starting(None)
+
+
+def test_metrics_that_cannot_be_kept_are_reported_and_end_nothing(monkeypatch):
+    from service.server import gunicorn_config
+
+    reports = []
+    arbiter = SimpleNamespace(log=SimpleNamespace(exception=lambda *report: reports.append(report)))
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "/nonexistent")
+    gunicorn_config.child_exit(arbiter, SimpleNamespace(pid=7))
+    assert reports == [("the metrics of worker %s are lost", 7)]

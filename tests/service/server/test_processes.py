@@ -1,0 +1,179 @@
+"""The processes of the service: counted together, killed, replaced, stopped and restarted."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from service.server.serve import METRICS_FOLDER
+from tests.service.live import COMMAND, clean_environment, eventually, resident_bytes, running
+from tests.service.load import IN_PROGRESS, PAIR, Load, in_threads, seconds_of_work
+
+ANSWERED = 'rankcorr_requests_total{method="POST",route="/v1/correlations",status="200"}'
+
+
+@pytest.fixture(scope="module", autouse=True)
+def second_start(live_server, tmp_path_factory):
+    """The command on a port that is taken; it tries again for 5 s, while the other tests of this file run."""
+    folder = tmp_path_factory.mktemp("second")
+    environment = clean_environment(RANKCORR_BIND=f"{live_server.host}:{live_server.port}", TMPDIR=str(folder))
+    with (folder / "errors").open("w") as errors:
+        process = subprocess.Popen(COMMAND, env=environment, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
+    yield process, folder
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+def has_two_workers(server, without=frozenset()):
+    """Wait for two workers that are none of these."""
+    eventually(lambda: len(found := set(server.workers())) == 2 and not found & without, what="two workers")
+
+
+def test_the_process_that_forks_has_one_thread(live_server):
+    status = Path(f"/proc/{live_server.process.pid}/status").read_text()
+    assert "Threads:\t1\n" in status
+
+
+def test_the_metrics_count_the_requests_of_all_workers(live_server):
+    before = live_server.metrics().get(ANSWERED, 0.0)
+    for _ in range(20):  # each on a new connection, so that both workers take some
+        live_server.ask("POST", "/v1/correlations", PAIR)
+    metrics = live_server.metrics()
+    assert metrics[ANSWERED] == before + 20
+    assert metrics[IN_PROGRESS] == 1  # the reading itself
+
+
+def test_a_killed_worker_costs_at_most_the_requests_it_had(live_server):
+    before = live_server.metrics().get(ANSWERED, 0.0)
+    victim = min(live_server.workers())
+    with Load(live_server) as load:
+        load.wait_for(200)
+        os.kill(victim, signal.SIGKILL)
+        load.wait_for(500)
+        has_two_workers(live_server, without={victim})
+        load.wait_for(200)
+    assert set(load.statuses) == {200}
+    assert len(load.bodies) == 1
+    # A client may meet the kill in a request, and on the connection it had open there.
+    assert load.n_broken <= load.n_clients
+    metrics = live_server.metrics()
+    assert metrics[IN_PROGRESS] == 1
+    assert before + load.n_answered <= metrics[ANSWERED] <= before + load.n_answered + load.n_broken
+    assert not list(live_server.folder(METRICS_FOLDER).glob(f"*_{victim}.db"))
+    statuses = [
+        value
+        for name, value in metrics.items()
+        if name.startswith("rankcorr_requests_total") and '"/v1/correlations"' in name
+    ]
+    assert metrics['rankcorr_request_seconds_count{route="/v1/correlations"}'] == sum(statuses)
+
+
+def test_a_reload_replaces_the_workers_and_loses_no_request(live_server):
+    before = set(live_server.workers())
+    with Load(live_server) as load:
+        load.wait_for(50)
+        live_server.process.send_signal(signal.SIGHUP)
+        has_two_workers(live_server, without=before)
+        load.wait_for(50)
+    assert load.n_broken == 0
+    assert load.statuses == {200: load.n_answered}
+
+
+def test_replacing_workers_loses_no_request(tmp_path):
+    with running(tmp_path, {"RANKCORR_MAX_REQUESTS_PER_WORKER": "40"}) as server:
+        seen = set(server.workers())
+        with Load(server) as load:
+            while load.n_answered < 480:
+                load.wait_for(10)
+                seen |= set(server.workers())
+        assert len(seen) >= 6
+        assert load.n_broken == 0
+        assert load.n_closed > 0  # that is how a client learns that its worker ends
+        assert load.statuses == {200: load.n_answered}
+        assert server.metrics()[ANSWERED] == load.n_answered
+        # two files for each worker that lives, for the process that forks, and for all that have ended
+        has_two_workers(server)
+        assert len(list(server.folder(METRICS_FOLDER).glob("counter_*.db"))) <= 4
+
+
+def test_a_stop_loses_no_request_that_has_begun(tmp_path):
+    with running(tmp_path) as server:
+        document = seconds_of_work(server, 0.7)
+        folder = server.folder(METRICS_FOLDER)
+        statuses = []
+
+        def work():
+            statuses.append(server.ask("POST", "/v1/simulations", document)[0])
+
+        def stop():
+            eventually(lambda: server.metrics()[IN_PROGRESS] >= 5, what="four requests in flight")
+            assert not statuses
+            return server.stop()
+
+        *_, code = in_threads(work, work, work, work, stop)
+        assert statuses == [200] * 4
+        assert code == 0
+        assert not folder.exists()
+        assert "Traceback" not in server.errors.read_text()
+    with pytest.raises(ConnectionRefusedError):
+        server.ask("GET", "/health/live")
+
+
+def test_a_restart_begins_with_empty_metrics(live_server, tmp_path):
+    live_server.ask("POST", "/v1/correlations", PAIR)
+    folder = tmp_path / "metrics"
+    shutil.copytree(live_server.folder(METRICS_FOLDER), folder)  # as a service that was killed leaves it
+    assert list(folder.glob("counter_*.db"))
+    other = folder / "not-ours.txt"
+    other.write_text("kept")
+    with running(tmp_path, {METRICS_FOLDER: str(folder)}) as server:
+        server.ask("POST", "/v1/correlations", PAIR)
+        assert server.metrics()[ANSWERED] == 1
+        assert server.stop() == 0
+    assert other.read_text() == "kept"
+
+
+def test_the_memory_of_a_worker_is_bounded_under_the_largest_requests(tmp_path):
+    limits = {"RANKCORR_MAX_BODY_BYTES": "2000000", "RANKCORR_MAX_ITEMS": "20000", "RANKCORR_WORKERS": "1"}
+    with running(tmp_path, limits) as server:
+        (worker,) = server.workers()
+        rng = np.random.default_rng(0)
+        names = [f"{number:019d}" for number in range(20_000)]
+        largest = [
+            {"scores": dict(zip(rng.permutation(names).tolist(), rng.standard_normal(20_000).tolist(), strict=True))}
+            for _ in range(2)
+        ]
+        body = json.dumps(dict(zip(("gold", "system"), largest, strict=True))).encode()
+        assert 1_500_000 < len(body) <= 2_000_000
+        deep = b'{"gold":' + b"[" * 900 + b"]" * 900 + b"}"
+        refused = [b"[" + b"1," * 999_998 + b"1]", b'{"a":' + b"{}" + b" " * 1_999_900 + b"}", deep]
+        server.ask("POST", "/v1/correlations", PAIR)
+        before = resident_bytes(worker)
+
+        def burst():
+            for _ in range(3):  # without the variables of the command they leave 90 MB
+                assert server.ask("POST", "/v1/correlations", body)[0] == 200
+                for other in refused:
+                    assert server.ask("POST", "/v1/correlations", other)[0] in (400, 422)
+
+        in_threads(burst, burst)
+        first = resident_bytes(worker)
+        in_threads(burst, burst)
+        second = resident_bytes(worker)
+        assert server.workers() == [worker]
+        assert first - before < 60e6
+        assert second - first < 30e6
+
+
+def test_a_port_that_is_taken_ends_the_start(live_server, second_start):
+    process, folder = second_start
+    assert process.wait(60) == 1
+    assert "in use" in (folder / "errors").read_text()
+    assert not list(folder.glob("rankcorr-serve-*"))
+    assert live_server.ask("GET", "/health/live")[0] == 200

@@ -1,0 +1,49 @@
+"""The settings of the processes."""
+
+import os
+
+import pytest
+
+from service import SettingError, Settings
+from service.server.settings import ServerSettings, usable_cores
+
+
+def test_settings_of_the_server_raise_a_setting_error():
+    with pytest.raises(SettingError, match="RANKCORR_BIND must be host:port"):
+        ServerSettings.from_environment({"RANKCORR_BIND": "nowhere"})
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:0", "0.0.0.0:8000", "[::1]:65535", "some-host.example:80", "unix:/run/x"]
+)
+def test_addresses(address):
+    assert ServerSettings.from_environment({"RANKCORR_BIND": address}).bind == address
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        ({}, None),
+        ({"cpu.max": "max 100000\n"}, None),
+        ({"cpu.max": "50000 100000\n"}, 1),
+        ({"cpu.max": "100001 100000\n"}, 2),
+        ({"cpu.max": "1000000000 100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "150000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 2),
+        ({"cpu.max": "what is this"}, None),
+    ],
+)
+def test_cores_are_those_that_the_process_may_use(monkeypatch, tmp_path, files, wanted):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    (tmp_path / "cpu").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert usable_cores(tmp_path) == (wanted or 8)
+
+
+def test_a_stop_waits_for_the_longest_request_unless_told_otherwise():
+    app = Settings.from_environment(
+        {"RANKCORR_MAX_SECONDS": "20", "RANKCORR_MAX_WAIT_SECONDS": "2.5", "RANKCORR_MAX_BODY_SECONDS": "10"}
+    )
+    assert ServerSettings().seconds_to_stop(app) == 38
+    assert ServerSettings(graceful_seconds=3).seconds_to_stop(app) == 3
