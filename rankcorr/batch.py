@@ -35,7 +35,7 @@ from rankcorr.ranking import (
     is_masked,
     midrank_rows,
 )
-from rankcorr.results import Computed, TableResult, json_ready, square_frame
+from rankcorr.results import Computed, TableResult, square_frame
 from rankcorr.workers import Progress, checked_workers, in_threads
 
 ManyRankings: TypeAlias = Mapping[Any, RankingLike] | ArrayLike
@@ -72,11 +72,6 @@ class RankCorrelations(Computed, TableResult):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.statistic, dtype=dtype, copy=copy)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON: lists for arrays, None for nan."""
-        content: dict[str, Any] = json_ready(self)
-        return content
 
     def to_frame(self) -> Any:
         """Return the coefficients as a pandas DataFrame: a row for each system, or a matrix with names on both sides.

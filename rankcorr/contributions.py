@@ -16,13 +16,13 @@ from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
-from rankcorr.results import Computed, TableResult, json_ready
+from rankcorr.results import Computed, Result, TableResult, json_ready
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class ItemContribution:
+@dataclass(frozen=True, eq=False)
+class ItemContribution(Result):
     """What one item does to a coefficient: a row of `Contributions`.
 
     Attributes

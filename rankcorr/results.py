@@ -40,9 +40,9 @@ class Result:
 
 
 class TableResult(Result):
-    """A result with a table in it: `to_frame` gives it to pandas, and notebooks show it.
+    """A result that holds a table: `to_dict` is ready for JSON, `to_frame` is for pandas, and notebooks show it.
 
-    A subclass says what the table is: `_columns`, and `_title` for notebooks.
+    A subclass defines the table in `_columns`, and may give its heading in a notebook in `_title`.
     """
 
     __slots__ = ()
@@ -52,8 +52,13 @@ class TableResult(Result):
         raise NotImplementedError
 
     def _title(self) -> str:
-        """What stands above the table in a notebook."""
+        """Heading of the table in a notebook."""
         return repr(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON: lists for arrays, None for nan."""
+        content: dict[str, Any] = json_ready(self)
+        return content
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame.

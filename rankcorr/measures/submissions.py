@@ -14,6 +14,7 @@ from rankcorr.checks import check_choice, offending
 from rankcorr.errors import DimensionError, LabelMismatchError, OptionError
 from rankcorr.measures.scores import read_scores
 from rankcorr.ranking import ScoresLike
+from rankcorr.results import TableResult
 
 SubmissionWeights: TypeAlias = Literal["rank", "exp", "sqrt"]
 
@@ -21,7 +22,7 @@ SUBMISSION_WEIGHTS: Final = ("rank", "exp", "sqrt")
 
 
 @dataclass(frozen=True, eq=False)
-class CombinedSubmissions:
+class CombinedSubmissions(TableResult):
     """Scores combined from submissions.
 
     Attributes
@@ -44,6 +45,9 @@ class CombinedSubmissions:
     def __repr__(self) -> str:
         weights = ", ".join(f"{name!r}: {weight:g}" for name, weight in zip(self.names, self.weights, strict=True))
         return f"CombinedSubmissions(n_items={self.scores.size}, weights={{{weights}}})"
+
+    def _columns(self) -> dict[str, Any]:
+        return {"item": range(self.scores.size) if self.labels is None else self.labels, "score": self.scores}
 
 
 def combine_submissions(
