@@ -205,7 +205,7 @@ def correlation_matrix(
     ----------
     rankings : array_like of shape (n_rankings, n_items), or mapping of name to ranking
         A matrix holds scores, larger is better, one row for each ranking.
-    coefficient, n0, weigher, scheme, tied_weights, variant, workers, progress
+    coefficient, workers, progress
         As in `correlate_many`; progress counts rows of the matrix.
     missing : {"raise", "intersection", "bottom"}
         What becomes of labels that one ranking of a pair has and the other lacks; see `align`. Each pair is aligned

@@ -1,6 +1,6 @@
 """A coefficient with its options is one value, checked when it is made: `TauW(n0=10)`, `RhoW()`, `Tau()`, `Rho()`.
 
-Aligned ranks and weights become sums in a kernel, and `ratio` divides these as Eq. 7 of Lombardo et al. 2020 does.
+A kernel turns aligned ranks and weights into sums, and `ratio` divides them as Eq. 7 of Lombardo et al. 2020 does.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Coefficient:
     def correlate(
         self, x: RankingLike, y: RankingLike, *, missing: Missing = "raise", stacklevel: int = 3
     ) -> RankCorrelation:
-        """Do what a call does; `stacklevel` says whose line a warning points to, by default that of the caller."""
+        """Do what a call does; `stacklevel` chooses the line that a warning points to, by default the caller's."""
         x, y = as_ranking(x), as_ranking(y)
         first, second = align(x, y, missing=missing)
         value = self.of_pair(first, second)
@@ -58,7 +58,7 @@ class Coefficient:
         return self.result(value, x, y, first.n_items, missing)
 
     @property
-    def __name__(self) -> str:  # what scikit-learn's scorers show, as of any function
+    def __name__(self) -> str:  # scikit-learn's scorers show it, as they do for a function
         return self.name
 
     def __repr__(self) -> str:
@@ -100,7 +100,7 @@ class Coefficient:
         y_ties : ndarray of int64, shape (n_rows,)
             Number of tied items of each row.
         weightless : {"nan", "raise"}
-            A row in which no item has weight gives nan, or a `WeightError`.
+            Whether a row in which no item has weight gives nan or raises a `WeightError`.
         """
         sums = self._sums(x, y_ranks, y_ties, bool(np.count_nonzero(y_ties)))
         if weightless == "raise":
@@ -128,11 +128,11 @@ class Coefficient:
 
     @property
     def swapped(self) -> Coefficient:
-        """The coefficient with x and y in each other's place; itself where the two have the same part in it."""
+        """The coefficient with x and y exchanged; itself where it treats both alike."""
         return self
 
     def result(self, value: float, x: Ranking, y: Ranking, n_items: int, missing: Missing) -> RankCorrelation:
-        """Return a value with its memory; x and y are the rankings before alignment."""
+        """Wrap a value as a `RankCorrelation`; x and y are the rankings before alignment."""
         if missing == "raise":
             return RankCorrelation.of(value, self._options, n_items, None, None)
         return RankCorrelation.of(value, self._options, n_items, missing, n_missing(x, y, n_items))
@@ -148,7 +148,7 @@ class Coefficient:
 
 
 class _Weighted(Coefficient):
-    """Coefficients whose weight is chosen: n0, or a weigher in its place, is settled when the value is made."""
+    """Coefficients with a choice of weight: n0, or a weigher in its place, is settled when the value is made."""
 
     n0: float | None
     weigher: Weigher | None
@@ -157,7 +157,7 @@ class _Weighted(Coefficient):
 
     @property
     def swapped(self) -> Coefficient:
-        """The coefficient with x and y in each other's place; itself where the two have the same part in it."""
+        """The coefficient with x and y exchanged; itself where it treats both alike."""
         other: dict[str, Scheme] = {"first": "second", "second": "first"}
         return replace(self, scheme=other[self.scheme]) if self.scheme in other else self  # type: ignore[type-var]
 
@@ -175,9 +175,9 @@ class RhoW(_Weighted):
     Parameters
     ----------
     n0 : float, default 2
-        Offset of the weight 1/(n + n0)^2, greater than -1. It is None where there is a weigher.
+        Offset of the weight 1/(n + n0)^2, greater than -1; None if there is a weigher.
     weigher : callable, optional
-        Used in place of 1/(n + n0)^2; not together with another n0 than the default.
+        Used in place of 1/(n + n0)^2; n0 must then be the default.
     scheme : {"additive", "multiplicative", "first", "second"}
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
@@ -215,9 +215,9 @@ class TauW(_Weighted):
     Parameters
     ----------
     n0 : float, default 2
-        Offset of the weight 1/(n + n0)^2, greater than -1. It is None where there is a weigher.
+        Offset of the weight 1/(n + n0)^2, greater than -1; None if there is a weigher.
     weigher : callable, optional
-        Used in place of 1/(n + n0)^2; not together with another n0 than the default.
+        Used in place of 1/(n + n0)^2; n0 must then be the default.
     scheme : {"additive", "multiplicative", "first", "second"}
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
@@ -278,7 +278,7 @@ class Tau(Coefficient):
     Raises
     ------
     OptionError
-        Another variant.
+        The variant is unknown.
 
     Examples
     --------
@@ -301,11 +301,11 @@ COEFFICIENTS: Final[tuple[CoefficientName, ...]] = ("rho_w", "tau_w", "rho", "ta
 
 
 def rho_w_of(n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> RhoW:
-    """Return ``RhoW(...)`` of these options, the same object where they have come before."""
+    """Return ``RhoW(...)`` with these options: the same object each time they recur."""
     if weigher is None:
         try:
             return _kept_rho_w(n0, scheme, tied_weights)
-        except TypeError:  # an option that cannot be hashed, and that the class refuses
+        except TypeError:  # an option that cannot be hashed: the class refuses it
             pass
     return RhoW(n0, weigher, scheme, tied_weights)
 
@@ -313,17 +313,17 @@ def rho_w_of(n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_wei
 def tau_w_of(
     n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights, variant: Variant
 ) -> TauW:
-    """Return ``TauW(...)`` of these options, the same object where they have come before."""
+    """Return ``TauW(...)`` with these options: the same object each time they recur."""
     if weigher is None:
         try:
             return _kept_tau_w(n0, scheme, tied_weights, variant)
-        except TypeError:  # an option that cannot be hashed, and that the class refuses
+        except TypeError:  # an option that cannot be hashed: the class refuses it
             pass
     return TauW(n0, weigher, scheme, tied_weights, variant)
 
 
 # Everyday calls repeat their options: a value is made and checked once. `typed`, because True is not an n0 although it
-# equals 1. Without weighers: two of somebody else's that are equal need not weigh alike.
+# equals 1. Weighers are left out: two custom ones that are equal need not give equal weights.
 @lru_cache(maxsize=64, typed=True)
 def _kept_rho_w(n0: float | None, scheme: Scheme, tied_weights: TiedWeights) -> RhoW:
     return RhoW(n0, None, scheme, tied_weights)
@@ -335,7 +335,7 @@ def _kept_tau_w(n0: float | None, scheme: Scheme, tied_weights: TiedWeights, var
 
 
 def as_coefficient(coefficient: CoefficientLike) -> Coefficient:
-    """Return a coefficient as it is, and that of a name with its default options.
+    """Return a coefficient unchanged, and for a name the coefficient with its default options.
 
     Raises
     ------
@@ -359,9 +359,9 @@ def as_coefficient(coefficient: CoefficientLike) -> Coefficient:
 
 
 def named_coefficient(name: str, **options: Any) -> Coefficient:
-    """Return the coefficient of a name with those of the options that it has, as commands and requests need it.
+    """Return the coefficient of a name with those of the options that apply to it, for commands and requests.
 
-    The plain rho and tau have no weight, and so leave n0, weigher, scheme and tied_weights alone.
+    The plain rho and tau have no weights, and so ignore n0, weigher, scheme and tied_weights.
 
     Raises
     ------
@@ -409,7 +409,7 @@ def ratio(numerator: float, x_norm: float, y_norm: float) -> float:
 
 
 def _shown(option: Any) -> str:
-    """Text of an option: a number without a decimal point that says nothing, a function by its name."""
+    """Text of an option: a whole number without its decimal point, a function by its name."""
     if isinstance(option, float) and option.is_integer() and abs(option) < 1e15:
         return str(int(option))
     return name_of(option) if callable(option) else repr(option)

@@ -135,7 +135,7 @@ def contributions(
         As in `weighted_tau`.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
-    n0, weigher, scheme, tied_weights, variant, missing
+    missing : {"raise", "intersection", "bottom"}
         As in `weighted_tau`.
 
     Returns

@@ -63,7 +63,7 @@ class Ranking:
     def unchecked(
         cls, ranks: Ranks, best_first: Positions, n_ties: int, labels: tuple[Hashable, ...] | None = None
     ) -> Ranking:
-        """Wrap what is known to be right, for this library's own use: mid-ranks, `best_first` and `n_ties` that agree.
+        """Make a ranking of mid-ranks, `best_first` and `n_ties` that are known to agree; for this library's own use.
 
         The arrays become read-only; they are not copied.
         """
@@ -103,7 +103,7 @@ class Ranking:
 
     @classmethod
     def from_ranks(cls, ranks: ScoresLike, labels: Iterable[Hashable] | None = None) -> Ranking:
-        """Rank items by numbers of which the smallest is the top.
+        """Rank items by numbers: the smallest is the top.
 
         Competition ranks (1, 2, 2, 4), dense ranks (1, 2, 2, 3) and any others are turned into mid-ranks.
 
@@ -199,7 +199,7 @@ class Ranking:
         positions : ndarray of int
             Where the items stand in this ranking, each at most once.
         labels : tuple, optional
-            Labels of these items, where the caller has them at hand.
+            Labels of these items, if the caller has them at hand.
 
         Examples
         --------
@@ -225,7 +225,7 @@ class Ranking:
     def extend(self, labels: Sequence[Hashable]) -> Ranking:
         """Return the ranking with further labels, tied below all of its items.
 
-        The labels are new to the ranking, which has labels itself; neither is checked.
+        The ranking must have labels, and the further labels must be new to it; neither is checked.
 
         Examples
         --------
@@ -303,7 +303,7 @@ RankingLike: TypeAlias = Ranking | ScoresLike
 
 
 def as_ranking(ranking: RankingLike) -> Ranking:
-    """Return a `Ranking` as it is, and take anything else for scores."""
+    """Return a `Ranking` unchanged, and read anything else as scores."""
     return ranking if isinstance(ranking, Ranking) else Ranking.from_scores(ranking)
 
 
@@ -319,16 +319,16 @@ def split_labels(numbers_: ScoresLike) -> tuple[list[Hashable] | None, ArrayLike
 def checked_numbers(
     values: ArrayLike, *, what: str, n_dimensions: int, labels: Sequence[Hashable] | None = None
 ) -> NDArray[Any]:
-    """Check real numbers of at least two items; the result is float64 or int64 and orders as `values` do."""
+    """Check real numbers of at least two items; the result is float64 or int64 and sorts as `values` do."""
     if is_masked(values):
         masked = np.argwhere(np.ma.getmaskarray(values))
         raise MissingValueError(f"every item needs a {what}; masked: {_places(what, masked, labels)}")
     try:
         array = np.asarray(values)
-    except ValueError as error:  # numpy's word for rows of different lengths
+    except ValueError as error:  # rows of different lengths
         raise DimensionError(f"{what}s must form an array; their rows differ in length") from error
     if not isinstance(values, np.ndarray) and (array.dtype.kind in "US" or _has_lost_integers(array)):
-        array = np.array(values, dtype=object)  # what numpy converted to one type
+        array = np.array(values, dtype=object)  # the values before numpy converted them to one type
     if array.ndim != n_dimensions:
         wanted = "one dimension" if n_dimensions == 1 else f"{n_dimensions} dimensions"
         got = shown(values) if array.ndim == 0 else f"an array of shape {array.shape}"
@@ -347,7 +347,7 @@ def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
 
 
 def _has_lost_integers(array: NDArray[Any]) -> bool:
-    """Whether an array of floats may have been made from integers that a float does not hold."""
+    """Whether an array of floats may have been made from integers that a float cannot hold."""
     return array.dtype.kind == "f" and bool((np.abs(array[np.isfinite(array)]) >= 2.0**53).any())
 
 
@@ -375,7 +375,7 @@ def _orderable(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None
             return array.astype(np.float64)  # the caller finds and names the nan
     elif kind != "u":
         raise NonNumericError(f"every {what} must be a real number; got an array of {array.dtype}")
-    # uint64, long double and Python's own numbers do not all fit a double: their places in the sorted set do.
+    # uint64, long double and Python's own numbers do not all fit a double: their places in sorted order do.
     codes = np.unique(array, return_inverse=True)[1]
     return codes.reshape(array.shape).astype(np.int64, copy=False)
 
@@ -400,7 +400,7 @@ def midrank_rows(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Posi
 
 
 def _read_only(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a contiguous read-only view: whatever came in, one type, for which one kernel is compiled."""
+    """Return a contiguous read-only view: arrays of one kind, so that a kernel is compiled for one type."""
     view = np.ascontiguousarray(values).view()
     view.setflags(write=False)
     return view
@@ -429,7 +429,7 @@ def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable,
 
 
 def _is_nan(value: Any) -> bool:
-    # nan is what differs from itself, for every numeric type; Decimal's signaling nan will not even be compared.
+    # nan differs from itself, for every numeric type; Decimal's signaling nan cannot even be compared.
     return value.is_nan() if isinstance(value, Decimal) else bool(value != value)  # noqa: PLR0124
 
 

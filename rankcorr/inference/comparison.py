@@ -261,8 +261,8 @@ def align_three(
     kept = common if missing == "intersection" else list(union)
     if len(kept) < 2:
         raise TooFewItemsError(
-            f"gold, a and b must have at least two labels in common; {len(kept)} of their "
-            f"{', '.join(str(ranking.n_items) for ranking in given)} are"
+            "gold, a and b must have at least two labels in common; they have "
+            f"{', '.join(str(ranking.n_items) for ranking in given)} items, {len(kept)} in common"
         )
     # A ranking without order holds the items; aligned with it, each ranking loses or gains what it must.
     everything = Ranking.from_ranks(np.zeros(len(kept)), kept)

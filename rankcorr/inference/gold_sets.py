@@ -98,7 +98,7 @@ def common(best: Entered, other: Entered) -> tuple[Ranking, Ranking, Ranking]:
     labels = set(other.gold.labels or ())
     kept: list[Hashable] = [label for label in best.gold.labels or () if label in labels]
     if len(kept) < 2:
-        raise TooFewItemsError(f"two systems must have at least two items of a gold set in common; {len(kept)} are")
+        raise TooFewItemsError(f"two systems must have at least two items of a gold set in common; got {len(kept)}")
     everything = Ranking.from_ranks(np.zeros(len(kept)), kept)
     first, second, third = (
         align(everything, ranking, missing="intersection")[1] for ranking in (best.gold, best.system, other.system)

@@ -27,7 +27,7 @@ SIGNS = np.sign(np.arange(FANOUT) - np.arange(FANOUT)[:, np.newaxis]).astype(np.
 
 @kernel
 def quotient(numerator: float, x_norm: float, y_norm: float) -> float:
-    """The same as `rankcorr.correlation.ratio`."""
+    """The same as `rankcorr.coefficients.ratio`."""
     denominator = math.sqrt(x_norm * y_norm)
     if denominator == 0.0:
         denominator = math.sqrt(x_norm) * math.sqrt(y_norm)

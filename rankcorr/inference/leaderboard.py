@@ -73,7 +73,7 @@ def leaderboard(
         they did not. One ranking alone has the name "gold". "sum" and the columns of `Leaderboard.table` are no names.
     systems : mapping of name to ranking
         One ranking of the items of all gold sets together; in each gold set it is restricted to the items of that.
-    coefficient, n0, weigher, scheme, tied_weights, variant
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         As in `correlate_many`.
     by : str
         "sum" or the name of a gold set.

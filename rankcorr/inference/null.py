@@ -54,8 +54,8 @@ def null_distribution(
         Plain numbers are scores: larger is better.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
-    n0, weigher, scheme, tied_weights, variant, missing
-        As in `weighted_tau`; the coefficients rho ignore `variant`. Items are permuted after alignment.
+    missing : {"raise", "intersection", "bottom"}
+        As in `weighted_tau`. Items are permuted after alignment.
     n_resamples : int
         Number of random permutations; without effect up to 8 items.
     seed : int

@@ -74,7 +74,7 @@ def permutation_test(
         Plain numbers are scores: larger is better.
     alternative : {"two-sided", "greater", "less"}
         "greater": better agreement than by chance. "two-sided": twice the smaller of the one-sided p-values, at most 1.
-    coefficient, n0, weigher, scheme, tied_weights, variant, missing, n_resamples, seed, workers, progress
+    coefficient, missing, n_resamples, seed, workers, progress
         As in `null_distribution`.
 
     Returns

@@ -236,7 +236,8 @@ def test_rankings_with_nothing_in_common_are_named():
     with pytest.raises(rankcorr.TooFewItemsError, match="gold and system 's' must have at least two labels in common"):
         correlate_many({"a": 1, "b": 2}, {"s": {"a": 1, "c": 2}}, missing="intersection")
     with pytest.raises(
-        rankcorr.TooFewItemsError, match=r"ranking 'p' and ranking 'q' must have .*; 0 of their 2 and 2"
+        rankcorr.TooFewItemsError,
+        match=r"ranking 'p' and ranking 'q' must have .*; they have 2 and 2 items, 0 in common",
     ):
         correlation_matrix({"p": {"a": 1, "b": 2}, "q": {"c": 1, "d": 2}}, missing="intersection")
 

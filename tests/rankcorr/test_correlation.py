@@ -357,7 +357,7 @@ def test_an_unknown_coefficient_lists_the_choices():
     [
         ([[0, 1]], [[0, 1]], rankcorr.DimensionError, r"a_matrix must be square; got shape \(1, 2\)"),
         ([[0, 1], [2, 0]], [1, 2], rankcorr.DimensionError, r"b_matrix must be square; got shape \(2,\)"),
-        (np.eye(2), np.eye(3), rankcorr.LengthError, "must have one shape"),
+        (np.eye(2), np.eye(3), rankcorr.LengthError, "must have the same shape"),
         ([[0, 1], [2]], np.eye(2), rankcorr.DimensionError, "a_matrix must be square; its rows differ in length"),
         (np.eye(2), np.ma.masked_equal(np.eye(2), 0), rankcorr.MissingValueError, "b_matrix has masked entries"),
         ([[1]], [[1]], rankcorr.TooFewItemsError, "at least two items; got 1"),

@@ -236,7 +236,7 @@ def test_json_tells_what_was_asked():
         ),
         (
             "gold.csv less.csv rest.csv --versus --missing intersection",
-            "gold.csv, less.csv and rest.csv: gold, a and b must have at least two labels in common; 0 of their",
+            "gold.csv, less.csv and rest.csv: gold, a and b must have at least two labels in common; they have",
         ),
         (
             "gold.csv system.csv other.csv --versus",

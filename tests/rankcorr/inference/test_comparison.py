@@ -257,7 +257,7 @@ def test_labels_are_matched():
             ({"a": 1, "b": 2}, {"a": 1, "b": 2}, {"b": 1, "c": 2}),
             {"missing": "intersection"},
             TooFewItemsError,
-            "gold, a and b must have at least two labels in common; 1 of their 2, 2, 2 are",
+            "gold, a and b must have at least two labels in common; they have 2, 2, 2 items, 1 in common",
         ),
     ],
 )

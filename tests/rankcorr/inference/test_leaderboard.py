@@ -395,7 +395,7 @@ GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
             {"x": {"d": 1, "e": 2}},
             {"missing": "intersection"},
             TooFewItemsError,
-            "gold set 'gold' and system 'x' must have at least two labels in common; 0 of their 3 and 2 are",
+            "gold set 'gold' and system 'x' must have at least two labels in common; they have 3 and 2 items, 0 in common",
         ),
     ],
 )
@@ -410,7 +410,7 @@ def test_systems_without_items_in_common():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
         with pytest.raises(
-            TooFewItemsError, match="two systems must have at least two items of a gold set in common; 1"
+            TooFewItemsError, match="two systems must have at least two items of a gold set in common; got 1"
         ):
             leaderboard(gold, systems, missing="intersection", n_resamples=50)
 
