@@ -26,16 +26,9 @@ from rankcorr.errors import (
     TooFewItemsError,
 )
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import (
-    Ranking,
-    RankingLike,
-    Ranks,
-    as_ranking,
-    checked_numbers,
-    is_masked,
-    midrank_rows,
-)
+from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed, TableResult, square_frame
+from rankcorr.scores import Ranks, checked_numbers, is_masked, midrank_rows
 from rankcorr.workers import Progress, checked_workers, in_threads
 
 ManyRankings: TypeAlias = Mapping[Any, RankingLike] | ArrayLike

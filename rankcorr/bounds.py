@@ -19,8 +19,9 @@ from rankcorr.coefficients import (
 )
 from rankcorr.errors import LabelError, LengthError, OptionError
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import Ranking, RankingLike, Ranks, as_ranking
+from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed
+from rankcorr.scores import Ranks
 from rankcorr.weights import Uniform
 
 Method: TypeAlias = Literal["order", "enumeration", "search"]

@@ -19,8 +19,9 @@ from rankcorr.checks import check_choice, shown
 from rankcorr.compiled import loops
 from rankcorr.errors import OptionError
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import Ranking, RankingLike, Ranks, as_ranking
+from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Options, RankCorrelation
+from rankcorr.scores import Ranks
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of
 
 CoefficientName: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]

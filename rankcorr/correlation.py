@@ -34,8 +34,9 @@ from rankcorr.errors import (
     TooFewItemsError,
 )
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import RankingLike, as_ranking, is_masked
+from rankcorr.ranking import RankingLike, as_ranking
 from rankcorr.results import RankCorrelation
+from rankcorr.scores import is_masked
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
 
 Key = TypeVar("Key", bound=CoefficientLike)

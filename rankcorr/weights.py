@@ -16,7 +16,8 @@ from rankcorr.alignment import Missing, align
 from rankcorr.checks import check_choice, real_number, shown, whole_number
 from rankcorr.compiled import loops
 from rankcorr.errors import OptionError, WeightError
-from rankcorr.ranking import Ranking, RankingLike, Ranks
+from rankcorr.ranking import Ranking, RankingLike
+from rankcorr.scores import Ranks
 
 Weigher: TypeAlias = Callable[[NDArray[np.float64]], Any]
 Scheme: TypeAlias = Literal["additive", "multiplicative", "first", "second"]

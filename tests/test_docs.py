@@ -55,7 +55,13 @@ def test_the_pages_with_commands_are_found():
 def test_the_comparison_of_several_columns_is_run():
     """A page may show each kind of command as text; those in console blocks are run."""
     run = [command for parameter in consoles() for command, _ in parameter.values[0]]
-    for start in ("rankcorr compare", "rankcorr test", "rankcorr leaderboard", "rankcorr weights", "ballots run result"):
+    for start in (
+        "rankcorr compare",
+        "rankcorr test",
+        "rankcorr leaderboard",
+        "rankcorr weights",
+        "ballots run result",
+    ):
         assert any(command.startswith(start) for command in run)
 
 
@@ -141,7 +147,11 @@ def test_there_is_a_link_to_every_page():
 
 
 def test_anchors_are_those_of_github():
-    assert anchors("# The paper's Table 2\n## A\n```text\n# no heading\n```\n## A\n") == ["the-papers-table-2", "a", "a-1"]
+    assert anchors("# The paper's Table 2\n## A\n```text\n# no heading\n```\n## A\n") == [
+        "the-papers-table-2",
+        "a",
+        "a-1",
+    ]
 
 
 def test_the_readme_is_short_enough_to_read():

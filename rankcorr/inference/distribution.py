@@ -14,8 +14,8 @@ from rankcorr.batch import RankCorrelations
 from rankcorr.checks import check_choice, shown
 from rankcorr.errors import OptionError
 from rankcorr.inference.standardization import TOLERANCE, standardized
-from rankcorr.ranking import is_masked
 from rankcorr.results import Computed, RankCorrelation, described_by
+from rankcorr.scores import is_masked
 
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 Scalar: TypeAlias = float | RankCorrelation

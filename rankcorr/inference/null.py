@@ -21,7 +21,8 @@ from rankcorr.inference.distribution import NullDistribution
 from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
 from rankcorr.inference.standardization import exponent_of
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import Ranking, RankingLike, Ranks
+from rankcorr.ranking import Ranking, RankingLike
+from rankcorr.scores import Ranks
 from rankcorr.weights import READY_WEIGHERS, Uniform
 from rankcorr.workers import Progress, checked_workers, in_threads
 

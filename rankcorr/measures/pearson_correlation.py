@@ -13,8 +13,8 @@ from rankcorr.checks import check_choice
 from rankcorr.coefficients import ratio
 from rankcorr.measures.scores import read_scores
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import ScoresLike
 from rankcorr.results import RankCorrelation
+from rankcorr.scores import ScoresLike
 
 MissingScores: TypeAlias = Literal["raise", "intersection"]
 

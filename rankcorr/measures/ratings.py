@@ -20,7 +20,7 @@ from rankcorr.errors import (
     NonNumericError,
 )
 from rankcorr.measures.errors import AnnotatorError
-from rankcorr.ranking import ScoresLike, is_masked, split_labels
+from rankcorr.scores import ScoresLike, is_masked, split_labels
 
 RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike
 

@@ -13,8 +13,8 @@ from rankcorr.alignment import align
 from rankcorr.checks import check_choice, offending
 from rankcorr.errors import DimensionError, LabelMismatchError, OptionError
 from rankcorr.measures.scores import read_scores
-from rankcorr.ranking import ScoresLike
 from rankcorr.results import TableResult
+from rankcorr.scores import ScoresLike
 
 SubmissionWeights: TypeAlias = Literal["rank", "exp", "sqrt"]
 
