@@ -100,7 +100,7 @@ def test_the_table_of_chance_is_computed(coefficient, n_items):
 
 
 def test_the_readme_says_of_chance_what_the_table_says():
-    (sentence,) = re.findall(r"τ_w = (.*?)Do not read 0", PAGES["README.md"], re.DOTALL)
+    (sentence,) = re.findall(r"τ_w = (.*?)Do\s+not\s+read\s+0", PAGES["README.md"], re.DOTALL)
     shown = re.findall(r"\N{MINUS SIGN}(\d\.\d\d) ± (\d\.\d\d)", sentence)
     table = [re.findall(r"\d\.\d\d", row_of_chance("tau_w", n_items)[1])[:2] for n_items in (10, 100, 1000)]
     assert [list(pair) for pair in shown] == table
