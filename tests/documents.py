@@ -16,6 +16,6 @@ def fenced(text: str, language: str) -> list[str]:
 
 
 def console_steps(block: str) -> list[tuple[str, str]]:
-    """Each command of a console block, with the output that the page shows below it."""
-    steps = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    """Each command of a console block, its continued lines joined, with the output that the page shows below it."""
+    steps = re.split(r"^\$ ", block.replace("\\\n", ""), flags=re.MULTILINE)[1:]
     return [(command, output) for command, _, output in (step.partition("\n") for step in steps)]

@@ -58,16 +58,17 @@ def test_the_r_code_sends_what_the_service_takes():
     assert create_app().test_client().post("/v1/correlations", json=body).status_code == 200
 
 
-def rows_of_endpoints():
-    return re.findall(r"^\| `(GET|POST) (/v1[a-z/]*)` \| [^|]+ \| (.+) \|$", PAGE, re.MULTILINE)
+def examples_of_requests():
+    """Method, path with query, and body of each request of the list of examples."""
+    (block,) = (block for block in fenced(PAGE, "text") if "POST /v1/" in block)
+    return re.findall(r"^(GET|POST) (/v1\S+)\n(\{.*\}$)?", block, re.MULTILINE)
 
 
-@pytest.mark.parametrize(("method", "path", "example"), rows_of_endpoints())
-def test_every_example_of_the_table_works(method, path, example):
+@pytest.mark.parametrize(("method", "path", "body"), examples_of_requests())
+def test_every_example_of_a_request_works(method, path, body):
     client = create_app().test_client()
-    for request in re.findall(r"`([^`]+)`", example):
-        answer = client.get(path + request) if method == "GET" else client.post(path, json=json.loads(request))
-        assert answer.status_code == 200, answer.text
+    answer = client.get(path) if method == "GET" else client.post(path, json=json.loads(body))
+    assert answer.status_code == 200, answer.text
 
 
 def test_the_table_names_every_endpoint():
@@ -76,8 +77,9 @@ def test_the_table_names_every_endpoint():
         for path, methods in create_app().test_client().get("/openapi.json").json["paths"].items()
         for method in methods
     } | {("GET", "/openapi.json"), ("GET", "/docs")}
-    assert set(re.findall(r"`(GET|POST) (/[a-z0-9/.]+)`", PAGE)) >= served
-    assert {(method, path) for method, path, _ in rows_of_endpoints()} == {
+    rows = "\n".join(re.findall(r"^\| `(?:GET|POST) .*$", PAGE, re.MULTILINE))
+    assert set(re.findall(r"`(GET|POST) (/[a-z0-9/.]+)`", rows)) == served
+    assert {(method, path.partition("?")[0]) for method, path, _ in examples_of_requests()} == {
         (method, path) for method, path in served if path.startswith("/v1/")
     }
 
