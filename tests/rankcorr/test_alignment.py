@@ -131,7 +131,8 @@ def test_fewer_than_two_items_in_common():
     for y, n_common in (({"c": 1, "d": 2, "e": 3}, 1), ({"d": 1, "e": 2}, 0)):
         with pytest.raises(
             TooFewItemsError,
-            match=f"^x and y must have at least two labels in common; they have 3 and {len(y)} items, {n_common} in common$",
+            match="^x and y must have at least two labels in common; "
+            f"they have 3 and {len(y)} items, {n_common} in common$",
         ):
             align({"a": 1, "b": 2, "c": 3}, y, missing="intersection")
 
