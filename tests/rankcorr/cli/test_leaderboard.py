@@ -149,8 +149,8 @@ def test_undefined_has_no_rank():
     ("arguments", "message"),
     [
         ("gold.csv", "Missing argument 'SYSTEM...'"),
-        ("gold.csv system.csv system.csv", "every system is given once; more than once: system.csv"),
-        ("gold.csv system.csv --gold gold.csv", "every gold set is given once; more than once: gold.csv"),
+        ("gold.csv system.csv system.csv", "each system can be given only once; more than once: system.csv"),
+        ("gold.csv system.csv --gold gold.csv", "each gold set can be given only once; more than once: gold.csv"),
         ("gold.csv system.csv --gold missing.csv", "missing.csv: cannot be read: No such file or directory"),
         ("gold.csv system.csv --by half.csv", "by must be one of 'sum', 'gold.csv'; got 'half.csv'"),
         ("gold.csv system.csv --coefficient ap", "'ap' is not one of 'rho_w', 'tau_w', 'rho', 'tau'"),
