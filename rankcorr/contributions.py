@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ItemContribution(Result):
-    """What one item does to a coefficient: a row of `Contributions`.
+    """The part of one item in a coefficient: a row of `Contributions`.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Contributions(Computed, TableResult):
     n_missing: int | None = None
 
     def worst(self, k: int = 10) -> tuple[ItemContribution, ...]:
-        """Items of the largest cost, at most k, the largest first; equal costs are in the order of x.
+        """The items of largest cost, at most k, the largest first; equal costs are in the order of x.
 
         Raises
         ------
@@ -145,7 +145,7 @@ def contributions(
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     Notes
     -----

@@ -234,8 +234,8 @@ def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:
     Raises
     ------
     RankingError
-        `DimensionError` or `LengthError` for matrices that are not square or differ in shape, `MissingValueError` for nan,
-        `NonNumericError`.
+        `DimensionError` for a matrix that is not square, `LengthError` for matrices that differ in shape,
+        `MissingValueError` for nan, `NonNumericError`.
 
     Examples
     --------

@@ -18,10 +18,10 @@ _NAN: Final = ("nan",)
 
 
 class Result:
-    """Base of the frozen dataclasses that are results: values, equal and hashed by what they hold.
+    """Base of the results, which are frozen dataclasses: values, equal and hashed by what they hold.
 
     Arrays are compared as a whole, nan equals nan, and read-only arrays stay read-only through pickle and deepcopy.
-    Subclasses are declared with ``eq=False``, or the dataclass would bring an equality of its own, which fails on
+    Subclasses are declared with ``eq=False``; otherwise the dataclass would get an equality of its own, which fails on
     arrays.
     """
 
@@ -95,7 +95,7 @@ class Computed(Result):
     missing: str | None = None
 
     def __repr__(self) -> str:
-        """Show the result first, and leave out the options that did not take part."""
+        """Show the result first, and leave out the options that do not apply."""
         shown = {"statistic": None} | {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
         return described_by(self, shown)
 
@@ -126,7 +126,7 @@ class RankCorrelation(float):
     coefficient : str
         "rho_w", "tau_w", "rho", "tau", or the name of another measure.
     scheme, tied_weights, variant : str or None
-        Options that took part; None where the coefficient has no such option.
+        Options that apply; None where the coefficient has no such option.
     n0 : float or None
         Offset of the weight 1/(n + n0)^2; None for another weigher.
     weigher : str or None
@@ -134,8 +134,8 @@ class RankCorrelation(float):
     missing : str or None
         "intersection" or "bottom"; None where both rankings had to hold the same items.
     n_missing : int or None
-        Number of items in one ranking only: left out by "intersection", placed last by "bottom". None where `missing`
-        is.
+        Number of items in one ranking only: left out by "intersection", placed last by "bottom". None if `missing` is
+        None.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class RankCorrelation(float):
         missing: str | None = None,
         n_missing: int | None = None,
     ) -> RankCorrelation:
-        """Make a result; the functions that compute correlations do."""
+        """Make a result, as the functions that compute correlations do."""
         options = Options(coefficient, scheme, n0, weigher, tied_weights, variant)
         return cls.of(statistic, options, n_items, missing, n_missing)
 
@@ -218,7 +218,7 @@ class RankCorrelation(float):
         return float(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the coefficient and what was computed, ready for JSON: nan is None."""
+        """Return the coefficient and what was computed, ready for JSON: None for nan."""
         value = float(self)
         return {"statistic": None if math.isnan(value) else value, **self._memory()}
 
@@ -257,7 +257,7 @@ def described_by(result: object, values: Mapping[str, Any]) -> str:
 
 
 def json_ready(value: Any) -> Any:
-    """Return a value as JSON can hold it: None for nan and infinities, lists for arrays, dicts for dataclasses.
+    """Convert a value to what JSON can hold: None for nan and infinities, lists for arrays, dicts for dataclasses.
 
     Examples
     --------
@@ -272,13 +272,13 @@ def json_ready(value: Any) -> Any:
         return [json_ready(entry) for entry in value]
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: json_ready(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, float):  # a number with a memory becomes a plain one
+    if isinstance(value, float):  # a RankCorrelation becomes a plain number
         return float(value) if math.isfinite(value) else None
     return value
 
 
 def square_frame(values: np.ndarray, names: Sequence[Any] | None) -> Any:
-    """Return a matrix as a pandas DataFrame with names on both sides."""
+    """Return a matrix as a pandas DataFrame with names on rows and columns."""
     labels = None if names is None else list(names)
     return _pandas().DataFrame(np.array(values), index=labels, columns=labels)
 
@@ -300,7 +300,7 @@ def _cell(value: Any) -> str:
 
 
 def _freeze(value: Any) -> None:
-    """Make arrays read-only again, which pickle and deepcopy forget; those in mappings and sequences too."""
+    """Make arrays read-only again, also those in mappings and sequences: pickle and deepcopy forget the flag."""
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
     elif isinstance(value, Mapping):
@@ -312,7 +312,7 @@ def _freeze(value: Any) -> None:
 
 
 def _content(value: Any) -> Any:
-    """Return what a value holds, as something that `==` and `hash` understand."""
+    """Return what a value holds, in a form that `==` and `hash` can take."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f":
             return value.shape, tuple(map(_content, value.ravel().tolist()))

@@ -38,7 +38,7 @@ class Entered:
 
 
 def gold_sets_of(gold: Any) -> dict[str, Ranking]:
-    """Gold sets by name; one ranking alone has the name "gold"."""
+    """Gold sets by name; a single ranking is named "gold"."""
     if not _holds_rankings(gold):
         return {ONLY_GOLD: as_ranking(gold)}
     sets = _rankings_by_name(gold, "gold set")
@@ -63,7 +63,7 @@ def systems_of(systems: Any) -> dict[str, Ranking]:
 
 
 def entered(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing) -> list[list[Entered]]:
-    """Each system, a row, in each gold set."""
+    """Align each system, a row, with each gold set, a column."""
     rows = []
     for name, system in systems.items():
         row = []
@@ -115,7 +115,7 @@ def _holds_rankings(gold: Any) -> bool:
     if any(rankings) and not all(rankings):
         wrong = values[rankings.index(False)]
         raise DimensionError(
-            f"gold must be one ranking, or a mapping of name to ranking; among the rankings: {wrong!r}"
+            f"gold must be one ranking, or a mapping of name to ranking; got {wrong!r} among the rankings"
         )
     return any(rankings)
 
@@ -136,5 +136,5 @@ def _check_names(names: Iterable[Any], whose: str) -> None:
     listed = list(names)
     wrong = [name for name in listed if not isinstance(name, str)]
     if wrong:
-        raise LabelError(offending(f"the name of a {whose} is a string; got", wrong))
+        raise LabelError(offending(f"the name of a {whose} must be a string; got", wrong))
     check_unique(listed, f"names of {whose}s", DuplicateLabelError)

@@ -58,13 +58,14 @@ def null_distribution(
     missing : {"raise", "intersection", "bottom"}
         As in `weighted_tau`. Items are permuted after alignment.
     n_resamples : int
-        Number of random permutations; without effect up to 8 items.
+        Number of random permutations; ignored up to 8 items.
     seed : int
         The same seed gives the same permutations; another one shows the Monte Carlo error.
     workers : int, optional
-        Number of threads, by default that of the processors. A weigher of your own is called from all of them.
+        Number of threads, by default one for each processor. A custom weigher is called from all of them.
     progress : callable, optional
-        Called now and then with the number of permutations that are newly done; what it raises ends the work.
+        Called now and then with the number of permutations done since the last call. An exception that it raises stops
+        the work.
 
     Returns
     -------
@@ -80,7 +81,7 @@ def null_distribution(
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     References
     ----------
@@ -113,7 +114,7 @@ def null_distribution(
 
 
 def left_out(null: NullDistribution) -> str:
-    """What to warn of where the coefficient is undefined for some permutations."""
+    """Why a warning is given if the coefficient is undefined for some permutations."""
     return (
         f"in {null.n_undefined:,} of {null.n_resamples:,} permutations, which are left out, all items that have weight "
         "are tied in one ranking, or none has weight"
@@ -158,7 +159,7 @@ def null_of(
 
 
 # At most 32 distributions of 800 kB. A slot is an empty list that the first call fills, so that neither workers nor
-# progress are part of the key, and a call that was ended leaves nothing behind.
+# progress are part of the key, and a call that was stopped leaves nothing behind.
 MAX_KEPT_RESAMPLES: Final = 100_000
 
 
@@ -205,7 +206,7 @@ def _is_centred(coefficient: Coefficient, x: Ranking, y: Ranking) -> bool:
 
 
 def _sorted(ranking: Ranking) -> Ranking:
-    """Return a ranking of the same ties: what a null distribution depends on, whatever order the items came in."""
+    """Return the ranking with its items sorted: a null distribution depends on length and ties alone."""
     return Ranking.unchecked(np.sort(ranking.ranks), np.arange(ranking.n_items, dtype=np.int32), ranking.n_ties)
 
 

@@ -1,4 +1,4 @@
-"""The coefficient of two rankings -> its place among those of chance."""
+"""The coefficient of two rankings -> its place among those that chance gives."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def permutation_test(
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     Examples
     --------

@@ -96,7 +96,7 @@ def mean_pairwise_agreement(
     Raises
     ------
     RankingError
-        A subclass of it: `AnnotatorError` for one annotator, or for pairs with too few items in common.
+        One of its subclasses: `AnnotatorError` for one annotator, or for pairs with too few items in common.
 
     References
     ----------

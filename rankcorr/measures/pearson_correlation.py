@@ -42,7 +42,7 @@ def pearson(x: ScoresLike, y: ScoresLike, *, missing: MissingScores = "raise") -
     Raises
     ------
     RankingError
-        A subclass of it: `MissingValueError` for nan and infinite scores, `LengthError`, `LabelMismatchError`,
+        One of its subclasses: `MissingValueError` for nan and infinite scores, `LengthError`, `LabelMismatchError`,
         `OptionError`.
 
     Examples

@@ -42,7 +42,7 @@ def average_precision(gold: ScoresLike, system: RankingLike, *, missing: Missing
     Raises
     ------
     RankingError
-        A subclass of it: `RelevanceError` for relevance other than 0 and 1, or without a 1; `LabelMismatchError`,
+        One of its subclasses: `RelevanceError` for relevance other than 0 and 1, or without a 1; `LabelMismatchError`,
         `LengthError`.
 
     References

@@ -87,8 +87,8 @@ def reliability_weighted_score(
     Raises
     ------
     RankingError
-        A subclass of it: `ComparisonError` for a comparison that is not two items and a share, `LabelMismatchError` for
-        items that the system lacks, `LabelError` for a system without labels.
+        One of its subclasses: `ComparisonError` for a comparison that is not two items and a share,
+        `LabelMismatchError` for items that the system lacks, `LabelError` for a system without labels.
 
     References
     ----------

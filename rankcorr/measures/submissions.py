@@ -77,7 +77,7 @@ def combine_submissions(
     Raises
     ------
     RankingError
-        A subclass of it: `LabelMismatchError` for submissions without a result, results without a submission, and
+        One of its subclasses: `LabelMismatchError` for submissions without a result, results without a submission, and
         submissions that differ in their items; `OptionError` when "exp" of a rank, or a combined score, is too large
         for a float.
 
@@ -144,7 +144,8 @@ def best_per_team(results: Mapping[Any, float], teams: Mapping[Any, Hashable]) -
     Raises
     ------
     RankingError
-        A subclass of it: `LabelMismatchError` for submissions without a team or a result, `MissingValueError` for nan.
+        One of its subclasses: `LabelMismatchError` for submissions without a team or a result, `MissingValueError` for
+        nan.
 
     Examples
     --------

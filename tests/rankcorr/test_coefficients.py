@@ -139,7 +139,7 @@ def test_a_value_is_frozen():
         (lambda: named_coefficient("rho_w", n0=-2), WeightError, "got -2"),
     ],
 )
-def test_what_is_wrong_is_said_when_the_value_is_made(make, error, message):
+def test_invalid_options_are_refused_when_the_value_is_made(make, error, message):
     with pytest.raises(error, match=message):
         make()
 
@@ -153,7 +153,7 @@ def test_tau_and_rho_have_no_weight_to_choose():
         correlate_many(X, [Y], coefficient="tau", n0=2.0)
 
 
-def test_a_weigher_of_ones_own_is_used_and_not_mistaken_for_an_equal_one():
+def test_a_custom_weigher_is_used_and_not_mistaken_for_an_equal_one():
     class Power:
         """Equal to each other, whatever the power."""
 
@@ -296,6 +296,6 @@ def test_every_function_that_takes_a_coefficient_takes_a_value_or_its_name():
             function(*rankings, coefficient="rho_v", **options)
 
 
-def test_the_base_is_for_asking():
+def test_the_base_class_is_for_isinstance():
     assert all(isinstance(value, Coefficient) for value in VALUES)
     assert not isinstance("tau_w", Coefficient)

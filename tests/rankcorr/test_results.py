@@ -264,7 +264,7 @@ def test_json_ready():
     assert json.loads(json.dumps(json_ready(value), allow_nan=False)) == expected
 
 
-def test_a_table_that_says_nothing_about_its_columns_is_unfinished():
+def test_a_table_without_columns_is_unfinished():
     @dataclass(frozen=True, eq=False)
     class Unfinished(TableResult, Computed):
         pass

@@ -191,7 +191,7 @@ def test_missing_items_are_passed_on(folder):
     assert (row["pvalue"], row["low"], row["n"]) == (expected.pvalue, expected.low, 3)
 
 
-def test_json_tells_what_was_asked():
+def test_json_records_what_was_asked():
     options = document(*FILES, "--coefficient", "tau", "--resamples", 9)["options"]
     assert options == {
         "id": None,

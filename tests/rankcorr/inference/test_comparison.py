@@ -261,7 +261,7 @@ def test_labels_are_matched():
         ),
     ],
 )
-def test_what_cannot_be_compared(three, options, error, message):
+def test_invalid_inputs(three, options, error, message):
     with pytest.raises(error, match=message):
         compare_systems(*three, **collapsed(**options))
 
