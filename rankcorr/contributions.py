@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import shown, whole_number
-from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
@@ -180,7 +180,7 @@ def contributions(
     weights /= weights.max()  # so that no product is too small for a float
     total = math.fsum(weights)
     if math.isnan(value):
-        warn_undefined("all items that have weight are tied in one ranking", stacklevel=3)
+        warn_undefined(UNDEFINED, stacklevel=3)
         parts, cost, norm = np.full(first.n_items, math.nan), np.full(first.n_items, math.nan), math.nan
     elif chosen.variant is None:
         parts, cost, norm = _rho_parts(first, second, weights)

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed
-from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
 from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
 from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
 from rankcorr.notices import warn_undefined
@@ -171,7 +171,7 @@ def bootstrap_interval(
     low = high = error = math.nan
     n_undefined = number
     if math.isnan(value):
-        warn_undefined("all items that have weight are tied in one ranking", stacklevel=3)
+        warn_undefined(UNDEFINED, stacklevel=3)
     else:
         items = SortedItems.of(chosen, first, [second])
         values = resampled(items, number, seed=key, workers=n_workers, progress=progress)[:, 0]

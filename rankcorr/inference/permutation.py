@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rankcorr.alignment import Missing, align
 from rankcorr.checks import check_choice
-from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
 from rankcorr.inference.distribution import ALTERNATIVES, Alternative, NullDistribution
 from rankcorr.inference.null import left_out, null_of
 from rankcorr.notices import warn_undefined
@@ -114,7 +114,7 @@ def permutation_test(
         progress=progress,
     )
     if math.isnan(value):
-        warn_undefined("all items that have weight are tied in one ranking", stacklevel=3)
+        warn_undefined(UNDEFINED, stacklevel=3)
     elif null.n_undefined:
         warn_undefined(left_out(null), stacklevel=3)
     return PermutationTest(
