@@ -45,7 +45,7 @@ def test_the_table_of_offsets_is_computed():
 
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
-@pytest.mark.parametrize("n_items", [10, 100, 1000])
+@pytest.mark.parametrize("n_items", [10, 100, pytest.param(1000, marks=pytest.mark.figures)])
 def test_the_table_of_chance_is_computed(coefficient, n_items):
     (row,) = re.findall(rf"^\| {coefficient} \| {n_items:,} \| (.*) \|$", README, re.MULTILINE)
     cells = []
