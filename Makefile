@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# Tests start many processes: with this, each would compile our sources and rewrite the asserts of plugins anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo serve test figures check bench format clean
 .DELETE_ON_ERROR:
@@ -17,9 +20,11 @@ demo: .venv/.runtime ## Install the libraries, compare real rankings, plan and s
 serve: .venv/.service ## Install the service, and start it on http://127.0.0.1:8000
 	@$(BIN)/rankcorr-serve
 
-# "logical", because "auto" is the number of physical cores. A file stays in one process: its tests share fixtures.
+# "logical", because "auto" is the number of physical cores. A file stays in one process, because its tests share fixtures;
+# files begin in the order of conftest.py.
 test: .venv/.dev ## Run every test and doctest, on all processors
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --durations 10
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder \
+		--durations 10
 
 figures: .venv/.dev ## Compute the statistical figures of the documents anew
 	$(BIN)/python -m pytest -m figures

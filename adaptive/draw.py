@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import DrawError
-from rankcorr.checks import offending, shown, whole_number
+from rankcorr.checks import check_unique, offending, shown, whole_number
 from rankcorr.results import Result
 
 Indices: TypeAlias = NDArray[np.int32]
@@ -272,20 +272,14 @@ def _checked_count(kind: str, count: int, *, least: int) -> int:
 
 def _distinct_names(kind: str, names: Iterable[Hashable]) -> tuple[Hashable, ...]:
     found = tuple(names.tolist() if isinstance(names, np.ndarray) else names)
-    seen: set[Hashable] = set()
-    again: dict[Hashable, None] = {}
     for name in found:
         try:
-            known = name in seen
+            hash(name)
         except TypeError:
             raise DrawError(f"{kind}s must be hashable; got {shown(name)}") from None
-        if known:
-            again[name] = None
         if name != name:  # noqa: PLR0124 - this finds nan of every numeric type
             raise DrawError(f"{kind}s must equal themselves; got {shown(name)}")
-        seen.add(name)
-    if again:
-        raise DrawError(offending(f"{kind}s must be unique; more than once", again))
+    check_unique(found, f"{kind}s", DrawError)
     return found
 
 

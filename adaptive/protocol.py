@@ -6,7 +6,6 @@ calls it when votes arrive over days, and `adaptive.replay.score_ballots` for al
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -20,7 +19,7 @@ from adaptive.plan import BallotPlan
 from adaptive.record import BallotRecord, Places, ProtocolResult
 from adaptive.scores import Average, Scores, running_mean, score_ballot
 from adaptive.selection import Select, Selection, select_by_mean
-from rankcorr.checks import check_choice, offending, shown
+from rankcorr.checks import check_choice, check_unique, checked_seed, shown
 from rankcorr.results import Result
 
 __all__ = ["BallotRecord", "ProtocolResult", "Standing", "ballot_rng", "close_ballot", "run_protocol"]
@@ -205,14 +204,7 @@ def ballot_rng(seed: int, number: int, use: Literal["draw", "cut"]) -> np.random
     """
     check_choice("use", use, tuple(_STREAMS))
     key = (number, _STREAMS[use])
-    return np.random.default_rng(np.random.SeedSequence(checked_seed(seed), spawn_key=key))
-
-
-def checked_seed(seed: int) -> int:
-    """Return the seed as a plain integer."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ProtocolError(f"seed must be an integer of at least 0; got {shown(seed)}")
-    return int(seed)
+    return np.random.default_rng(np.random.SeedSequence(checked_seed(seed, ProtocolError), spawn_key=key))
 
 
 def checked_items(plan: BallotPlan, items: Items) -> Sequence[Hashable]:
@@ -235,12 +227,9 @@ def checked_labels(labels: Items, what: str) -> Sequence[Hashable]:
         return labels
     names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
     try:
-        distinct = set(names)
+        check_unique(names, what, ProtocolError)
     except TypeError:
         raise ProtocolError(f"{what} must be hashable, as strings and tuples are; got {shown(names)}") from None
-    if len(distinct) < len(names):
-        again = [name for name, times in Counter(names).items() if times > 1]
-        raise ProtocolError(offending(f"{what} must be unique; more than once", again))
     return names
 
 

@@ -5,17 +5,17 @@ Scores become a `Ranking`, two rankings become item weights, and both become a `
 - rankings: `Ranking.from_scores`, `Ranking.from_ranks`, `Ranking.from_order`
 - coefficients of two rankings: `weighted_rho`, `weighted_tau`, and `kendall_gamma` of two score matrices
 - a coefficient with its options as one value: `RhoW`, `TauW`, `Rho`, `Tau`; other functions take it, or its name
-- of many: `correlate` (several coefficients at once), `correlate_many` (one gold ranking, many systems),
+- many at once: `correlate` (several coefficients at once), `correlate_many` (one gold ranking, many systems),
   `correlation_matrix`
-- what a value is worth: `null_distribution`, `permutation_test`, `bootstrap_interval`
+- how far a value can be trusted: `null_distribution`, `permutation_test`, `bootstrap_interval`
 - which system is better: `compare_systems`, `leaderboard`, `holm`; why: `contributions`
-- top-k lists: the option `missing` of all of these, and `coefficient_bounds`
+- top-k lists: the option `missing` of all these functions, and `coefficient_bounds`
 - weights: `item_weights`; in place of 1/(n + n0)^2: `Hyperbolic`, `Logarithmic`, `TopK`, `Uniform`
 - what n0 means: `first_rank_share`, `top_share`, `offset_for_share`
 - errors: all are subclasses of `RankingError`
 - `rankcorr.measures`: other measures for the same inputs; `rankcorr.plots`: figures (extra `plot`)
 
-Where a function takes a ranking it takes a `Ranking`, plain scores (larger is better), or a mapping of label to score.
+A function that takes a ranking takes a `Ranking`, plain scores (larger is better), or a mapping of label to score.
 
 >>> from rankcorr import weighted_tau
 >>> round(weighted_tau([4, 3, 2, 1], [4, 3, 1, 2]).statistic, 4)
@@ -25,7 +25,7 @@ Where a function takes a ranking it takes a `Ranking`, plain scores (larger is b
 from rankcorr.alignment import align
 from rankcorr.batch import RankCorrelations, correlate_many, correlation_matrix
 from rankcorr.bounds import CoefficientBounds, coefficient_bounds
-from rankcorr.coefficients import Coefficient, RankCorrelation, Rho, RhoW, Tau, TauW
+from rankcorr.coefficients import Coefficient, Rho, RhoW, Tau, TauW
 from rankcorr.contributions import Contributions, ItemContribution, contributions
 from rankcorr.correlation import correlate, kendall_gamma, weighted_rho, weighted_tau
 from rankcorr.errors import (
@@ -54,6 +54,7 @@ from rankcorr.inference.leaderboard_rows import Leaderboard, LeaderboardRow
 from rankcorr.inference.null import null_distribution
 from rankcorr.inference.permutation import PermutationTest, permutation_test
 from rankcorr.ranking import Ranking
+from rankcorr.results import RankCorrelation
 from rankcorr.shares import first_rank_share, offset_for_share, top_share
 from rankcorr.weights import Hyperbolic, InverseSquare, Logarithmic, TopK, Uniform, item_weights
 

@@ -1,4 +1,4 @@
-"""Two rankings become two over the same items in the same order; validation ends here."""
+"""Two rankings are matched: they then hold the same items in the same order. Validation ends here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def align(
         What error messages call the two.
     missing : {"raise", "intersection", "bottom"}
         What becomes of labels that are in one ranking only. "raise": they are an error. "intersection": they are left
-        out, and the others are ranked again. "bottom": a ranking has the items that it lacks tied below all that it
+        out, and the others are ranked again. "bottom": the items that a ranking lacks are tied below all that it
         has, and the items that are in y only come last, in the order of y. Without labels there is nothing to match,
         and rankings must have the same length whatever `missing` is.
 
@@ -50,7 +50,7 @@ def align(
     LengthError
         Rankings without labels that differ in length.
     OptionError
-        Another value of `missing`.
+        The value of `missing` is unknown.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def n_missing(x: Ranking, y: Ranking, n_items: int) -> int:
 
 
 def needs_labels(missing: Missing) -> str:
-    """What to say of items that no label can match."""
+    """Part of a message about items without labels, which cannot be matched."""
     return "" if missing == "raise" else f" (missing={missing!r} needs labels, to know which items are missing)"
 
 
@@ -127,13 +127,13 @@ def _restricted(first: Ranking, second: Ranking, names: tuple[str, str]) -> Rank
     if len(kept) < 2:
         raise TooFewItemsError(
             f"{names[0]} and {names[1]} must have at least two labels in common; "
-            f"{len(kept)} of their {first.n_items} and {second.n_items} are"
+            f"they have {first.n_items} and {second.n_items} items, {len(kept)} in common"
         )
     return first.take(np.array(kept))
 
 
 def _union(first: Ranking, second: Ranking, x_only: list[Hashable], y_only: list[Hashable]) -> tuple[Ranking, Ranking]:
-    """Both rankings over all labels: those of the first, and then what only the second has."""
+    """Both rankings over all labels: those of the first, and then those that only the second has."""
     first, second = first.extend(y_only), second.extend(x_only)
     place = {label: position for position, label in enumerate(second.labels or ())}
     return first, second.take(np.array([place[label] for label in first.labels or ()]), first.labels)

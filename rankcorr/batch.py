@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import MISSING, Missing, align, n_missing, needs_labels
-from rankcorr.checks import check_choice, offending, repeated
+from rankcorr.checks import check_choice, check_unique, offending
 from rankcorr.coefficients import (
     Coefficient,
     CoefficientLike,
@@ -26,20 +26,13 @@ from rankcorr.errors import (
     TooFewItemsError,
 )
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import (
-    Ranking,
-    RankingLike,
-    Ranks,
-    as_ranking,
-    checked_numbers,
-    is_masked,
-    midrank_rows,
-)
-from rankcorr.results import Computed, TableResult, json_ready, square_frame
+from rankcorr.ranking import Ranking, RankingLike, as_ranking
+from rankcorr.results import Computed, TableResult, square_frame
+from rankcorr.scores import Ranks, checked_numbers, is_masked, midrank_rows
 from rankcorr.workers import Progress, checked_workers, in_threads
 
 ManyRankings: TypeAlias = Mapping[Any, RankingLike] | ArrayLike
-Counts: TypeAlias = tuple[int, int]  # items that a comparison is of, and items in one of its rankings only
+Counts: TypeAlias = tuple[int, int]  # items compared, and items in one of the two rankings only
 
 # Enough work for a thread to outlast its scheduling, few enough rows for their ranks to stay in the cache.
 BLOCK_ITEMS = 1 << 15
@@ -47,7 +40,7 @@ BLOCK_ITEMS = 1 << 15
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankCorrelations(Computed, TableResult):
-    """Rank correlations of many rankings, and what was computed; numpy takes it for the array `statistic`.
+    """Rank correlations of many rankings, and what was computed; numpy reads it as the array `statistic`.
 
     Attributes
     ----------
@@ -58,9 +51,9 @@ class RankCorrelations(Computed, TableResult):
     n_items : int
         Number of items of the gold ranking; in a matrix, of all rankings together.
     n_compared : ndarray of int64, shape of `statistic`, or None
-        Number of items that each comparison is of, after alignment; None where `missing` is, and all are of `n_items`.
+        Number of items in each comparison, after alignment; None if `missing` is None, as all then have `n_items`.
     n_missing : ndarray of int64, shape of `statistic`, or None
-        Number of items in one of the two rankings only; None where `missing` is.
+        Number of items in one of the two rankings only; None if `missing` is None.
     coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`.
     """
@@ -73,13 +66,8 @@ class RankCorrelations(Computed, TableResult):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.statistic, dtype=dtype, copy=copy)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON: lists for arrays, None for nan."""
-        content: dict[str, Any] = json_ready(self)
-        return content
-
     def to_frame(self) -> Any:
-        """Return the coefficients as a pandas DataFrame: a row for each system, or a matrix with names on both sides.
+        """Return the coefficients as a pandas DataFrame: one row for each system, or a matrix with names on both axes.
 
         Raises
         ------
@@ -136,10 +124,10 @@ def correlate_many(
         its own, so that systems may be compared over different items: values of lists of different lengths have
         different chance levels.
     workers : int, optional
-        Number of threads, by default that of the processors. A weigher of your own is called from all of them.
+        Number of threads, by default one for each processor. A custom weigher is called from all of them.
     progress : callable, optional
-        Called now and then with the number of systems that are newly done, such as the `update` of a tqdm bar. An
-        exception that it raises ends the work.
+        Called now and then with the number of systems done since the last call, such as the `update` of a tqdm bar.
+        An exception that it raises stops the work.
 
     Returns
     -------
@@ -149,7 +137,7 @@ def correlate_many(
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong, and the system it is wrong with.
+        The subclass says what is wrong; the message names the system.
 
     Examples
     --------
@@ -204,13 +192,13 @@ def correlation_matrix(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> RankCorrelations:
-    """Correlate each of many rankings with each.
+    """Correlate all pairs of many rankings.
 
     Parameters
     ----------
     rankings : array_like of shape (n_rankings, n_items), or mapping of name to ranking
         A matrix holds scores, larger is better, one row for each ranking.
-    coefficient, n0, weigher, scheme, tied_weights, variant, workers, progress
+    coefficient, workers, progress
         As in `correlate_many`; progress counts rows of the matrix.
     missing : {"raise", "intersection", "bottom"}
         What becomes of labels that one ranking of a pair has and the other lacks; see `align`. Each pair is aligned
@@ -226,7 +214,7 @@ def correlation_matrix(
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong, and the ranking it is wrong with.
+        The subclass says what is wrong; the message names the ranking.
 
     Examples
     --------
@@ -310,8 +298,7 @@ def _named(rankings: Mapping[Any, RankingLike], *, whose: str) -> tuple[tuple[An
     """Names, and rankings, each in its own item order."""
     names = tuple(rankings.keys())
     _check_any(len(names), whose)
-    if again := repeated(names):
-        raise DuplicateLabelError(offending(f"names of {whose}s must be unique; more than once", again))
+    check_unique(names, f"names of {whose}s", DuplicateLabelError)
     items: list[Ranking] = []
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""What a coefficient can be at least and at most when two lists rank different items: top-k lists -> bounds."""
+"""The least and the greatest value of a coefficient when two lists rank different items: top-k lists -> bounds."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from rankcorr.coefficients import (
 )
 from rankcorr.errors import LabelError, LengthError, OptionError
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import Ranking, RankingLike, Ranks, as_ranking
+from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed
+from rankcorr.scores import Ranks
 from rankcorr.weights import Uniform
 
 Method: TypeAlias = Literal["order", "enumeration", "search"]
@@ -32,7 +33,7 @@ ROWS: Final = 1024
 BLOCK_NUMBERS: Final = 1 << 20
 # Pairs to try, of one list, before the other list has its turn.
 MAX_SWAPS: Final = 1 << 14
-# A step of the search must gain more than rounding gives.
+# A step of the search must gain more than rounding can.
 SMALLEST_GAIN: Final = 1e-13
 
 
@@ -43,7 +44,7 @@ class CoefficientBounds(Computed):
     Attributes
     ----------
     low, high : float
-        Each is the coefficient of some completion; nan where no completion that was computed has one.
+        Each is the coefficient of some completion; nan if it is undefined for all that were computed.
     exact : bool
         Whether no completion lies outside. If not, `low` and `high` come from a search: the true bounds are these or
         wider.
@@ -57,7 +58,7 @@ class CoefficientBounds(Computed):
     n_computed : int
         Number of completions that the coefficient was computed for.
     n_undefined : int
-        How many of these leave it undefined, or leave no item any weight, and so do not count.
+        How many of these do not count, because the coefficient is undefined or no item has weight.
     coefficient, scheme, n0, weigher, tied_weights, variant
         As in `RankCorrelation`.
     """
@@ -100,7 +101,7 @@ def coefficient_bounds(
         Largest number of completions to compute, in O(n log n) each. Where there are more, and the weights are not
         equal, that many steps of a search give inner estimates.
     seed : int
-        Of the search; another seed may find wider bounds.
+        Seed of the search; another one may find wider bounds.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def coefficient_bounds(
     LengthError
         `n_items` is smaller than the number of items in the lists.
     RankingError
-        Its other subclasses for what is wrong with the lists or the options.
+        Another subclass, which says what else is wrong with the lists or the options.
 
     Notes
     -----
@@ -194,7 +195,7 @@ class _Side:
 
 @dataclass(frozen=True)
 class _Lists:
-    """Two lists over the same items: those of x, those that only y has, and the last that neither has."""
+    """Two lists over the same items: those of x, then those that only y has, then those that neither has."""
 
     sides: tuple[_Side, _Side]
     n_unlisted: int
@@ -223,7 +224,7 @@ class _Lists:
 
     @property
     def n_completions(self) -> float:
-        # Items in neither list differ by nothing: to exchange two of them in both completions gives the same.
+        # Items in neither list are interchangeable: exchanging two of them in both completions changes nothing.
         x, y = (side.lacks.size for side in self.sides)
         number = 1.0
         for factor in (*range(2, y + 1), *range(self.n_unlisted + 1, x + 1)):
@@ -261,7 +262,7 @@ class _Extremes:
         self.n_computed = self.n_undefined = 0
 
     def see(self, moving: int, x_tails: Places, y_tails: Places) -> NDArray[np.float64]:
-        """Coefficients of completions whose one side (0 for x) has many tails, and the other has one."""
+        """Coefficients of completions in which the side `moving` (0 for x) has many tails, and the other has one."""
         tails = x_tails, y_tails
         fixed = self._sides[1 - moving].ranking(tails[1 - moving][0])
         side = self._sides[moving]
@@ -271,7 +272,7 @@ class _Extremes:
         undefined = int(np.isnan(values).sum())
         self.n_undefined += undefined
         if undefined < values.size:
-            # min and max keep their first argument where the other is nan, or a tie.
+            # min and max keep their first argument where the other is nan or equal.
             self.low = min(float(np.nanmin(values)), self.low)
             self.high = max(float(np.nanmax(values)), self.high)
         return values
@@ -279,13 +280,13 @@ class _Extremes:
 
 def _enumerated(lists: _Lists, coefficient: Coefficient) -> _Extremes:
     extremes = _Extremes(lists, coefficient)
-    # The longer tail goes by many rows at once.
+    # The longer tail is computed many rows at a time.
     moving = int(lists.sides[1].lacks.size >= lists.sides[0].lacks.size)
     fixed = lists.sides[1 - moving].lacks
     unlisted = set(range(lists.n_items - lists.n_unlisted, lists.n_items))
     for tail in permutations(fixed.tolist()):
         kept = [item for item in tail if item in unlisted]
-        if kept != sorted(kept):  # the same as the completion with these items, in both, the other way round
+        if kept != sorted(kept):  # the same as the completion in which these items are exchanged in both
             continue
         one = np.array([tail], np.intp)
         for many in _blocks(permutations(lists.sides[moving].lacks.tolist()), lists.n_rows):
@@ -339,7 +340,7 @@ def _climb(
 
 
 def _swaps(size: int, n_rows: int, rng: np.random.Generator) -> Iterator[Places]:
-    """Pairs of places of a tail in blocks: all pairs in random order, or of a long tail some."""
+    """Pairs of places of a tail in blocks: all pairs in random order, or some pairs of a long tail."""
     if size * (size - 1) // 2 <= MAX_SWAPS:
         pairs = rng.permutation(np.column_stack(np.triu_indices(size, 1)))
     else:

@@ -1,4 +1,4 @@
-"""Checks of single arguments, and how messages show what was wrong: what was wanted, and what came."""
+"""Checks of single arguments, and how messages show a value: what was wanted, and what came."""
 
 import math
 import operator
@@ -30,23 +30,23 @@ def whole_number(value: object) -> int | None:
 
 
 def checked_resamples(n_resamples: object) -> int:
-    """Return the number of resamples."""
+    """Return a number of resamples as an int, or raise OptionError."""
     number = whole_number(n_resamples)
     if number is None or number < 1:
         raise OptionError(f"n_resamples must be a positive whole number; got {shown(n_resamples)}")
     return number
 
 
-def checked_seed(seed: object) -> int:
-    """Return the seed of the random resamples."""
+def checked_seed(seed: object, error: type[ValueError] = OptionError) -> int:
+    """Return a seed as an int, or raise `error`, which each package sets to its own."""
     number = whole_number(seed)
     if number is None or number < 0:
-        raise OptionError(f"seed must be a whole number, not negative; got {shown(seed)}")
+        raise error(f"seed must be a whole number, not negative; got {shown(seed)}")
     return number
 
 
 def checked_level(level: object, name: str = "level") -> float:
-    """Return a level of confidence."""
+    """Return a level of confidence as a float, or raise OptionError."""
     value = real_number(level)
     if not 0 < value < 1:
         raise OptionError(f"{name} must be a number between 0 and 1, both excluded; got {shown(level)}")
@@ -54,7 +54,7 @@ def checked_level(level: object, name: str = "level") -> float:
 
 
 def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuse an unknown value of an option with the list of choices."""
+    """Refuse an unknown value of an option; the message lists the choices."""
     if not isinstance(value, str) or value not in choices:
         raise OptionError(f"{option} must be one of {', '.join(map(repr, choices))}; got {shown(value)}")
 
@@ -63,17 +63,29 @@ def shown(value: object) -> str:
     """Return the repr of a value for a message, cut to one line."""
     try:
         text = repr(value)
-    except ValueError:  # an integer of too many digits for Python to print
+    except ValueError:  # an integer with too many digits for Python to print
         text = f"{type(value).__name__} that cannot be shown"
     text = " ".join(text.split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def offending(message: str, values: Iterable[object]) -> str:
-    """Append up to five offending values, and the number of all of them where there are more."""
+    """Append up to five offending values, and their number if there are more."""
     listed = list(values)
     more = f", ... ({len(listed)} in all)" if len(listed) > N_SHOWN else ""
     return f"{message}: {', '.join(shown(value) for value in listed[:N_SHOWN])}{more}"
+
+
+def check_unique(names: Iterable[Hashable], what: str, error: type[ValueError]) -> None:
+    """Refuse names of which one comes twice; `what` they are begins the message.
+
+    Raises
+    ------
+    TypeError
+        A name cannot be hashed.
+    """
+    if again := repeated(names):
+        raise error(offending(f"{what} must be unique; more than once", again))
 
 
 def repeated(names: Iterable[Hashable]) -> list[Hashable]:

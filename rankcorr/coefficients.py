@@ -1,13 +1,12 @@
 """A coefficient with its options is one value, checked when it is made: `TauW(n0=10)`, `RhoW()`, `Tau()`, `Rho()`.
 
-Aligned ranks and weights become sums in a kernel, and `ratio` divides these as Eq. 7 of Lombardo et al. 2020 does.
+A kernel turns aligned ranks and weights into sums, and `ratio` divides them as Eq. 7 of Lombardo et al. 2020 does.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Final, Literal, TypeAlias
@@ -17,124 +16,20 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, shown
+from rankcorr.compiled import loops
 from rankcorr.errors import OptionError
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import Ranking, RankingLike, Ranks, as_ranking
-from rankcorr.results import described_by
+from rankcorr.ranking import Ranking, RankingLike, as_ranking
+from rankcorr.results import Options, RankCorrelation
+from rankcorr.scores import Ranks
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of
 
 CoefficientName: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
 Variant: TypeAlias = Literal["a", "b"]
 
 VARIANTS: Final = ("a", "b")
+_UNTIED: Final = np.zeros(1, np.int64)
 UNDEFINED: Final = "all items that have weight are tied in one ranking"
-
-
-class RankCorrelation(float):
-    """A rank correlation: a number that remembers what was computed.
-
-    It is a float in every respect, in arithmetic, comparison and formatting, and its value is the coefficient: between
-    -1 and 1, nan where the coefficient is undefined.
-
-    Attributes
-    ----------
-    statistic : float
-        The plain number.
-    n_items : int
-        Number of items compared, after alignment.
-    coefficient : str
-        "rho_w", "tau_w", "rho", "tau", or the name of another measure.
-    scheme, tied_weights, variant : str or None
-        Options that took part; None where the coefficient has no such option.
-    n0 : float or None
-        Offset of the weight 1/(n + n0)^2; None for another weigher.
-    weigher : str or None
-        Name of the weigher, with its parameters.
-    missing : str or None
-        "intersection" or "bottom"; None where both rankings had to hold the same items.
-    n_missing : int or None
-        Number of items in one ranking only: left out by "intersection", placed last by "bottom". None where `missing`
-        is.
-
-    Examples
-    --------
-    >>> from rankcorr import weighted_tau
-    >>> tau = weighted_tau([4, 3, 2, 1], [4, 3, 1, 2])
-    >>> f"{tau:.2f}", tau > 0.5, tau.n_items, tau.n0
-    ('0.88', True, 4, 2.0)
-    """
-
-    __slots__ = ("coefficient", "missing", "n0", "n_items", "n_missing", "scheme", "tied_weights", "variant", "weigher")
-    n_items: int
-    coefficient: str
-    scheme: str | None
-    n0: float | None
-    weigher: str | None
-    tied_weights: str | None
-    variant: str | None
-    missing: str | None
-    n_missing: int | None
-
-    def __new__(
-        cls,
-        statistic: float,
-        *,
-        n_items: int,
-        coefficient: str,
-        scheme: str | None = None,
-        n0: float | None = None,
-        weigher: str | None = None,
-        tied_weights: str | None = None,
-        variant: str | None = None,
-        missing: str | None = None,
-        n_missing: int | None = None,
-    ) -> RankCorrelation:
-        """Make a result; the functions that compute correlations do."""
-        result = float.__new__(cls, statistic)
-        fill = object.__setattr__
-        fill(result, "n_items", n_items)
-        fill(result, "coefficient", coefficient)
-        fill(result, "scheme", scheme)
-        fill(result, "n0", n0)
-        fill(result, "weigher", weigher)
-        fill(result, "tied_weights", tied_weights)
-        fill(result, "variant", variant)
-        fill(result, "missing", missing)
-        fill(result, "n_missing", n_missing)
-        return result
-
-    @property
-    def statistic(self) -> float:
-        """The coefficient as a plain float."""
-        return float(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the coefficient and what was computed, ready for JSON: nan is None."""
-        value = float(self)
-        return {"statistic": None if math.isnan(value) else value, **self._memory()}
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a RankCorrelation is immutable")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError("a RankCorrelation is immutable")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (type(self), float(self), self._memory())
-
-    def __repr__(self) -> str:
-        return described_by(self, {"statistic": float(self), **self._memory()})
-
-    def __str__(self) -> str:
-        return repr(float(self))
-
-    def _memory(self) -> dict[str, Any]:
-        names = ("n_items", "coefficient", "scheme", "n0", "weigher", "tied_weights", "variant", "missing", "n_missing")
-        return {name: getattr(self, name) for name in names}
-
-
-def _remade(kind: type[RankCorrelation], statistic: float, memory: dict[str, Any]) -> RankCorrelation:
-    return kind(statistic, **memory)
 
 
 class Coefficient:
@@ -155,7 +50,7 @@ class Coefficient:
     def correlate(
         self, x: RankingLike, y: RankingLike, *, missing: Missing = "raise", stacklevel: int = 3
     ) -> RankCorrelation:
-        """Do what a call does; `stacklevel` says whose line a warning points to, by default that of the caller."""
+        """Do what a call does; `stacklevel` chooses the line that a warning points to, by default the caller's."""
         x, y = as_ranking(x), as_ranking(y)
         first, second = align(x, y, missing=missing)
         value = self.of_pair(first, second)
@@ -164,7 +59,7 @@ class Coefficient:
         return self.result(value, x, y, first.n_items, missing)
 
     @property
-    def __name__(self) -> str:  # what scikit-learn's scorers show, as of any function
+    def __name__(self) -> str:  # scikit-learn's scorers show it, as they do for a function
         return self.name
 
     def __repr__(self) -> str:
@@ -183,7 +78,10 @@ class Coefficient:
         WeightError
             No item has weight.
         """
-        return float(self.of_rows(x, y.ranks[np.newaxis], np.array([y.n_ties]), weightless="raise")[0])
+        ties = np.array([y.n_ties]) if y.n_ties else _UNTIED
+        (row,) = self._sums(x, y.ranks[np.newaxis], ties, y.n_ties > 0).tolist()
+        check_usable(row[-1])
+        return self._ratio(*row)
 
     def of_rows(
         self,
@@ -203,53 +101,55 @@ class Coefficient:
         y_ties : ndarray of int64, shape (n_rows,)
             Number of tied items of each row.
         weightless : {"nan", "raise"}
-            A row in which no item has weight gives nan, or a `WeightError`.
+            Whether a row in which no item has weight gives nan or raises a `WeightError`.
         """
-        from rankcorr import kernels
+        sums = self._sums(x, y_ranks, y_ties, bool(np.count_nonzero(y_ties)))
+        if weightless == "raise":
+            check_usable(float(sums[:, -1].min()))
+        of_sums = self._ratio
+        return np.array([of_sums(*row) for row in sums.tolist()])
 
-        table = self.weighting.table(x, y_ranks, bool(np.count_nonzero(y_ties)))
-        of_sums: Callable[..., float]
+    def _sums(self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64], y_tied: bool) -> NDArray[np.float64]:
+        """Return a row of what the kernel sums for each row of y; the last is the largest weight."""
+        table = self.weighting.table(x, y_ranks, y_tied)
         if self.variant is None:
             moments = np.empty((len(y_ranks), 4))
-            kernels.weighted_moments(x.ranks, y_ranks, *table, moments)
-            rows, heaviest, of_sums = moments.tolist(), moments[:, -1], ratio_of_moments
-        else:
-            sums = np.empty((len(y_ranks), 6))
-            kernels.pair_sums(x.ranks, x.best_first, y_ranks, y_ties, *table, sums)
-            rows, heaviest = sums.tolist(), sums[:, -1]
-            of_sums = ratio_of_pairs if self.variant == "b" else ratio_of_all_pairs
-        if weightless == "raise":
-            check_usable(float(heaviest.min()))
-        return np.array([of_sums(*row) for row in rows])
+            loops().weighted_moments(x.ranks, y_ranks, *table, moments)
+            return moments
+        sums = np.empty((len(y_ranks), 6))
+        loops().pair_sums(x.ranks, x.best_first, y_ranks, y_ties, *table, sums)
+        return sums
+
+    @property
+    def _ratio(self) -> Callable[..., float]:
+        """What turns such a row into the coefficient."""
+        if self.variant is None:
+            return ratio_of_moments
+        return ratio_of_pairs if self.variant == "b" else ratio_of_all_pairs
 
     @property
     def swapped(self) -> Coefficient:
-        """The coefficient with x and y in each other's place; itself where the two have the same part in it."""
+        """The coefficient with x and y exchanged; itself where it treats both alike."""
         return self
 
     def result(self, value: float, x: Ranking, y: Ranking, n_items: int, missing: Missing) -> RankCorrelation:
-        """Return a value with its memory; x and y are the rankings before alignment."""
-        count = None if missing == "raise" else n_missing(x, y, n_items)
-        return RankCorrelation(value, n_missing=count, **self.described(n_items, missing))
+        """Wrap a value as a `RankCorrelation`; x and y are the rankings before alignment."""
+        if missing == "raise":
+            return RankCorrelation.of(value, self._options, n_items, None, None)
+        return RankCorrelation.of(value, self._options, n_items, missing, n_missing(x, y, n_items))
 
     def described(self, n_items: int, missing: Missing = "raise") -> dict[str, Any]:
         """Fields of `Computed` for a comparison of n_items items."""
-        return {"n_items": n_items, **self._options, "missing": None if missing == "raise" else missing}
+        return {"n_items": n_items, **self._options._asdict(), "missing": None if missing == "raise" else missing}
 
     @cached_property
-    def _options(self) -> dict[str, Any]:
-        return {
-            "coefficient": self.name,
-            "scheme": self.weighting.scheme,
-            "n0": self.weighting.n0,
-            "weigher": self.weighting.name,
-            "tied_weights": self.weighting.tied_weights,
-            "variant": self.variant,
-        }
+    def _options(self) -> Options:
+        weighting = self.weighting
+        return Options(self.name, weighting.scheme, weighting.n0, weighting.name, weighting.tied_weights, self.variant)
 
 
 class _Weighted(Coefficient):
-    """Coefficients whose weight is chosen: n0, or a weigher in its place, is settled when the value is made."""
+    """Coefficients with a choice of weight: n0, or a weigher in its place, is settled when the value is made."""
 
     n0: float | None
     weigher: Weigher | None
@@ -258,7 +158,7 @@ class _Weighted(Coefficient):
 
     @property
     def swapped(self) -> Coefficient:
-        """The coefficient with x and y in each other's place; itself where the two have the same part in it."""
+        """The coefficient with x and y exchanged; itself where it treats both alike."""
         other: dict[str, Scheme] = {"first": "second", "second": "first"}
         return replace(self, scheme=other[self.scheme]) if self.scheme in other else self  # type: ignore[type-var]
 
@@ -276,9 +176,9 @@ class RhoW(_Weighted):
     Parameters
     ----------
     n0 : float, default 2
-        Offset of the weight 1/(n + n0)^2, greater than -1. It is None where there is a weigher.
+        Offset of the weight 1/(n + n0)^2, greater than -1; None if there is a weigher.
     weigher : callable, optional
-        Used in place of 1/(n + n0)^2; not together with another n0 than the default.
+        Used in place of 1/(n + n0)^2; n0 must then be the default.
     scheme : {"additive", "multiplicative", "first", "second"}
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
@@ -316,9 +216,9 @@ class TauW(_Weighted):
     Parameters
     ----------
     n0 : float, default 2
-        Offset of the weight 1/(n + n0)^2, greater than -1. It is None where there is a weigher.
+        Offset of the weight 1/(n + n0)^2, greater than -1; None if there is a weigher.
     weigher : callable, optional
-        Used in place of 1/(n + n0)^2; not together with another n0 than the default.
+        Used in place of 1/(n + n0)^2; n0 must then be the default.
     scheme : {"additive", "multiplicative", "first", "second"}
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
@@ -379,7 +279,7 @@ class Tau(Coefficient):
     Raises
     ------
     OptionError
-        Another variant.
+        The variant is unknown.
 
     Examples
     --------
@@ -402,25 +302,29 @@ COEFFICIENTS: Final[tuple[CoefficientName, ...]] = ("rho_w", "tau_w", "rho", "ta
 
 
 def rho_w_of(n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> RhoW:
-    """Return ``RhoW(...)`` of these options, the same object where they have come before."""
+    """Return ``RhoW(...)`` with these options: the same object each time they recur."""
     if weigher is None:
-        with suppress(TypeError):  # an option that cannot be hashed, and that the class refuses
+        try:
             return _kept_rho_w(n0, scheme, tied_weights)
+        except TypeError:  # an option that cannot be hashed: the class refuses it
+            pass
     return RhoW(n0, weigher, scheme, tied_weights)
 
 
 def tau_w_of(
     n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights, variant: Variant
 ) -> TauW:
-    """Return ``TauW(...)`` of these options, the same object where they have come before."""
+    """Return ``TauW(...)`` with these options: the same object each time they recur."""
     if weigher is None:
-        with suppress(TypeError):  # an option that cannot be hashed, and that the class refuses
+        try:
             return _kept_tau_w(n0, scheme, tied_weights, variant)
+        except TypeError:  # an option that cannot be hashed: the class refuses it
+            pass
     return TauW(n0, weigher, scheme, tied_weights, variant)
 
 
 # Everyday calls repeat their options: a value is made and checked once. `typed`, because True is not an n0 although it
-# equals 1. Without weighers: two of somebody else's that are equal need not weigh alike.
+# equals 1. Weighers are left out: two custom ones that are equal need not give equal weights.
 @lru_cache(maxsize=64, typed=True)
 def _kept_rho_w(n0: float | None, scheme: Scheme, tied_weights: TiedWeights) -> RhoW:
     return RhoW(n0, None, scheme, tied_weights)
@@ -432,7 +336,7 @@ def _kept_tau_w(n0: float | None, scheme: Scheme, tied_weights: TiedWeights, var
 
 
 def as_coefficient(coefficient: CoefficientLike) -> Coefficient:
-    """Return a coefficient as it is, and that of a name with its default options.
+    """Return a coefficient unchanged, and for a name the coefficient with its default options.
 
     Raises
     ------
@@ -456,9 +360,9 @@ def as_coefficient(coefficient: CoefficientLike) -> Coefficient:
 
 
 def named_coefficient(name: str, **options: Any) -> Coefficient:
-    """Return the coefficient of a name with those of the options that it has, as commands and requests need it.
+    """Return the coefficient of a name with those of the options that apply to it, for commands and requests.
 
-    The plain rho and tau have no weight, and so leave n0, weigher, scheme and tied_weights alone.
+    The plain rho and tau have no weights, and so ignore n0, weigher, scheme and tied_weights.
 
     Raises
     ------
@@ -506,7 +410,7 @@ def ratio(numerator: float, x_norm: float, y_norm: float) -> float:
 
 
 def _shown(option: Any) -> str:
-    """Text of an option: a number without a decimal point that says nothing, a function by its name."""
+    """Text of an option: a whole number without its decimal point, a function by its name."""
     if isinstance(option, float) and option.is_integer() and abs(option) < 1e15:
         return str(int(option))
     return name_of(option) if callable(option) else repr(option)

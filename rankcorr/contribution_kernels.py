@@ -9,7 +9,7 @@ CONCORDANT, DISCORDANT, TIED_IN_Y, TIED_IN_X, TIED_IN_BOTH = range(5)
 
 @kernel
 def pair_shares(x_ranks: Array, x_order: Array, y_ranks: Array, y_order: Array, weights: Array, shares: Array) -> None:
-    """Weights of the other items, for each item, by how the pair of both stands.
+    """For each item, the weight of the other items by the kind of pair that they form with it.
 
     `shares` receives five rows: the sum of w_j over the items j that are concordant with item i, discordant, tied with
     it in y only, in x only, and in both. Each is a sum of positive terms, so that a small one keeps its digits.
@@ -72,9 +72,9 @@ def group_start(rank: float, stop: int) -> int:
 
 @kernel
 def tied_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array, one: Array, both: Array) -> None:
-    """Add the weight of what is tied with each item in y only, and, unless `both` is empty, in x and y.
+    """Add, for each item, the weight of the items tied with it in y only and, unless `both` is empty, in x and y.
 
-    What has gone by, under each rank of y, is kept apart from what is in the present group of x.
+    At each rank of y, the weight that has gone by is kept apart from that of the present group of x.
     """
     n_items = x_ranks.size
     gone = np.empty(n_items)

@@ -12,21 +12,18 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import shown, whole_number
-from rankcorr.coefficients import (
-    CoefficientLike,
-    as_coefficient,
-)
+from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
-from rankcorr.results import Computed, TableResult, json_ready
+from rankcorr.results import Computed, Result, TableResult, json_ready
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class ItemContribution:
-    """What one item does to a coefficient: a row of `Contributions`.
+@dataclass(frozen=True, eq=False)
+class ItemContribution(Result):
+    """The part of one item in a coefficient: a row of `Contributions`.
 
     Attributes
     ----------
@@ -81,7 +78,7 @@ class Contributions(Computed, TableResult):
     n_missing: int | None = None
 
     def worst(self, k: int = 10) -> tuple[ItemContribution, ...]:
-        """Items of the largest cost, at most k, the largest first; equal costs are in the order of x.
+        """The items of largest cost, at most k, the largest first; equal costs are in the order of x.
 
         Raises
         ------
@@ -138,7 +135,7 @@ def contributions(
         As in `weighted_tau`.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
-    n0, weigher, scheme, tied_weights, variant, missing
+    missing : {"raise", "intersection", "bottom"}
         As in `weighted_tau`.
 
     Returns
@@ -148,7 +145,7 @@ def contributions(
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     Notes
     -----
@@ -183,7 +180,7 @@ def contributions(
     weights /= weights.max()  # so that no product is too small for a float
     total = math.fsum(weights)
     if math.isnan(value):
-        warn_undefined("all items that have weight are tied in one ranking", stacklevel=3)
+        warn_undefined(UNDEFINED, stacklevel=3)
         parts, cost, norm = np.full(first.n_items, math.nan), np.full(first.n_items, math.nan), math.nan
     elif chosen.variant is None:
         parts, cost, norm = _rho_parts(first, second, weights)

@@ -19,7 +19,6 @@ from rankcorr.coefficients import (
     COEFFICIENTS,
     UNDEFINED,
     CoefficientLike,
-    RankCorrelation,
     Variant,
     as_coefficient,
     ratio,
@@ -35,7 +34,9 @@ from rankcorr.errors import (
     TooFewItemsError,
 )
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import RankingLike, as_ranking, is_masked
+from rankcorr.ranking import RankingLike, as_ranking
+from rankcorr.results import RankCorrelation
+from rankcorr.scores import is_masked
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
 
 Key = TypeVar("Key", bound=CoefficientLike)
@@ -64,10 +65,10 @@ def weighted_rho(
         Plain numbers are scores: larger is better. For ranks use `Ranking.from_ranks`, for a list of labels
         `Ranking.from_order`. Labelled rankings are matched by label.
     n0 : float, default 2
-        Offset of the weight 1/(n + n0)^2, greater than -1. Another one than 2 excludes a `weigher`.
+        Offset of the weight 1/(n + n0)^2, greater than -1. Only the default can be combined with `weigher`.
     weigher : callable, optional
-        Used in place of 1/(n + n0)^2. It takes an array of ranks that may occur (not one for each item: its size
-        means nothing) and returns their weights.
+        Used in place of 1/(n + n0)^2. It takes an array of ranks and returns their weights. The array lists the ranks
+        that may occur, not one rank for each item.
     scheme : {"additive", "multiplicative", "first", "second"}
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
@@ -83,7 +84,7 @@ def weighted_rho(
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     References
     ----------
@@ -125,10 +126,10 @@ def weighted_tau(
         Plain numbers are scores: larger is better. For ranks use `Ranking.from_ranks`, for a list of labels
         `Ranking.from_order`. Labelled rankings are matched by label.
     n0 : float, default 2
-        Offset of the weight 1/(n + n0)^2, greater than -1. Another one than 2 excludes a `weigher`.
+        Offset of the weight 1/(n + n0)^2, greater than -1. Only the default can be combined with `weigher`.
     weigher : callable, optional
-        Used in place of 1/(n + n0)^2. It takes an array of ranks that may occur (not one for each item: its size
-        means nothing) and returns their weights.
+        Used in place of 1/(n + n0)^2. It takes an array of ranks and returns their weights. The array lists the ranks
+        that may occur, not one rank for each item.
     scheme : {"additive", "multiplicative", "first", "second"}
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
@@ -147,7 +148,7 @@ def weighted_tau(
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     References
     ----------
@@ -181,7 +182,7 @@ def correlate(
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better.
     coefficients : sequence of Coefficient or {"rho_w", "tau_w", "rho", "tau"}
-        At least one, each once; a name is the coefficient with its default options, as "tau_w" is ``TauW()``.
+        At least one, without repeats; a name stands for the default options, as "tau_w" for ``TauW()``.
     missing : {"raise", "intersection", "bottom"}
         As in `weighted_tau`.
     names : pair of str
@@ -190,13 +191,13 @@ def correlate(
     Returns
     -------
     dict of Coefficient or str to RankCorrelation
-        By the entries of `coefficients`, as they were given. Each result is that of the call for the coefficient alone,
-        to the last bit.
+        The keys are the entries of `coefficients` as given. Each result equals that of a call for this coefficient
+        alone, to the last bit.
 
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     Examples
     --------
@@ -233,8 +234,8 @@ def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:
     Raises
     ------
     RankingError
-        `DimensionError` or `LengthError` for matrices that are not square or not alike, `MissingValueError` for nan,
-        `NonNumericError`.
+        `DimensionError` for a matrix that is not square, `LengthError` for matrices that differ in shape,
+        `MissingValueError` for nan, `NonNumericError`.
 
     Examples
     --------
@@ -245,7 +246,7 @@ def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:
     """
     a, b = _square("a_matrix", a_matrix), _square("b_matrix", b_matrix)
     if a.shape != b.shape:
-        raise LengthError(f"the two matrices must have one shape; got {a.shape} and {b.shape}")
+        raise LengthError(f"the two matrices must have the same shape; got {a.shape} and {b.shape}")
     # Scaled by the largest entry, so that the squares neither overflow nor vanish.
     a, b = a / (np.abs(a).max() or 1.0), b / (np.abs(b).max() or 1.0)
     statistic = ratio(float((a * b).sum()), float((a * a).sum()), float((b * b).sum()))
@@ -259,7 +260,7 @@ def _square(name: str, matrix: ArrayLike) -> NDArray[np.float64]:
         raise MissingValueError(f"{name} has masked entries; every entry must be finite")
     try:
         array = np.asarray(matrix)
-    except ValueError as error:  # numpy's word for rows of different lengths
+    except ValueError as error:  # rows of different lengths
         raise DimensionError(f"{name} must be square; its rows differ in length") from error
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise DimensionError(f"{name} must be square; got shape {array.shape}")

@@ -1,4 +1,4 @@
-"""What can be wrong with an input, by name: a `RankingError`, and so a `ValueError`; and what may be missing."""
+"""Errors by name. Bad input is a `RankingError`, and so a `ValueError`; a missing package is an `ImportError`."""
 
 
 class RankingError(ValueError):
@@ -54,7 +54,7 @@ class TableError(RankingError):
 
 
 class MissingPandasError(ImportError):
-    """pandas is not installed, and a frame was asked for."""
+    """A data frame was asked for, and pandas is not installed."""
 
 
 class UndefinedCorrelationWarning(UserWarning):

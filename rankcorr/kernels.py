@@ -47,7 +47,7 @@ def combine(scheme: int, x_weight: float, y_weight: float) -> float:
 
 @kernel
 def midranks(values: Array, ascending: Array, descending: bool, ranks: Array, best_first: Array) -> int:
-    """Mid-ranks of `values`, the positions of its items from best to worst; returns the number of tied ones.
+    """Set the mid-ranks of `values` and the positions from best to worst; return the number of tied items.
 
     `ascending` sorts the values. Rank 1 is the largest value if `descending`, else the smallest.
     """
@@ -214,7 +214,7 @@ def tree_add(tree: Array, place: int, weight: float) -> None:
 
 @kernel
 def merge_ties(keys: Array, weights: Array, start: int, stop: int, slots: Array, lost: Array) -> int:
-    """Merge, in place, the items start to stop that share a key; return where the merged ones end.
+    """Merge, in place, those items from start to stop that share a key; return where the merged ones end.
 
     Items tied in both rankings then enter the tree as one: fewer walks, and rounding does not add up. `slots` tells
     where a key stands; a slot before `start` was left by an earlier group.

@@ -24,9 +24,9 @@ def warn_undefined(why: str, *, what: str = "the correlation", stacklevel: int =
 
 @contextmanager
 def collected_notices() -> Iterator[list[str]]:
-    """Collect, in this thread alone, what would be an `UndefinedCorrelationWarning`.
+    """Collect, in this thread alone, what would otherwise be an `UndefinedCorrelationWarning`.
 
-    `warnings.catch_warnings` changes the whole process, so the threads of a server would get each other's warnings.
+    `warnings.catch_warnings` changes the whole process, so the threads of a server would see each other's warnings.
 
     Examples
     --------

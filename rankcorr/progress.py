@@ -10,7 +10,7 @@ from typing import Any
 
 @contextmanager
 def progress_bar(total: int | None, unit: str) -> Iterator[Callable[[int], Any]]:
-    """Give a function that advances a progress bar on stderr, as the argument `progress` of the library.
+    """Yield a function that advances a progress bar on stderr, for the argument `progress` of the library.
 
     It does nothing if stderr is not a terminal, tqdm is not installed, or there are no steps. The bar appears only if
     the work takes longer than 0.3 s, and disappears at the end of the block.

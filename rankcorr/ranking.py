@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numbers
-import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
-from decimal import Decimal
-from typing import Any, NoReturn, TypeAlias, TypeGuard
+from collections.abc import Callable, Hashable, Iterable, Sequence, Set
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rankcorr.checks import N_SHOWN, offending, repeated, shown
 from rankcorr.errors import (
@@ -17,14 +14,9 @@ from rankcorr.errors import (
     DuplicateLabelError,
     LabelError,
     LengthError,
-    MissingValueError,
-    NonNumericError,
     OptionError,
-    TooFewItemsError,
 )
-
-Ranks: TypeAlias = NDArray[np.float64]
-Positions: TypeAlias = NDArray[np.int32]
+from rankcorr.scores import Positions, Ranks, ScoresLike, checked_numbers, is_masked, midranks, split_labels
 
 
 class Ranking:
@@ -62,7 +54,7 @@ class Ranking:
     def unchecked(
         cls, ranks: Ranks, best_first: Positions, n_ties: int, labels: tuple[Hashable, ...] | None = None
     ) -> Ranking:
-        """Wrap what is known to be right, for this library's own use: mid-ranks, `best_first` and `n_ties` that agree.
+        """Make a ranking of mid-ranks, `best_first` and `n_ties` that are known to agree; for this library's own use.
 
         The arrays become read-only; they are not copied.
         """
@@ -102,7 +94,7 @@ class Ranking:
 
     @classmethod
     def from_ranks(cls, ranks: ScoresLike, labels: Iterable[Hashable] | None = None) -> Ranking:
-        """Rank items by numbers of which the smallest is the top.
+        """Rank items by numbers: the smallest is the top.
 
         Competition ranks (1, 2, 2, 4), dense ranks (1, 2, 2, 3) and any others are turned into mid-ranks.
 
@@ -172,6 +164,14 @@ class Ranking:
     def _from_numbers(
         cls, numbers_: ScoresLike, labels: Iterable[Hashable] | None, *, what: str, descending: bool
     ) -> Ranking:
+        if labels is None and type(numbers_) is np.ndarray and numbers_.ndim == 1 and numbers_.size > 1:
+            # Most calls bring plain numbers, and the checks below would take as long as the ranking of 100 of them.
+            kind = numbers_.dtype
+            if kind in (np.float64, np.int64):
+                ranks, best_first, n_ties = midranks(numbers_, descending=descending)
+                largest = numbers_[best_first[0 if descending else -1]]  # or nan, which is sorted behind it
+                if largest == largest:  # noqa: PLR0124
+                    return cls.unchecked(ranks, best_first, n_ties)
         if isinstance(numbers_, Ranking):
             raise OptionError("this is a Ranking already: pass it on as it is")
         keys, values = split_labels(numbers_)
@@ -190,7 +190,7 @@ class Ranking:
         positions : ndarray of int
             Where the items stand in this ranking, each at most once.
         labels : tuple, optional
-            Labels of these items, where the caller has them at hand.
+            Labels of these items, if the caller has them at hand.
 
         Examples
         --------
@@ -216,7 +216,7 @@ class Ranking:
     def extend(self, labels: Sequence[Hashable]) -> Ranking:
         """Return the ranking with further labels, tied below all of its items.
 
-        The labels are new to the ranking, which has labels itself; neither is checked.
+        The ranking must have labels, and the further labels must be new to it; neither is checked.
 
         Examples
         --------
@@ -289,116 +289,12 @@ class Ranking:
         return f"<Ranking of {self.n_items} items, {self.n_ties} tied: {best}{more}>"
 
 
-ScoresLike: TypeAlias = Mapping[Any, Any] | ArrayLike
 RankingLike: TypeAlias = Ranking | ScoresLike
 
 
 def as_ranking(ranking: RankingLike) -> Ranking:
-    """Return a `Ranking` as it is, and take anything else for scores."""
+    """Return a `Ranking` unchanged, and read anything else as scores."""
     return ranking if isinstance(ranking, Ranking) else Ranking.from_scores(ranking)
-
-
-def split_labels(numbers_: ScoresLike) -> tuple[list[Hashable] | None, ArrayLike]:
-    """Split a mapping or a Series into labels and numbers; labels are None for an array."""
-    if isinstance(numbers_, Mapping):
-        return list(numbers_), list(numbers_.values())
-    if hasattr(numbers_, "keys") and hasattr(numbers_, "to_numpy"):  # a pandas Series, without importing pandas
-        return list(numbers_.keys()), numbers_.to_numpy()
-    return None, numbers_
-
-
-def checked_numbers(
-    values: ArrayLike, *, what: str, n_dimensions: int, labels: Sequence[Hashable] | None = None
-) -> NDArray[Any]:
-    """Check real numbers of at least two items; the result is float64 or int64 and orders as `values` do."""
-    if is_masked(values):
-        masked = np.argwhere(np.ma.getmaskarray(values))
-        raise MissingValueError(f"every item needs a {what}; masked: {_places(what, masked, labels)}")
-    try:
-        array = np.asarray(values)
-    except ValueError as error:  # numpy's word for rows of different lengths
-        raise DimensionError(f"{what}s must form an array; their rows differ in length") from error
-    if not isinstance(values, np.ndarray) and (array.dtype.kind in "US" or _has_lost_integers(array)):
-        array = np.array(values, dtype=object)  # what numpy converted to one type
-    if array.ndim != n_dimensions:
-        wanted = "one dimension" if n_dimensions == 1 else f"{n_dimensions} dimensions"
-        got = shown(values) if array.ndim == 0 else f"an array of shape {array.shape}"
-        raise DimensionError(f"{what}s must have {wanted}; got {got}")
-    _check_count(array.shape[-1])
-    array = _orderable(array, what, labels)
-    if array.dtype.kind == "f" and np.count_nonzero(np.isnan(array)):
-        places = _places(what, np.argwhere(np.isnan(array)), labels)
-        raise MissingValueError(f"every item needs a {what}; nan: {places}")
-    return array
-
-
-def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
-    """Whether a numpy array has masked entries."""
-    return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray) and bool(np.ma.is_masked(values))
-
-
-def _has_lost_integers(array: NDArray[Any]) -> bool:
-    """Whether an array of floats may have been made from integers that a float does not hold."""
-    return array.dtype.kind == "f" and bool((np.abs(array[np.isfinite(array)]) >= 2.0**53).any())
-
-
-def _orderable(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None) -> NDArray[Any]:
-    """Turn any real dtype into float64 or int64 without making or breaking a tie."""
-    kind, size = array.dtype.kind, array.dtype.itemsize
-    if kind == "f" and size <= 8:
-        return array.astype(np.float64, copy=False)
-    if kind == "b" or (kind in "iu" and (kind == "i" or size < 8)):
-        return array.astype(np.int64, copy=False)
-    if kind == "O":
-        real = np.array([isinstance(value, numbers.Real | Decimal) for value in array.flat], dtype=bool)
-        if not real.all():
-            wrong = np.argwhere(~real.reshape(array.shape))
-            example = array[tuple(wrong[0])]
-            raise NonNumericError(
-                f"every {what} must be a real number; got {shown(example)} at {_places(what, wrong, labels)}"
-            )
-        nan = np.array([_is_nan(value) for value in array.flat], dtype=bool)
-        if nan.any():
-            places = _places(what, np.argwhere(nan.reshape(array.shape)), labels)
-            raise MissingValueError(f"every item needs a {what}; nan: {places}")
-    elif kind == "f":
-        if np.isnan(array).any():
-            return array.astype(np.float64)  # the caller finds and names the nan
-    elif kind != "u":
-        raise NonNumericError(f"every {what} must be a real number; got an array of {array.dtype}")
-    # uint64, long double and Python's own numbers do not all fit a double: their places in the sorted set do.
-    codes = np.unique(array, return_inverse=True)[1]
-    return codes.reshape(array.shape).astype(np.int64, copy=False)
-
-
-def midranks(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Positions, int]:
-    """Mid-ranks of checked numbers, their positions from best to worst, and how many are tied."""
-    from rankcorr import kernels
-
-    values = _read_only(values)
-    ranks, best_first = np.empty(values.size), np.empty(values.size, np.int32)
-    n_ties = kernels.midranks(values, values.argsort(), descending, ranks, best_first)
-    return ranks, best_first, n_ties
-
-
-def midrank_rows(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Positions, NDArray[np.int64]]:
-    """`midranks` of each row of a matrix."""
-    from rankcorr import kernels
-
-    values = _read_only(values)
-    ranks, best_first = np.empty(values.shape), np.empty(values.shape, np.int32)
-    ties = np.empty(len(values), np.int64)
-    kernels.midrank_rows(values, values.argsort(axis=1), descending, ranks, best_first, ties)
-    ranks.setflags(write=False)
-    best_first.setflags(write=False)
-    return ranks, best_first, ties
-
-
-def _read_only(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a contiguous read-only view: whatever came in, one type, for which one kernel is compiled."""
-    view = np.ascontiguousarray(values).view()
-    view.setflags(write=False)
-    return view
 
 
 def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
@@ -423,11 +319,6 @@ def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable,
     return names
 
 
-def _is_nan(value: Any) -> bool:
-    # nan is what differs from itself, for every numeric type; Decimal's signaling nan will not even be compared.
-    return value.is_nan() if isinstance(value, Decimal) else bool(value != value)  # noqa: PLR0124
-
-
 def _equals_itself(label: Any) -> bool:
     if isinstance(label, tuple):
         return all(_equals_itself(part) for part in label)
@@ -445,18 +336,3 @@ def _unhashable(names: Iterable[object]) -> list[object]:
         except TypeError:
             wrong.append(name)
     return wrong
-
-
-def _check_count(n_items: int) -> None:
-    if n_items < 2:
-        raise TooFewItemsError(f"a ranking needs at least two items; got {n_items}")
-
-
-def _places(what: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | None) -> str:
-    """Name up to five places of an array, by label where there are labels."""
-    names = [
-        f"{what} of {shown(labels[index[0]])}" if labels else f"{what}s[{', '.join(map(str, index))}]"
-        for index in indices[:N_SHOWN].tolist()
-    ]
-    more = f", ... ({len(indices)} in all)" if len(indices) > N_SHOWN else ""
-    return ", ".join(names) + more

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,10 @@ _NAN: Final = ("nan",)
 
 
 class Result:
-    """Base of the frozen dataclasses that are results: values, equal and hashed by what they hold.
+    """Base of the results, which are frozen dataclasses: values, equal and hashed by what they hold.
 
     Arrays are compared as a whole, nan equals nan, and read-only arrays stay read-only through pickle and deepcopy.
-    Subclasses are declared with ``eq=False``, or the dataclass would bring an equality of its own, which fails on
+    Subclasses are declared with ``eq=False``; otherwise the dataclass would get an equality of its own, which fails on
     arrays.
     """
 
@@ -40,9 +40,9 @@ class Result:
 
 
 class TableResult(Result):
-    """A result with a table in it: `to_frame` gives it to pandas, and notebooks show it.
+    """A result that holds a table: `to_dict` is ready for JSON, `to_frame` is for pandas, and notebooks show it.
 
-    A subclass says what the table is: `_columns`, and `_title` for notebooks.
+    A subclass defines the table in `_columns`, and may give its heading in a notebook in `_title`.
     """
 
     __slots__ = ()
@@ -52,8 +52,13 @@ class TableResult(Result):
         raise NotImplementedError
 
     def _title(self) -> str:
-        """What stands above the table in a notebook."""
+        """Heading of the table in a notebook."""
         return repr(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON: lists for arrays, None for nan."""
+        content: dict[str, Any] = json_ready(self)
+        return content
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame.
@@ -90,9 +95,159 @@ class Computed(Result):
     missing: str | None = None
 
     def __repr__(self) -> str:
-        """Show the result first, and leave out the options that did not take part."""
+        """Show the result first, and leave out the options that do not apply."""
         shown = {"statistic": None} | {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
         return described_by(self, shown)
+
+
+class Options(NamedTuple):
+    """What all results of one coefficient remember."""
+
+    coefficient: str
+    scheme: str | None = None
+    n0: float | None = None
+    weigher: str | None = None
+    tied_weights: str | None = None
+    variant: str | None = None
+
+
+class RankCorrelation(float):
+    """A rank correlation: a number that remembers what was computed.
+
+    It is a float in every respect, in arithmetic, comparison and formatting, and its value is the coefficient: between
+    -1 and 1, nan where the coefficient is undefined.
+
+    Attributes
+    ----------
+    statistic : float
+        The plain number.
+    n_items : int
+        Number of items compared, after alignment.
+    coefficient : str
+        "rho_w", "tau_w", "rho", "tau", or the name of another measure.
+    scheme, tied_weights, variant : str or None
+        Options that apply; None where the coefficient has no such option.
+    n0 : float or None
+        Offset of the weight 1/(n + n0)^2; None for another weigher.
+    weigher : str or None
+        Name of the weigher, with its parameters.
+    missing : str or None
+        "intersection" or "bottom"; None where both rankings had to hold the same items.
+    n_missing : int or None
+        Number of items in one ranking only: left out by "intersection", placed last by "bottom". None if `missing` is
+        None.
+
+    Examples
+    --------
+    >>> from rankcorr import weighted_tau
+    >>> tau = weighted_tau([4, 3, 2, 1], [4, 3, 1, 2])
+    >>> f"{tau:.2f}", tau > 0.5, tau.n_items, tau.n0
+    ('0.88', True, 4, 2.0)
+    """
+
+    __slots__ = ("_options", "missing", "n_items", "n_missing")
+    _options: Options
+    n_items: int
+    missing: str | None
+    n_missing: int | None
+
+    def __new__(
+        cls,
+        statistic: float,
+        *,
+        n_items: int,
+        coefficient: str,
+        scheme: str | None = None,
+        n0: float | None = None,
+        weigher: str | None = None,
+        tied_weights: str | None = None,
+        variant: str | None = None,
+        missing: str | None = None,
+        n_missing: int | None = None,
+    ) -> RankCorrelation:
+        """Make a result, as the functions that compute correlations do."""
+        options = Options(coefficient, scheme, n0, weigher, tied_weights, variant)
+        return cls.of(statistic, options, n_items, missing, n_missing)
+
+    @classmethod
+    def of(
+        cls, statistic: float, options: Options, n_items: int, missing: str | None, n_missing: int | None
+    ) -> RankCorrelation:
+        """Make a result that shares its options with others."""
+        result = float.__new__(cls, statistic)
+        fill = object.__setattr__
+        fill(result, "_options", options)
+        fill(result, "n_items", n_items)
+        fill(result, "missing", missing)
+        fill(result, "n_missing", n_missing)
+        return result
+
+    @property
+    def coefficient(self) -> str:
+        """Name of the coefficient."""
+        return self._options.coefficient
+
+    @property
+    def scheme(self) -> str | None:
+        """How the weights of the two ranks of an item are combined."""
+        return self._options.scheme
+
+    @property
+    def n0(self) -> float | None:
+        """Offset of the weight 1/(n + n0)^2."""
+        return self._options.n0
+
+    @property
+    def weigher(self) -> str | None:
+        """Name of the weigher, with its parameters."""
+        return self._options.weigher
+
+    @property
+    def tied_weights(self) -> str | None:
+        """What a tied item weighs."""
+        return self._options.tied_weights
+
+    @property
+    def variant(self) -> str | None:
+        """What tau divides by."""
+        return self._options.variant
+
+    @property
+    def statistic(self) -> float:
+        """The coefficient as a plain float."""
+        return float(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the coefficient and what was computed, ready for JSON: None for nan."""
+        value = float(self)
+        return {"statistic": None if math.isnan(value) else value, **self._memory()}
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a RankCorrelation is immutable")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("a RankCorrelation is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (type(self), float(self), self._memory())
+
+    def __repr__(self) -> str:
+        return described_by(self, {"statistic": float(self), **self._memory()})
+
+    def __str__(self) -> str:
+        return repr(float(self))
+
+    def _memory(self) -> dict[str, Any]:
+        return {
+            "n_items": self.n_items,
+            **self._options._asdict(),
+            "missing": self.missing,
+            "n_missing": self.n_missing,
+        }
+
+
+def _remade(kind: type[RankCorrelation], statistic: float, memory: dict[str, Any]) -> RankCorrelation:
+    return kind(statistic, **memory)
 
 
 def described_by(result: object, values: Mapping[str, Any]) -> str:
@@ -102,7 +257,7 @@ def described_by(result: object, values: Mapping[str, Any]) -> str:
 
 
 def json_ready(value: Any) -> Any:
-    """Return a value as JSON can hold it: None for nan and infinities, lists for arrays, dicts for dataclasses.
+    """Convert a value to what JSON can hold: None for nan and infinities, lists for arrays, dicts for dataclasses.
 
     Examples
     --------
@@ -117,13 +272,13 @@ def json_ready(value: Any) -> Any:
         return [json_ready(entry) for entry in value]
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: json_ready(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, float):  # a number with a memory becomes a plain one
+    if isinstance(value, float):  # a RankCorrelation becomes a plain number
         return float(value) if math.isfinite(value) else None
     return value
 
 
 def square_frame(values: np.ndarray, names: Sequence[Any] | None) -> Any:
-    """Return a matrix as a pandas DataFrame with names on both sides."""
+    """Return a matrix as a pandas DataFrame with names on rows and columns."""
     labels = None if names is None else list(names)
     return _pandas().DataFrame(np.array(values), index=labels, columns=labels)
 
@@ -145,7 +300,7 @@ def _cell(value: Any) -> str:
 
 
 def _freeze(value: Any) -> None:
-    """Make arrays read-only again, which pickle and deepcopy forget; those in mappings and sequences too."""
+    """Make arrays read-only again, also those in mappings and sequences: pickle and deepcopy forget the flag."""
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
     elif isinstance(value, Mapping):
@@ -157,7 +312,7 @@ def _freeze(value: Any) -> None:
 
 
 def _content(value: Any) -> Any:
-    """Return what a value holds, as something that `==` and `hash` understand."""
+    """Return what a value holds, in a form that `==` and `hash` can take."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f":
             return value.shape, tuple(map(_content, value.ravel().tolist()))

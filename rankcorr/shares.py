@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from rankcorr.checks import real_number, shown, whole_number
 from rankcorr.errors import OptionError, ShareError
+from rankcorr.results import TableResult
 from rankcorr.weights import DEFAULT_N0, check_offset
 
 DEFAULT_TOP: Final = 10
@@ -167,8 +168,8 @@ def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> fl
     return n0
 
 
-@dataclass(frozen=True)
-class WeightTable:
+@dataclass(frozen=True, eq=False)
+class WeightTable(TableResult):
     """Shares of the weight 1/(n + n0)^2.
 
     Attributes
@@ -193,10 +194,16 @@ class WeightTable:
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each rank, ready for JSON."""
-        return [
-            {"rank": rank, "weight": weight, "cumulative_share": total}
-            for rank, (weight, total) in enumerate(zip(self.weights, self.cumulative, strict=True), start=1)
-        ]
+        columns = self._columns()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def _columns(self) -> dict[str, Any]:
+        ranks = range(1, len(self.weights) + 1)
+        return {"rank": ranks, "weight": self.weights, "cumulative_share": self.cumulative}
+
+    def _title(self) -> str:
+        length = "an endless list" if self.n_items is None else f"{self.n_items:,} items"
+        return f"weights at n0 = {self.n0:g}, {length}"
 
 
 def weight_table(

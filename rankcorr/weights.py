@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align
 from rankcorr.checks import check_choice, real_number, shown, whole_number
+from rankcorr.compiled import loops
 from rankcorr.errors import OptionError, WeightError
-from rankcorr.ranking import Ranking, RankingLike, Ranks
+from rankcorr.ranking import Ranking, RankingLike
+from rankcorr.scores import Ranks
 
 Weigher: TypeAlias = Callable[[NDArray[np.float64]], Any]
 Scheme: TypeAlias = Literal["additive", "multiplicative", "first", "second"]
@@ -58,7 +60,7 @@ class InverseSquare:
 
 @dataclass(frozen=True)
 class Hyperbolic:
-    """f(n) = 1/n, the weight of scipy.stats.weightedtau; its sum diverges, so that long lists drown the top."""
+    """f(n) = 1/n, the weight of scipy.stats.weightedtau; its sum diverges, so long lists drown the top."""
 
     def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
         return 1.0 / ranks
@@ -115,10 +117,10 @@ def item_weights(
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better.
     n0 : float, default 2
-        Offset of f(n) = 1/(n + n0)^2, greater than -1. Not together with `weigher`.
+        Offset of f(n) = 1/(n + n0)^2, greater than -1. Only the default can be combined with `weigher`.
     weigher : callable, optional
-        Used in place of f. It takes an array of ranks that may occur (not one for each item: its size means nothing)
-        and returns their weights.
+        Used in place of f. It takes an array of ranks and returns their weights. The array lists the ranks that may
+        occur, not one rank for each item.
     scheme : {"additive", "multiplicative", "first", "second"}
         With a and b the two rank vectors: f(a) + f(b), f(a) f(b), f(a), or f(b).
     tied_weights : {"midrank", "expected"}
@@ -144,10 +146,8 @@ def item_weights(
     """
     weighting = Weighting.of(n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights)
     first, second = align(x, y, missing=missing)
-    from rankcorr import kernels
-
     table = weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)
-    weights = kernels.item_weights(first.ranks, second.ranks, *table)
+    weights = loops().item_weights(first.ranks, second.ranks, *table)
     check_usable(float(weights.max()))
     return np.asarray(weights / weights.sum())
 
@@ -162,7 +162,7 @@ class Weighting:
 
     @classmethod
     def of(cls, *, n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> Weighting:
-        """Check the options that every weighted function shares; a weigher leaves n0 at its default, or None."""
+        """Check the options that all weighted functions share; with a weigher, n0 is its default or None."""
         if weigher is not None and n0 is not None and n0 != DEFAULT_N0:
             raise OptionError("n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
         if isinstance(weigher, type):
@@ -186,12 +186,10 @@ class Weighting:
         return name_of(self.weigher)
 
     def table(self, x: Ranking, y_ranks: Ranks, y_tied: bool) -> tuple[NDArray[np.float64], bool, int]:
-        """What the kernels look weights up in: `rank_table`, whether ties have the mean of it, and the scheme."""
-        from rankcorr import kernels
-
+        """What kernels need to look up weights: the `rank_table`, whether ties take means of it, and the scheme."""
         expected = self.tied_weights == "expected"
         halves = not expected and (
-            (x.n_ties > 0 and kernels.has_halves(x.ranks)) or (y_tied and kernels.has_halves(y_ranks.reshape(-1)))
+            (x.n_ties > 0 and loops().has_halves(x.ranks)) or (y_tied and loops().has_halves(y_ranks.reshape(-1)))
         )
         keep = x.n_items <= MAX_KEPT_ITEMS and type(self.weigher) in READY_WEIGHERS
         table = (kept_rank_table if keep else rank_table)(self.weigher, x.n_items, halves)
@@ -201,7 +199,7 @@ class Weighting:
 def rank_table(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float64]:
     """Weights of the ranks 1, 2, .. n, or of 1, 1.5, 2, .. n if some mid-rank is a half; checked, and read-only.
 
-    They are divided by the largest: then equal weights are exactly 1, and their sums exact.
+    They are divided by the largest, so that equal weights are exactly 1, and their sums exact.
     """
     ranks = np.arange(1.0, n_items + 0.25, 0.5 if halves else 1.0)
     name = name_of(weigher)
@@ -224,7 +222,7 @@ def rank_table(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float
             f"{name} must return weights that are finite and not negative; "
             f"got {weights[wrong]} for rank {ranks[wrong]:g}"
         )
-    # By the whole ranks alone: whether another list has half ranks must not change a digit of this one's result.
+    # By the whole ranks alone: half ranks of another list must not change a digit of this one's result.
     heaviest = float(weights[:: 2 if halves else 1].max()) or heaviest
     check_usable(heaviest)
     table = np.asarray(weights / heaviest)
@@ -232,8 +230,8 @@ def rank_table(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float
     return table
 
 
-# Most programs compare many lists of one length. At most 32 tables of 160 kB are kept, and only of weighers of ours,
-# which are values and always give the same weights.
+# Most programs compare many lists of one length. At most 32 tables of 160 kB are kept, and only for the library's own
+# weighers, which are values and always give the same weights.
 MAX_KEPT_ITEMS: Final = 10_000
 READY_WEIGHERS: Final = (InverseSquare, Hyperbolic, Logarithmic, TopK, Uniform)
 kept_rank_table = lru_cache(maxsize=32)(rank_table)
@@ -245,7 +243,7 @@ def name_of(weigher: Weigher) -> str:
 
 
 def named_weigher(name: str) -> Weigher:
-    """Return a ready-made weigher by its name, as files, commands and requests have it.
+    """Return the ready-made weigher of a name, for commands and requests.
 
     Raises
     ------
@@ -268,6 +266,6 @@ def named_weigher(name: str) -> Weigher:
 
 
 def check_usable(heaviest: float) -> None:
-    """Refuse weights of which the largest is zero."""
+    """Refuse weights if the largest is zero."""
     if heaviest == 0:
         raise WeightError("all weights are zero: no item would count")

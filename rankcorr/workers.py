@@ -37,7 +37,7 @@ def in_threads(
     """Results of a task for each block, in the order of the blocks.
 
     `progress` is called from the calling thread after each block, in order, with its size. An exception from it
-    ends the work: no further block starts, and the exception propagates to the caller.
+    stops the work: no further block starts, and the exception propagates to the caller.
     """
     results: list[Result] = []
 

@@ -26,7 +26,7 @@ def setting(default: Any, parse: Callable[[str, str], Any], about: str) -> Any:
     parse : callable
         Takes the variable's name and text, and returns the value or raises a `SettingError`; one of those below.
     about : str
-        The meaning, for the table in the help and in the README.
+        The meaning, for the table in the help and in docs/service.md.
 
     Examples
     --------

@@ -96,9 +96,7 @@ def offers():
     for name, folder, _ in DISTRIBUTIONS:
         for extra, wanted in requirements(folder).items():
             if extra != "dev":
-                # krippendorff is under the GPL: to be removed with its extra.
-                marks = pytest.mark.xfail(strict=True) if extra == "agreement" else ()
-                yield pytest.param(wanted, id=f"{name}[{extra}]", marks=marks)
+                yield pytest.param(wanted, id=f"{name}[{extra}]")
 
 
 @pytest.mark.parametrize("wanted", list(offers()))

@@ -21,6 +21,7 @@ from adaptive.record import ProtocolResult
 from adaptive.simulation.similarity import SIMILARITIES, exponential_similarity
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking
+from rankcorr.checks import checked_seed
 from rankcorr.io.files import write_atomically
 from rankcorr.plots.style import MissingMatplotlibError, add_axes, canvas, figure_bytes, figure_class
 
@@ -202,9 +203,7 @@ def write_figures(out: str | os.PathLike[str], *, seed: int, n_items: int = N_IT
         When the items are too few for seven ballots.
     """
     figure_class()  # before the simulations
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise SimilarityError(f"seed must be a whole number, not negative; got {seed!r}")
-    for_figure_2, for_figure_4 = np.random.default_rng(seed).spawn(2)
+    for_figure_2, for_figure_4 = np.random.default_rng(checked_seed(seed, SimilarityError)).spawn(2)
     similarity = exponential_similarity(n_items)
     alike = VoterPool(np.full(N_VOTERS, NONCONFORMITY), np.full(N_VOTERS, OVERSIGHT))
     varied = VoterPopulation(N_VOTERS).draw(for_figure_4)

@@ -20,13 +20,13 @@ from adaptive.protocol import (
     ballot_rng,
     checked_items,
     checked_labels,
-    checked_seed,
     close_ballot,
 )
 from adaptive.record import BallotRecord, ProtocolResult
 from adaptive.session.ballot_box import BallotBox, Votes, read_votes
 from adaptive.session.state import checked_state, drawn_digest, full_state, json_labels, labels_of
 from adaptive.votes import Comparison, comparisons_of
+from rankcorr.checks import checked_seed
 from rankcorr.io.files import write_atomically
 
 __all__ = ["BallotProtocol", "ProtocolStatus"]
@@ -102,7 +102,7 @@ class BallotProtocol:
         self._voters = checked_labels(voters, "voters")
         if not self._voters:
             raise ProtocolError("voting needs at least one voter; got none")
-        self._seed = checked_seed(seed)
+        self._seed = checked_seed(seed, ProtocolError)
         self._standing = Standing.first(plan)
         self._boxes: list[BallotBox] = []
         self._header()  # refuses labels that would not survive JSON

@@ -24,6 +24,7 @@ from adaptive.selection import Select, select_by_mean
 from adaptive.simulation.similarity import checked_similarity
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, Uniform, weighted_rho, weighted_tau
+from rankcorr.checks import checked_seed
 from rankcorr.results import TableResult, json_ready
 from rankcorr.workers import Progress
 
@@ -187,8 +188,7 @@ def simulate(
     values = _checked_similarity(plan, pool, similarity)
     if isinstance(n_simulations, bool) or not isinstance(n_simulations, int | np.integer) or n_simulations < 1:
         raise SimilarityError(f"n_simulations must be a positive whole number; got {n_simulations!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise SimilarityError(f"seed must be a whole number, not negative; got {seed!r}")
+    checked_seed(seed, SimilarityError)
     if not isinstance(approaches, tuple) or not approaches or len(set(approaches)) < len(approaches):
         raise SimilarityError(f"approaches must be a tuple of different approaches; got {approaches!r}")
     for approach in approaches:

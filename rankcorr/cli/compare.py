@@ -12,10 +12,11 @@ from rankcorr.cli.details import Details, detail_options
 from rankcorr.cli.options import Files, Named, Weights, file_options, weight_options
 from rankcorr.cli.output import Note, described, errors_of, gold_line, left_aligned, notes_of, print_notes
 from rankcorr.cli.resampling import json_option
-from rankcorr.coefficients import COEFFICIENTS, RankCorrelation
+from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.correlation import correlate
 from rankcorr.notices import collected_notices
 from rankcorr.progress import progress_bar
+from rankcorr.results import RankCorrelation
 from rankcorr.workers import Progress
 
 _EXAMPLE = """\b

@@ -23,11 +23,11 @@ class OneLineErrors(click.Group):
     bad_input: tuple[type[Exception], ...] = (RankingError,)
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run as click does, but for the errors."""
+        """Run as click does, except for the errors."""
         if not options.setdefault("standalone_mode", True):
             return super().main(*args, **options)
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no failure
+            sys.stdout.reconfigure(errors="backslashreplace")  # a letter that the terminal lacks is not a failure
         try:
             code = super().main(*args, **(options | {"standalone_mode": False}))
         except click.Abort:

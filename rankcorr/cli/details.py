@@ -30,14 +30,12 @@ from rankcorr.cli.resampling import (
     resamples_option,
     seed_option,
 )
-from rankcorr.coefficients import (
-    COEFFICIENTS,
-    RankCorrelation,
-)
+from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.contributions import ItemContribution, contributions
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference.null import null_distribution
 from rankcorr.notices import collected_notices
+from rankcorr.results import RankCorrelation
 from rankcorr.workers import Progress
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -65,7 +63,7 @@ _OPTIONS = (
 
 
 def detail_options(command: Command) -> Command:
-    """Add the options of what is added on request; the command takes them as a `Details` by the name `details`."""
+    """Add the options of what is added on request; the command takes them as a `Details` named `details`."""
     return cast(Command, gathered(command, _OPTIONS, "details", Details))
 
 
@@ -151,7 +149,7 @@ class Details:
                 for message in dict.fromkeys(notices):
                     notes.setdefault(message, []).append(name)
         if self.worst is not None:
-            with collected_notices():  # the coefficient itself has been told of
+            with collected_notices():  # those of the coefficient itself have been reported
                 parts = contributions(
                     gold.ranking, system.ranking, coefficient=weights.of(self.taken_apart), missing=files.missing
                 )
@@ -162,7 +160,7 @@ class Details:
     def _inferred(
         self, gold: Named, system: Named, statistic: float, options: Mapping[str, Any], progress: Progress
     ) -> dict[str, Any]:
-        """Interval and standardized value of one coefficient; nan where it is undefined, of which the caller tells."""
+        """Interval and standardized value of one coefficient; nan where it is undefined, which the caller reports."""
         found: dict[str, Any] = {"statistic": statistic}
         defined = not math.isnan(statistic)
         if self._standardize is not None:
@@ -180,7 +178,7 @@ class Details:
         return found
 
     def headings(self, sizes: Sequence[int]) -> list[str]:
-        """Lines above the table of coefficients, which say what its columns are; with the numbers of items."""
+        """Lines above the table of coefficients that explain its columns; `sizes` are the numbers of items."""
         lines = []
         if (draws := self._standardize) is not None:
             lines.append(f"standardized: chance is 0 ({permutations_text(draws['resamples'], draws['seed'], sizes)})")
@@ -218,7 +216,7 @@ class Details:
         form = "z.4f" if items[0]["cost"] >= 0.001 else ".2e"
         click.echo(
             f"\n{shown}: {len(items):,} of {row['n']:,} items cost {total:{form}} of the {1 - row[name]:{form}} that "
-            f"{name} lacks to 1"
+            f"{name} is short of 1"
         )
         print_table(
             ["item", "gold rank", "system rank", "weight", "contribution", "cost"],

@@ -39,7 +39,7 @@ def _obstacle(package: str) -> str | None:
     spec = find_spec(package)  # imports nothing, because the name has no dot
     if spec is None:
         return f"the package {package} is not installed: run pip install {distribution}"
-    if spec.origin is None:  # as where another project was uninstalled, and took the file along
+    if spec.origin is None:  # another project was uninstalled, and took the file along
         folder = ", ".join(spec.submodule_search_locations or ())
         return f"the package {package} in {folder} has no __init__.py: reinstall {distribution}"
     if _names(spec.origin, distribution):

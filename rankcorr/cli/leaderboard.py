@@ -62,7 +62,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class BoardOptions:
-    """What a leaderboard is computed from, but for the files of gold and systems."""
+    """What a leaderboard is computed from, except for the files of gold and systems."""
 
     golds: tuple[str, ...]
     by: str
@@ -74,7 +74,7 @@ class BoardOptions:
     def compute(
         self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
     ) -> tuple[Leaderboard, list[Named], list[Note]]:
-        """Read the files and rank the systems; with the gold sets, and what the library warned of."""
+        """Read the files and rank the systems; return also the gold sets, and what the library warned of."""
         chosen = weights.of_one(self.coefficient)
         n_golds = 1 + len(self.golds)
         read = files.read([gold, *self.golds, *systems])
@@ -95,7 +95,7 @@ class BoardOptions:
 
 
 def board_options(command: Command) -> Command:
-    """Add the options of a leaderboard; the command takes them as a `BoardOptions` by the name `options`."""
+    """Add the options of a leaderboard; the command takes them as a `BoardOptions` named `options`."""
     return cast(Command, gathered(command, _OPTIONS, "options", BoardOptions))
 
 

@@ -56,7 +56,7 @@ _WEIGHT_OPTIONS = (
     click.option(
         "--weigher",
         metavar="NAME",
-        help="Another weight than that of --n0: hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform.",
+        help="Weight in place of that of --n0: hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform.",
     ),
     click.option(
         "--scheme",
@@ -83,22 +83,22 @@ _WEIGHT_OPTIONS = (
 
 
 def file_options(command: Command) -> Command:
-    """Add the options that say how files are read; the command takes them as a `Files` by the name `files`."""
+    """Add the options that say how files are read; the command takes them as a `Files` named `files`."""
     return cast(Command, gathered(command, _FILE_OPTIONS, "files", Files))
 
 
 def weight_options(command: Command) -> Command:
-    """Add the options of a weighted coefficient; the command takes them as a `Weights` by the name `weights`."""
+    """Add the options of a weighted coefficient; the command takes them as a `Weights` named `weights`."""
     return cast(Command, gathered(command, _WEIGHT_OPTIONS, "weights", Weights))
 
 
 def scheme_options(command: Command) -> Command:
-    """Add the options of a weighted coefficient but for the weight itself; the command takes them as `weights`."""
+    """Add the options of a weighted coefficient except for the weight itself; the command takes them as `weights`."""
     return cast(Command, gathered(command, _WEIGHT_OPTIONS[2:], "weights", Weights))
 
 
 def gathered(command: Any, options: Sequence[Any], name: str, kind: Any) -> Any:
-    """Add options to a command, which takes them as one value: a dataclass whose fields have their names."""
+    """Add options to a command, which takes them as one value: a dataclass with a field for each."""
 
     def gathering(**given: Any) -> Any:
         given[name] = kind(**{field: given.pop(field) for field in kind.__dataclass_fields__ if field in given})
@@ -113,7 +113,7 @@ def gathered(command: Any, options: Sequence[Any], name: str, kind: Any) -> Any:
 
 @dataclass(frozen=True)
 class Named:
-    """A ranking with the name that tables give it."""
+    """A ranking, and its name in tables."""
 
     name: str
     ranking: Ranking
@@ -125,9 +125,9 @@ class Named:
 
 
 def by_name(rankings: Sequence[Named], whose: str) -> dict[str, Ranking]:
-    """Rankings by their names; an error where two have the same, so that a table could not tell them apart."""
+    """Rankings by their names; an error if two have the same name, since a table could not tell them apart."""
     if again := repeated(each.name for each in rankings):
-        raise OptionError(f"every {whose} is given once; more than once: {', '.join(map(str, again))}")
+        raise OptionError(f"each {whose} can be given only once; more than once: {', '.join(map(str, again))}")
     return {each.name: each.ranking for each in rankings}
 
 
@@ -142,7 +142,7 @@ class Files:
     missing: Any
 
     def read(self, paths: Sequence[str]) -> list[Named]:
-        """Read a ranking from each file; a file that is named several times has its column in the name."""
+        """Read a ranking from each file; the name of a file that is given several times includes the column."""
         if paths.count("-") > 1:
             raise OptionError("'-' (standard input) can be given only once")
         if len(self.scores) > 1 and len(self.scores) != len(paths):
@@ -191,14 +191,14 @@ class Weights:
         return named_coefficient(name, weigher=self._weigher(), **self.forms)
 
     def of_one(self, name: str) -> Coefficient:
-        """Return the coefficient where no other one is computed: an option that it cannot use is an error."""
+        """Return the coefficient where it is the only one computed: an option that it cannot use is an error."""
         if name in PLAIN and (self.n0 is not None or self.weigher is not None):
             raise OptionError(f"--coefficient {name} weighs all items alike, and takes neither --n0 nor --weigher")
         return self.of(name)
 
     @property
     def forms(self) -> dict[str, Any]:
-        """Options but for the weight itself."""
+        """Options except for the weight itself."""
         return {"scheme": self.scheme, "tied_weights": self.tied_weights, "variant": self.variant}
 
     def _weigher(self) -> Any:

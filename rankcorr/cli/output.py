@@ -1,4 +1,4 @@
-"""What the commands print beside tables and JSON: names, numbers, notes, and errors that name their files."""
+"""What the commands print besides tables and JSON: names, numbers, notes, and errors that name their files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str |
 
 
 def print_notes(notes: Sequence[Note]) -> None:
-    """Print notes on stderr, each on its line."""
+    """Print notes on stderr, one on each line."""
     for note in notes:
         parts = [note.get("system", ""), ", ".join(note.get("coefficients", ())), note["message"]]
         text = ": ".join(part for part in parts if part)
@@ -66,7 +66,7 @@ def resamples_text(number: int, seed: int, of: str = "the items") -> str:
 
 
 def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:
-    """How many permutations were drawn, for comparisons of so many items."""
+    """How many permutations were drawn; `sizes` are the numbers of items of the comparisons."""
     drawn = f"{number:,} permutation{'' if number == 1 else 's'}, seed {seed}"
     exact = [size <= MAX_EXACT_ITEMS for size in sizes]
     if all(exact):
@@ -102,6 +102,6 @@ def label_json(label: Hashable) -> Any:
 
 
 def left_aligned(cells: Sequence[str]) -> list[str]:
-    """Cells of one column that is not the first, padded to be aligned to the left."""
+    """Cells of a column other than the first, padded so that they are aligned to the left."""
     width = max(map(text_width, cells))
     return [cell + " " * (width - text_width(cell)) for cell in cells]

@@ -44,7 +44,7 @@ def _example(*names: str) -> str:
 
 
 def _ready(context: click.Context, parameter: click.Parameter, out: str) -> str:
-    """Refuse, before any work, what could not become a figure in the end."""
+    """Refuse, before any work, a file that no figure could be written to."""
     if Path(out).suffix.lower().removeprefix(".") not in FORMS:
         raise click.BadParameter(f"'{out}' must end with .png or .svg", context, parameter)
     if not Path(out).parent.is_dir():
@@ -61,7 +61,7 @@ _out_option = click.option(
     required=True,
     metavar="FILE.png|FILE.svg",
     callback=_ready,
-    help="Write the figure here; a file that is there is replaced.",
+    help="Write the figure here; an existing file is replaced.",
 )
 
 
@@ -188,7 +188,7 @@ def null(
 def _write(
     draw: Callable[[], Figure], out: str, coefficient: str, system: str | None = None, *, notes: Sequence[Note] = ()
 ) -> None:
-    """Draw a figure, write it, and print where it is and what there is to note."""
+    """Draw a figure, write it, and print its path and any notes."""
     with collected_notices() as notices, warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", "Glyph", UserWarning)  # the font lacks a letter
         try:

@@ -9,9 +9,7 @@ import click
 
 from rankcorr import OptionError
 from rankcorr.checks import checked_level
-from rankcorr.coefficients import (
-    COEFFICIENTS,
-)
+from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.inference.distribution import ALTERNATIVES
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]

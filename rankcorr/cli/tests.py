@@ -74,11 +74,11 @@ def run_tests(
 ) -> None:
     """Test whether the SYSTEM rankings agree with GOLD better than chance does.
 
-    The ranks of a system are permuted, and so are those of a tie. Two unrelated rankings do not give 0: 'chance' is
-    the mean of the permutations, and 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay.
+    The ranks of a system are permuted, those of ties too. Two unrelated rankings do not give 0: 'chance' is the mean
+    of the permutations, and 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay.
 
     With --versus, test whether two systems differ: the ranks that they give an item are swapped at random. The
-    interval of the difference is by resampling items; p-values of several tests have Holm's correction, too.
+    interval of the difference is by resampling items; p-values of several tests are also corrected by Holm's method.
     """
     if versus and len(systems) < 2:
         raise OptionError("--versus needs at least two SYSTEM files; got one")

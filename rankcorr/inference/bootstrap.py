@@ -1,4 +1,4 @@
-"""Confidence interval of a rank correlation: items are drawn again with replacement, and ranked again."""
+"""Confidence interval of a rank correlation: items are drawn with replacement, and ranked again."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ import numpy as np
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed
-from rankcorr.coefficients import (
-    CoefficientLike,
-    as_coefficient,
-)
+from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
 from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
 from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
 from rankcorr.notices import warn_undefined
@@ -29,7 +26,7 @@ METHODS: Final = ("percentile", "bca")
 # sqrt(15) / (6 * 1000) = 0.0006 to the acceleration, which moves the levels by less than the resamples' own noise.
 MAX_JACKKNIFE: Final = 1_000
 
-# Values closer than this are equal: the coefficients have few values in short lists, and rounding must not tell.
+# Values closer than this are equal: in short lists a coefficient takes few values, which rounding must not split.
 ROUNDING: Final = 1e-12
 
 
@@ -52,11 +49,11 @@ class BootstrapInterval(Computed):
     n_resamples : int
         Number of resamples drawn.
     n_undefined : int
-        Number of them that were left out, because the coefficient is undefined there; all where `statistic` is nan.
+        Number of these left out because the coefficient is undefined there; all of them if `statistic` is nan.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`.
     n_missing : int or None
-        Number of items in one ranking only; None where `missing` is.
+        Number of items in one ranking only; None if `missing` is None.
     """
 
     statistic: float
@@ -125,7 +122,7 @@ def bootstrap_interval(
         A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
         Resamples have ties, so a weigher is asked for the ranks 1, 1.5, 2 and so on.
     missing : {"raise", "intersection", "bottom"}
-        What becomes of labels that are in one ranking only; see `weighted_tau`. It is settled before items are drawn.
+        What becomes of labels that are in one ranking only; see `weighted_tau`. It is applied before items are drawn.
     level : float, default 0.95
         Level of confidence.
     method : {"percentile", "bca"}
@@ -135,21 +132,21 @@ def bootstrap_interval(
     seed : int, default 0
         The same seed gives the same answer; another one shows the Monte Carlo error.
     workers : int, optional
-        Number of threads, by default that of the processors. The answer does not depend on it.
+        Number of threads, by default one for each processor. The answer does not depend on it.
     progress : callable, optional
-        Called with the number of resamples that are newly done, and with 0 between the steps of the jackknife. An
-        exception that it raises ends the work.
+        Called with the number of resamples done since the last call, and with 0 between the steps of the jackknife. An
+        exception that it raises stops the work.
 
     Returns
     -------
     BootstrapInterval
         nan with an `UndefinedCorrelationWarning` where the coefficient is undefined. Resamples in which it is
-        undefined are left out, counted and warned of.
+        undefined are left out and counted, with a warning.
 
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     References
     ----------
@@ -174,7 +171,7 @@ def bootstrap_interval(
     low = high = error = math.nan
     n_undefined = number
     if math.isnan(value):
-        warn_undefined("all items that have weight are tied in one ranking", stacklevel=3)
+        warn_undefined(UNDEFINED, stacklevel=3)
     else:
         items = SortedItems.of(chosen, first, [second])
         values = resampled(items, number, seed=key, workers=n_workers, progress=progress)[:, 0]
@@ -241,9 +238,9 @@ def jackknife(
     max_groups: int = MAX_JACKKNIFE,
     progress: Progress | None = None,
 ) -> Values:
-    """Coefficient without each item, or without each of `max_groups` groups of items that are drawn by lot.
+    """Coefficient without each item, or without each of `max_groups` random groups of items.
 
-    `progress` is called with 0, since no resample is done: so that it can end the work.
+    `progress` is called with 0, since no resample is done; this lets it stop the work.
     """
     n_items = items.n_items
     groups = np.arange(n_items) % max_groups

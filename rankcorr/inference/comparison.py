@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing, align
 from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending
-from rankcorr.coefficients import (
-    CoefficientLike,
-    as_coefficient,
-)
+from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import TooFewItemsError
 from rankcorr.inference.bootstrap import ROUNDING, percentile_interval, resampled
 from rankcorr.inference.distribution import ALTERNATIVES, Alternative
@@ -55,11 +52,11 @@ class SystemComparison(Computed):
     n_undefined : int
         Number of resamples that the interval leaves out, because a coefficient is undefined there.
     n_undefined_swaps : int
-        Number of swaps in which a coefficient is undefined; the test counts them as no less extreme.
+        Number of swaps in which a coefficient is undefined; the test counts them as at least as extreme.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`; `n_items` after alignment of all three.
     n_missing : int or None
-        Number of items that are not in all three rankings; None where `missing` is.
+        Number of items that are not in all three rankings; None if `missing` is None.
     """
 
     statistic_a: float
@@ -97,7 +94,7 @@ def compare_systems(
     item its place is a coin toss. Their scores may be on different scales, so it is their mid-ranks that are swapped,
     item by item with probability 1/2; both are then ranked again, and the difference of the coefficients is computed
     anew. Up to 12 items all 2^n swaps are enumerated. Above, the p-value is (1 + count) / (1 + n_resamples), with the
-    number of swaps that give no less extreme a difference.
+    number of swaps that give a difference at least as extreme.
 
     Swapping scores would hold the level exactly; swapping ranks holds it nearly, since the ranks of one system mixed
     with those of the other can collide. Measured share of p-values at most 0.05 where the systems are exchangeable
@@ -129,20 +126,20 @@ def compare_systems(
     seed : int, default 0
         The same seed gives the same answer; another one shows the Monte Carlo error.
     workers : int, optional
-        Number of threads, by default that of the processors. The answer does not depend on it.
+        Number of threads, by default one for each processor. The answer does not depend on it.
     progress : callable, optional
-        Called with the number of resamples that are newly done, those of the test and then those of the interval. An
-        exception that it raises ends the work.
+        Called with the number of resamples done since the last call, those of the test and then those of the interval.
+        An exception that it raises stops the work.
 
     Returns
     -------
     SystemComparison
-        nan with an `UndefinedCorrelationWarning`, and without p-value, where a coefficient is undefined.
+        nan with an `UndefinedCorrelationWarning`, and without a p-value, where a coefficient is undefined.
 
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     Examples
     --------
@@ -211,7 +208,7 @@ def compare_systems(
 
 
 def as_extreme(drawn: Values, observed: float, alternative: str) -> tuple[int, int]:
-    """Number of differences that are no less extreme than the observed one, and how many of these are undefined."""
+    """Number of differences at least as extreme as the observed one, and how many of these are undefined."""
     n_undefined = int(np.count_nonzero(np.isnan(drawn)))
     if alternative == "two-sided":
         drawn, observed = np.abs(drawn), abs(observed)
@@ -227,7 +224,7 @@ def all_swaps(n_items: int) -> NDArray[np.uint8]:
 
 
 def drawn_swaps(rng: np.random.Generator, size: int, n_items: int) -> NDArray[np.uint8]:
-    """So many choices of items to swap, each item with probability 1/2."""
+    """`size` random choices of items to swap, each item with probability 1/2."""
     return rng.integers(0, 2, (size, n_items), dtype=np.uint8)
 
 
@@ -264,10 +261,10 @@ def align_three(
     kept = common if missing == "intersection" else list(union)
     if len(kept) < 2:
         raise TooFewItemsError(
-            f"gold, a and b must have at least two labels in common; {len(kept)} of their "
-            f"{', '.join(str(ranking.n_items) for ranking in given)} are"
+            "gold, a and b must have at least two labels in common; they have "
+            f"{', '.join(str(ranking.n_items) for ranking in given)} items, {len(kept)} in common"
         )
-    # A ranking without order holds the items; aligned with it, each ranking loses or gains what it must.
+    # All items, tied: aligned with this ranking, each of the three loses or gains the items that it must.
     everything = Ranking.from_ranks(np.zeros(len(kept)), kept)
     taken = [align(everything, ranking, missing=missing)[1] for ranking in given]
     return (taken[0], taken[1], taken[2]), len(union) - len(common)

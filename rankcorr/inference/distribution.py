@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 
 from rankcorr.batch import RankCorrelations
 from rankcorr.checks import check_choice, shown
-from rankcorr.coefficients import (
-    RankCorrelation,
-)
 from rankcorr.errors import OptionError
 from rankcorr.inference.standardization import TOLERANCE, standardized
-from rankcorr.ranking import is_masked
-from rankcorr.results import Computed, described_by
+from rankcorr.results import Computed, RankCorrelation, described_by
+from rankcorr.scores import is_masked
 
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 Scalar: TypeAlias = float | RankCorrelation
@@ -69,7 +66,7 @@ class NullDistribution(Computed):
     @overload
     def quantile(self, q: Sequence[float] | NDArray[Any]) -> NDArray[np.float64]: ...
     def quantile(self, q: Any) -> Any:
-        """Smallest of the values that at least the share q of them does not exceed.
+        """Smallest value that at least the share q of the values does not exceed.
 
         Parameters
         ----------
@@ -102,7 +99,7 @@ class NullDistribution(Computed):
 
         Where `exact` it is the share of the values that reach the statistic; otherwise (1 + count) / (1 + number of
         values), which counts the statistic itself and is never 0. A value that differs from the statistic by rounding
-        alone, at most 1e-12, counts as reached.
+        alone, at most 1e-12, counts as reaching it.
 
         The null distribution is skewed, and its mean is not 0. So "two-sided" is twice the smaller of the one-sided
         p-values, at most 1, as in `scipy.stats.permutation_test`; it is not the probability of a larger absolute value.
@@ -122,7 +119,7 @@ class NullDistribution(Computed):
         Raises
         ------
         OptionError
-            A number outside [-1, 1], a result of something else, or an unknown alternative.
+            A number outside [-1, 1], a result that does not match, or an unknown alternative.
         """
         check_choice("alternative", alternative, ALTERNATIVES)
         observed = self._checked(statistic)
@@ -142,7 +139,7 @@ class NullDistribution(Computed):
     @overload
     def standardize(self, statistic: Many) -> NDArray[np.float64]: ...
     def standardize(self, statistic: Any) -> Any:
-        """Map a coefficient so that chance alone gives 0 on average, and -1 and 1 stay: comparable across lists.
+        """Map a coefficient so that chance alone gives 0 on average, and -1 and 1 stay, to compare lists.
 
         The map is g(t) = (exp(l t) - cosh l) / sinh l, where l, the `exponent`, solves E[exp(l T)] = cosh l for T with
         this distribution. It is continuous and strictly increasing, g(-1) = -1, g(1) = 1 and E g(T) = 0; it is the
@@ -152,7 +149,7 @@ class NullDistribution(Computed):
 
         Equal weights give E T = 0 by symmetry, and so does the scheme "first" where y reversed has the ties of y, or
         "second" where x reversed has those of x. The identity is then exact, although the mean of random permutations
-        is 0 up to their noise alone.
+        is 0 only up to their noise.
 
         Parameters
         ----------
@@ -167,7 +164,7 @@ class NullDistribution(Computed):
         Raises
         ------
         OptionError
-            A number outside [-1, 1], or a result of something else.
+            A number outside [-1, 1], or a result that does not match.
         """
         return _as_given(standardized(self._checked(statistic), self.exponent))
 
@@ -181,7 +178,7 @@ class NullDistribution(Computed):
         return numbers
 
     def _check_same(self, result: RankCorrelation | Computed) -> None:
-        # Not `missing`: the lengths after alignment are what counts.
+        # Not `missing`: what counts is the length after alignment.
         names = [field.name for field in fields(Computed) if field.name != "missing"]
         for name in names:
             own, other = getattr(self, name), getattr(result, name)

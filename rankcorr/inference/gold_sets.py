@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankcorr.alignment import Missing, align
-from rankcorr.checks import offending, repeated, shown
+from rankcorr.checks import check_unique, offending, shown
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -38,7 +38,7 @@ class Entered:
 
 
 def gold_sets_of(gold: Any) -> dict[str, Ranking]:
-    """Gold sets by name; one ranking alone has the name "gold"."""
+    """Gold sets by name; a single ranking is named "gold"."""
     if not _holds_rankings(gold):
         return {ONLY_GOLD: as_ranking(gold)}
     sets = _rankings_by_name(gold, "gold set")
@@ -63,7 +63,7 @@ def systems_of(systems: Any) -> dict[str, Ranking]:
 
 
 def entered(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing) -> list[list[Entered]]:
-    """Each system, a row, in each gold set."""
+    """Align each system, a row, with each gold set, a column."""
     rows = []
     for name, system in systems.items():
         row = []
@@ -98,7 +98,7 @@ def common(best: Entered, other: Entered) -> tuple[Ranking, Ranking, Ranking]:
     labels = set(other.gold.labels or ())
     kept: list[Hashable] = [label for label in best.gold.labels or () if label in labels]
     if len(kept) < 2:
-        raise TooFewItemsError(f"two systems must have at least two items of a gold set in common; {len(kept)} are")
+        raise TooFewItemsError(f"two systems must have at least two items of a gold set in common; got {len(kept)}")
     everything = Ranking.from_ranks(np.zeros(len(kept)), kept)
     first, second, third = (
         align(everything, ranking, missing="intersection")[1] for ranking in (best.gold, best.system, other.system)
@@ -115,7 +115,7 @@ def _holds_rankings(gold: Any) -> bool:
     if any(rankings) and not all(rankings):
         wrong = values[rankings.index(False)]
         raise DimensionError(
-            f"gold must be one ranking, or a mapping of name to ranking; among the rankings: {wrong!r}"
+            f"gold must be one ranking, or a mapping of name to ranking; got {wrong!r} among the rankings"
         )
     return any(rankings)
 
@@ -136,6 +136,5 @@ def _check_names(names: Iterable[Any], whose: str) -> None:
     listed = list(names)
     wrong = [name for name in listed if not isinstance(name, str)]
     if wrong:
-        raise LabelError(offending(f"the name of a {whose} is a string; got", wrong))
-    if again := repeated(listed):
-        raise DuplicateLabelError(offending(f"names of {whose}s must be unique; more than once", again))
+        raise LabelError(offending(f"the name of a {whose} must be a string; got", wrong))
+    check_unique(listed, f"names of {whose}s", DuplicateLabelError)

@@ -9,11 +9,11 @@ from rankcorr.errors import DimensionError, NonNumericError, OptionError
 
 
 def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
-    """Holm's correction: p-values that may each be compared with the level alpha, though there are many.
+    """Holm's correction: p-values that may each be compared with the level alpha, although there are many.
 
     With the m p-values in ascending order, the k-th becomes the largest of (m - j + 1) p_j over j <= k, and at most 1.
-    The chance that any of the true null hypotheses falls at the level alpha is then at most alpha, whatever the
-    dependence of the tests.
+    The chance that any true null hypothesis is rejected at the level alpha is then at most alpha, however the tests
+    depend on each other.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
     """
     try:
         array = np.asarray(pvalues)
-    except ValueError as error:  # numpy's word for rows of different lengths
+    except ValueError as error:  # rows of different lengths
         raise DimensionError("p-values must have one dimension; their rows differ in length") from error
     if array.ndim != 1:
         raise DimensionError(f"p-values must have one dimension; got an array of shape {array.shape}")

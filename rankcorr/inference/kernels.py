@@ -2,7 +2,7 @@
 
 Items come sorted by x, and ranks as keys: whole numbers from 0 that ascend from best to worst, one for each group of
 ties. A resample says how often each item was drawn. Copies of one item are ties in both rankings, so an item enters
-once, with the weight of all its copies, and mid-ranks follow from counts alone: O(n) but for the sums of Kendall's
+once, with the weight of all its copies, and mid-ranks follow from counts alone: O(n), except for the sums of Kendall's
 kind, which take O(n log n).
 """
 
@@ -27,7 +27,7 @@ SIGNS = np.sign(np.arange(FANOUT) - np.arange(FANOUT)[:, np.newaxis]).astype(np.
 
 @kernel
 def quotient(numerator: float, x_norm: float, y_norm: float) -> float:
-    """The same as `rankcorr.correlation.ratio`."""
+    """The same as `rankcorr.coefficients.ratio`."""
     denominator = math.sqrt(x_norm * y_norm)
     if denominator == 0.0:
         denominator = math.sqrt(x_norm) * math.sqrt(y_norm)
@@ -38,7 +38,7 @@ def quotient(numerator: float, x_norm: float, y_norm: float) -> float:
 
 @kernel
 def group_weight(table: Array, expected: bool, before: int, size: int) -> float:
-    """Weight of the rank of a group of ties that comes after so many items.
+    """Weight of the rank of a group of `size` tied items that comes after `before` items.
 
     `table` holds the weights of the ranks 1, 1.5, 2, .. n, or of the positions 1, 2, .. n if `expected`.
     """
@@ -71,7 +71,7 @@ def enter(
     ranks: Array,
     weights: Array,
 ) -> int:
-    """Items that were drawn, from best to worst in x, with what x says of them; return how many there are.
+    """Collect the items drawn, from best to worst in x, with their ranks in x; return how many there are.
 
     `entries` receives the items, `copies` how often each was drawn, `groups` the tied group of x, from 0, `ranks` and
     `weights` the rank in x, within the resample, and its weight.
@@ -101,7 +101,7 @@ def enter(
 
 @kernel
 def rank_keys(sizes: Array, table: Array, expected: bool, ranks: Array, weights: Array, places: Array) -> None:
-    """Rank, weight, and number of items before, of each key that so many items share."""
+    """Rank, weight and number of items before, of each key; `sizes` says how many items share a key."""
     before = 0
     for key in range(sizes.size):
         size = sizes[key]
@@ -153,7 +153,7 @@ def rho_of(n_entries: int, heaviest: int, copies: Array, weights: Array, x_ranks
 
 @kernel
 def tree_starts(n_keys: int) -> Array:
-    """Where the levels of a tree of signs over so many keys start, and where the last one ends, in nodes."""
+    """Where the levels of a tree of signs over `n_keys` keys start, and where the last one ends, in nodes."""
     starts = np.zeros(34, np.int64)
     levels, size = 0, n_keys
     while True:
@@ -180,7 +180,7 @@ def sign_sum(tree: Array, starts: Array, key: int) -> float:
 
 @kernel
 def sign_enter(tree: Array, starts: Array, key: int, weight: float) -> float:
-    """The same sum, and then the weight enters the tree at its key."""
+    """Return the same sum, and then enter the weight at its key."""
     total = 0.0
     for level in range(starts.size - 1):
         within = key & (FANOUT - 1)

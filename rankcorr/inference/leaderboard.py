@@ -46,7 +46,7 @@ def leaderboard(
 ) -> Leaderboard:
     """Rank systems by their correlation with gold, with intervals, tests and groups.
 
-    Ranked by the sum of the coefficients over gold sets, as SemEval-2014 task 3 ranked its systems, or by one gold set.
+    They are ranked by the sum of the coefficients over gold sets, as in SemEval-2014 task 3, or by one gold set.
 
     - Intervals are percentile intervals: the items of each gold set are resampled, the same for all its systems, and
       gold sets independently of one another. `bootstrap_interval` tells how far such intervals can be trusted.
@@ -54,13 +54,13 @@ def leaderboard(
       swapped within each gold set, and the sum of the differences counts. All swaps are enumerated where both systems
       have no more than 12 items in all. The p-values are corrected by Holm's method.
     - Groups are runs of the ranking. The best leads the first. A system is in the group of the one before it unless
-      the leader of that group can be told apart from it; then it leads the next group. Told apart is a corrected
-      p-value below 1 - level: Holm's, against the best; for a later leader, the p-value times the number of systems
-      below it (Bonferroni's, which is never less strict, and lets a test end as soon as its outcome is sure). A
+      the leader of that group can be told apart from it; then it leads the next group. Two systems are told apart by a
+      corrected p-value below 1 - level: Holm's, against the best; for a later leader, the p-value times the number of
+      systems below it (Bonferroni's, which is never less strict, and lets a test end as soon as its outcome is sure). A
       leader that is not the better of the two over the items of the test is not told apart from the other.
 
     Holm's correction holds the level for a best system that is named beforehand. This one, and each later leader, is
-    found by looking at the same data, which the tests do not know: the probability that some system is wrongly told
+    found by looking at the same data, which the tests ignore: the probability that some system is wrongly told
     apart from the best can exceed 1 - level, and grows with the number of systems. Measured at level 0.95 for systems
     that are all equally good (gold plus independent normal noise of its size, 50 items; 400, 300, 200 and 100 boards of
     2, 5, 20 and 60 systems): in 0.05, 0.08, 0.17 and 0.35 of the boards for tau, and in 0.02, 0.03, 0.04 and 0.05
@@ -70,18 +70,18 @@ def leaderboard(
     ----------
     gold : ranking, or mapping of name to ranking
         One gold ranking, or several gold sets by name. Several have labels; sets that share items are resampled as if
-        they did not. One ranking alone has the name "gold". "sum" and the columns of `Leaderboard.table` are no names.
+        they did not. A single ranking is named "gold". "sum" and the columns of `Leaderboard.table` cannot be names.
     systems : mapping of name to ranking
         One ranking of the items of all gold sets together; in each gold set it is restricted to the items of that.
-    coefficient, n0, weigher, scheme, tied_weights, variant
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         As in `correlate_many`.
     by : str
         "sum" or the name of a gold set.
     missing : {"raise", "intersection", "bottom"}
         What becomes of items of gold that a system lacks: an error, left out of that gold set for that system, or
-        placed last in the system. Scores of "intersection" are of different items, and tests of the items that both
-        systems have. Items of a system that are in no gold set are an error for "raise", and else left out and
-        counted. A system has two items of each gold set at least.
+        placed last in the system. With "intersection", scores are of different items, and tests of the items that both
+        systems have. Items of a system that are in no gold set are an error with "raise", and otherwise left out and
+        counted. A system must have at least two items of each gold set.
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 1000
@@ -90,20 +90,20 @@ def leaderboard(
     seed : int, default 0
         The same seed gives the same answer; another one shows the Monte Carlo error.
     workers : int, optional
-        Number of threads, by default that of the processors. The answer does not depend on it.
+        Number of threads, by default one for each processor. The answer does not depend on it.
     progress : callable, optional
-        Called with the number of resamples that are newly done: of the intervals, one gold set after another, and then
-        of the tests. An exception that it raises ends the work.
+        Called with the number of resamples done since the last call: of the intervals, one gold set after another, and
+        then of the tests. An exception that it raises stops the work.
 
     Returns
     -------
     Leaderboard
-        Undefined coefficients come last, nan with an `UndefinedCorrelationWarning`, without rank and p-value.
+        Undefined coefficients come last: nan with an `UndefinedCorrelationWarning`, without a rank or p-value.
 
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong, and the system and the gold set it is wrong with.
+        The subclass says what is wrong; the message names the system and the gold set.
 
     References
     ----------
@@ -191,7 +191,7 @@ class _Draws:
 
 @dataclass(frozen=True, slots=True)
 class _Tested:
-    """What the tests say of the systems, best first."""
+    """What the tests say of the systems, which are listed best first."""
 
     pvalues: Values
     corrected: Values
@@ -225,7 +225,7 @@ def _score(
     scores, totals = [], []
     for system, row in enumerate(entries):
         if draws.progress is not None:
-            draws.progress(0)  # quantiles take their time too
+            draws.progress(0)  # quantiles take time too
         scores.append(
             tuple(
                 _interval(values[system, number], drawn[:, system], [row[number]], level)
@@ -278,7 +278,7 @@ def _coefficients(coefficient: Coefficient, column: Sequence[Entered]) -> Values
 def _check_reach(competing: list[list[Entered]], n_resamples: int, level: float) -> None:
     """Refuse a number of resamples with which no test could ever tell two systems apart."""
     sizes = sorted(sum(entry.gold.n_items for entry in entries) for entries in competing)
-    if len(sizes) < 2 or sizes[-2] <= MAX_EXACT:  # no two systems share so many items that swaps are drawn
+    if len(sizes) < 2 or sizes[-2] <= MAX_EXACT:  # no two systems share enough items for swaps to be drawn
         return
     alpha, n_tests = alpha_of(level), len(sizes) - 1
     needed = math.floor(n_tests / alpha + 1e-9)

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankcorr.coefficients import (
-    Coefficient,
-)
+from rankcorr.coefficients import Coefficient
 from rankcorr.inference.bootstrap import ROUNDING
 from rankcorr.inference.comparison import MAX_EXACT, all_swaps, drawn_swaps
 from rankcorr.inference.gold_sets import Entered, common
@@ -62,7 +60,7 @@ class PairedTests:
         """Whether the leader leads, with a p-value below alpha; the test ends as soon as that is known."""
         items = self._sorted(leader, other)
         observed = _observed(items)
-        if not observed > 0:  # nothing that a small p-value could say would put the other below; also false for nan
+        if not observed > 0:  # no p-value, however small, would put the other below; also true for nan
             return False
         if (pvalue := _exact(items, observed)) is not None:
             return pvalue < alpha
@@ -76,7 +74,7 @@ class PairedTests:
         ]
 
     def _counts(self, pairs: list[list[SortedItems]], observed: Values, alpha: float | None) -> Values:
-        """Number of differences no less extreme than the observed ones; undefined ones count, too.
+        """Number of differences at least as extreme as the observed ones; undefined ones count too.
 
         With `alpha`, counting stops where p-values below it are out of reach.
         """
@@ -113,7 +111,7 @@ class PairedTests:
 
 
 def alpha_of(level: float) -> float:
-    """Return 1 - level, which 1 - 0.95 is not to the last digit: a p-value of 3/60 is not below it."""
+    """Return 1 - level, rounded: 1 - 0.95 exceeds 0.05 in the last digit, and a p-value of 3/60 is not below 0.05."""
     return round(1 - level, 12)
 
 

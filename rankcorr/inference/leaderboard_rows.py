@@ -51,9 +51,9 @@ class LeaderboardRow(Result):
     total : Score
         The sum over gold sets.
     pvalue, corrected_pvalue : float
-        Of the two-sided test against the best system, as it is and with Holm's correction; nan for the best itself.
+        P-value of the two-sided test against the best system, and with Holm's correction; nan for the best itself.
         With ``missing="intersection"`` the test is over the items that both have, where either may be the better, and
-        nan where a coefficient is undefined over these items.
+        the p-value is nan where a coefficient is undefined over these items.
     n_unused : int
         Number of items of the system that are in no gold set.
     """
@@ -116,7 +116,7 @@ class Leaderboard(Computed, TableResult):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON: nan becomes None, and the scores of a row a mapping of gold set to score."""
+        """Return everything, ready for JSON: None for nan, and the scores of a row by the name of the gold set."""
         content: dict[str, Any] = json_ready(self)
         for row in content["rows"]:
             row["scores"] = dict(zip(self.gold_sets, row["scores"], strict=True))

@@ -21,7 +21,8 @@ from rankcorr.inference.distribution import NullDistribution
 from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
 from rankcorr.inference.standardization import exponent_of
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import Ranking, RankingLike, Ranks
+from rankcorr.ranking import Ranking, RankingLike
+from rankcorr.scores import Ranks
 from rankcorr.weights import READY_WEIGHERS, Uniform
 from rankcorr.workers import Progress, checked_workers, in_threads
 
@@ -54,16 +55,17 @@ def null_distribution(
         Plain numbers are scores: larger is better.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
-    n0, weigher, scheme, tied_weights, variant, missing
-        As in `weighted_tau`; the coefficients rho ignore `variant`. Items are permuted after alignment.
+    missing : {"raise", "intersection", "bottom"}
+        As in `weighted_tau`. Items are permuted after alignment.
     n_resamples : int
-        Number of random permutations; without effect up to 8 items.
+        Number of random permutations; ignored up to 8 items.
     seed : int
         The same seed gives the same permutations; another one shows the Monte Carlo error.
     workers : int, optional
-        Number of threads, by default that of the processors. A weigher of your own is called from all of them.
+        Number of threads, by default one for each processor. A custom weigher is called from all of them.
     progress : callable, optional
-        Called now and then with the number of permutations that are newly done; what it raises ends the work.
+        Called now and then with the number of permutations done since the last call. An exception that it raises stops
+        the work.
 
     Returns
     -------
@@ -79,7 +81,7 @@ def null_distribution(
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     References
     ----------
@@ -112,7 +114,7 @@ def null_distribution(
 
 
 def left_out(null: NullDistribution) -> str:
-    """What to warn of where the coefficient is undefined for some permutations."""
+    """Why a warning is given if the coefficient is undefined for some permutations."""
     return (
         f"in {null.n_undefined:,} of {null.n_resamples:,} permutations, which are left out, all items that have weight "
         "are tied in one ranking, or none has weight"
@@ -157,7 +159,7 @@ def null_of(
 
 
 # At most 32 distributions of 800 kB. A slot is an empty list that the first call fills, so that neither workers nor
-# progress are part of the key, and a call that was ended leaves nothing behind.
+# progress are part of the key, and a call that was stopped leaves nothing behind.
 MAX_KEPT_RESAMPLES: Final = 100_000
 
 
@@ -204,7 +206,7 @@ def _is_centred(coefficient: Coefficient, x: Ranking, y: Ranking) -> bool:
 
 
 def _sorted(ranking: Ranking) -> Ranking:
-    """Return a ranking of the same ties: what a null distribution depends on, whatever order the items came in."""
+    """Return the ranking with its items sorted: a null distribution depends on length and ties alone."""
     return Ranking.unchecked(np.sort(ranking.ranks), np.arange(ranking.n_items, dtype=np.int32), ranking.n_ties)
 
 

@@ -1,4 +1,4 @@
-"""The coefficient of two rankings -> its place among those of chance."""
+"""The coefficient of two rankings -> its place among those that chance gives."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from dataclasses import dataclass
 
 from rankcorr.alignment import Missing, align
 from rankcorr.checks import check_choice
-from rankcorr.coefficients import (
-    CoefficientLike,
-    as_coefficient,
-)
+from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
 from rankcorr.inference.distribution import ALTERNATIVES, Alternative, NullDistribution
 from rankcorr.inference.null import left_out, null_of
 from rankcorr.notices import warn_undefined
@@ -77,7 +74,7 @@ def permutation_test(
         Plain numbers are scores: larger is better.
     alternative : {"two-sided", "greater", "less"}
         "greater": better agreement than by chance. "two-sided": twice the smaller of the one-sided p-values, at most 1.
-    coefficient, n0, weigher, scheme, tied_weights, variant, missing, n_resamples, seed, workers, progress
+    coefficient, missing, n_resamples, seed, workers, progress
         As in `null_distribution`.
 
     Returns
@@ -93,7 +90,7 @@ def permutation_test(
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     Examples
     --------
@@ -117,7 +114,7 @@ def permutation_test(
         progress=progress,
     )
     if math.isnan(value):
-        warn_undefined("all items that have weight are tied in one ranking", stacklevel=3)
+        warn_undefined(UNDEFINED, stacklevel=3)
     elif null.n_undefined:
         warn_undefined(left_out(null), stacklevel=3)
     return PermutationTest(

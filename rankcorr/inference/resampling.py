@@ -38,9 +38,9 @@ def in_blocks(
     seed : int
         Block i draws from `numpy.random.SeedSequence(seed, spawn_key=(i,))`.
     workers : int, optional
-        Number of threads, by default that of the processors.
+        Number of threads, by default one for each processor.
     progress : callable, optional
-        Called with the number of resamples that are newly done; what it raises ends the work.
+        Called with the number of resamples done since the last call; an exception from it stops the work.
 
     Examples
     --------

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.coefficients import (
-    Coefficient,
-)
+from rankcorr.coefficients import Coefficient
 from rankcorr.ranking import Ranking
 from rankcorr.weights import SCHEMES, rank_table
 
@@ -66,7 +64,7 @@ class SortedItems:
         return self.x_keys.size
 
     def drawn(self, rng: np.random.Generator, size: int) -> Counts:
-        """How often each item occurs in each of so many resamples with replacement, shape (size, n_items)."""
+        """How often each item occurs in each of `size` resamples with replacement, shape (size, n_items)."""
         from rankcorr.inference import kernels
 
         draws = rng.integers(0, self.n_items, (size, self.n_items), dtype=np.int32)
@@ -103,6 +101,6 @@ class SortedItems:
 
 
 def derived_seed(seed: int, *path: int) -> int:
-    """Return a seed of its own for each part of a computation, so that no two parts draw alike."""
+    """Return a separate seed for each part of a computation, so that no two parts draw the same numbers."""
     state = np.random.SeedSequence(seed, spawn_key=(0, *path)).generate_state(2, np.uint64)
     return int(state[0]) << 64 | int(state[1])

@@ -16,6 +16,7 @@ from rankcorr.measures.errors import AnnotatorError
 from rankcorr.measures.ratings import Ratings, RatingsLike, read_ratings
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking
+from rankcorr.results import Result, TableResult, described_by
 
 FewCommon: TypeAlias = Literal["raise", "leave_out"]
 
@@ -26,7 +27,7 @@ FEW_COMMON: Final = ("raise", "leave_out")
 
 
 @dataclass(frozen=True, eq=False)
-class PairwiseAgreement:
+class PairwiseAgreement(TableResult):
     """Correlations of annotators with each other.
 
     Attributes
@@ -56,10 +57,11 @@ class PairwiseAgreement:
     coefficient: str
 
     def __repr__(self) -> str:
-        return (
-            f"PairwiseAgreement(mean={self.mean!r}, n_annotators={len(self.annotators)}, "
-            f"coefficient={self.coefficient!r}, n_left_out={self.n_left_out})"
-        )
+        figures = {"mean": self.mean, "n_annotators": len(self.annotators)}
+        return described_by(self, figures | {"coefficient": self.coefficient, "n_left_out": self.n_left_out})
+
+    def _columns(self) -> dict[str, Any]:
+        return {"annotator": self.annotators, "with_others": self.with_others}
 
 
 def mean_pairwise_agreement(
@@ -94,7 +96,7 @@ def mean_pairwise_agreement(
     Raises
     ------
     RankingError
-        A subclass of it: `AnnotatorError` for one annotator, or for pairs with too few items in common.
+        One of its subclasses: `AnnotatorError` for one annotator, or for pairs with too few items in common.
 
     References
     ----------
@@ -150,8 +152,8 @@ def mean_pairwise_agreement(
     )
 
 
-@dataclass(frozen=True)
-class OutlyingAnnotators:
+@dataclass(frozen=True, eq=False)
+class OutlyingAnnotators(Result):
     """Annotators that agree with the others less than the rest do.
 
     Attributes

@@ -59,8 +59,8 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
     Raises
     ------
     RankingError
-        A subclass of it: `AnnotatorError` for one annotator or no item with two ratings, `NonNumericError` for infinite
-        ratings, integers beyond 2^53, which floats do not tell apart, and negative ratings at level "ratio".
+        One of its subclasses: `AnnotatorError` for one annotator or no item with two ratings, `NonNumericError` for
+        infinite ratings, integers beyond 2^53, which floats do not tell apart, and negative ratings at level "ratio".
 
     References
     ----------

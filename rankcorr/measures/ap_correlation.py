@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice
-from rankcorr.coefficients import (
-    RankCorrelation,
-)
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
+from rankcorr.results import RankCorrelation
 
 ApTies: TypeAlias = Literal["a", "b"]
 
@@ -60,7 +58,7 @@ def tau_ap(
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     References
     ----------

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rankcorr.alignment import align
 from rankcorr.checks import check_choice, checked_level
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
+from rankcorr.results import Result
 
 OverlapTies: TypeAlias = Literal["w", "a", "b"]
 Counts: TypeAlias = NDArray[np.int64]
@@ -20,8 +21,8 @@ Values: TypeAlias = NDArray[np.float64]
 OVERLAP_TIES: Final = ("w", "a", "b")
 
 
-@dataclass(frozen=True)
-class RankBiasedOverlap:
+@dataclass(frozen=True, eq=False)
+class RankBiasedOverlap(Result):
     """Rank-biased overlap of two lists, and what it was computed from.
 
     Attributes
@@ -111,7 +112,7 @@ def rank_biased_overlap(
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     References
     ----------

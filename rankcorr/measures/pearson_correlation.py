@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import align, n_missing
 from rankcorr.checks import check_choice
-from rankcorr.coefficients import RankCorrelation, ratio
+from rankcorr.coefficients import ratio
 from rankcorr.measures.scores import read_scores
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import ScoresLike
+from rankcorr.results import RankCorrelation
+from rankcorr.scores import ScoresLike
 
 MissingScores: TypeAlias = Literal["raise", "intersection"]
 
@@ -41,7 +42,7 @@ def pearson(x: ScoresLike, y: ScoresLike, *, missing: MissingScores = "raise") -
     Raises
     ------
     RankingError
-        A subclass of it: `MissingValueError` for nan and infinite scores, `LengthError`, `LabelMismatchError`,
+        One of its subclasses: `MissingValueError` for nan and infinite scores, `LengthError`, `LabelMismatchError`,
         `OptionError`.
 
     Examples

@@ -10,7 +10,8 @@ from rankcorr.checks import offending, shown, whole_number
 from rankcorr.errors import OptionError
 from rankcorr.measures.errors import RelevanceError
 from rankcorr.measures.scores import read_scores
-from rankcorr.ranking import RankingLike, ScoresLike, as_ranking
+from rankcorr.ranking import RankingLike, as_ranking
+from rankcorr.scores import ScoresLike
 
 
 def average_precision(gold: ScoresLike, system: RankingLike, *, missing: Missing = "raise") -> float:
@@ -41,7 +42,7 @@ def average_precision(gold: ScoresLike, system: RankingLike, *, missing: Missing
     Raises
     ------
     RankingError
-        A subclass of it: `RelevanceError` for relevance other than 0 and 1, or without a 1; `LabelMismatchError`,
+        One of its subclasses: `RelevanceError` for relevance other than 0 and 1, or without a 1; `LabelMismatchError`,
         `LengthError`.
 
     References

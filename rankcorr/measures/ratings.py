@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr.checks import offending, shown
+from rankcorr.checks import check_unique, offending, shown
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -20,7 +20,7 @@ from rankcorr.errors import (
     NonNumericError,
 )
 from rankcorr.measures.errors import AnnotatorError
-from rankcorr.ranking import ScoresLike, is_masked, split_labels
+from rankcorr.scores import ScoresLike, is_masked, split_labels
 
 RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike
 
@@ -43,9 +43,7 @@ def read_ratings(ratings: RatingsLike) -> Ratings:
     """Check ratings: a matrix, or a mapping of annotator to ratings, by item or in one order."""
     if hasattr(ratings, "keys"):
         names = tuple(ratings.keys())
-        if len(set(names)) < len(names):
-            again = dict.fromkeys(name for name in names if names.count(name) > 1)
-            raise DuplicateLabelError(offending("names of annotators must be unique; more than once", again))
+        check_unique(names, "names of annotators", DuplicateLabelError)
         values = _of_annotators(names, [split_labels(ratings[name]) for name in names])  # type: ignore[index]
         found = Ratings(values, names)
     else:

@@ -15,6 +15,7 @@ from rankcorr.errors import LabelError, LabelMismatchError
 from rankcorr.measures.errors import ComparisonError
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import RankingLike, as_ranking
+from rankcorr.results import TableResult, described_by
 
 SystemTies: TypeAlias = Literal["expected", "wrong"]
 
@@ -22,7 +23,7 @@ SYSTEM_TIES: Final = ("expected", "wrong")
 
 
 @dataclass(frozen=True, eq=False)
-class ReliabilityScore:
+class ReliabilityScore(TableResult):
     """Reliability-weighted score of a system.
 
     Attributes
@@ -49,10 +50,11 @@ class ReliabilityScore:
         return self.score
 
     def __repr__(self) -> str:
-        return (
-            f"ReliabilityScore(score={self.score!r}, n_comparisons={self.n_comparisons}, "
-            f"n_tied={self.n_tied}, ties={self.ties!r})"
-        )
+        names = ("score", "n_comparisons", "n_tied", "ties")
+        return described_by(self, {name: getattr(self, name) for name in names})
+
+    def _columns(self) -> dict[str, Any]:
+        return {"comparison": range(self.n_comparisons), "score": self.scores}
 
 
 def reliability_weighted_score(
@@ -85,8 +87,8 @@ def reliability_weighted_score(
     Raises
     ------
     RankingError
-        A subclass of it: `ComparisonError` for a comparison that is not two items and a share, `LabelMismatchError` for
-        items that the system lacks, `LabelError` for a system without labels.
+        One of its subclasses: `ComparisonError` for a comparison that is not two items and a share,
+        `LabelMismatchError` for items that the system lacks, `LabelError` for a system without labels.
 
     References
     ----------

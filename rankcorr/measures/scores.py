@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from rankcorr.checks import offending
 from rankcorr.errors import MissingValueError, OptionError, RankingError
-from rankcorr.ranking import Ranking, ScoresLike, split_labels
+from rankcorr.ranking import Ranking
+from rankcorr.scores import ScoresLike, split_labels
 
 
 @dataclass(frozen=True, eq=False, slots=True)

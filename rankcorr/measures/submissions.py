@@ -13,7 +13,8 @@ from rankcorr.alignment import align
 from rankcorr.checks import check_choice, offending
 from rankcorr.errors import DimensionError, LabelMismatchError, OptionError
 from rankcorr.measures.scores import read_scores
-from rankcorr.ranking import ScoresLike
+from rankcorr.results import TableResult
+from rankcorr.scores import ScoresLike
 
 SubmissionWeights: TypeAlias = Literal["rank", "exp", "sqrt"]
 
@@ -21,7 +22,7 @@ SUBMISSION_WEIGHTS: Final = ("rank", "exp", "sqrt")
 
 
 @dataclass(frozen=True, eq=False)
-class CombinedSubmissions:
+class CombinedSubmissions(TableResult):
     """Scores combined from submissions.
 
     Attributes
@@ -44,6 +45,9 @@ class CombinedSubmissions:
     def __repr__(self) -> str:
         weights = ", ".join(f"{name!r}: {weight:g}" for name, weight in zip(self.names, self.weights, strict=True))
         return f"CombinedSubmissions(n_items={self.scores.size}, weights={{{weights}}})"
+
+    def _columns(self) -> dict[str, Any]:
+        return {"item": range(self.scores.size) if self.labels is None else self.labels, "score": self.scores}
 
 
 def combine_submissions(
@@ -73,7 +77,7 @@ def combine_submissions(
     Raises
     ------
     RankingError
-        A subclass of it: `LabelMismatchError` for submissions without a result, results without a submission, and
+        One of its subclasses: `LabelMismatchError` for submissions without a result, results without a submission, and
         submissions that differ in their items; `OptionError` when "exp" of a rank, or a combined score, is too large
         for a float.
 
@@ -140,7 +144,8 @@ def best_per_team(results: Mapping[Any, float], teams: Mapping[Any, Hashable]) -
     Raises
     ------
     RankingError
-        A subclass of it: `LabelMismatchError` for submissions without a team or a result, `MissingValueError` for nan.
+        One of its subclasses: `LabelMismatchError` for submissions without a team or a result, `MissingValueError` for
+        nan.
 
     Examples
     --------

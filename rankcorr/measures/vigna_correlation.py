@@ -9,9 +9,9 @@ import numpy as np
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice
-from rankcorr.coefficients import RankCorrelation
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import RankingLike, as_ranking
+from rankcorr.results import RankCorrelation
 
 RankedBy: TypeAlias = Literal["both", "x", "y"]
 PairScheme: TypeAlias = Literal["additive", "multiplicative"]
@@ -54,7 +54,7 @@ def vigna_tau(
     Raises
     ------
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     References
     ----------

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankcorr.checks import check_choice
-from rankcorr.coefficients import (
-    RankCorrelation,
-)
 from rankcorr.errors import OptionError
 from rankcorr.inference.distribution import ALTERNATIVES, Alternative, NullDistribution
 from rankcorr.plots.style import add_axes, canvas, figure_class, signed
+from rankcorr.results import RankCorrelation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -75,7 +75,7 @@ def plot_ranks(
     MissingMatplotlibError
         When matplotlib is not installed.
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def plot_offset(
     MissingMatplotlibError
         When matplotlib is not installed.
     RankingError
-        A subclass of it that names what is wrong with the rankings or the options.
+        The subclass says what is wrong with the rankings or the options.
 
     Examples
     --------

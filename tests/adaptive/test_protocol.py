@@ -141,7 +141,7 @@ def test_each_ballot_has_random_numbers_of_its_own(use, place, seed, number):
 
 @pytest.mark.parametrize("seed", [-1, 0.5, True, "1"])
 def test_random_numbers_need_a_seed(seed):
-    with pytest.raises(ProtocolError, match="seed must be an integer of at least 0; got"):
+    with pytest.raises(ProtocolError, match="seed must be a whole number, not negative; got"):
         ballot_rng(seed, 1, "draw")
 
 

@@ -91,7 +91,7 @@ def test_the_items_are_those_of_the_plan():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, None])
 def test_a_seed_that_is_none(seed):
-    with pytest.raises(ProtocolError, match="seed must be an integer of at least 0; got"):
+    with pytest.raises(ProtocolError, match="seed must be a whole number, not negative; got"):
         score_ballots(PLAN, [BallotVotes(LEFTS, RIGHTS, ANSWERS)], items=LEFTS, seed=seed)
 
 

@@ -70,7 +70,7 @@ def test_labels_of_another_type_do_not_match():
         weighted_tau({1: 1, 2: 2}, {"1": 1, "2": 2})
 
 
-def test_labels_against_none():
+def test_labels_against_no_labels():
     with pytest.raises(LabelError, match=r"x has labels and y has none.*give both labels, or neither"):
         weighted_tau({"a": 1, "b": 2}, [1, 2])
     with pytest.raises(LabelError, match="y has labels and x has none"):
@@ -131,7 +131,8 @@ def test_fewer_than_two_items_in_common():
     for y, n_common in (({"c": 1, "d": 2, "e": 3}, 1), ({"d": 1, "e": 2}, 0)):
         with pytest.raises(
             TooFewItemsError,
-            match=f"^x and y must have at least two labels in common; {n_common} of their 3 and {len(y)} are$",
+            match="^x and y must have at least two labels in common; "
+            f"they have 3 and {len(y)} items, {n_common} in common$",
         ):
             align({"a": 1, "b": 2, "c": 3}, y, missing="intersection")
 
@@ -145,7 +146,7 @@ def test_missing_items_need_labels(missing):
 
 
 @pytest.mark.parametrize("missing", ["drop", None, True])
-def test_an_unknown_missing(missing):
+def test_an_unknown_value_of_missing(missing):
     for function in (align, weighted_tau, weighted_rho, item_weights):
         with pytest.raises(OptionError, match="missing must be one of 'raise', 'intersection', 'bottom'; got"):
             function([1, 2], [1, 2], missing=missing)

@@ -172,7 +172,7 @@ def test_a_weigher_is_called_from_the_threads_and_its_error_arrives():
         ([1, 2], pd.DataFrame([[1, 2], [3, 4]], columns=["s", "s"]), rankcorr.DuplicateLabelError, "'s'"),
     ],
 )
-def test_systems_that_are_invalid(gold, systems, error, message):
+def test_invalid_systems(gold, systems, error, message):
     with pytest.raises(error, match=message):
         correlate_many(gold, systems)
 
@@ -183,7 +183,7 @@ def test_rankings_that_do_not_match_are_named():
 
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True, "2"])
-def test_workers_that_are_invalid(workers):
+def test_invalid_workers(workers):
     with pytest.raises(rankcorr.OptionError, match="workers must be a positive whole number; got"):
         correlate_many([1, 2], [[1, 2]], workers=workers)
 
@@ -236,12 +236,13 @@ def test_rankings_with_nothing_in_common_are_named():
     with pytest.raises(rankcorr.TooFewItemsError, match="gold and system 's' must have at least two labels in common"):
         correlate_many({"a": 1, "b": 2}, {"s": {"a": 1, "c": 2}}, missing="intersection")
     with pytest.raises(
-        rankcorr.TooFewItemsError, match=r"ranking 'p' and ranking 'q' must have .*; 0 of their 2 and 2"
+        rankcorr.TooFewItemsError,
+        match=r"ranking 'p' and ranking 'q' must have .*; they have 2 and 2 items, 0 in common",
     ):
         correlation_matrix({"p": {"a": 1, "b": 2}, "q": {"c": 1, "d": 2}}, missing="intersection")
 
 
-def test_an_unknown_missing_lists_the_choices():
+def test_an_unknown_value_of_missing_lists_the_choices():
     for call in (
         lambda: correlate_many([1, 2], [[1, 2]], missing="drop"),
         lambda: correlation_matrix([[1, 2]], missing=""),

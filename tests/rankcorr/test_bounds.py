@@ -68,7 +68,7 @@ def test_enumeration_is_the_brute_force(lists, coefficient, scheme):
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
 @given(two_lists(), st.sampled_from(["tau", "rho"]))
-def test_equal_weights_need_two_completions_alone(lists, coefficient):
+def test_equal_weights_need_only_two_completions(lists, coefficient):
     x, y, unlisted = lists
     bounds = coefficient_bounds(x, y, n_items=len({*x, *y}) + unlisted, coefficient=coefficient, max_completions=1)
     check(bounds, brute_force(x, y, unlisted, f"{coefficient}_w", lambda _: 1.0), unlisted)
@@ -173,7 +173,7 @@ def test_lists_that_lack_nothing_have_one_completion():
     assert (bounds.n_completions, bounds.exact, bounds.n0) == (1, True, 2.0)
 
 
-def test_bounds_hold_the_value_that_is_completed_by_chance():
+def test_bounds_hold_the_value_of_one_completion():
     x, y = Ranking.from_order(list("abcd")), Ranking.from_order(list("bxay"))
     bounds = coefficient_bounds(x, y, coefficient=TauW(weigher=Logarithmic()))
     full = Ranking.from_order(list("abcdyx")), Ranking.from_order(list("bxaycd"))
@@ -251,6 +251,6 @@ def test_a_weigher_that_fails_is_an_error():
         ({"a": 1, "b": 2}, {"b": 1, "c": 2}, {"coefficient": "r"}, rankcorr.OptionError, "coefficient must be one of"),
     ],
 )
-def test_bounds_that_are_invalid(x, y, options, error, message):
+def test_invalid_inputs(x, y, options, error, message):
     with pytest.raises(error, match=message):
         coefficient_bounds(x, y, **collapsed(**options))

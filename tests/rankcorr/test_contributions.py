@@ -187,6 +187,6 @@ def test_the_repr_is_short_and_the_arrays_read_only():
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, None])
-def test_how_many_worst_items(k):
+def test_the_number_of_worst_items(k):
     with pytest.raises(rankcorr.OptionError, match="k must be a positive whole number; got"):
         contributions([3, 2, 1], [3, 1, 2]).worst(k)

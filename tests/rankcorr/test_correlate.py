@@ -32,7 +32,7 @@ def test_the_chosen_coefficients_in_the_order_asked():
     assert [result.n0 for result in results.values()] == [10, 2, 0]
 
 
-def test_what_is_undefined_is_said_once():
+def test_undefined_coefficients_warn_once():
     with pytest.warns(UndefinedCorrelationWarning, match="tied in one ranking") as caught:
         results = correlate([1, 2, 3], [4, 4, 4], coefficients=("rho_w", "tau"))
     assert len(caught) == 1
@@ -52,7 +52,7 @@ def test_coefficients_in_any_sequence(coefficients):
 
 
 @pytest.mark.parametrize("coefficients", [[], "tau", ("tau", "tau"), ("tau_w", TauW()), 5, None])
-def test_lists_of_coefficients_that_are_none(coefficients):
+def test_invalid_lists_of_coefficients(coefficients):
     with pytest.raises(OptionError, match="coefficients must be a list of different coefficients; got"):
         correlate([1, 2], [1, 2], coefficients=coefficients)
 

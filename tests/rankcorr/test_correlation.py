@@ -1,4 +1,4 @@
-"""Every fact that spec and paper state of the coefficients, as a property with ties common."""
+"""The facts that the paper states about the coefficients, as properties of rankings in which ties are common."""
 
 import math
 import warnings
@@ -315,7 +315,7 @@ def test_published_facts_of_vigna_2015_toy_ranking():
         pytest.param(10**5000, id="unprintable"),
     ],
 )
-def test_an_unusable_n0(n0):
+def test_invalid_n0(n0):
     for function in (weighted_rho, weighted_tau, item_weights):
         with pytest.raises(WeightError, match="n0 must be a finite number greater than -1; got"):
             function([3, 2, 1], [1, 2, 3], n0=n0)
@@ -357,7 +357,7 @@ def test_an_unknown_coefficient_lists_the_choices():
     [
         ([[0, 1]], [[0, 1]], rankcorr.DimensionError, r"a_matrix must be square; got shape \(1, 2\)"),
         ([[0, 1], [2, 0]], [1, 2], rankcorr.DimensionError, r"b_matrix must be square; got shape \(2,\)"),
-        (np.eye(2), np.eye(3), rankcorr.LengthError, "must have one shape"),
+        (np.eye(2), np.eye(3), rankcorr.LengthError, "must have the same shape"),
         ([[0, 1], [2]], np.eye(2), rankcorr.DimensionError, "a_matrix must be square; its rows differ in length"),
         (np.eye(2), np.ma.masked_equal(np.eye(2), 0), rankcorr.MissingValueError, "b_matrix has masked entries"),
         ([[1]], [[1]], rankcorr.TooFewItemsError, "at least two items; got 1"),
@@ -371,7 +371,7 @@ def test_an_unknown_coefficient_lists_the_choices():
         (np.eye(2), [[0, 0], [math.inf, 0]], rankcorr.MissingValueError, r"b_matrix\[1, 0\] is inf"),
     ],
 )
-def test_matrices_that_are_invalid(a, b, error, message):
+def test_invalid_matrices(a, b, error, message):
     with pytest.raises(error, match=message):
         kendall_gamma(a, b)
 

@@ -9,7 +9,7 @@ from rankcorr.notices import collected_notices
 UNDEFINED = "the correlation is undefined, and nan: all items that have weight are tied in one ranking"
 
 
-def test_collected_notices_are_no_warnings():
+def test_collected_notices_are_not_warnings():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with collected_notices() as notices:

@@ -1,4 +1,4 @@
-"""The progress bar: on a terminal alone, and gone at the end."""
+"""The progress bar: only on a terminal, and gone at the end."""
 
 import io
 import sys
@@ -49,7 +49,7 @@ def test_on_a_terminal(monkeypatch, told):
     assert told == [(5, " step"), 2, 3, "closed"]
 
 
-def test_it_is_closed_by_an_error(monkeypatch, told):
+def test_an_error_closes_it(monkeypatch, told):
     monkeypatch.setattr(sys, "stderr", Terminal())
     with pytest.raises(KeyboardInterrupt), progress_bar(None, "step"):
         raise KeyboardInterrupt
@@ -82,7 +82,7 @@ def test_without_tqdm(monkeypatch):
         ("leaderboard long_gold.csv long_a.csv long_b.csv --resamples 30", None, "resample"),
     ],
 )
-def test_the_commands_tell_of_all_their_steps(tmp_path, monkeypatch, told, arguments, total, unit):
+def test_the_commands_report_all_their_steps(tmp_path, monkeypatch, told, arguments, total, unit):
     if arguments.startswith("plot"):
         pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)

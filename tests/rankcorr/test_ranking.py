@@ -163,7 +163,7 @@ def test_repr_shows_the_best():
         (pd.Series([1, None], dtype="Int64"), rankcorr.RankingError, "score of 1"),
     ],
 )
-def test_scores_that_are_invalid(scores, error, message):
+def test_invalid_scores(scores, error, message):
     with pytest.raises(error, match=message):
         Ranking.from_scores(scores)
     with pytest.raises(error):
@@ -192,7 +192,7 @@ def test_messages_about_ranks_speak_of_ranks():
         (["a", ("b", float("nan")), "c"], rankcorr.LabelError, "nan cannot be a label.* positions: 1"),
     ],
 )
-def test_labels_that_are_invalid(labels, error, message):
+def test_invalid_labels(labels, error, message):
     with pytest.raises(error, match=message):
         Ranking.from_scores([1, 2, 3], labels=labels)
 
@@ -229,7 +229,7 @@ def test_a_ranking_of_a_ranking():
         (pd.DataFrame({"a": [1]}), rankcorr.DimensionError, "an order is a list of labels"),
     ],
 )
-def test_orders_that_are_invalid(order, error, message):
+def test_invalid_orders(order, error, message):
     with pytest.raises(error, match=message):
         Ranking.from_order(order)
 

@@ -13,7 +13,15 @@ import pytest
 
 import rankcorr
 from rankcorr import MissingPandasError, UndefinedCorrelationWarning
+from rankcorr.measures import (
+    combine_submissions,
+    mean_pairwise_agreement,
+    outlying_annotators,
+    rank_biased_overlap,
+    reliability_weighted_score,
+)
 from rankcorr.results import MAX_HTML_ROWS, Computed, Result, TableResult, json_ready
+from rankcorr.shares import weight_table
 
 RNG = np.random.default_rng(0)
 GOLD, A, B = (RNG.normal(size=12) for _ in range(3))
@@ -23,6 +31,17 @@ LABELS = [f"item <{number}>" for number in range(12)]
 def labelled(scores):
     return dict(zip(LABELS, scores.tolist(), strict=True))
 
+
+def agreement(system):
+    return mean_pairwise_agreement({"ann <1>": GOLD, "bob": system, "cat": B + GOLD})
+
+
+def share_of_votes(number):
+    """Share of votes for an item against the next one."""
+    return round(float(abs(np.sin(number))), 2)
+
+
+COMPARISONS = [(LABELS[number], LABELS[number + 1], share_of_votes(number)) for number in range(11)]
 
 MAKERS = {
     "RankCorrelations": lambda system: rankcorr.correlate_many(GOLD, {"a": system, "gold": GOLD}),
@@ -36,6 +55,15 @@ MAKERS = {
     "BootstrapInterval": lambda system: rankcorr.bootstrap_interval(GOLD, system, n_resamples=50),
     "SystemComparison": lambda system: rankcorr.compare_systems(GOLD, system, GOLD, n_resamples=50),
     "Leaderboard": lambda system: rankcorr.leaderboard(GOLD, {"a": system, "gold": GOLD}, n_resamples=50),
+    "ItemContribution": lambda system: rankcorr.contributions(labelled(GOLD), labelled(system)).worst(1)[0],
+    "PairwiseAgreement": agreement,
+    "OutlyingAnnotators": lambda system: outlying_annotators(agreement(system)),
+    "ReliabilityScore": lambda system: reliability_weighted_score(COMPARISONS, labelled(system)),
+    "CombinedSubmissions": lambda system: combine_submissions(
+        {"gold <1>": labelled(GOLD), "system": labelled(system)}, {"gold <1>": 0.7, "system": 0.6}
+    ),
+    "RankBiasedOverlap": lambda system: rank_biased_overlap(labelled(GOLD), labelled(system)),
+    "WeightTable": lambda system: weight_table(abs(float(system[0])), n_items=12),
 }
 CASES = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 
@@ -111,7 +139,16 @@ def test_results_of_other_options_differ_although_the_numbers_agree():
 
 # Tables.
 
-TABLES = [name for name in MAKERS if name in ("RankCorrelations", "matrix", "Contributions", "Leaderboard")]
+TABLES = [
+    "RankCorrelations",
+    "matrix",
+    "Contributions",
+    "Leaderboard",
+    "PairwiseAgreement",
+    "ReliabilityScore",
+    "CombinedSubmissions",
+    "WeightTable",
+]
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -124,6 +161,7 @@ def test_results_with_a_table_become_dicts_frames_and_html(name):
     html = result._repr_html_()
     assert html.count("<tr>") == len(frame) + 1
     assert "item <" not in html
+    assert "<1>" not in html
 
 
 def test_frames_hold_the_numbers():
@@ -143,6 +181,24 @@ def test_frames_hold_the_numbers():
     assert board.to_frame()["system"].tolist() == ["gold", "a"]
     missing = rankcorr.correlate_many(labelled(GOLD), {"half": labelled(A[:12])}, missing="bottom").to_frame()
     assert missing.columns.tolist() == ["name", "tau_w", "n_items", "n_missing"]
+
+
+def test_frames_of_measures_hold_the_numbers():
+    agreed = MAKERS["PairwiseAgreement"](A)
+    assert agreed.to_frame().to_dict("list") == {
+        "annotator": ["ann <1>", "bob", "cat"],
+        "with_others": agreed.with_others.tolist(),
+    }
+    scored = MAKERS["ReliabilityScore"](A)
+    assert scored.to_frame().to_dict("list") == {"comparison": list(range(11)), "score": scored.scores.tolist()}
+    combined = MAKERS["CombinedSubmissions"](A)
+    assert combined.to_frame().to_dict("list") == {"item": LABELS, "score": combined.scores.tolist()}
+    unlabelled = combine_submissions({"gold": GOLD, "system": A}, {"gold": 0.7, "system": 0.6})
+    assert unlabelled.to_frame().to_dict("list") == {"item": list(range(12)), "score": combined.scores.tolist()}
+    table = weight_table(2, top=3)
+    assert table.to_frame().to_dict("records") == table.rows()
+    assert table._repr_html_().startswith("<p>weights at n0 = 2, an endless list</p>")
+    assert weight_table(2, n_items=1_000)._repr_html_().startswith("<p>weights at n0 = 2, 1,000 items</p>")
 
 
 def test_many_rows_are_cut_in_a_notebook():
@@ -208,7 +264,7 @@ def test_json_ready():
     assert json.loads(json.dumps(json_ready(value), allow_nan=False)) == expected
 
 
-def test_a_table_that_says_nothing_about_its_columns_is_unfinished():
+def test_a_table_without_columns_is_unfinished():
     @dataclass(frozen=True, eq=False)
     class Unfinished(TableResult, Computed):
         pass

@@ -110,7 +110,7 @@ def test_first_rank_share_is_the_top_share_of_one(n0, n_items):
 
 
 @given(offsets, sizes)
-def test_whole_list_holds_everything(n0, n_items):
+def test_the_whole_list_holds_all_the_weight(n0, n_items):
     assert top_share(n_items, n0, n_items) == 1.0
 
 
@@ -348,6 +348,6 @@ def test_weight_table_has_no_more_than_the_largest_number_of_rows(monkeypatch):
         ({"share": 0.5, "k": 0}, ShareError, "k must be a positive integer"),
     ],
 )
-def test_weight_tables_refused(options, error, message):
+def test_invalid_options_of_a_weight_table(options, error, message):
     with pytest.raises(error, match=message):
         weight_table(**options)

@@ -92,7 +92,7 @@ def test_a_weigher_sees_only_ranks_that_can_occur():
         ("hyperbolic", "a weigher is a callable from ranks to weights; got 'hyperbolic'"),
     ],
 )
-def test_a_weigher_that_is_invalid(weigher, message):
+def test_invalid_weighers(weigher, message):
     for function in (weighted_tau, item_weights):
         with pytest.raises(WeightError, match=message):
             function([3, 2, 1], [1, 2, 3], weigher=weigher)
@@ -111,7 +111,7 @@ def test_an_offset_so_large_that_its_squares_vanish_gives_equal_weights():
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "2", None])
-def test_a_top_that_is_invalid(k):
+def test_invalid_numbers_of_top_ranks(k):
     with pytest.raises(WeightError, match="k must be a positive whole number; got"):
         TopK(k)
 
@@ -166,11 +166,11 @@ def test_weighers_by_name(name, weigher):
 
 
 @pytest.mark.parametrize("name", ["Uniform", "top-k", "top-k:1e3", "top-k:-1", "hyperbolic ", ""])
-def test_names_of_no_weigher(name):
+def test_unknown_weigher_names(name):
     with pytest.raises(WeightError, match="a weigher is one of hyperbolic, logarithmic, top-k:K"):
         named_weigher(name)
 
 
-def test_a_top_of_no_rank():
+def test_a_top_of_0_ranks_is_invalid():
     with pytest.raises(WeightError, match="k must be a positive whole number; got 0"):
         named_weigher("top-k:0")

@@ -159,9 +159,9 @@ def test_status_at_every_step():
         ({"voters": []}, "voting needs at least one voter; got none"),
         ({"voters": ["Ann", "Ann"]}, "voters must be unique; more than once: 'Ann'"),
         ({"voters": "Ann"}, "voters must be a number or a list of labels; got 'Ann'"),
-        ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
-        ({"seed": 1.5}, "seed must be an integer of at least 0; got 1.5"),
-        ({"seed": True}, "seed must be an integer of at least 0; got True"),
+        ({"seed": -1}, "seed must be a whole number, not negative; got -1"),
+        ({"seed": 1.5}, "seed must be a whole number, not negative; got 1.5"),
+        ({"seed": True}, "seed must be a whole number, not negative; got True"),
     ],
 )
 def test_what_makes_no_protocol(arguments, message):

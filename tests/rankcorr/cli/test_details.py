@@ -157,7 +157,7 @@ def test_the_worst_items_below_the_table():
     assert lines[5:8] == [
         "",
         f"system.csv: 2 of 5 items cost {first.cost + second.cost:.4f} of the {1 - parts.statistic:.4f} "
-        "that tau_w lacks to 1",
+        "that tau_w is short of 1",
         "item  gold rank  system rank  weight  contribution    cost",
     ]
     # By hand: a and c share the second place of the system, b comes before them.

@@ -52,7 +52,7 @@ def test_defaults_are_those_of_the_library():
     ],
 )
 @pytest.mark.parametrize("golds", [{}, {"half.csv": HALF}])
-def test_it_is_that_of_the_library(arguments, options, golds):
+def test_the_leaderboard_is_that_of_the_library(arguments, options, golds):
     more = [argument for name in golds for argument in ("--gold", name)]
     found = document(*FILES, *more, "--resamples", 200, *arguments)
     expected = leaderboard(GOLDS | golds, SYSTEMS, n_resamples=200, **collapsed(**options)).to_dict()
@@ -116,7 +116,7 @@ def test_systems_are_aligned_to_the_left(folder):
     assert places == [places[0], places[0] - 1, places[0] - 3, places[0] - 1]  # the wide letters take two columns
 
 
-def test_lacking_items_are_shown(folder):
+def test_missing_items_are_counted(folder):
     less = dict(list(LONG["long_b.csv"].items())[:16])
     text = "id,score\n" + "".join(f"{label},{score}\n" for label, score in less.items())
     (folder / "less.csv").write_text(text, encoding="utf-8")
@@ -149,8 +149,8 @@ def test_undefined_has_no_rank():
     ("arguments", "message"),
     [
         ("gold.csv", "Missing argument 'SYSTEM...'"),
-        ("gold.csv system.csv system.csv", "every system is given once; more than once: system.csv"),
-        ("gold.csv system.csv --gold gold.csv", "every gold set is given once; more than once: gold.csv"),
+        ("gold.csv system.csv system.csv", "each system can be given only once; more than once: system.csv"),
+        ("gold.csv system.csv --gold gold.csv", "each gold set can be given only once; more than once: gold.csv"),
         ("gold.csv system.csv --gold missing.csv", "missing.csv: cannot be read: No such file or directory"),
         ("gold.csv system.csv --by half.csv", "by must be one of 'sum', 'gold.csv'; got 'half.csv'"),
         ("gold.csv system.csv --coefficient ap", "'ap' is not one of 'rho_w', 'tau_w', 'rho', 'tau'"),

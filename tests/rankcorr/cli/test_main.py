@@ -98,7 +98,7 @@ def test_ranks():
     assert row["tau_w"] == weighted_tau(*ranked).statistic
 
 
-def test_json_tells_what_was_asked():
+def test_json_records_what_was_asked():
     document = json.loads(run_ok("compare", "--id", "left,right", "--score", "g", "--json", "both.tsv", "both.tsv"))
     assert document["gold"] == {"name": "both.tsv:g", "n": 5, "ties": 0}
     assert document["warnings"] == []

@@ -154,7 +154,10 @@ def test_without_matplotlib(figure):
         ("ranks gold.csv system.csv --coefficient tau --n0 1 --out f.png", "takes neither --n0 nor --weigher"),
         ("offset gold.csv system.csv --coefficient tau --out f.png", "'tau' is not one of 'rho_w', 'tau_w'"),
         ("offset gold.csv system.csv --n0 2 --out f.png", "No such option '--n0'"),
-        ("offset gold.csv system.csv system.csv --out f.png", "every system is given once; more than once: system.csv"),
+        (
+            "offset gold.csv system.csv system.csv --out f.png",
+            "each system can be given only once; more than once: system.csv",
+        ),
         ("offset gold.csv other.csv --out f.png", "gold.csv and other.csv: labels in gold.csv only: 'b', 'c'"),
         ("leaderboard gold.csv system.csv --by x --out f.png", "by must be one of 'sum', 'gold.csv'; got 'x'"),
         (

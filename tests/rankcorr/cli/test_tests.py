@@ -191,7 +191,7 @@ def test_missing_items_are_passed_on(folder):
     assert (row["pvalue"], row["low"], row["n"]) == (expected.pvalue, expected.low, 3)
 
 
-def test_json_tells_what_was_asked():
+def test_json_records_what_was_asked():
     options = document(*FILES, "--coefficient", "tau", "--resamples", 9)["options"]
     assert options == {
         "id": None,
@@ -236,7 +236,7 @@ def test_json_tells_what_was_asked():
         ),
         (
             "gold.csv less.csv rest.csv --versus --missing intersection",
-            "gold.csv, less.csv and rest.csv: gold, a and b must have at least two labels in common; 0 of their",
+            "gold.csv, less.csv and rest.csv: gold, a and b must have at least two labels in common; they have",
         ),
         (
             "gold.csv system.csv other.csv --versus",

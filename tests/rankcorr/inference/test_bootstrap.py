@@ -161,7 +161,7 @@ def test_progress_counts_resamples():
     assert len(done) > 1
 
 
-def test_what_was_computed_is_told():
+def test_the_result_says_what_was_computed():
     x, y = np.random.default_rng(0).normal(size=(2, 20))
     found = bootstrap_interval(x, y, coefficient=TauW(n0=5, scheme="first"), method="percentile", n_resamples=50)
     assert (found.coefficient, found.n0, found.scheme, found.variant, found.missing) == ("tau_w", 5, "first", "b", None)
@@ -266,7 +266,7 @@ def test_bca_past_its_pole_goes_to_the_end(sign, expected):
         ({"missing": "drop"}, OptionError, "missing must be one of"),
     ],
 )
-def test_options_that_are_none(options, error, message):
+def test_invalid_options(options, error, message):
     with pytest.raises(error, match=message):
         bootstrap_interval([1, 2, 3], [1, 3, 2], **collapsed(**options))
 

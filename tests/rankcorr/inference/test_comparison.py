@@ -257,11 +257,11 @@ def test_labels_are_matched():
             ({"a": 1, "b": 2}, {"a": 1, "b": 2}, {"b": 1, "c": 2}),
             {"missing": "intersection"},
             TooFewItemsError,
-            "gold, a and b must have at least two labels in common; 1 of their 2, 2, 2 are",
+            "gold, a and b must have at least two labels in common; they have 2, 2, 2 items, 1 in common",
         ),
     ],
 )
-def test_what_cannot_be_compared(three, options, error, message):
+def test_invalid_inputs(three, options, error, message):
     with pytest.raises(error, match=message):
         compare_systems(*three, **collapsed(**options))
 

@@ -21,7 +21,7 @@ def test_quantiles_are_values_that_enough_do_not_exceed(n_items):
 
 
 @pytest.mark.parametrize("q", [-0.1, 1.1, math.nan, "0.5", None, True, [0.5, 2], [[1], [0, 1]]])
-def test_quantiles_that_are_none(q):
+def test_invalid_quantiles(q):
     null = null_distribution(range(3), range(3))
     with pytest.raises(OptionError, match="q must be a share, a number between 0 and 1; got"):
         null.quantile(q)
@@ -41,7 +41,7 @@ def test_pvalues_by_hand():
     assert [exact.pvalue(t) for t in (1, 1 / 3, -1 / 3, -1)] == [2 / 6, 1, 1, 2 / 6]
 
 
-def test_what_differs_by_rounding_is_reached():
+def test_a_value_that_differs_by_rounding_counts_as_reached():
     null = null_distribution(range(5), range(5))
     for value in null.values[::7].tolist():
         for nearly in (value - 1e-14, value + 1e-14):
@@ -64,7 +64,7 @@ def test_pvalues_and_standardized_of_many():
         assert math.isnan(read(math.nan))
 
 
-def test_a_result_of_something_else_is_refused():
+def test_a_result_that_does_not_match_is_refused():
     null = null_distribution(range(20), range(20), n_resamples=9)
     others = [
         (weighted_tau(range(21), range(21)), "n_items=20; got a result with 21"),
@@ -86,7 +86,7 @@ def test_a_result_of_something_else_is_refused():
 @pytest.mark.parametrize(
     "statistic", [1.1, -1.1, math.inf, "0.5", None, True, [0.5, 2], [[1], [0, 1]], np.ma.masked_equal([0.0, 1.0], 0)]
 )
-def test_statistics_that_are_none(statistic):
+def test_invalid_statistics(statistic):
     null = null_distribution(range(3), range(3))
     for read in (null.pvalue, null.standardize):
         with pytest.raises(OptionError, match="a statistic must be a number between -1 and 1; got"):

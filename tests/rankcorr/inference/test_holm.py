@@ -39,23 +39,23 @@ def test_between_the_p_value_and_bonferroni(pvalues):
     assert (corrected[exist] <= np.minimum(1, exist.sum() * array[exist]) * (1 + 1e-15)).all()
 
 
-def test_the_example_of_the_text_book():
+def test_the_textbook_example():
     # m = 4: 0.005 * 4, 0.01 * 3, 0.03 * 2, and 0.04 * 1 raised to the one before.
     assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02], rtol=1e-15)
 
 
-def test_one_and_none():
+def test_one_p_value_and_no_p_values():
     assert_array_equal(holm([0.2]), [0.2])
     assert holm([]).shape == (0,)
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, float("inf")])
-def test_values_that_are_no_p_values(wrong):
+def test_invalid_p_values(wrong):
     with pytest.raises(OptionError, match=r"between 0 and 1, or nan; pvalues\[1\] is"):
         holm([0.5, wrong])
 
 
-def test_what_is_no_list_of_numbers():
+def test_invalid_lists_of_p_values():
     with pytest.raises(DimensionError, match=r"one dimension; got an array of shape \(1, 2\)"):
         holm([[0.1, 0.2]])
     with pytest.raises(DimensionError, match="one dimension; their rows differ in length"):

@@ -146,7 +146,7 @@ def test_swaps_of_two_gold_sets_by_hand():
 
 
 @pytest.mark.needs_numba
-def test_drawn_swaps_without_value_count_against_a_difference():
+def test_undefined_swaps_count_against_a_difference():
     # Each system puts one item above all others: a swap of one of the two items leaves a system without order, and
     # any other swap gives the difference as it is, or its negative.
     gold = np.arange(20.0)
@@ -225,7 +225,7 @@ def test_equal_systems_share_a_mid_rank():
     assert best_twice.rows[1].pvalue == 1
 
 
-def test_an_undefined_system_comes_last_without_p_value():
+def test_an_undefined_system_comes_last_without_a_p_value():
     gold, systems = data(noise={"good": 0.2, "poor": 5.0})
     constant = dict.fromkeys(systems["good"], 1.0)
     with pytest.warns(UndefinedCorrelationWarning, match=r"\(system, gold set\): \('flat', 'set 0'\)") as caught:
@@ -370,7 +370,7 @@ GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
         (GOLD, {"x": SYSTEM}, {"missing": "drop"}, OptionError, "missing must be one of"),
         (GOLD, {}, {}, TooFewItemsError, "there is no system to rank"),
         (GOLD, [SYSTEM], {}, DimensionError, "systems must be a mapping of name to ranking; got"),
-        (GOLD, {1: SYSTEM}, {}, LabelError, "the name of a system is a string; got: 1"),
+        (GOLD, {1: SYSTEM}, {}, LabelError, "the name of a system must be a string; got: 1"),
         (GOLD, {"x": [1, 2, 3]}, {}, LabelError, "gold set 'gold' has labels and system 'x' has none"),
         (GOLD, {"x": {"a": 1, "b": float("nan")}}, {}, MissingValueError, "system 'x': every item needs a score; nan"),
         ({"g": {"a": 1}}, {"x": SYSTEM}, {}, TooFewItemsError, "gold set 'g': "),
@@ -389,17 +389,17 @@ GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
             LabelError,
             "several gold sets need labels, .*without labels: 'h'",
         ),
-        ({"g": GOLD, "h": 2}, {"x": SYSTEM}, {}, DimensionError, "among the rankings: 2"),
+        ({"g": GOLD, "h": 2}, {"x": SYSTEM}, {}, DimensionError, "got 2 among the rankings"),
         (
             GOLD,
             {"x": {"d": 1, "e": 2}},
             {"missing": "intersection"},
             TooFewItemsError,
-            "gold set 'gold' and system 'x' must have at least two labels in common; 0 of their 3 and 2 are",
+            "system 'x' must have at least two labels in common; they have 3 and 2 items, 0 in common",
         ),
     ],
 )
-def test_what_makes_no_leaderboard(gold, systems, options, error, message):
+def test_invalid_inputs(gold, systems, options, error, message):
     with pytest.raises(error, match=message):
         leaderboard(gold, systems, **collapsed(**options))
 
@@ -410,7 +410,7 @@ def test_systems_without_items_in_common():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
         with pytest.raises(
-            TooFewItemsError, match="two systems must have at least two items of a gold set in common; 1"
+            TooFewItemsError, match="two systems must have at least two items of a gold set in common; got 1"
         ):
             leaderboard(gold, systems, missing="intersection", n_resamples=50)
 

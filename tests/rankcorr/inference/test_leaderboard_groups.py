@@ -26,7 +26,7 @@ def test_groups_of_systems_that_cannot_be_told_apart():
 
 
 class KnownTests:
-    """Stands for tests of which the p-values are known: systems are numbers, far ones are told apart."""
+    """Stands in for tests with known p-values: systems are numbers, far ones are told apart."""
 
     def __init__(self):
         self.asked = []

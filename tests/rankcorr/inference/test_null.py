@@ -155,7 +155,7 @@ def test_neither_workers_nor_blocks_change_a_value_but_the_seed_does(coefficient
     assert nulls[0].values.tolist() != quiet(x, y, coefficient=coefficient, n_resamples=100, seed=1).values.tolist()
 
 
-def test_labels_are_matched_and_missing_ones_treated_as_told():
+def test_labels_are_matched_and_missing_ones_treated_as_asked():
     x = {"a": 3, "b": 2, "c": 1, "d": 0}
     y = {"d": 5, "c": 4, "e": 3, "a": 1}
     null = null_distribution(x, y, missing="intersection")
@@ -200,7 +200,7 @@ def test_the_second_call_for_a_length_is_free(computed):
     assert computed == [99, 120, 99, 99, 99, 99, 98]
 
 
-def test_ties_own_weighers_and_many_resamples_are_not_kept(monkeypatch):
+def test_ties_custom_weighers_and_many_resamples_are_not_kept(monkeypatch):
     null_module.kept_slot.cache_clear()
     for _ in range(2):
         null_distribution([1, *range(19)], range(20), n_resamples=9)
@@ -304,7 +304,7 @@ def centred(draw):
 
 @pytest.mark.needs_numba
 @given(centred(), st.sampled_from(["tau_w", "rho_w"]), st.sampled_from(["a", "b"]), st.sampled_from(TIED_WEIGHTS))
-def test_what_is_said_to_average_to_0_by_symmetry_does(case, coefficient, variant, tied_weights):
+def test_what_should_average_to_0_by_symmetry_does(case, coefficient, variant, tied_weights):
     x, y, options = case
     options = {"coefficient": coefficient, "variant": variant, "tied_weights": tied_weights, **options}
     chosen = collapsed(**options)["coefficient"]
@@ -337,7 +337,7 @@ def test_random_permutations_of_a_centred_coefficient_keep_the_identity():
 
 @pytest.mark.parametrize("n_items", [4, 12])
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
-def test_one_single_tie_is_nan_all_over_with_one_warning(coefficient, n_items):
+def test_a_single_tie_is_nan_throughout_with_one_warning(coefficient, n_items):
     with pytest.warns(UndefinedCorrelationWarning, match=r"in (\d+) of \1 permutations, which are left out") as caught:
         null = null_distribution([1] * n_items, range(n_items), coefficient=coefficient, n_resamples=30)
     assert len(caught) == 1

@@ -152,7 +152,7 @@ def test_fixed_weights_would_not_give_uniform_pvalues():
 
 @pytest.mark.parametrize("n_items", [4, 12])
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
-def test_one_single_tie_has_no_pvalue(coefficient, n_items):
+def test_a_single_tie_has_no_pvalue(coefficient, n_items):
     for pair in ([[1] * n_items, range(n_items)], [range(n_items), [1] * n_items]):
         with pytest.warns(UndefinedCorrelationWarning, match="all items that have weight are tied") as caught:
             test = permutation_test(*pair, coefficient=coefficient, n_resamples=20)
@@ -177,7 +177,7 @@ def test_a_pair_without_any_weight_is_an_error():
         permutation_test([4, 3, 2, 1], [1, 2, 3, 4], coefficient=TauW(weigher=TopK(2), scheme="multiplicative"))
 
 
-def test_an_unknown_alternative_is_seen_first():
+def test_an_unknown_alternative_is_refused_first():
     with pytest.raises(OptionError, match="alternative must be one of 'two-sided', 'greater', 'less'; got 'more'"):
         permutation_test(range(9), range(9), alternative="more", progress=pytest.fail)
 

@@ -39,13 +39,13 @@ def test_progress_counts_resamples():
 
 
 @pytest.mark.parametrize("n_resamples", [0, -1, 1.5, True, None, "9"])
-def test_resamples_that_are_none(n_resamples):
+def test_invalid_numbers_of_resamples(n_resamples):
     with pytest.raises(OptionError, match="n_resamples must be a positive whole number; got"):
         checked_resamples(n_resamples)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, None, "9"])
-def test_seeds_that_are_none(seed):
+def test_invalid_seeds(seed):
     with pytest.raises(OptionError, match="seed must be a whole number, not negative; got"):
         checked_seed(seed)
 

@@ -45,12 +45,12 @@ def items(groups):
 
 
 def never_matching(groups, name, depth):
-    """Go on with untied items of no other list."""
+    """Continue with untied items that are in no other list."""
     return groups + [[(name, place)] for place in range(depth)]
 
 
 def soonest_matching(x, y, depth):
-    """Go on, in both lists, with the items that only the other one has, and then with the same items."""
+    """Continue both lists with the items that only the other one has, and then with the same items."""
     x_more = [[item] for item in items(y) if item not in items(x)]
     y_more = [[item] for item in items(x) if item not in items(y)]
     shared = [[("both", place)] for place in range(depth)]

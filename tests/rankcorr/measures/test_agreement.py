@@ -135,7 +135,7 @@ def test_outlying_annotators_by_hand():
         ([[3, 2, 1], [2, 3, 1], [3, 1, 2], [3, 2, 1]], 0, [2 / 3, 1 / 6, 1 / 6, 2 / 3], 5 / 12, 1 / 4),
     ],
 )
-def test_who_is_at_the_threshold_is_not_below_it(rows, ddof, means, mean, std):
+def test_an_annotator_at_the_threshold_is_not_below_it(rows, ddof, means, mean, std):
     agreement = mean_pairwise_agreement(rows)
     found = outlying_annotators(agreement, ddof=ddof)
     assert_allclose(agreement.with_others, means, rtol=0, atol=1e-15)

@@ -175,7 +175,7 @@ def test_alpha_of_equal_ratings_warns_here():
     assert caught[0].filename == __file__
 
 
-def test_alpha_that_cannot_be():
+def test_invalid_inputs():
     with pytest.raises(AnnotatorError, match="agreement needs at least two annotators; got 1"):
         krippendorff_alpha([[1, 2, 3]])
     for unpaired in ([[1, NAN], [NAN, 1]], [[NAN, NAN], [NAN, NAN]], [[], []]):

@@ -256,7 +256,7 @@ def test_by_hand():
     assert result.minimum == pytest.approx(math.log(2), rel=1e-15, abs=0)
 
 
-def test_disjoint_lists_have_no_overlap_but_may_get_one():
+def test_disjoint_lists_have_no_overlap_but_may_gain_one():
     result = overlap(["a", "b"], ["c", "d"], p=0.5)
     assert (result.extrapolated, result.minimum) == (0, 0)
     # Agreements 0, 0, 2/3, 1, 1, ... at the best.

@@ -13,7 +13,7 @@ from tests.strategies import untied_pairs
 
 @st.composite
 def judged(draw):
-    """A list with ties, and relevance of its items, one at least."""
+    """A list with ties, and the relevance of its items, at least one of which is relevant."""
     groups = draw(grouped())
     items = naive.items(groups)
     relevant = draw(st.sets(st.sampled_from(items), min_size=1))
@@ -94,7 +94,7 @@ def test_inputs_that_do_not_fit():
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, "2", True])
-def test_k_that_is_no_count(k):
+def test_invalid_k(k):
     with pytest.raises(OptionError, match="k must be a positive whole number; got"):
         precision_at([1, 0], [1, 2], k)
 

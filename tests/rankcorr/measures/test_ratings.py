@@ -71,6 +71,6 @@ def test_ways_to_give_ratings():
         ),
     ],
 )
-def test_ratings_that_are_not(ratings, error, message):
+def test_invalid_ratings(ratings, error, message):
     with pytest.raises(error, match=message):
         krippendorff_alpha(ratings)

@@ -77,7 +77,7 @@ def test_by_hand():
     assert wrong.score == pytest.approx(0.8 / 1.7, rel=1e-15, abs=0)
 
 
-def test_without_any_majority():
+def test_votes_without_a_majority():
     with pytest.warns(UndefinedCorrelationWarning, match="no comparison has a majority of votes") as caught:
         assert math.isnan(reliability_weighted_score([("a", "b", 0.5)], SYSTEM).score)
     assert caught[0].filename == __file__
@@ -98,7 +98,7 @@ def test_without_any_majority():
         ([], "there are no comparisons to score"),
     ],
 )
-def test_comparisons_that_are_not(comparisons, message):
+def test_invalid_comparisons(comparisons, message):
     with pytest.raises(ComparisonError, match=message):
         reliability_weighted_score(comparisons, SYSTEM)
 

@@ -279,7 +279,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
         ),
     ],
 )
-def test_refused(call, error, message):
+def test_invalid_inputs_are_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
 

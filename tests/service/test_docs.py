@@ -1,29 +1,24 @@
-"""What the README says of the service: its examples against a live one, its tables against the code."""
+"""What docs/service.md says: its examples against a live service, its tables against the code."""
 
 import json
 import re
 import shlex
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from service import Settings, create_app
 from service.server.settings import ServerSettings
+from tests.documents import PAGES, console_steps, fenced
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-SECTION = README[README.index("## As a service") :]
+PAGE = PAGES["docs/service.md"]
 BASE = "http://127.0.0.1:8000"
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", SECTION, re.MULTILINE | re.DOTALL)
-
-
 def curl_examples():
-    steps = [step for block in blocks("console") for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
-    return [step.partition("\n")[::2] for step in steps if step.startswith("curl ")]
+    steps = [step for block in fenced(PAGE, "console") for step in console_steps(block)]
+    return [(command, output) for command, output in steps if command.startswith("curl ")]
 
 
 def test_there_are_examples():
@@ -32,7 +27,7 @@ def test_there_are_examples():
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 @pytest.mark.parametrize(("command", "output"), curl_examples())
-def test_curl_prints_what_the_readme_shows(command, output, live_server):
+def test_curl_prints_what_the_page_shows(command, output, live_server):
     arguments = shlex.split(command.replace(BASE, live_server.url))
     done = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == output.strip()
@@ -40,7 +35,7 @@ def test_curl_prints_what_the_readme_shows(command, output, live_server):
 
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
 def test_the_javascript_runs(live_server):
-    (code,) = blocks("javascript")
+    (code,) = fenced(PAGE, "javascript")
     program = [shutil.which("node"), "--input-type=module", "--eval", code.replace(BASE, live_server.url)]
     done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
     body = {
@@ -53,7 +48,7 @@ def test_the_javascript_runs(live_server):
 
 def test_the_r_code_sends_what_the_service_takes():
     """R is not at hand: what its lists become in JSON is written out here, and the names must be those of the code."""
-    (code,) = blocks("r")
+    (code,) = fenced(PAGE, "r")
     for word in ("/v1/correlations", "gold", "scores", "system", "order", "coefficients", "detail"):
         assert word in code
     body = {
@@ -63,16 +58,17 @@ def test_the_r_code_sends_what_the_service_takes():
     assert create_app().test_client().post("/v1/correlations", json=body).status_code == 200
 
 
-def rows_of_endpoints():
-    return re.findall(r"^\| `(GET|POST) (/v1[a-z/]*)` \| [^|]+ \| (.+) \|$", SECTION, re.MULTILINE)
+def examples_of_requests():
+    """Method, path with query, and body of each request of the list of examples."""
+    (block,) = (block for block in fenced(PAGE, "text") if "POST /v1/" in block)
+    return re.findall(r"^(GET|POST) (/v1\S+)\n(\{.*\}$)?", block, re.MULTILINE)
 
 
-@pytest.mark.parametrize(("method", "path", "example"), rows_of_endpoints())
-def test_every_example_of_the_table_works(method, path, example):
+@pytest.mark.parametrize(("method", "path", "body"), examples_of_requests())
+def test_every_example_of_a_request_works(method, path, body):
     client = create_app().test_client()
-    for request in re.findall(r"`([^`]+)`", example):
-        answer = client.get(path + request) if method == "GET" else client.post(path, json=json.loads(request))
-        assert answer.status_code == 200, answer.text
+    answer = client.get(path) if method == "GET" else client.post(path, json=json.loads(body))
+    assert answer.status_code == 200, answer.text
 
 
 def test_the_table_names_every_endpoint():
@@ -81,13 +77,14 @@ def test_the_table_names_every_endpoint():
         for path, methods in create_app().test_client().get("/openapi.json").json["paths"].items()
         for method in methods
     } | {("GET", "/openapi.json"), ("GET", "/docs")}
-    assert set(re.findall(r"`(GET|POST) (/[a-z0-9/.]+)`", SECTION)) >= served
-    assert {(method, path) for method, path, _ in rows_of_endpoints()} == {
+    rows = "\n".join(re.findall(r"^\| `(?:GET|POST) .*$", PAGE, re.MULTILINE))
+    assert set(re.findall(r"`(GET|POST) (/[a-z0-9/.]+)`", rows)) == served
+    assert {(method, path.partition("?")[0]) for method, path, _ in examples_of_requests()} == {
         (method, path) for method, path in served if path.startswith("/v1/")
     }
 
 
-@pytest.mark.parametrize("ranking", re.findall(r'`(\{"(?:scores|ranks|order)".*?\})`', SECTION))
+@pytest.mark.parametrize("ranking", re.findall(r'`(\{"(?:scores|ranks|order)".*?\})`', PAGE))
 def test_the_ways_to_write_a_ranking(ranking):
     document = json.loads(ranking)
     answer = create_app().test_client().post("/v1/correlations", json={"gold": document, "system": document})
@@ -95,7 +92,7 @@ def test_the_ways_to_write_a_ranking(ranking):
 
 
 def test_the_table_of_settings_is_that_of_the_code():
-    shown = re.findall(r"^\| `(RANKCORR_[A-Z_]+)` \| (.*?) \| (.+) \|$", SECTION, re.MULTILINE)
+    shown = re.findall(r"^\| `(RANKCORR_[A-Z_]+)` \| (.*?) \| (.+) \|$", PAGE, re.MULTILINE)
     code = [*ServerSettings().table(), *Settings().table()]
     expected = [
         (name, "" if value in ((), 0) and name.endswith("TOKENS") else value, about) for name, value, about in code

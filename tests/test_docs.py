@@ -1,0 +1,154 @@
+"""The documents show what the commands print, and their links lead somewhere; their Python examples are doctests."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from adaptive.cli.main import main as ballots
+from rankcorr import first_rank_share, null_distribution, top_share
+from rankcorr.cli.main import main as rankcorr
+from rankcorr.coefficients import named_coefficient
+from tests.distributions import ROOT
+from tests.documents import PAGES, console_steps, fenced
+
+COMMANDS = {"rankcorr": rankcorr, "ballots": ballots}
+# Installations, servers, and what talks to them; the latter is run in tests/service/test_docs.py.
+NOT_RUN = ("make", "pip", "python", "curl", "rankcorr-serve")
+
+
+def consoles():
+    """Steps of each page's console blocks, where one of them runs a command."""
+    for page, text in PAGES.items():
+        steps = [step for block in fenced(text, "console") for step in console_steps(block)]
+        if runs := [step for step in steps if step[0].split()[0] not in NOT_RUN]:
+            yield pytest.param(runs, id=page)
+
+
+def printed(command):
+    """What a line of a console prints; the shell runs whatever is not a command of ours."""
+    program, *arguments = shlex.split(command, comments=True)
+    if program in COMMANDS:
+        result = CliRunner().invoke(COMMANDS[program], arguments)
+        assert result.exit_code == 0, result.output
+        return result.output
+    done = subprocess.run(["bash", "-euc", command], capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("steps", list(consoles()))
+def test_the_commands_print_what_the_page_shows(steps, tmp_path, monkeypatch):
+    (tmp_path / "rankcorr").symlink_to(ROOT / "rankcorr")  # the data set of the checkout
+    monkeypatch.chdir(tmp_path)
+    for command, output in steps:
+        assert (command, printed(command).strip()) == (command, output.strip())
+
+
+def test_the_pages_with_commands_are_found():
+    assert {parameter.id for parameter in consoles()} == {"docs/collecting.md", "docs/commands.md", "docs/systems.md"}
+
+
+@pytest.mark.parametrize("command", ["compare", "test", "leaderboard", "weights"])
+def test_the_pages_show_each_command_at_work(command):
+    run = [step for parameter in consoles() for step, _ in parameter.values[0]]
+    assert any(step.startswith(f"rankcorr {command} ") for step in run)
+
+
+@pytest.mark.needs_numba
+@pytest.mark.real_data
+def test_the_comparison_on_rg_65_is_printed_by_the_command(data_dir, monkeypatch):
+    (block,) = (block for block in fenced(PAGES["docs/systems.md"], "text") if block.startswith("$ RG="))
+    variables = dict(re.findall(r'^\$ ([A-Z_0-9]+)="?([^"\n]*)"?$', block, re.MULTILINE))
+    monkeypatch.chdir(data_dir)
+    n_run = 0
+    for command, output in console_steps(block):
+        if command.startswith("rankcorr "):
+            assert printed(re.sub(r"\$([A-Z_]+)", lambda found: variables[found[1]], command)).strip() == output.strip()
+            n_run += 1
+    assert n_run == 2
+
+
+def test_the_table_of_offsets_is_computed():
+    rows = re.findall(
+        r"^\| ([0-9]+) \| (0\.\d+) \| (0\.\d+) \| (0\.\d+) \|", PAGES["docs/coefficients.md"], re.MULTILINE
+    )
+    assert [int(n0) for n0, *_ in rows] == [0, 1, 2, 5, 10]
+    for n0, *shares in rows:
+        computed = first_rank_share(float(n0)), top_share(10, float(n0)), top_share(100, float(n0))
+        assert [float(share) for share in shares] == pytest.approx(computed, abs=5.01e-4)
+
+
+def row_of_chance(coefficient, n_items):
+    """Cells of a row of the table of chance, one for each n0."""
+    (row,) = re.findall(rf"^\| {coefficient} \| {n_items:,} \| (.*) \|$", PAGES["docs/chance.md"], re.MULTILINE)
+    return row.split(" | ")
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
+@pytest.mark.parametrize("n_items", [10, 100, pytest.param(1000, marks=pytest.mark.figures)])
+def test_the_table_of_chance_is_computed(coefficient, n_items):
+    cells = []
+    for n0 in (0.0, 2.0, 10.0):
+        null = null_distribution(range(n_items), range(n_items), coefficient=named_coefficient(coefficient, n0=n0))
+        cells.append(f"{null.mean:.2f} ± {null.std:.2f}, {null.quantile(0.95):.2f}")
+    assert row_of_chance(coefficient, n_items) == cells
+
+
+def test_the_readme_says_of_chance_what_the_table_says():
+    (sentence,) = re.findall(r"τ_w = (.*?)Do\s+not\s+read\s+0", PAGES["README.md"], re.DOTALL)
+    shown = re.findall(r"\N{MINUS SIGN}(\d\.\d\d) ± (\d\.\d\d)", sentence)
+    table = [re.findall(r"\d\.\d\d", row_of_chance("tau_w", n_items)[1])[:2] for n_items in (10, 100, 1000)]
+    assert [list(pair) for pair in shown] == table
+
+
+def anchors(text):
+    """Anchors of a page's headings, as GitHub forms them: lower case, hyphens for spaces, no punctuation."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    found = []
+    for heading in re.findall(r"^#+ (.*)$", prose, re.MULTILINE):
+        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        repeated = found.count(anchor)
+        found.append(f"{anchor}-{repeated}" if repeated else anchor)
+    return found
+
+
+def links():
+    """Each link of the documents that leads to a file or a heading of this repository."""
+    for page, text in PAGES.items():
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if "://" not in target:
+                yield page, target
+
+
+@pytest.mark.parametrize(("page", "target"), list(links()))
+def test_every_link_leads_somewhere(page, target):
+    path, _, anchor = target.partition("#")
+    goal = (ROOT / page).parent / path if path else ROOT / page
+    assert goal.is_file()
+    if anchor:
+        assert anchor in anchors(PAGES[goal.resolve().relative_to(ROOT.resolve()).as_posix()])
+
+
+def test_there_is_a_link_to_every_page():
+    linked = {Path(target.partition("#")[0]).as_posix() for page, target in links() if page == "README.md"}
+    assert linked >= {page for page in PAGES if page.startswith("docs/")}
+
+
+def test_anchors_are_those_of_github():
+    page = "# The paper's Table 2\n## A\n```text\n# no heading\n```\n## A\n"
+    assert anchors(page) == ["the-papers-table-2", "a", "a-1"]
+
+
+def test_the_readme_is_short_enough_to_read():
+    assert len(PAGES["README.md"].splitlines()) <= 250
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])  # which names files of before
+def test_the_files_that_a_page_names_exist(page):
+    for path in re.findall(r"`((?:rankcorr|adaptive|service|tests|benchmarks|docs|\.ci)/[\w./]*)`", PAGES[page]):
+        assert (ROOT / path).exists(), path
