@@ -90,7 +90,7 @@ def row_of_chance(coefficient, n_items):
 
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
-@pytest.mark.parametrize("n_items", [10, 100, 1000])
+@pytest.mark.parametrize("n_items", [10, 100, pytest.param(1000, marks=pytest.mark.figures)])
 def test_the_table_of_chance_is_computed(coefficient, n_items):
     cells = []
     for n0 in (0.0, 2.0, 10.0):

@@ -78,7 +78,13 @@ def test_the_swapped_coefficient_is_that_of_the_swapped_rankings(pair, coefficie
     x, y = pair
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        there, back = coefficient(x, y), coefficient.swapped(y, x)
+        try:
+            there = coefficient(x, y)
+        except WeightError as error:  # more than three items are tied for the top
+            with pytest.raises(WeightError, match=str(error)):
+                coefficient.swapped(y, x)
+            return
+        back = coefficient.swapped(y, x)
     assert there == pytest.approx(back, abs=1e-12, nan_ok=True)
 
 

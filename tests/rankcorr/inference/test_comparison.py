@@ -267,7 +267,14 @@ def test_invalid_inputs(three, options, error, message):
 
 
 @pytest.mark.needs_numba
-@pytest.mark.parametrize(("coefficient", "n_items"), [("tau", 10), ("tau_w", 30), ("rho_w", 30)])
+@pytest.mark.parametrize(
+    ("coefficient", "n_items"),
+    [
+        ("rho_w", 30),
+        pytest.param("tau_w", 30, marks=pytest.mark.figures),
+        pytest.param("tau", 10, marks=pytest.mark.figures),
+    ],
+)
 def test_the_level_is_held_where_systems_are_exchangeable(coefficient, n_items):
     n_samples = 500
     rejected = 0

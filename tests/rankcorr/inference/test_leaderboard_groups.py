@@ -68,16 +68,27 @@ def test_a_leader_that_is_worse_over_shared_items_is_not_told_apart():
 
 
 @pytest.mark.needs_numba
-def test_the_documented_share_of_systems_wrongly_told_apart_from_the_best():
+@pytest.mark.parametrize(
+    ("coefficient", "n_systems", "documented", "n_documented"),
+    [  # the docstring's shares, and of how many boards they are
+        ("tau", 2, 0.05, 400),
+        pytest.param("tau", 5, 0.08, 300, marks=pytest.mark.figures),
+        pytest.param("tau", 20, 0.17, 200, marks=pytest.mark.figures),
+        pytest.param("tau_w", 20, 0.04, 200, marks=pytest.mark.figures),
+    ],
+)
+def test_the_documented_share_of_boards_with_a_system_wrongly_told_apart(
+    coefficient, n_systems, documented, n_documented
+):
     n_boards, wrong = 100, 0
     for seed in range(n_boards):
         rng = np.random.default_rng([6, seed])
         gold = rng.normal(size=50)
-        systems = {str(number): gold + rng.normal(size=50) for number in range(20)}
-        board = leaderboard(gold, systems, coefficient="tau", n_resamples=499, seed=seed, workers=1)
+        systems = {str(number): gold + rng.normal(size=50) for number in range(n_systems)}
+        board = leaderboard(gold, systems, coefficient=coefficient, n_resamples=499, seed=seed, workers=1)
         wrong += min(row.corrected_pvalue for row in board.rows[1:]) < 0.05
-    # The docstring's 0.17, of 200 boards.
-    assert abs(wrong / n_boards - 0.17) < 3 * math.sqrt(0.17 * 0.83 * (1 / n_boards + 1 / 200))
+    error = math.sqrt(documented * (1 - documented) * (1 / n_boards + 1 / n_documented))
+    assert abs(wrong / n_boards - documented) < 3 * error
 
 
 def entries_of(gold, systems):

@@ -1,4 +1,4 @@
-"""Run by test_warmup.py in a process of its own: warm up, ask everything, and print what was compiled late."""
+"""Run by test_warm_up.py in a process of its own: warm up, ask everything, and print what was compiled late."""
 
 import contextlib
 import io
@@ -108,5 +108,6 @@ def main() -> None:
     print(json.dumps(report), file=sys.__stdout__)
 
 
-with contextlib.redirect_stdout(io.StringIO()):  # the lines of the log
-    main()
+if __name__ == "__main__":  # the search for doctests imports this file
+    with contextlib.redirect_stdout(io.StringIO()):  # the lines of the log
+        main()
