@@ -21,7 +21,7 @@ serve: .venv/.service ## Install the service, and start it on http://127.0.0.1:8
 	@$(BIN)/rankcorr-serve
 
 # "logical", because "auto" is the number of physical cores. A file stays in one process, because its tests share fixtures;
-# files begin in the order of conftest.py.
+# files begin in the order of tests/conftest.py.
 test: .venv/.dev ## Run every test and doctest, on all processors
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder \
 		--durations 10

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import shown, whole_number
 from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
+from rankcorr.compiled import loops
 from rankcorr.errors import OptionError
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
@@ -173,10 +174,8 @@ def contributions(
     given = as_ranking(x), as_ranking(y)
     first, second = align(*given, missing=missing)
     value = chosen.of_pair(first, second)
-    from rankcorr import kernels
-
     table = chosen.weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)
-    weights = kernels.item_weights(first.ranks, second.ranks, *table)
+    weights = loops().item_weights(first.ranks, second.ranks, *table)
     weights /= weights.max()  # so that no product is too small for a float
     total = math.fsum(weights)
     if math.isnan(value):

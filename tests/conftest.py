@@ -1,4 +1,4 @@
-"""Hypothesis profiles, and the folder of real data."""
+"""Hypothesis profiles, the folder of real data, and what tests that run side by side need."""
 
 import os
 from pathlib import Path
@@ -8,11 +8,21 @@ from hypothesis import settings
 
 DATA_DIR = Path(__file__).resolve().parents[2] / "shared" / "data"
 
+# numba's cache is not made for processes that write to it at once: two that save different signatures of a function
+# can each take the other's machine code. So each process of pytest-xdist has a cache of its own, kept for later runs.
+if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parents[1] / ".numba_cache" / _worker)
+
 # No deadline: the first call of a numba kernel compiles it, so one example takes far longer than the rest.
 # Every setting is given in both, because hypothesis changes its own defaults where CI is set.
 settings.register_profile("dev", max_examples=30, deadline=None, derandomize=False, print_blob=False)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that start servers: they wait more than they compute, and the last file runs alone."""
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/service/server/"))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
