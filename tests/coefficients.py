@@ -1,5 +1,8 @@
-"""Options of a coefficient in tests: drawn one by one, and passed on as the one value that they make."""
+"""Coefficients in tests: options drawn one by one make one value, and values that may be undefined are quiet."""
 
+import warnings
+
+from rankcorr import UndefinedCorrelationWarning
 from rankcorr.coefficients import named_coefficient
 
 OPTIONS = ("n0", "weigher", "scheme", "tied_weights", "variant")
@@ -12,3 +15,10 @@ def collapsed(**keywords):
     if not options and coefficient == "tau_w":
         return keywords
     return {"coefficient": named_coefficient(coefficient, **options) if options else coefficient, **keywords}
+
+
+def statistic_of(coefficient, x, y, **options):
+    """The value, nan included."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        return coefficient(x, y, **options).statistic
