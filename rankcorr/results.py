@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
@@ -39,7 +40,7 @@ class Result:
             object.__setattr__(self, name, value)
 
 
-class TableResult(Result):
+class TableResult(Result, ABC):
     """A result that holds a table: `to_dict` is ready for JSON, `to_frame` is for pandas, and notebooks show it.
 
     A subclass defines the table in `_columns`, and may give its heading in a notebook in `_title`.
@@ -47,9 +48,9 @@ class TableResult(Result):
 
     __slots__ = ()
 
+    @abstractmethod
     def _columns(self) -> Mapping[str, Sequence[Any]]:
         """Columns of the table by name, all of one length."""
-        raise NotImplementedError
 
     def _title(self) -> str:
         """Heading of the table in a notebook."""
