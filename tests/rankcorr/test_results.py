@@ -269,5 +269,5 @@ def test_a_table_without_columns_is_unfinished():
     class Unfinished(TableResult, Computed):
         pass
 
-    with pytest.raises(TypeError, match="abstract method '?_columns"):
+    with pytest.raises(TypeError, match=r"abstract method '?_columns"):
         Unfinished(n_items=2, coefficient="tau")
