@@ -17,6 +17,7 @@ if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
 # Every setting is given in both, because hypothesis changes its own defaults where CI is set.
 settings.register_profile("dev", max_examples=30, deadline=None, derandomize=False, print_blob=False)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("few", max_examples=5, deadline=None, derandomize=True, print_blob=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 
