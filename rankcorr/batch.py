@@ -83,11 +83,12 @@ class RankCorrelations(Computed, TableResult):
         """
         return super().to_frame() if self.statistic.ndim == 1 else square_frame(self.statistic, self.names)
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> dict[Any, Any]:
         n_rows = len(self.statistic)
-        columns: dict[str, Any] = {"name": range(n_rows) if self.names is None else self.names}
+        names = range(n_rows) if self.names is None else self.names
         if self.statistic.ndim == 2:
-            return columns | dict(zip(map(str, columns["name"]), self.statistic.T.tolist(), strict=True))
+            return {_Corner(): names} | dict(zip(names, self.statistic.T.tolist(), strict=True))
+        columns: dict[Any, Any] = {"name": names}
         columns[self.coefficient] = self.statistic
         if self.n_compared is not None and self.n_missing is not None:
             columns |= {"n_items": self.n_compared, "n_missing": self.n_missing}
@@ -95,6 +96,13 @@ class RankCorrelations(Computed, TableResult):
 
     def _title(self) -> str:
         return f"{self.coefficient} of {self.n_items:,} items"
+
+
+class _Corner:
+    """Heading of the names beside a matrix: empty, and equal to no name."""
+
+    def __str__(self) -> str:
+        return ""
 
 
 def correlate_many(

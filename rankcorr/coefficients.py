@@ -43,6 +43,9 @@ class Coefficient:
     weighting: Weighting
     variant: Variant | None
 
+    def __init__(self) -> None:
+        raise TypeError("Coefficient is the base of RhoW, TauW, Rho and Tau: make one of these")
+
     def __call__(self, x: RankingLike, y: RankingLike, *, missing: Missing = "raise") -> RankCorrelation:
         """Return the coefficient of two rankings; `weighted_tau` says what a ranking and `missing` are."""
         return self.correlate(x, y, missing=missing, stacklevel=4)

@@ -16,6 +16,7 @@ from rankcorr.errors import MissingPandasError
 MAX_HTML_ROWS: Final = 60
 
 _NAN: Final = ("nan",)
+_JSON_KEYS: Final = (str, int, bool)
 
 
 class Result:
@@ -49,7 +50,7 @@ class TableResult(Result, ABC):
     __slots__ = ()
 
     @abstractmethod
-    def _columns(self) -> Mapping[str, Sequence[Any]]:
+    def _columns(self) -> Mapping[Any, Sequence[Any]]:
         """Columns of the table by name, all of one length."""
 
     def _title(self) -> str:
@@ -156,8 +157,8 @@ class RankCorrelation(float):
         cls,
         statistic: float,
         *,
-        n_items: int,
-        coefficient: str,
+        n_items: int | None = None,
+        coefficient: str | None = None,
         scheme: str | None = None,
         n0: float | None = None,
         weigher: str | None = None,
@@ -166,7 +167,13 @@ class RankCorrelation(float):
         missing: str | None = None,
         n_missing: int | None = None,
     ) -> RankCorrelation:
-        """Make a result, as the functions that compute correlations do."""
+        """Make a result, as the functions that compute correlations do.
+
+        A value without a coefficient or a number of items is a plain float: `statistics.mean` and other code that makes
+        a number of the type that it was given wants no memory.
+        """
+        if n_items is None or coefficient is None:
+            return float(statistic)  # type: ignore[return-value]
         options = Options(coefficient, scheme, n0, weigher, tied_weights, variant)
         return cls.of(statistic, options, n_items, missing, n_missing)
 
@@ -260,6 +267,8 @@ def described_by(result: object, values: Mapping[str, Any]) -> str:
 def json_ready(value: Any) -> Any:
     """Convert a value to what JSON can hold: None for nan and infinities, lists for arrays, dicts for dataclasses.
 
+    Labels of other kinds, such as dates, become text.
+
     Examples
     --------
     >>> json_ready({"low": float("nan"), "values": np.array([1.0, 0.5])})
@@ -268,14 +277,14 @@ def json_ready(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {key: json_ready(entry) for key, entry in value.items()}
+        return {key if isinstance(key, _JSON_KEYS) else str(key): json_ready(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple | range):
         return [json_ready(entry) for entry in value]
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: json_ready(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, float):  # a RankCorrelation becomes a plain number
         return float(value) if math.isfinite(value) else None
-    return value
+    return value if value is None or isinstance(value, _JSON_KEYS) else str(value)
 
 
 def square_frame(values: np.ndarray, names: Sequence[Any] | None) -> Any:

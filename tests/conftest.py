@@ -14,7 +14,7 @@ if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parents[1] / ".numba_cache" / _worker)
 
 # No deadline: the first call of a numba kernel compiles it, so one example takes far longer than the rest.
-# Every setting is given in both, because hypothesis changes its own defaults where CI is set.
+# Every setting is given in each, because hypothesis changes its own defaults where CI is set.
 settings.register_profile("dev", max_examples=30, deadline=None, derandomize=False, print_blob=False)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("few", max_examples=5, deadline=None, derandomize=True, print_blob=False)

@@ -166,7 +166,7 @@ def bootstrap_interval(
     n_workers = checked_workers(workers)
     given = as_ranking(x), as_ranking(y)
     first, second = align(*given, missing=missing)
-    value = float(chosen.of_rows(first, second.ranks[np.newaxis], np.array([second.n_ties]))[0])
+    value = chosen.of_pair(first, second)
 
     low = high = error = math.nan
     n_undefined = number

@@ -157,7 +157,7 @@ def compare_systems(
     (first, second, third), n_left = align_three(gold, a, b, missing)
     ranks = np.array([second.ranks, third.ranks])
     ranks.flags.writeable = False
-    values = chosen.of_rows(first, ranks, np.array([second.n_ties, third.n_ties]))
+    values = chosen.of_rows(first, ranks, np.array([second.n_ties, third.n_ties]), weightless="raise")
     difference = float(values[0] - values[1])
     items = SortedItems.of(chosen, first, [second, third])
 

@@ -152,7 +152,10 @@ def null_of(
             workers=n_workers,
             progress=progress,
         )
-        slot.append(_summary(values, centred=_is_centred(coefficient, first, second)))
+        summary = _summary(values, centred=_is_centred(coefficient, first, second))
+        if keep:  # in memory that nobody can make writeable: the next caller gets the same numbers
+            summary["values"] = np.frombuffer(summary["values"].tobytes())
+        slot.append(summary)
     elif progress is not None:
         progress(number)
     return NullDistribution(**slot[0], exact=exact, n_resamples=number, **coefficient.described(x.n_items, missing))

@@ -26,7 +26,8 @@ NEEDED: Final = (
     *("flask", "flask_cors", "flask_smorest", "flask_swagger_ui"),
     *("gunicorn", "marshmallow", "orjson", "prometheus_client"),
 )
-GUNICORN: Final = ("-m", "gunicorn", "--config", "python:service.server.gunicorn_config")
+# -P: `service.server.run` is ours, and not found in the folder from which the service is started.
+GUNICORN: Final = ("-P", "-m", "service.server.run", "--config", "python:service.server.gunicorn_config")
 
 # What the C library and numpy read when a program starts; a value that is set already is kept.
 PROGRAM_VARIABLES: Final = {

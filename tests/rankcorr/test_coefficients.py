@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import statistics
 import warnings
 
 import numpy as np
@@ -182,6 +183,24 @@ def test_a_custom_weigher_is_used_and_not_mistaken_for_an_equal_one():
         assert TauW(weigher=Power(power))(X, Y) == pytest.approx(expected, abs=1e-12)
 
 
+def test_rankings_without_weight_are_an_error_wherever_one_value_is_asked_for():
+    x, y = [5.0, 4, 3, 2, 1], [1.0, 5, 4, 3, 2]
+    coefficient = TauW(weigher=TopK(1), scheme="multiplicative")
+    for call in (
+        lambda: coefficient(x, y),
+        lambda: rankcorr.correlate(x, y, coefficients=[coefficient]),
+        lambda: rankcorr.correlate_many(x, [y], coefficient=coefficient),
+        lambda: rankcorr.correlation_matrix([x, y], coefficient=coefficient),
+        lambda: rankcorr.contributions(x, y, coefficient=coefficient),
+        lambda: rankcorr.permutation_test(x, y, coefficient=coefficient),
+        lambda: rankcorr.bootstrap_interval(x, y, coefficient=coefficient, n_resamples=10),
+        lambda: rankcorr.compare_systems(x, x, y, coefficient=coefficient, n_resamples=10),
+        lambda: rankcorr.leaderboard(x, {"x": x, "y": y}, coefficient=coefficient, n_resamples=30),
+    ):
+        with pytest.raises(WeightError, match="all weights are zero: no item would count"):
+            call()
+
+
 def test_a_warning_points_to_the_line_of_the_call():
     for call in (lambda: TauW()([1, 2], [3, 3]), lambda: Rho()([1, 2], [3, 3]), lambda: weighted_tau([1, 2], [3, 3])):
         with pytest.warns(UndefinedCorrelationWarning, match="tied in one ranking") as caught:
@@ -210,6 +229,14 @@ def test_a_result_is_a_float():
     assert sorted([r, s]) == [s, r]
     assert hash(r) == hash(float(r))
     assert np.array([r, s]).dtype == np.float64
+
+
+def test_code_that_makes_numbers_of_the_same_type_gets_floats():
+    r, s = TauW()(X, Y), Tau()(X, Y)
+    assert statistics.mean([r, s]) == pytest.approx(np.mean([r, s]))
+    assert statistics.variance([r, s]) == pytest.approx(np.var([r, s], ddof=1))
+    assert type(RankCorrelation(0.5)) is float
+    assert RankCorrelation.fromhex("0x1p-1") == 0.5
 
 
 def test_a_result_remembers_what_was_computed():

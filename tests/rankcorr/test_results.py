@@ -2,9 +2,11 @@
 
 import builtins
 import copy
+import datetime
 import json
 import math
 import pickle
+import re
 from dataclasses import dataclass, is_dataclass
 
 import numpy as np
@@ -201,6 +203,14 @@ def test_frames_of_measures_hold_the_numbers():
     assert weight_table(2, n_items=1_000)._repr_html_().startswith("<p>weights at n0 = 2, 1,000 items</p>")
 
 
+def test_the_notebook_table_of_a_matrix_has_every_name_once():
+    rows = [GOLD, A, B]
+    html = rankcorr.correlation_matrix(dict(zip(["name", 1, "1"], rows, strict=True)))._repr_html_()
+    assert re.findall("<th>(.*?)</th>", html) == ["", "name", "1", "1"]
+    assert [row.count("<td") for row in html.split("<tr>")[2:]] == [4, 4, 4]
+    assert "<td>name</td>" in html
+
+
 def test_many_rows_are_cut_in_a_notebook():
     many = rankcorr.correlate_many(GOLD, RNG.normal(size=(MAX_HTML_ROWS + 1_000, 12)))
     html = many._repr_html_()
@@ -247,6 +257,8 @@ def test_json_ready():
         "tau": rankcorr.weighted_tau([1, 2], [1, 2]),
         "text": "x",
         "none": None,
+        ("a", 1): datetime.date(2026, 1, 31),
+        "flag": True,
     }
     expected = {
         "nan": None,
@@ -259,6 +271,8 @@ def test_json_ready():
         "tau": 1.0,
         "text": "x",
         "none": None,
+        "('a', 1)": "2026-01-31",
+        "flag": True,
     }
     assert json_ready(value) == expected
     assert json.loads(json.dumps(json_ready(value), allow_nan=False)) == expected

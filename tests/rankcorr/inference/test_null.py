@@ -388,3 +388,10 @@ def test_bad_options_are_errors_however_few_the_items(n_items):
     ]:
         with pytest.raises(WeightError, match=message):
             null_distribution(x, x, coefficient=TauW(weigher=weigher), n_resamples=5)
+
+
+def test_a_kept_distribution_cannot_be_changed_through_a_result():
+    null = null_distribution(range(20), range(20), n_resamples=30)
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        null.values.setflags(write=True)
+    assert null == null_distribution(range(20), range(20), n_resamples=30)

@@ -104,7 +104,14 @@ def test_the_command_becomes_gunicorn_with_folders_of_this_run(monkeypatch, star
     main([])
     ((program, arguments, environment),) = started
     assert program == sys.executable
-    assert arguments == [sys.executable, "-m", "gunicorn", "--config", "python:service.server.gunicorn_config"]
+    assert arguments == [
+        sys.executable,
+        "-P",
+        "-m",
+        "service.server.run",
+        "--config",
+        "python:service.server.gunicorn_config",
+    ]
     (run,) = tmp_path.iterdir()
     assert run.stat().st_mode & 0o077 == 0
     assert environment["RANKCORR_RUN_FOLDER"] == str(run)
@@ -165,3 +172,19 @@ def test_a_stop_while_the_kernels_are_compiled_leaves_nothing(tmp_path):
         assert process.wait(30) == 0
         assert not any("Listening" in line for line in lines)
     assert not list(tmp_path.glob("rankcorr-serve-*"))
+
+
+def test_a_package_of_the_folder_where_the_service_starts_is_not_ours(tmp_path):
+    for package in ("service", "adaptive", "rankcorr"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text("raise SystemExit('foreign code')\n", encoding="utf-8")
+    environment = clean_environment() | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, *command.GUNICORN, "--check-config"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
