@@ -119,12 +119,12 @@ class Ranking:
 
     @classmethod
     def from_order(cls, order: Iterable[Any]) -> Ranking:
-        """Rank labels that are listed from best to worst; a nested list, tuple or set is a group of ties.
+        """Rank labels that are listed from best to worst; a nested list or set is a group of ties, a tuple a label.
 
         Parameters
         ----------
         order : iterable of labels and groups of labels
-            Best first. Since a tuple is a group, a label cannot be a tuple here.
+            Best first. A tuple is one label, such as a pair of words.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class Ranking:
         labels: list[Hashable] = []
         ranks: list[float] = []
         for position, entry in enumerate(order):
-            group = list(entry) if isinstance(entry, list | tuple | Set) else [entry]
+            group = list(entry) if isinstance(entry, list | Set) else [entry]
             if not group:
                 raise LabelError(f"order[{position}] is an empty group of ties")
             ranks += [len(ranks) + (len(group) + 1) / 2] * len(group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set, ValuesView
 from decimal import Decimal
 from typing import Any, TypeAlias, TypeGuard
 
@@ -36,6 +36,8 @@ def checked_numbers(
     if is_masked(values):
         masked = np.argwhere(np.ma.getmaskarray(values))
         raise MissingValueError(f"every item needs a {what}; masked: {_places(what, masked, labels)}")
+    if isinstance(values, bytearray | Set | Iterator | ValuesView):
+        raise DimensionError(f"{what}s must be a list or an array; got {shown(values)}{_hint(values)}")
     try:
         array = np.asarray(values)
     except ValueError as error:  # rows of different lengths
@@ -137,3 +139,10 @@ def _places(what: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | N
     ]
     more = f", ... ({len(indices)} in all)" if len(indices) > N_SHOWN else ""
     return ", ".join(names) + more
+
+
+def _hint(values: object) -> str:
+    """What to write in place of something that has no places, or that can be read only once."""
+    if isinstance(values, bytearray):
+        return ""
+    return ", which has no order" if isinstance(values, Set) else ": write list(...)"

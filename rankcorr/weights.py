@@ -208,7 +208,7 @@ def rank_table(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float
     else:
         try:
             weights = np.asarray(weigher(ranks))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise WeightError(f"{name} failed on an array of ranks: {error}") from error
     if weights.shape != ranks.shape:
         raise WeightError(f"{name} must return one weight for each rank, shape {ranks.shape}; got {weights.shape}")

@@ -1,3 +1,4 @@
+import collections
 import copy
 import pickle
 from decimal import Decimal
@@ -81,7 +82,14 @@ def test_mappings_and_series_bring_their_labels():
 
 
 def test_orders_take_groups_and_arrays():
-    assert Ranking.from_order(["b", ("c", "a")]).ranks.tolist() == [1, 2.5, 2.5]
+    assert Ranking.from_order(["b", {"c", "a"}]).ranks.tolist() == [1, 2.5, 2.5]
+
+
+def test_a_tuple_is_a_label():
+    pairs = Ranking.from_order([("salary", "wage"), [("salary", "tax"), ("wage", "tax")]])
+    assert pairs.labels == (("salary", "wage"), ("salary", "tax"), ("wage", "tax"))
+    assert pairs.ranks.tolist() == [1, 2.5, 2.5]
+    assert Ranking.from_order(collections.Counter("aabb").most_common()).labels == (("a", 2), ("b", 2))
     assert sorted(Ranking.from_order([{"c", "a"}, "b"]).ranks.tolist()) == [1.5, 1.5, 3]
     assert Ranking.from_order(np.argsort([-0.1, -0.9, -0.5])) == Ranking.from_order([1, 2, 0])
 
@@ -148,7 +156,7 @@ def test_repr_shows_the_best():
         ({}, rankcorr.TooFewItemsError, "needs at least two items; got 0"),
         ([1], rankcorr.TooFewItemsError, "needs at least two items; got 1"),
         (3, rankcorr.DimensionError, "scores must have one dimension; got 3"),
-        ({1, 2}, rankcorr.DimensionError, r"scores must have one dimension; got \{1, 2\}"),
+        ({1, 2}, rankcorr.DimensionError, r"scores must be a list or an array; got \{1, 2\}, which has no order"),
         ([[1, 2], [3, 4]], rankcorr.DimensionError, r"one dimension; got an array of shape \(2, 2\)"),
         ([[1, 2], [3]], rankcorr.DimensionError, "their rows differ in length"),
         (pd.DataFrame({"a": [1, 2], "b": [3, 4]}), rankcorr.DimensionError, r"got an array of shape \(2, 2\)"),
@@ -238,3 +246,20 @@ def test_every_error_is_a_ranking_error_and_a_value_error():
     errors = [value for name, value in vars(rankcorr).items() if name.endswith("Error") and "Pandas" not in name]
     assert len(errors) == 13
     assert all(issubclass(error, rankcorr.RankingError) and issubclass(error, ValueError) for error in errors)
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (bytearray(b"abc"), r"^scores must be a list or an array; got bytearray\(b'abc'\)$"),
+        ({3.0, 2.0}, "^scores must be a list or an array; got {.*}, which has no order$"),
+        ({"a": 1, "b": 2}.keys(), "which has no order$"),
+        ({"a": 1, "b": 2}.values(), r"got dict_values\(\[1, 2\]\): write list\(...\)$"),
+        ((score for score in [1, 2]), r"got <generator .*: write list\(...\)$"),
+        (iter([1, 2]), r"write list\(...\)$"),
+    ],
+)
+def test_containers_that_are_not_vectors(scores, message):
+    for make in (Ranking.from_scores, rankcorr.weighted_tau):
+        with pytest.raises(rankcorr.DimensionError, match=message):
+            make(scores, *([] if make == Ranking.from_scores else [[1, 2]]))

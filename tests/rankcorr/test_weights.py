@@ -174,3 +174,13 @@ def test_unknown_weigher_names(name):
 def test_a_top_of_0_ranks_is_invalid():
     with pytest.raises(WeightError, match="k must be a positive whole number; got 0"):
         named_weigher("top-k:0")
+
+
+@pytest.mark.parametrize("error", [TypeError("loop of ufunc does not support argument 0"), ValueError("bad rank")])
+def test_what_a_weigher_raises_is_named(error):
+    def failing(_ranks):
+        raise error
+
+    with pytest.raises(WeightError, match=f"^failing failed on an array of ranks: {error}$") as caught:
+        item_weights([3, 2, 1], [1, 2, 3], weigher=failing)
+    assert caught.value.__cause__ is error
