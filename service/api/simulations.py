@@ -62,7 +62,6 @@ def simulate_plan(
             seed=seed,
             select=select,
             executor=clock,
-            progress=lambda _: None,  # no bar, even on a terminal; the executor looks at the clock
             **options,
         )
     undefined = {name for means in result.mean.values() for name, mean in means.items() if math.isnan(mean)}
