@@ -48,7 +48,7 @@ _OPTIONS = (
         "--worst", type=click.IntRange(min=1), metavar="K", help="List the K items that cost each system most."
     ),
     coefficient_option(None, "Coefficient of --worst.  [default: tau_w]"),
-    click.option("--ci", is_flag=True, help="Add the confidence interval of each coefficient, by resampling items."),
+    click.option("--ci", is_flag=True, help="Add the confidence interval of each coefficient."),
     click.option(
         "--standardize", is_flag=True, help="Add each coefficient on a scale where chance gives 0, and -1 and 1 stay."
     ),

@@ -14,8 +14,10 @@ from rankcorr.alignment import MISSING, Missing, align
 from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import TooFewItemsError
-from rankcorr.inference.bootstrap import ROUNDING, percentile_interval, resampled
+from rankcorr.inference.bootstrap import pivotal_interval
+from rankcorr.inference.copula import TCopula
 from rankcorr.inference.distribution import ALTERNATIVES, Alternative
+from rankcorr.inference.inversion import ROUNDING
 from rankcorr.inference.resampling import in_blocks
 from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
 from rankcorr.notices import warn_undefined
@@ -44,7 +46,7 @@ class SystemComparison(Computed):
     exact : bool
         Whether all swaps were enumerated.
     low, high : float
-        Percentile interval of the difference, by resampling items; the same items for both systems.
+        Interval of the difference, from joint resamples of gold and both systems.
     level : float
         Level of confidence of the interval.
     n_resamples : int
@@ -104,8 +106,9 @@ def compare_systems(
     0.015 and 0.019 for rho_w and tau_w and 100 items there. Equal mean coefficients are not the null hypothesis: two
     systems of which one is noisy at the top and the other at the bottom gave 0.036 to 0.102.
 
-    The interval is the percentile interval of the difference, by resampling items, the same for both systems; see
-    `bootstrap_interval` for how far such intervals can be trusted.
+    The interval of the difference supposes a t copula of gold and both systems, fitted to their ranks as in
+    `bootstrap_interval`, and lies between the difference less the quantiles of the deviations, from their mean, of the
+    differences in rankings drawn from it.
 
     Parameters
     ----------
@@ -176,11 +179,12 @@ def compare_systems(
             counts = _randomized(items, difference, alternative, number, derived_seed(key, 0), n_workers, progress)
             pvalue = (1 + counts[0]) / (1 + number)
         n_undefined_swaps = counts[1]
-        pairs = resampled(items, number, seed=derived_seed(key, 1), workers=n_workers, progress=progress)
+        copula = TCopula.fitted(items)
+        pairs = copula.resampled(number, seed=derived_seed(key, 1), workers=n_workers, progress=progress)
         differences = pairs[:, 0] - pairs[:, 1]
         differences = differences[~np.isnan(differences)]
         n_undefined = number - differences.size
-        low, high = percentile_interval(differences, confidence)
+        low, high = pivotal_interval(difference, differences, confidence)
         if n_undefined:
             warn_undefined(f"in {n_undefined:,} of {number:,} resamples, which the interval leaves out", stacklevel=3)
         if n_undefined_swaps:

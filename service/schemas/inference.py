@@ -42,7 +42,7 @@ class InferenceOptions(Request):
     seed = Seed(metadata={"description": "The same seed, the same answer."})
     n_resamples = Resamples(least=1, load_default=2_000)
     level = level()
-    method = Choice(METHODS, load_default=METHODS[0], metadata={"description": "Kind of bootstrap interval."})
+    method = Choice(METHODS, load_default=METHODS[0], metadata={"description": "Kind of interval."})
     alternative = Choice(ALTERNATIVES, load_default=ALTERNATIVES[0], metadata={"description": "Of the p-value."})
 
 

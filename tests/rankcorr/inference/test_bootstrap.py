@@ -23,7 +23,15 @@ from rankcorr import (
 )
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.inference import bootstrap
-from rankcorr.inference.bootstrap import bca_interval, bootstrap_interval, jackknife, percentile_interval, resampled
+from rankcorr.inference.bootstrap import (
+    METHODS,
+    bca_interval,
+    bootstrap_interval,
+    jackknife,
+    percentile_interval,
+    pivotal_interval,
+    resampled,
+)
 from rankcorr.inference.sorted_items import derived_seed
 from rankcorr.weights import SCHEMES
 from tests import naive
@@ -154,10 +162,12 @@ def test_the_same_call_gives_the_same_answer_whatever_the_workers():
     assert bootstrap_interval(x, y, n_resamples=300, seed=1) != found[0]
 
 
-def test_progress_counts_resamples():
+@pytest.mark.parametrize(("method", "expected"), [("copula", 400), ("percentile", 100), ("bca", 100)])
+def test_progress_counts_resamples(method, expected):
     done = []
-    bootstrap_interval(*np.random.default_rng(2).normal(size=(2, 2_000)), n_resamples=100, progress=done.append)
-    assert sum(done) == 100
+    x, y = np.random.default_rng(2).normal(size=(2, 2_000))
+    found = bootstrap_interval(x, y, method=method, n_resamples=100, progress=done.append)
+    assert sum(done) == found.n_resamples == expected
     assert len(done) > 1
 
 
@@ -190,14 +200,14 @@ def test_a_ranking_with_itself_has_no_width(coefficient, method):
     assert_allclose(found.standard_error, 0, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize("method", METHODS)
 def test_a_constant_ranking_has_no_interval(method):
     with pytest.warns(
         UndefinedCorrelationWarning, match="all items that have weight are tied in one ranking"
     ) as caught:
-        found = bootstrap_interval([1, 1, 1], [1, 2, 3], method=method, n_resamples=10)
+        found = bootstrap_interval([1, 1, 1], [1, 2, 3], method=method, n_resamples=500)
     assert np.isnan([found.statistic, found.low, found.high, found.standard_error]).all()
-    assert found.n_undefined == found.n_resamples == 10
+    assert found.n_undefined == found.n_resamples == 500
     assert caught[0].filename == __file__
 
 
@@ -222,7 +232,7 @@ def test_resamples_without_weight_are_undefined():
 def test_all_resamples_may_be_undefined():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        found = [bootstrap_interval([2, 1], [2, 1], n_resamples=1, seed=seed) for seed in range(8)]
+        found = [bootstrap_interval([2, 1], [2, 1], method="percentile", n_resamples=1, seed=seed) for seed in range(8)]
     alone = [each for each in found if each.n_undefined]
     assert 0 < len(alone) < 8
     assert all(np.isnan([each.low, each.high, each.standard_error]).all() for each in alone)
@@ -261,7 +271,7 @@ def test_bca_past_its_pole_goes_to_the_end(sign, expected):
         ({"level": 1.0}, OptionError, "level must be a number between 0 and 1"),
         ({"level": 95}, OptionError, "level must be a number between 0 and 1"),
         ({"seed": -1}, OptionError, "seed must be a whole number"),
-        ({"method": "BCa"}, OptionError, "method must be one of 'percentile', 'bca'; got 'BCa'"),
+        ({"method": "BCa"}, OptionError, "method must be one of 'copula', 'percentile', 'bca'; got 'BCa'"),
         ({"workers": 0}, OptionError, "workers must be a positive whole number"),
         ({"missing": "drop"}, OptionError, "missing must be one of"),
     ],
@@ -283,6 +293,7 @@ def test_parts_of_a_computation_draw_from_seeds_of_their_own():
 
 def test_no_values_no_interval():
     assert np.isnan(percentile_interval(np.array([]), 0.95)).all()
+    assert np.isnan(pivotal_interval(0.5, np.array([]), 0.95)).all()
     assert np.isnan(bca_interval(0.5, np.array([]), np.array([0.4, 0.6]), 0.95)).all()
     assert math.isnan(bootstrap.standard_error(np.array([0.5])))
 
@@ -294,6 +305,39 @@ def normal(rng, n_items):
 
 def likert(rng, n_items):
     return tuple(np.digitize(scores, [-1.2, -0.4, 0.4, 1.2]).astype(float) for scores in normal(rng, n_items))
+
+
+@COEFFICIENT
+@pytest.mark.parametrize("n_items", [2, 3, 5, 30])
+def test_perfect_agreement_is_possible_by_chance(coefficient, n_items):
+    x = np.arange(float(n_items))
+    found = bootstrap_interval(x, x, coefficient=coefficient, n_resamples=1_000)
+    assert found.statistic == 1
+    assert found.high == 1
+    assert found.low < 1 - 1e-9
+    assert found.n_undefined == 0
+    if n_items == 2:
+        # The mid-P limit: two items agree with probability 0.05, and the mean is 0.05 - 0.95.
+        assert found.low == pytest.approx(-0.9, abs=0.08)
+    reversed_ = bootstrap_interval(x, -x, coefficient=coefficient, n_resamples=1_000)
+    assert reversed_.low == pytest.approx(-1, abs=1e-12)
+    assert reversed_.high > -1 + 1e-9
+
+
+@given(st.integers(2, 8).flatmap(lambda n: st.tuples(scores(n), scores(n))))
+def test_an_interval_from_few_items_is_one(case):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        found = bootstrap_interval(*case, n_resamples=400, workers=1)
+    if not math.isnan(found.statistic):
+        assert -1 <= found.low <= found.high <= 1
+
+
+def test_drawn_resamples_without_weight_are_undefined():
+    # The top rank alone has weight: it is 0 where two items of the five tie there, as in the data they may.
+    with pytest.warns(UndefinedCorrelationWarning, match="resamples, which are left out"):
+        found = bootstrap_interval([3, 2, 1, 1, 0], [2, 3, 1, 1, 0], coefficient=TauW(weigher=TopK(1)), n_resamples=500)
+    assert 0 < found.n_undefined < 500
 
 
 # Coverage of 95 % percentile intervals at 100 items, as the docstring has it, and the mean over samples of 100 items:
@@ -316,6 +360,7 @@ def test_the_documented_coverage(design, coefficient, truth, documented):
         found = bootstrap_interval(
             *design(np.random.default_rng([4, seed]), 100),
             coefficient=coefficient,
+            method="percentile",
             n_resamples=300,
             seed=seed,
             workers=1,
