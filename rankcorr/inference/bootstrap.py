@@ -11,8 +11,8 @@ import numpy as np
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed
 from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
-from rankcorr.inference.copula import TCopula
-from rankcorr.inference.inversion import MIN_RESAMPLES, ROUNDING, Inverted, inverted
+from rankcorr.inference.copula import coefficient_interval
+from rankcorr.inference.inversion import MIN_RESAMPLES, ROUNDING
 from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
 from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
 from rankcorr.notices import warn_undefined
@@ -112,7 +112,7 @@ def bootstrap_interval(
     method : {"copula", "percentile", "bca"}
         The kind of interval.
     n_resamples : int, default 2000
-        Number of resamples; at least 400 are drawn for "copula".
+        Number of resamples; at least 1,000 are drawn for "copula".
     seed : int, default 0
         The same seed gives the same answer; another one shows the Monte Carlo error.
     workers : int, optional
@@ -167,7 +167,7 @@ def bootstrap_interval(
         items = SortedItems.of(chosen, first, [second])
         left_out = None
         if method == "copula":
-            found = copula_interval(
+            found = coefficient_interval(
                 items, value, level=confidence, n_resamples=number, seed=key, workers=n_workers, progress=progress
             )
             low, high, error, n_undefined = found.low, found.high, found.standard_error, found.n_undefined
@@ -212,46 +212,6 @@ def resampled(
 
     blocks = in_blocks(task, n_resamples, items.n_items, seed=seed, workers=workers, progress=progress)
     return np.concatenate(blocks)
-
-
-def copula_interval(
-    items: SortedItems,
-    observed: float,
-    *,
-    level: float,
-    n_resamples: int,
-    seed: int,
-    workers: int,
-    progress: Progress | None = None,
-) -> Inverted:
-    """Interval of the coefficient of x with the first other ranking, by inversion of tests in a fitted t copula."""
-    copula = TCopula.fitted(items)
-
-    def draw(rng: np.random.Generator, strengths: Values) -> Values:
-        return copula.draw(rng, strengths[:, np.newaxis])[:, 0]
-
-    # Rankings that agree have no largest correlation; with one of 1 - 2 / n^2 they agree about as often as not.
-    most = math.log(items.n_items)
-    start = float(np.clip(copula.strengths[0], -most, most))
-    return inverted(
-        draw,
-        observed,
-        start,
-        level=level,
-        n_resamples=n_resamples,
-        numbers_each=copula.numbers_each,
-        seed=seed,
-        workers=workers,
-        progress=progress,
-    )
-
-
-def pivotal_interval(observed: float, values: Values, level: float) -> tuple[float, float]:
-    """The observed value less quantiles of the deviations of resampled values from their mean; nan without values."""
-    if values.size == 0:
-        return math.nan, math.nan
-    first, last = np.quantile(values - values.mean(), [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return observed - last, observed - first
 
 
 def percentile_interval(values: Values, level: float) -> tuple[float, float]:

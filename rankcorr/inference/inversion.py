@@ -16,12 +16,14 @@ from rankcorr.workers import Progress
 Draw: TypeAlias = Callable[[np.random.Generator, Values], Values]
 
 # Fewer resamples do not find the ends.
-MIN_RESAMPLES: Final = 400
-# Shares of the resamples: the middle of the interval, and three steps to each end. What is left over, a fifth, goes to
-# a first look at all parameters.
-MIDDLE, STEPS = 0.1, (0.07, 0.1, 0.18)
-# The first look is dense where it starts, and reaches 4 to either side: 0.02 sinh(6).
-DENSITY, REACH, N_BINS = 0.02, 6.0, 20
+MIN_RESAMPLES: Final = 1_000
+# Shares of the resamples: the middle of the interval, and three steps to each end. The rest, three tenths, goes to the
+# search.
+MIDDLE, STEPS = 0.08, (0.08, 0.08, 0.15)
+# The search halves an interval so often that is dense where it starts, and reaches 4 to either side: 0.02 sinh(6).
+HALVINGS, REACH, DENSITY = 10, 6.0, 0.02
+# Precision of the first guess at a probit curve; that of one value is at most 0.64.
+PRIOR: Final = 0.03
 # Values closer than this are equal: in short lists a coefficient takes few values, which rounding must not split.
 ROUNDING: Final = 1e-12
 
@@ -66,7 +68,7 @@ def inverted(
     level : float
         Level of confidence.
     n_resamples : int
-        Number of values to draw, at least 400.
+        Number of values to draw, at least 1,000.
     numbers_each, seed, workers, progress
         As for `in_blocks`.
 
@@ -78,24 +80,16 @@ def inverted(
     from scipy.special import ndtri
 
     stages = Stages(draw, stage_sizes(n_resamples), numbers_each, seed, workers, progress)
-    look = stages.drawn(lambda rng, size: start + DENSITY * np.sinh(rng.uniform(-REACH, REACH, size)))
-    curve = Curve.of(*look)
-    if curve is None:
-        return Inverted(math.nan, math.nan, math.nan, stages.n_undefined)
-    middle = curve.crossing(observed, 0.0)[0]
-    values = stages.drawn(lambda _, size: np.full(size, middle))[1]
+    roots = stages.searched(observed, start)
+    if stages.n_undefined == roots.size * HALVINGS:
+        return Inverted(math.nan, math.nan, math.nan, n_resamples)
+    values = stages.drawn(lambda _, size: np.full(size, np.median(roots)))[1]
     error = float(values.std(ddof=1)) if values.size > 1 else math.nan
     quantile = float(ndtri((1 + level) / 2))
-    # What no parameter can exceed is its own end.
-    low = high = observed
-    if look[1].min() < observed - ROUNDING:
-        low = mean_at_end(stages, curve, observed, quantile)
-    else:
-        stages.skip(len(STEPS))
-    if look[1].max() > observed + ROUNDING:
-        high = mean_at_end(stages, curve, observed, -quantile)
-    else:
-        stages.skip(len(STEPS))
+    low = mean_at_end(stages, roots, observed, quantile)
+    high = mean_at_end(stages, roots, observed, -quantile)
+    # Where all values lie on one side of the observed one, it is the end itself.
+    low, high = (low if stages.falls_below else observed), (high if stages.exceeds else observed)
     return Inverted(low, high, error, stages.n_undefined)
 
 
@@ -111,6 +105,8 @@ class Stages:
     progress: Progress | None
     n_done: int = 0
     n_undefined: int = 0
+    falls_below: bool = False
+    exceeds: bool = False
 
     def drawn(self, parameters: Callable[[np.random.Generator, int], Values]) -> Values:
         """Parameters, and the values drawn with them: the next stage, without the undefined values."""
@@ -133,100 +129,80 @@ class Stages:
         self.n_undefined += pairs.shape[1] - int(defined.sum())
         return np.asarray(pairs[:, defined])
 
-    def skip(self, number: int) -> None:
-        """Leave some stages out; their draws count as done."""
-        skipped = self.sizes[self.n_done : self.n_done + number]
-        self.n_done += number
-        if self.progress is not None:
-            self.progress(sum(skipped))
+    def searched(self, observed: float, start: float) -> Values:
+        """The first stage: parameters at which values drawn with the same numbers come to exceed the observed one.
+
+        They are found by halving, one for each ten draws. A value that equals the observed one, or is undefined, counts
+        as larger for every second of them.
+        """
+
+        def task(rng: np.random.Generator, size: int) -> Values:
+            key = int(rng.integers(1 << 62))
+            larger = rng.random(size) < 0.5
+            low, high = np.full(size, -REACH), np.full(size, REACH)
+            undefined = 0
+            for _ in range(HALVINGS):
+                middle = 0.5 * (low + high)
+                values = self.draw(np.random.default_rng(key), start + DENSITY * np.sinh(middle))
+                undefined += int(np.isnan(values).sum())
+                values = np.where(np.isnan(values), observed, values)
+                above = np.where(np.abs(values - observed) <= ROUNDING, larger, values > observed)
+                low, high = np.where(above, low, middle), np.where(above, middle, high)
+                if np.any(values < observed - ROUNDING):
+                    self.falls_below = True
+                if np.any(values > observed + ROUNDING):
+                    self.exceeds = True
+            return np.append(start + DENSITY * np.sinh(0.5 * (low + high)), undefined)
+
+        progress = self.progress
+
+        def report(number: int) -> None:
+            assert progress is not None
+            progress(HALVINGS * number)
+
+        blocks = in_blocks(
+            task,
+            self.sizes[0] // HALVINGS,
+            self.numbers_each,
+            seed=derived_seed(self.seed, 0),
+            workers=self.workers,
+            progress=None if self.progress is None else report,
+        )
+        self.n_done = 1
+        self.n_undefined = sum(int(block[-1]) for block in blocks)
+        return np.concatenate([block[:-1] for block in blocks])
 
     def between(self, first: float, last: float) -> Values:
         """The next stage, with parameters spread evenly between two."""
         return self.drawn(lambda rng, size: rng.uniform(first, last, size))
 
 
-def mean_at_end(stages: Stages, curve: Curve, observed: float, distance: float) -> float:
+def mean_at_end(stages: Stages, roots: Values, observed: float, distance: float) -> float:
     """Mean of the value where the observed one lies so many standard deviations above it, or as rarely found.
 
-    A line through values drawn about the first guess, a probit curve through values drawn about the second, and
-    another through values drawn about the third, each with steps as wide as the last one says.
+    Quantiles of the roots tell where to draw values; a probit curve through these, where to draw more.
     """
-    at, width = curve.crossing(observed, distance)
-    found = stages.between(at - 2.0 * width, at + 2.0 * width)
-    at, width = on_line(found, observed, distance, at, width)
-    for outwards, inwards in ((1.0, 1.5), (0.7, 1.1)):  # more on the side where the observed value is not so rare
-        ends = at - math.copysign(outwards * width, distance), at + math.copysign(inwards * width, distance)
-        found = np.concatenate([found, stages.between(min(ends), max(ends))], axis=1)
-        near = found[:, (min(ends) <= found[0]) & (found[0] <= max(ends))]
+    # The levels 0.1 and 0.3 of the normal distribution: the outermost roots are few.
+    sign = math.copysign(1.0, distance)
+    outer, inner = np.quantile(sign * roots, [0.1, 0.3]).tolist()
+    width = max((inner - outer) / 0.757, 1e-3 * DENSITY)
+    at = sign * (outer - (abs(distance) - 1.282) * width)
+    found = np.empty((2, 0))
+    for outwards, inwards in ((1.2, 1.6), (0.9, 1.3), (0.7, 1.1)):
+        # More on the side where the observed value is not so rare.
+        ends = sorted((at - sign * outwards * width, at + sign * inwards * width))
+        found = np.concatenate([found, stages.between(*ends)], axis=1)
+        near = found[:, (ends[0] <= found[0]) & (found[0] <= ends[1])]
         at, width = on_probit(near, observed, distance, at, width)
     return mean_at(near, at)
 
 
 def stage_sizes(n_resamples: int) -> list[int]:
-    """Number of resamples of each stage; they sum to all of them."""
+    """Number of resamples of each stage; they sum to all of them, and the first is a multiple of the halvings."""
     sizes = [round(share * n_resamples) for share in (MIDDLE, *STEPS, *STEPS)]
-    return [n_resamples - sum(sizes), *sizes]
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Mean and standard deviation of the value at some parameters, which ascend."""
-
-    parameters: Values
-    means: Values
-    deviations: Values
-
-    @classmethod
-    def of(cls, parameters: Values, values: Values) -> Curve | None:
-        """Straight lines through bins of drawn values; None with fewer than two bins."""
-        order = np.argsort(parameters)
-        n_bins = min(N_BINS, order.size // 4)
-        if n_bins < 2:
-            return None
-        at, means, variances = np.empty((3, n_bins))
-        for index, part in enumerate(np.array_split(order, n_bins)):
-            at[index] = parameters[part].mean()
-            means[index] = values[part].mean()
-            slope, _ = line(parameters[part], values[part])
-            variances[index] = (values[part] - means[index] - slope * (parameters[part] - at[index])).var()
-        smooth = np.convolve(np.pad(variances, 1, mode="edge"), np.full(3, 1 / 3), mode="valid")
-        return cls(at, np.maximum.accumulate(means), np.sqrt(smooth))
-
-    def crossing(self, observed: float, distance: float) -> tuple[float, float]:
-        """Parameter at which the observed value is so many standard deviations above the mean, and one of these.
-
-        Both in units of the parameter.
-        """
-        reached = np.maximum.accumulate(self.means + distance * self.deviations)
-        index = int(np.clip(np.searchsorted(reached, observed), 1, reached.size - 1))
-        step = self.parameters[index] - self.parameters[index - 1]
-        rise = reached[index] - reached[index - 1]
-        share = float(np.clip((observed - reached[index - 1]) / rise, 0.0, 1.0)) if rise > 0 else 0.5
-        climb = max(self.means[index] - self.means[index - 1], 1e-9)
-        deviation = self.deviations[index - 1 : index + 1].mean()
-        width = float(np.clip(step * deviation / climb, 0.25 * step, 2.0 * step + 0.5))
-        return float(self.parameters[index - 1] + share * step), width
-
-
-def line(parameters: Values, values: Values) -> tuple[float, float]:
-    """Slope of the least-squares line, and its value at the mean parameter; slope 0 if all parameters are equal."""
-    centred = parameters - parameters.mean()
-    square = float(centred @ centred)
-    return (float(centred @ values) / square if square > 0 else 0.0), float(values.mean())
-
-
-def on_line(found: Values, observed: float, distance: float, at: float, width: float) -> tuple[float, float]:
-    """`Curve.crossing` from values drawn in a window; as it was where they do not ascend."""
-    parameters, values = found
-    if values.size < 8:
-        return at, width
-    slope, mean = line(parameters, values)
-    centre = parameters.mean()
-    deviation = float((values - mean - slope * (parameters - centre)).std())
-    if slope * width <= 0.05 * deviation or deviation == 0:
-        return at, width
-    better = centre + (observed - distance * deviation - mean) / slope
-    return float(np.clip(better, at - 4 * width, at + 4 * width)), float(min(deviation / slope, 2 * width))
+    rest = n_resamples - sum(sizes)
+    sizes[0] += rest % HALVINGS
+    return [rest - rest % HALVINGS, *sizes]
 
 
 def on_probit(found: Values, observed: float, distance: float, at: float, width: float) -> tuple[float, float]:
@@ -239,23 +215,43 @@ def on_probit(found: Values, observed: float, distance: float, at: float, width:
     above = (values > observed + ROUNDING) + 0.5 * (np.abs(values - observed) <= ROUNDING)
     scaled = (parameters - at) / width
     terms = np.stack([np.ones_like(scaled), scaled])
-    # The start is the prior guess. It weighs as much as a hundredth of a value, so that there always is a maximum.
+    # The first guess weighs as much as a few hundredths of a value, so that there always is a maximum.
     guess = np.array([-distance, 1.0])
-    fit = guess.copy()
-    for _ in range(25):
-        linear = np.clip(fit @ terms, -6.0, 6.0)
-        chance = ndtr(linear)
+    fit, best = guess, -math.inf
+    step = np.zeros(2)
+    for _ in range(40):
+        trial = fit + step
+        likelihood = probit_likelihood(trial, guess, terms, above)
+        if likelihood < best:  # the likelihood is concave: part of the way goes up
+            step = 0.5 * step
+            if np.abs(step).max() < 1e-9:
+                break
+            continue
+        fit, gained, best = trial, likelihood - best, likelihood
+        if gained < 1e-9:
+            break
+        linear = np.clip(fit @ terms, -8.0, 8.0)
+        chance = np.clip(ndtr(linear), 1e-15, 1 - 1e-15)
         density = np.exp(-0.5 * linear * linear) / math.sqrt(2 * math.pi)
         weight = density / (chance * (1 - chance))
-        information = (terms * (weight * density)) @ terms.T + 0.01 * np.eye(2)
-        step = np.linalg.solve(information, terms @ (weight * (above - chance)) - 0.01 * (fit - guess))
-        fit = fit + np.clip(step, -1.0, 1.0)
-        if np.abs(step).max() < 1e-6:
-            break
-    if fit[1] < 0.05:
+        information = (terms * (weight * density)) @ terms.T + PRIOR * np.eye(2)
+        step = np.linalg.solve(information, terms @ (weight * (above - chance)) - PRIOR * (fit - guess))
+    if fit[1] < 0.1:
         return at, width
-    better = at + width * float(np.clip((-distance - fit[0]) / fit[1], -3.0, 3.0))
-    return better, float(np.clip(width / fit[1], 0.3 * width, 2.0 * width))
+    # No farther than half a step past the values: beyond them nothing is known.
+    first, last = float(parameters.min()), float(parameters.max())
+    better = at + width * (-distance - fit[0]) / fit[1]
+    better = min(max(better, first - 0.3 * width), last + 0.3 * width)
+    return better, float(np.clip(width / fit[1], 0.5 * width, 1.6 * width))
+
+
+def probit_likelihood(fit: Values, guess: Values, terms: Values, above: Values) -> float:
+    """Log-likelihood of a probit curve, less its squared distance from a guess."""
+    from scipy.special import log_ndtr
+
+    linear = fit @ terms
+    likelihood = float(above @ log_ndtr(linear) + (1 - above) @ log_ndtr(-linear))
+    return likelihood - 0.5 * PRIOR * float((fit - guess) @ (fit - guess))
 
 
 def mean_at(found: Values, at: float) -> float:

@@ -29,7 +29,6 @@ from rankcorr.inference.bootstrap import (
     bootstrap_interval,
     jackknife,
     percentile_interval,
-    pivotal_interval,
     resampled,
 )
 from rankcorr.inference.sorted_items import derived_seed
@@ -162,7 +161,7 @@ def test_the_same_call_gives_the_same_answer_whatever_the_workers():
     assert bootstrap_interval(x, y, n_resamples=300, seed=1) != found[0]
 
 
-@pytest.mark.parametrize(("method", "expected"), [("copula", 400), ("percentile", 100), ("bca", 100)])
+@pytest.mark.parametrize(("method", "expected"), [("copula", 1_000), ("percentile", 100), ("bca", 100)])
 def test_progress_counts_resamples(method, expected):
     done = []
     x, y = np.random.default_rng(2).normal(size=(2, 2_000))
@@ -205,9 +204,9 @@ def test_a_constant_ranking_has_no_interval(method):
     with pytest.warns(
         UndefinedCorrelationWarning, match="all items that have weight are tied in one ranking"
     ) as caught:
-        found = bootstrap_interval([1, 1, 1], [1, 2, 3], method=method, n_resamples=500)
+        found = bootstrap_interval([1, 1, 1], [1, 2, 3], method=method, n_resamples=1_000)
     assert np.isnan([found.statistic, found.low, found.high, found.standard_error]).all()
-    assert found.n_undefined == found.n_resamples == 500
+    assert found.n_undefined == found.n_resamples == 1_000
     assert caught[0].filename == __file__
 
 
@@ -293,7 +292,6 @@ def test_parts_of_a_computation_draw_from_seeds_of_their_own():
 
 def test_no_values_no_interval():
     assert np.isnan(percentile_interval(np.array([]), 0.95)).all()
-    assert np.isnan(pivotal_interval(0.5, np.array([]), 0.95)).all()
     assert np.isnan(bca_interval(0.5, np.array([]), np.array([0.4, 0.6]), 0.95)).all()
     assert math.isnan(bootstrap.standard_error(np.array([0.5])))
 
@@ -337,7 +335,7 @@ def test_drawn_resamples_without_weight_are_undefined():
     # The top rank alone has weight: it is 0 where two items of the five tie there, as in the data they may.
     with pytest.warns(UndefinedCorrelationWarning, match="resamples, which are left out"):
         found = bootstrap_interval([3, 2, 1, 1, 0], [2, 3, 1, 1, 0], coefficient=TauW(weigher=TopK(1)), n_resamples=500)
-    assert 0 < found.n_undefined < 500
+    assert 0 < found.n_undefined < found.n_resamples
 
 
 # Coverage of 95 % percentile intervals at 100 items, as the docstring has it, and the mean over samples of 100 items:

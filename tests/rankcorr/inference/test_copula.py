@@ -12,11 +12,12 @@ from rankcorr.inference.copula import (
     DEGREES,
     STRONGEST,
     TCopula,
-    fitted_degrees,
+    difference_interval,
     log_likelihood,
     partial_factor,
     quantiles,
     score_correlations,
+    without_rounding,
 )
 from tests.rankcorr.inference.cases import sorted_items
 
@@ -29,6 +30,14 @@ def dependent(n_items, r=0.5, degrees=math.inf, seed=0, n_others=1):
     others = r * x + math.sqrt(1 - r * r) * rng.normal(size=(n_others, n_items))
     scale = 1.0 if math.isinf(degrees) else np.sqrt(degrees / rng.chisquare(degrees, n_items))
     return x * scale, *(others * scale)
+
+
+def correlations(*rankings):
+    return without_rounding(score_correlations(sorted_items(*rankings)), len(rankings[0]))
+
+
+def fitted(items):
+    return TCopula.fitted(items).degrees
 
 
 @pytest.mark.parametrize("r", [-0.8, 0.0, 0.3, 0.95])
@@ -119,7 +128,7 @@ def test_the_likelihood_is_that_of_scipy(degrees):
 @pytest.mark.parametrize("coefficient", ["tau", "tau_w"])
 def test_the_degrees_of_freedom_are_found(coefficient):
     found = [
-        fitted_degrees(sorted_items(*dependent(1_000, 0.7, degrees), coefficient=coefficient))
+        fitted(sorted_items(*dependent(1_000, 0.7, degrees), coefficient=coefficient))
         for degrees in (2.0, 5.0, math.inf)
     ]
     assert found[0] < found[1] < found[2]
@@ -130,7 +139,7 @@ def test_only_the_better_half_decides_for_a_top_weighted_coefficient():
     # Clayton's copula: low scores go together, high ones do not.
     u, v = np.random.default_rng(0).random((2, 1_000))
     y = ((v**-0.8 - 1) * u**-4.0 + 1) ** -0.25
-    assert fitted_degrees(sorted_items(u, y)) > fitted_degrees(sorted_items(u, y, coefficient="tau"))
+    assert fitted(sorted_items(u, y)) > fitted(sorted_items(u, y, coefficient="tau"))
 
 
 @pytest.mark.parametrize("r", [0.9, 0.99, 0.9999, -0.99])
@@ -141,7 +150,7 @@ def test_correlations_are_those_before_the_rounding_to_ranks(r, n_items):
         x, y = dependent(n_items, r, seed=seed)
         scores = scipy.stats.norm.ppf((scipy.stats.rankdata([x, y], axis=1) - 0.5) / n_items)
         raw.append(np.corrcoef(scores)[0, 1])
-        found.append(score_correlations(sorted_items(x, y))[0, 1])
+        found.append(correlations(x, y)[0, 1])
     expected, biased, noise = (np.sqrt(2 - 2 * np.abs(each)).mean() for each in (r, raw, found))
     assert abs(noise - expected) < 0.12 * expected
     assert abs(noise - expected) < 0.7 * abs(biased - expected)
@@ -149,19 +158,19 @@ def test_correlations_are_those_before_the_rounding_to_ranks(r, n_items):
 
 @pytest.mark.parametrize("r", [-0.5, 0.0, 0.5])
 def test_rounding_does_not_change_the_mean_of_moderate_correlations(r):
-    found = [score_correlations(sorted_items(*dependent(65, r, seed=seed)))[0, 1] for seed in range(200)]
+    found = [correlations(*dependent(65, r, seed=seed))[0, 1] for seed in range(200)]
     assert abs(np.mean(found) - r) < 0.03
 
 
 def test_correlations_of_equal_and_reversed_rankings():
     x = np.arange(10.0)
-    assert_allclose(score_correlations(sorted_items(x, x, -x))[0], [1, 1, -1], rtol=0, atol=1e-15)
+    assert_allclose(correlations(x, x, -x)[0], [1, 1, -1], rtol=0, atol=1e-15)
     assert_allclose(TCopula.fitted(sorted_items(x, x, -x)).strengths, [STRONGEST, -STRONGEST])
 
 
 def test_the_factor_gives_the_partial_correlations():
     r = np.array([[1, 0.6, 0.5], [0.6, 1, 0.8], [0.5, 0.8, 1]])
-    factor = partial_factor(r)
+    factor = partial_factor(r, r)
     expected = (0.8 - 0.6 * 0.5) / math.sqrt((1 - 0.36) * (1 - 0.25))
     assert_allclose(factor @ factor.T, [[1, expected], [expected, 1]], rtol=0, atol=1e-12)
 
@@ -169,6 +178,35 @@ def test_the_factor_gives_the_partial_correlations():
 def test_impossible_correlations_become_possible_ones():
     r = np.eye(4)
     r[1:, 1:] = [[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]
-    found = partial_factor(r)
+    found = partial_factor(r, r)
     assert_allclose(np.diag(found @ found.T), 1.0)
     assert_allclose(np.sign((found @ found.T)[0, 1:]), [1, -1])
+
+
+def test_what_systems_do_not_share_loses_its_rounding_and_no_more():
+    # Without rounding two systems share 0.999 and 0.9999 of their noise; gold correlates with both by 0.6.
+    rounded = np.array([[1, 0.6, 0.6], [0.6, 1, 0.999], [0.6, 0.999, 1]])
+    smooth = np.where(rounded == 0.999, 0.9999, rounded)
+    factor = partial_factor(rounded, smooth)
+    # Given gold, what they do not share is 0.001 / (1 - 0.36) with rounding, and a tenth of it without.
+    assert_allclose((factor @ factor.T)[0, 1], 1 - 0.0001 / 0.64, rtol=0, atol=1e-12)
+
+
+def test_resamples_are_draws_with_the_fitted_correlations():
+    copula = TCopula.fitted(sorted_items(*dependent(40, 0.6, n_others=3), coefficient="tau"))
+    found = copula.resampled(600, seed=3, workers=1)
+    assert found.shape == (600, 3)
+    assert_array_equal(found, copula.resampled(600, seed=3, workers=2))
+    # Means within 4 standard errors of 2 asin(r) / pi; of ranks, r is off by about 1 / n.
+    expected = 2 * np.arcsin(np.tanh(copula.strengths)) / math.pi
+    assert_allclose(found.mean(axis=0), expected, rtol=0, atol=4 * found.std() / math.sqrt(600) + 0.01)
+
+
+def test_an_interval_of_a_difference_has_the_sign_of_systems_that_differ():
+    rng = np.random.default_rng(0)
+    gold = rng.normal(size=300)
+    items = sorted_items(gold, gold + 0.3 * rng.normal(size=300), gold + 2 * rng.normal(size=300), coefficient="tau")
+    observed = float(np.subtract(*items.coefficients(np.ones((1, 300), np.int32))[0]))
+    found = difference_interval(items, observed, level=0.95, n_resamples=2_000, seed=0, workers=1)
+    assert 0 < found.low < observed < found.high
+    assert_allclose(found.high - found.low, 2 * 1.96 * found.standard_error, rtol=0.15)
