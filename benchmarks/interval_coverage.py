@@ -213,8 +213,8 @@ def bench_coverage(
 def excluding_zero(design: Design, coefficient: Coefficient, n_items: int, n_samples: int, n_resamples: int) -> float:
     """Share of intervals of the difference that exclude 0, as many resamples would give them.
 
-    Such an interval excludes 0 where the difference is rarer than in 2.5 % of the resamples on one side, in the model in
-    which both systems are equally good.
+    Such an interval excludes 0 where the difference is rarer than in 2.5 % of the resamples on one side, in the model
+    in which both systems are equally good.
     """
 
     def one(seed: int) -> bool:
@@ -252,9 +252,9 @@ def missed(
 def bench_difference(n_samples: int, n_resamples: int, n_truth: int) -> None:
     few = max(100, n_samples // 5)
     heading(
-        f"95 % intervals of the difference of two systems: share that excludes 0 where they are equally good ({n_samples:,} "
-        f"data sets); share that misses the mean difference, and mean width, where the first has half the noise "
-        f"({few:,} data sets, {2 * n_resamples:,} resamples)",
+        f"95 % intervals of the difference of two systems: share that excludes 0 where they are equally good "
+        f"({n_samples:,} data sets); share that misses the mean difference, and mean width, where the first has half "
+        f"the noise ({few:,} data sets, {2 * n_resamples:,} resamples)",
         *("items", "noise in common", "coefficient", "exclude 0", "mean difference", "miss it", "mean width"),
     )
     for n_items in (20, 65, 200):

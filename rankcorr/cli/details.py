@@ -33,6 +33,7 @@ from rankcorr.cli.resampling import (
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.contributions import ItemContribution, contributions
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
+from rankcorr.inference.inversion import MIN_RESAMPLES
 from rankcorr.inference.null import null_distribution
 from rankcorr.notices import collected_notices
 from rankcorr.results import RankCorrelation
@@ -183,10 +184,10 @@ class Details:
         if (draws := self._standardize) is not None:
             lines.append(f"standardized: chance is 0 ({permutations_text(draws['resamples'], draws['seed'], sizes)})")
         if (draws := self._ci) is not None:
-            lines.append(
-                f"low, high: {percent_text(draws['level'])} interval ({draws['method']}, "
-                f"{resamples_text(draws['resamples'], draws['seed'])})"
-            )
+            model = draws["method"] == METHODS[0]
+            number = max(draws["resamples"], MIN_RESAMPLES) if model else draws["resamples"]
+            drawn = resamples_text(number, draws["seed"], None if model else "the items")
+            lines.append(f"low, high: {percent_text(draws['level'])} interval ({draws['method']}, {drawn})")
         return lines
 
     def table(self, names: list[str], rows: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
