@@ -338,32 +338,22 @@ def test_drawn_resamples_without_weight_are_undefined():
     assert 0 < found.n_undefined < found.n_resamples
 
 
-# Coverage of 95 % percentile intervals at 100 items, as the docstring has it, and the mean over samples of 100 items:
-# both printed by benchmarks/statistical_truth_intervals.py, from 2,000 and 20,000 data sets.
+# Mean over samples of 50 items, printed by benchmarks/interval_coverage.py from 4,000 of them: its standard error is at
+# most 0.01. The documented coverage is 0.92 to 0.97; from 120 data sets fewer than 0.87 have a probability below 0.005.
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(
-    ("design", "coefficient", "truth", "documented"),
+    ("design", "coefficient", "truth", "n_samples", "least"),
     [
-        (normal, "tau_w", -0.026, 0.879),
-        pytest.param(normal, "tau", 0.334, 0.934, marks=pytest.mark.figures),
-        pytest.param(normal, "rho_w", 0.082, 0.921, marks=pytest.mark.figures),
-        pytest.param(likert, "tau_w", -0.021, 0.934, marks=pytest.mark.figures),
-        pytest.param(likert, "rho_w", 0.067, 0.926, marks=pytest.mark.figures),
+        (normal, "tau_w", 0.055, 120, 0.87),
+        pytest.param(normal, "tau", 0.336, 1_000, 0.925, marks=pytest.mark.figures),
+        pytest.param(normal, "rho_w", 0.174, 1_000, 0.925, marks=pytest.mark.figures),
+        pytest.param(likert, "rho_w", 0.158, 1_000, 0.925, marks=pytest.mark.figures),
     ],
 )
-def test_the_documented_coverage(design, coefficient, truth, documented):
-    n_samples = 500
+def test_the_documented_coverage(design, coefficient, truth, n_samples, least):
     covered = 0
     for seed in range(n_samples):
-        found = bootstrap_interval(
-            *design(np.random.default_rng([4, seed]), 100),
-            coefficient=coefficient,
-            method="percentile",
-            n_resamples=300,
-            seed=seed,
-            workers=1,
-        )
+        x, y = design(np.random.default_rng([4, seed]), 50)
+        found = bootstrap_interval(x, y, coefficient=coefficient, n_resamples=1_000, seed=seed, workers=1)
         covered += found.low <= truth <= found.high
-    # Standard errors of both figures; with 300 resamples a quantile adds little. Three of them are 0.03 to 0.05.
-    error = math.sqrt(documented * (1 - documented) * (1 / n_samples + 1 / 2_000))
-    assert abs(covered / n_samples - documented) < 3 * error
+    assert least <= covered / n_samples <= 0.99
