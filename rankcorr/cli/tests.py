@@ -75,7 +75,8 @@ def run_tests(
     """Test whether the SYSTEM rankings agree with GOLD better than chance does.
 
     The ranks of a system are permuted, those of ties too. Two unrelated rankings do not give 0: 'chance' is the mean
-    of the permutations, and 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay.
+    of the permutations, 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay, and
+    'percentile' the percentage of the permutations below it.
 
     With --versus, test whether two systems differ: the ranks that they give an item are swapped at random. The
     interval of the difference is by resampling items; p-values of several tests are also corrected by Holm's method.
@@ -136,6 +137,8 @@ def _test_row(system: Named, test: PermutationTest) -> dict[str, Any]:
         "statistic": test.statistic,
         "chance": test.null.mean,
         "standardized": test.standardized,
+        "percentile": test.percentile,
+        "zscore": test.zscore,
         "pvalue": test.pvalue,
         "exact": test.null.exact,
         "permutations": test.null.n_resamples,
@@ -148,11 +151,12 @@ def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chose
     drawn = permutations_text(chosen["resamples"], chosen["seed"], [row["n"] for row in rows])
     click.echo(f"{chosen['coefficient']} against chance, {chosen['alternative']} ({drawn})\n")
     print_table(
-        ["system", chosen["coefficient"], "chance", "standardized", "p", "n", "ties"],
+        ["system", chosen["coefficient"], "chance", "standardized", "percentile", "p", "n", "ties"],
         [
             [
                 system.shown,
                 *(f"{row[name]:z.4f}" for name in ("statistic", "chance", "standardized")),
+                f"{row['percentile']:.2f}",
                 pvalue_text(row["pvalue"]),
                 str(row["n"]),
                 str(row["ties"]),

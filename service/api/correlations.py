@@ -113,7 +113,7 @@ def _inferred(
     interval = bootstrap_interval(gold, system, level=inference["level"], method=inference["method"], **shared)
     return {
         "chance": {key: getattr(test.null, key) for key in ("mean", "std", "exact", "n_resamples", "n_undefined")},
-        "standardized": test.standardized,
+        **{key: getattr(test, key) for key in ("standardized", "percentile", "zscore")},
         "pvalue": test.pvalue,
         "interval": {
             key: getattr(interval, key) for key in ("low", "high", "standard_error", "n_resamples", "n_undefined")
