@@ -191,7 +191,7 @@ class NullDistribution(Computed):
         end = "-1" if self.exponent < 0 else "1"
         return (
             f"the values of chance lie so near {end} that standardized values of different coefficients would be equal "
-            f"(exponent {self.exponent:.3g}, at most {MAX_EXPONENT:g} in size): use percentile or zscore, or a larger n0"
+            f"(exponent {self.exponent:.3g}, at most {MAX_EXPONENT:g} in size): use percentile or zscore"
         )
 
     @overload
