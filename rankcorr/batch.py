@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,7 @@ from rankcorr.errors import (
     RankingError,
     TooFewItemsError,
 )
+from rankcorr.frames import by_name
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed, TableResult, square_frame
@@ -122,9 +123,10 @@ def correlate_many(
     ----------
     gold : Ranking, mapping of label to score, or array_like of shape (n_items,)
         The ranking to compare with; it takes the place of x in `weighted_rho` and `weighted_tau`.
-    systems : array_like of shape (n_systems, n_items), or mapping of name to ranking
-        A matrix holds scores, larger is better, one row for each system. The values of a mapping (dict, or the
-        columns of a pandas DataFrame) are rankings as `weighted_tau` takes them.
+    systems : array_like of shape (n_systems, n_items), mapping of name to ranking, or data frame
+        A matrix holds scores, larger is better, one row for each system. The values of a mapping are rankings as
+        `weighted_tau` takes them. In a data frame (pandas, polars, pyarrow) each column is a ranking; the index of
+        a pandas frame labels the items, and other frames have no labels.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
     missing : {"raise", "intersection", "bottom"}
@@ -159,8 +161,9 @@ def correlate_many(
     n_workers = checked_workers(workers)
     first = as_ranking(gold)
     names: tuple[Any, ...] | None = None
-    if _have_names(systems):
-        names, rankings = _named(systems, whose="system")
+    named = by_name(systems)
+    if named is not None:
+        names, rankings = _named(named, whose="system")
         called = [("gold", f"system {name!r}") for name in names]
         if missing == "raise":
             matrix, ties = _stacked(
@@ -204,8 +207,8 @@ def correlation_matrix(
 
     Parameters
     ----------
-    rankings : array_like of shape (n_rankings, n_items), or mapping of name to ranking
-        A matrix holds scores, larger is better, one row for each ranking.
+    rankings : array_like of shape (n_rankings, n_items), mapping of name to ranking, or data frame
+        A matrix holds scores, larger is better, one row for each ranking; in a data frame each column is one.
     coefficient, workers, progress
         As in `correlate_many`; progress counts rows of the matrix.
     missing : {"raise", "intersection", "bottom"}
@@ -233,8 +236,9 @@ def correlation_matrix(
     chosen = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
     n_workers = checked_workers(workers)
-    if _have_names(rankings):
-        names, items = _named(rankings, whose="ranking")
+    named = by_name(rankings)
+    if named is not None:
+        names, items = _named(named, whose="ranking")
     else:
         names = None
         rows, best_first, row_ties = midrank_rows(_matrix(rankings, None, whose="ranking"), descending=True)
@@ -295,11 +299,6 @@ def _columns(own: Ranking, reference: Ranking) -> NDArray[np.intp] | None:
         return None
     place = {label: position for position, label in enumerate(reference.labels)}
     return np.array([place[label] for label in own.labels])
-
-
-def _have_names(rankings: ManyRankings) -> TypeGuard[Mapping[Any, RankingLike]]:
-    """Whether rankings have names: those of a dict, or of the columns of a pandas DataFrame."""
-    return hasattr(rankings, "keys")
 
 
 def _named(rankings: Mapping[Any, RankingLike], *, whose: str) -> tuple[tuple[Any, ...], list[Ranking]]:

@@ -19,6 +19,7 @@ from rankcorr.errors import (
     RankingError,
     TooFewItemsError,
 )
+from rankcorr.frames import by_name
 from rankcorr.ranking import Ranking, as_ranking
 
 SUM = "sum"
@@ -39,9 +40,10 @@ class Entered:
 
 def gold_sets_of(gold: Any) -> dict[str, Ranking]:
     """Gold sets by name; a single ranking is named "gold"."""
-    if not _holds_rankings(gold):
+    named = None if isinstance(gold, Ranking) or getattr(gold, "ndim", 2) == 1 else by_name(gold)
+    if named is None or not _holds_rankings(named):
         return {ONLY_GOLD: as_ranking(gold)}
-    sets = _rankings_by_name(gold, "gold set")
+    sets = _rankings_by_name(named, "gold set")
     if SUM in sets:
         raise OptionError(f"a gold set cannot have the name {SUM!r}, which stands for the sum over gold sets")
     if taken := [name for name in sets if name in COLUMNS]:
@@ -54,9 +56,10 @@ def gold_sets_of(gold: Any) -> dict[str, Ranking]:
 
 def systems_of(systems: Any) -> dict[str, Ranking]:
     """Systems by name."""
-    if not hasattr(systems, "keys"):
+    named = by_name(systems)
+    if named is None:
         raise DimensionError(f"systems must be a mapping of name to ranking; got {shown(systems)}")
-    found = _rankings_by_name(systems, "system")
+    found = _rankings_by_name(named, "system")
     if not found:
         raise TooFewItemsError("there is no system to rank")
     return found
@@ -108,10 +111,8 @@ def common(best: Entered, other: Entered) -> tuple[Ranking, Ranking, Ranking]:
 
 def _holds_rankings(gold: Any) -> bool:
     """Whether a mapping holds gold sets; its values are then rankings, and not the scores of one ranking."""
-    if isinstance(gold, Ranking) or not hasattr(gold, "keys") or getattr(gold, "ndim", 2) == 1:
-        return False
     values = [gold[name] for name in dict.fromkeys(gold.keys())]
-    rankings = [isinstance(value, Ranking | list | tuple | np.ndarray) or hasattr(value, "keys") for value in values]
+    rankings = [hasattr(value, "__len__") and not isinstance(value, str | bytes) for value in values]
     if any(rankings) and not all(rankings):
         wrong = values[rankings.index(False)]
         raise DimensionError(

@@ -202,7 +202,7 @@ def test_pandas_series_and_frames():
     assert leaderboard(series, pandas.DataFrame(systems), n_resamples=100).to_dict() == board.to_dict()
     two = pandas.DataFrame({"a": series, "b": -series})
     assert leaderboard(two, systems, n_resamples=100).gold_sets == ("a", "b")
-    with pytest.raises(DuplicateLabelError, match="names of systems must be unique; more than once: 'x'"):
+    with pytest.raises(DuplicateLabelError, match="names of columns must be unique; more than once: 'x'"):
         leaderboard(series, pandas.DataFrame(np.ones((30, 2)), index=series.index, columns=["x", "x"]))
 
 
