@@ -129,7 +129,7 @@ def correlate_many(
         a pandas frame labels the items, and other frames have no labels.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What becomes of labels that only gold or only a system has; see `align`. Each system is aligned with gold on
         its own, so that systems may be compared over different items: values of lists of different lengths have
         different chance levels.
@@ -211,9 +211,9 @@ def correlation_matrix(
         A matrix holds scores, larger is better, one row for each ranking; in a data frame each column is one.
     coefficient, workers, progress
         As in `correlate_many`; progress counts rows of the matrix.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What becomes of labels that one ranking of a pair has and the other lacks; see `align`. Each pair is aligned
-        on its own.
+        on its own. With "gold" row i keeps the items of ranking i, and the matrix is not symmetric.
 
     Returns
     -------

@@ -48,7 +48,8 @@ _FILE_OPTIONS = (
         type=click.Choice(MISSING),
         default=MISSING[0],
         show_default=True,
-        help="Items in one file only: an error, left out, or tied below the others.",
+        help="Items in one file only: an error; left out; all kept, tied below what a file has; or only those of gold "
+        "kept, tied below what a system has.",
     ),
 )
 _WEIGHT_OPTIONS = (

@@ -1,4 +1,4 @@
-"""Gold sets and systems, checked and aligned: each system is restricted to the labels of each gold set."""
+"""Gold sets and systems, checked and aligned: a system enters each gold set with the items that belong there."""
 
 from __future__ import annotations
 
@@ -66,7 +66,16 @@ def systems_of(systems: Any) -> dict[str, Ranking]:
 
 
 def entered(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing) -> list[list[Entered]]:
-    """Align each system, a row, with each gold set, a column."""
+    """Align each system, a row, with each gold set, a column.
+
+    With "bottom" each gold set is extended by the items that systems have and no gold set has, so that all systems are
+    compared over the same items, as they are with "gold".
+    """
+    if missing == "bottom":
+        further = list(dict.fromkeys(label for labels in _unknown(gold_sets, systems).values() for label in labels))
+        extended = {name: gold if gold.labels is None else gold.extend(further) for name, gold in gold_sets.items()}
+    else:
+        extended = gold_sets
     rows = []
     for name, system in systems.items():
         row = []
@@ -74,24 +83,28 @@ def entered(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing:
             called = (f"gold set {set_name!r}", f"system {name!r}")
             own, n_lacking = system, 0
             if gold.labels is not None and system.labels is not None and gold.labels != system.labels:
-                own = align(gold, system, names=called, missing="intersection")[1]
-                n_lacking = gold.n_items - own.n_items
-            pair = align(gold, own, names=called, missing=missing)
+                shared = align(gold, system, names=called, missing="intersection")[1]
+                n_lacking = gold.n_items - shared.n_items
+                own = system if missing == "bottom" else shared
+            pair = align(extended[set_name], own, names=called, missing="gold" if missing == "bottom" else missing)
             row.append(Entered(*pair, n_lacking))
         rows.append(row)
     return rows
 
 
 def unused_labels(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing) -> list[int]:
-    """Number of items of each system that are in no gold set; an error if `missing` is "raise"."""
+    """Number of items of each system that are left out, being in no gold set; an error if `missing` is "raise"."""
+    unknown = _unknown(gold_sets, systems)
+    for name, labels in unknown.items():
+        if labels and missing == "raise":
+            raise LabelMismatchError(offending(f"labels of system {name!r} that are in no gold set", labels))
+    return [0 if missing == "bottom" else len(labels) for labels in unknown.values()]
+
+
+def _unknown(gold_sets: dict[str, Ranking], systems: dict[str, Ranking]) -> dict[str, list[Hashable]]:
+    """Labels of each system that are in no gold set."""
     known = {label for gold in gold_sets.values() for label in gold.labels or ()}
-    numbers = []
-    for name, system in systems.items():
-        unused = [label for label in system.labels or () if label not in known]
-        if unused and missing == "raise":
-            raise LabelMismatchError(offending(f"labels of system {name!r} that are in no gold set", unused))
-        numbers.append(len(unused))
-    return numbers
+    return {name: [label for label in system.labels or () if label not in known] for name, system in systems.items()}
 
 
 def common(best: Entered, other: Entered) -> tuple[Ranking, Ranking, Ranking]:

@@ -47,7 +47,7 @@ def tau_ap(
         Plain numbers are scores: larger is better. Labelled rankings are matched by label.
     ties : {"a", "b"}
         How ties count; without ties "a" is tau_AP, and "b" the mean of its values in both directions.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What to do with labels that are in one ranking only; see `weighted_tau`.
 
     Returns

@@ -30,9 +30,10 @@ def average_precision(gold: ScoresLike, system: RankingLike, *, missing: Missing
         Relevance of each item: 0, 1, or a boolean.
     system : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better. Labels are matched with those of gold.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What to do with labels that only one of the two has: raise an error, leave them out, or, for "bottom", take
-        items without relevance as not relevant, and tie items that the system lacks below all that it has.
+        items without relevance as not relevant, and tie items that the system lacks below all that it has. "gold"
+        leaves out items without relevance, and ties as "bottom" does.
 
     Returns
     -------

@@ -42,7 +42,7 @@ def vigna_tau(
         Which ranking gives the ranks r; "both" is the mean of the two values, and the only symmetric choice.
     scheme : {"additive", "multiplicative"}
         How the weights of two items combine.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What to do with labels that are in one ranking only; see `weighted_tau`.
 
     Returns

@@ -125,8 +125,9 @@ class LeaderboardRequest(WeightOptions):
         load_default=MISSING[0],
         metadata={
             "description": (
-                "Items of a gold set that a system lacks: an error, left out of that gold set, or tied below the "
-                "others. Items of a system that are in no gold set: an error too, or else left out and counted."
+                "Items of a gold set that a system lacks: an error, left out of that gold set, or, for bottom and gold,"
+                " tied below the others. Items of a system that are in no gold set: an error too, or left out and "
+                "counted, or, for bottom, tied below the others in each gold set and each system that lacks them."
             )
         },
     )

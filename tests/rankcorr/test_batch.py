@@ -246,5 +246,7 @@ def test_an_unknown_value_of_missing_lists_the_choices():
         lambda: correlate_many([1, 2], [[1, 2]], missing="drop"),
         lambda: correlation_matrix([[1, 2]], missing=""),
     ):
-        with pytest.raises(rankcorr.OptionError, match="missing must be one of 'raise', 'intersection', 'bottom'; got"):
+        with pytest.raises(
+            rankcorr.OptionError, match="missing must be one of 'raise', 'intersection', 'bottom', 'gold'; got"
+        ):
             call()
