@@ -12,7 +12,8 @@ from rankcorr.cli.console import print_json, print_table
 from rankcorr.cli.options import Files, Named, Weights, file_options, weight_options
 from rankcorr.cli.output import (
     Note,
-    check_items,
+    compared,
+    coverage_lines,
     described,
     errors_of,
     gold_line,
@@ -88,8 +89,8 @@ def run_tests(
     level = DEFAULT_LEVEL if level is None else level
     options = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
     asked = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
-    reference, *others = files.read([gold, *systems])
-    check_items(reference, others, files.missing)
+    reference, *others = files.read([gold], systems)
+    matches = [compared(reference, other, files.missing) for other in others]
     chosen = {
         **files.described(),
         "coefficient": coefficient,
@@ -107,12 +108,15 @@ def run_tests(
         document |= {"a": described(first), "comparisons": rows, "warnings": notes}
     else:
         tests, notes = _tests(reference, others, {**options, **asked})
-        rows = [_test_row(other, test) for other, test in zip(others, tests, strict=True)]
+        rows = [
+            _test_row(other, test) | match.described()
+            for other, test, match in zip(others, tests, matches, strict=True)
+        ]
         document |= {"systems": rows, "warnings": notes}
     if as_json:
         print_json(document)
         return
-    click.echo(gold_line(reference))
+    click.echo("\n".join([gold_line(reference), *coverage_lines(matches, others, files.missing)]))
     if versus:
         _print_differences(others, rows, chosen)
     else:
@@ -143,7 +147,6 @@ def _test_row(system: Named, test: PermutationTest) -> dict[str, Any]:
         "exact": test.null.exact,
         "permutations": test.null.n_resamples,
         "n": test.n_items,
-        "ties": system.ranking.n_ties,
     }
 
 

@@ -69,6 +69,8 @@ def test_tests_against_chance_are_those_of_the_library(arguments, options):
             "permutations": 300,
             "n": 20,
             "ties": Ranking.from_scores(LONG[name]).n_ties,
+            "n_shared": 20,
+            "n_other": 0,
         }
     assert found["warnings"] == []
 
@@ -201,6 +203,8 @@ def test_json_records_what_was_asked():
         "ranks": False,
         "header": True,
         "missing": "raise",
+        "unordered": False,
+        "duplicates": "error",
         "coefficient": "tau",
         "n0": None,  # tau has none
         "weigher": None,
