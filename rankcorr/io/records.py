@@ -182,15 +182,6 @@ def delimiters_of(text: str) -> tuple[int, list[str]]:
     return line, [d for d in _DELIMITERS if d in found]
 
 
-def is_float(cell: str) -> bool:
-    """Whether Python reads the cell as a number, nan included."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
 def _explained(message: str, delimiter: str) -> str:
     if "field larger" in message:
         return f"a cell of more than {csv.field_size_limit()} characters; is a quote left open?"

@@ -11,9 +11,9 @@ from fractions import Fraction
 from itertools import chain
 from typing import Final, Literal, TypeAlias
 
-from rankcorr.checks import check_choice
+from rankcorr.checks import check_choice, real_text
 from rankcorr.errors import OptionError
-from rankcorr.io.records import Record, TextTable, is_float, listed, printable
+from rankcorr.io.records import Record, TextTable, listed, printable
 from rankcorr.ranking import Ranking
 
 __all__ = ["read_ranking"]
@@ -112,7 +112,7 @@ def _find_columns(
     table: TextTable, first: Record, id_columns: Sequence[str] | None, score_column: str | None, *, header: bool
 ) -> _Columns:
     names = first.cells if header else [str(number) for number in range(1, len(first.cells) + 1)]
-    numeric = header and any(is_float(cell) for cell in first.cells)
+    numeric = header and any(real_text(cell) for cell in first.cells)
     hint = "; if this line holds data, use --no-header" if numeric else ""
 
     def position(name: str) -> int:
@@ -145,7 +145,7 @@ def _find_columns(
 def _check_header(table: TextTable, name: str, line: int) -> None:
     if not name.strip():
         table.fail("the score column has no name; if this line holds data, use --no-header", line)
-    if is_float(name) or name.strip().lower() in _MISSING:
+    if real_text(name) or name.strip().lower() in _MISSING:
         table.fail(
             "this line looks like data; use --no-header, or give the column another name",
             line,
