@@ -18,7 +18,7 @@ A distance is that of two means in standard errors, of which the paper's share c
 figure is mean +- standard deviation, those that are simulated here with the standard error of the mean in parentheses.
 
 By the text, items that tie in an estimate share their mid-rank, as everywhere in the library. The last column breaks
-such ties at random instead, in the same simulations. As published an estimate has no ties: they are broken at random.
+such ties at random instead, in the same simulations. Read as published, an estimate is an order, which has no ties.
 """
 
 import argparse
