@@ -118,6 +118,11 @@ class ProtocolResult(TableResult):
         return Ranking.from_scores(self.ybar, labels=self.items)
 
     @cached_property
+    def best_first(self) -> Places:
+        """Places of the items from best to worst; those that tie are in the order of their labels."""
+        return places_best_first(self.items, self.ranking.ranks)
+
+    @cached_property
     def wins(self) -> Counts:
         """Comparisons that each item won, over all ballots; shape (n_items,), read-only."""
         return self._total(lambda tally: tally.wins)
@@ -216,7 +221,7 @@ class ProtocolResult(TableResult):
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         ranks = self.ranking.ranks
-        best_first = places_best_first(self.items, ranks)
+        best_first = self.best_first
         return {
             "item": [self.items[place] for place in best_first.tolist()],
             "rank": ranks[best_first].tolist(),
