@@ -72,7 +72,7 @@ def align(
         with_labels, without = names if second.labels is None else names[::-1]
         raise LabelError(
             f"{with_labels} has labels and {without} has none, so their items cannot be matched: "
-            "give both labels, or neither (a dict is labelled by its keys, a Series by its index)"
+            "give both labels, or neither (a dict is labelled by its keys, a pandas Series by its index)"
         )
     if first.labels is None or second.labels is None:
         if first.n_items != second.n_items:

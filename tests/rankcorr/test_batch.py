@@ -117,6 +117,14 @@ def test_a_list_of_rankings_has_their_places_for_names():
         correlate_many(gold, [gold, {"a": 1, "b": 2}])
 
 
+def test_a_row_of_a_matrix_over_the_items_of_gold_has_its_ranking_for_gold():
+    rankings = {"long": {"a": 4, "b": 3, "c": 2, "d": 1}, "short": {"b": 2, "a": 1}}
+    matrix = correlation_matrix(rankings, missing="gold")
+    assert matrix.n_compared.tolist() == [[4, 4], [2, 2]]
+    assert matrix.statistic[0, 1] == weighted_tau(rankings["long"], rankings["short"], missing="gold")
+    assert matrix.statistic[1, 0] == weighted_tau(rankings["short"], rankings["long"], missing="gold") == -1
+
+
 def test_numpy_takes_the_result_for_its_values():
     result = correlate_many([3, 2, 1], [[3, 2, 1], [1, 2, 3]])
     assert np.array(result, dtype=np.float32).dtype == np.float32
