@@ -27,7 +27,7 @@ Scores = tuple[np.ndarray, ...]
 Design = Callable[[np.random.Generator, int], Scores]
 
 CUTS = (-1.2, -0.4, 0.4, 1.2)
-N_TRUTH = 10_000
+N_TRUTH = 4_000
 # Fisher's z of the correlations of a table.
 GRID = np.concatenate([np.arange(-1.6, 2.0, 0.16), np.arange(2.0, 5.0, 0.4)])
 

@@ -93,10 +93,27 @@ def bootstrap_interval(
       shape of its distribution from the model.
     - "percentile" draws items with replacement, and lies between quantiles of their coefficients. Copies of one item
       are ties in both rankings; a top-weighted coefficient, which a few items decide, is then distorted. It supposes
-      nothing about dependence, and is good for `tau` and `rho` and for data with few levels.
+      nothing about dependence, and is a good choice for `tau` and `rho` and for data with few levels.
     - "bca", bias-corrected and accelerated (Efron 1987), shifts these quantiles. Its acceleration comes from the
       jackknife: from the coefficients without each item up to 1,000 items, and without each of 1,000 random groups of
       items above.
+
+    Measured coverage of 95 % intervals by "copula" (benchmarks/interval_coverage.py, 1,000 data sets for each of tau_w and
+    rho_w with n0 = 0, 2 and 10, tau and rho; standard error 0.007), from the lowest to the highest of these eight:
+
+    ==============================  ==============  ==============  ==============
+    dependence                      50 items        300 items       1,000 items
+    ==============================  ==============  ==============  ==============
+    normal, correlation 0.5         0.941 to 0.962  0.938 to 0.959  0.938 to 0.956
+    Clayton, tau 1/3, bottom        0.941 to 0.974  0.935 to 0.964  0.931 to 0.962
+    Clayton, tau 1/3, top           0.930 to 0.971  0.935 to 0.990  0.952 to 0.999
+    t, 4 degrees                    0.925 to 0.947  0.930 to 0.950  0.939 to 0.957
+    normal, 30 % independent        0.947 to 0.955  0.942 to 0.959  not measured
+    normal, five levels             0.951 to 0.972  not measured    not measured
+    ==============================  ==============  ==============  ==============
+
+    Above 0.97 are mainly rho_w where the dependence is at the top. docs/systems.md has all cells with their mean widths,
+    beside those of the other methods, which cover 0.8 to 0.9 where a coefficient has most of its weight on a few items.
 
     Parameters
     ----------
