@@ -79,7 +79,7 @@ def bootstrap_interval(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> BootstrapInterval:
-    """Confidence interval of a rank correlation, by resampling items.
+    """Confidence interval of a rank correlation.
 
     What an interval is meant to cover is the mean of the coefficient over samples of as many items from the same
     population, since a top-weighted coefficient depends on the number of items. There are three methods.
@@ -98,8 +98,8 @@ def bootstrap_interval(
       jackknife: from the coefficients without each item up to 1,000 items, and without each of 1,000 random groups of
       items above.
 
-    Measured coverage of 95 % intervals by "copula" (benchmarks/interval_coverage.py, 1,000 data sets for each of tau_w and
-    rho_w with n0 = 0, 2 and 10, tau and rho; standard error 0.007), from the lowest to the highest of these eight:
+    Measured coverage of 95 % intervals by "copula" (benchmarks/interval_coverage.py, 1,000 data sets for each of tau_w
+    and rho_w with n0 = 0, 2 and 10, tau and rho; standard error 0.007), from the lowest to the highest of these eight:
 
     ==============================  ==============  ==============  ==============
     dependence                      50 items        300 items       1,000 items
@@ -108,12 +108,12 @@ def bootstrap_interval(
     Clayton, tau 1/3, bottom        0.941 to 0.974  0.935 to 0.964  0.931 to 0.962
     Clayton, tau 1/3, top           0.930 to 0.971  0.935 to 0.990  0.952 to 0.999
     t, 4 degrees                    0.925 to 0.947  0.930 to 0.950  0.939 to 0.957
-    normal, 30 % independent        0.947 to 0.955  0.942 to 0.959  not measured
+    normal, 30 % independent        0.947 to 0.955  0.942 to 0.959  0.942 to 0.969
     normal, five levels             0.951 to 0.972  not measured    not measured
     ==============================  ==============  ==============  ==============
 
-    Above 0.97 are mainly rho_w where the dependence is at the top. docs/systems.md has all cells with their mean widths,
-    beside those of the other methods, which cover 0.8 to 0.9 where a coefficient has most of its weight on a few items.
+    Those above 0.975 are of rho_w where the dependence is at the top. docs/systems.md has all cells with mean widths,
+    and some beside those of the other methods.
 
     Parameters
     ----------
