@@ -108,7 +108,8 @@ def compare_systems(
     The interval of the difference supposes a t copula of gold and both systems, fitted to their ranks. Two correlations
     that differ by more or less, about the fitted mean, are tested as in `bootstrap_interval`, and it lies between the
     mean differences of the coefficients for the two that would just not be surprising. Two systems that rank all items
-    alike have the interval from 0 to 0.
+    alike have the interval from 0 to 0. Where systems have many ties it is too wide; docs/systems.md has measured
+    levels and widths.
 
     Parameters
     ----------
