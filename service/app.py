@@ -11,7 +11,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError
 from service.api import BLUEPRINTS
-from service.http import logs, metrics
+from service.http import deadline, logs, metrics
 from service.http.access import secured
 from service.http.body import received
 from service.http.json_body import OrjsonProvider
@@ -59,6 +59,7 @@ def _add_hooks(app: Flask) -> None:
                 g.body = received(request)  # before its turn: a client that sends slowly keeps nobody waiting
             shared.gate.enter()
             g.gate = shared.gate
+            deadline.of_request()  # the work begins
 
     @app.after_request
     def finish(response: Response) -> Response:

@@ -65,7 +65,6 @@ class Settings:
     trusted_proxies: int = setting(0, whole_number(0, 10), "proxies in front, whose X-Forwarded-For is believed")
     max_concurrent: int = setting(2, whole_number(1, 64), "requests that a worker works on at once")
     max_waiting: int = setting(16, whole_number(0, 1_000), "requests that wait for their turn in a worker")
-    max_body_seconds: float = setting(60.0, seconds, "seconds in which a request body must arrive")
     max_wait_seconds: float = setting(10.0, seconds, "seconds that a request waits before it is turned away")
 
     def __post_init__(self) -> None:

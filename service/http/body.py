@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 from flask import Request, g
@@ -36,21 +34,17 @@ class BodyParser(FlaskParser):
         return super().load_querystring(req, schema)
 
 
-def received(request: Request, clock: Callable[[], float] = time.monotonic) -> bytes:
+def received(request: Request) -> bytes:
     """Read the body of a request, which must be declared as JSON: a form is refused even if its text is JSON.
 
     Raises
     ------
     Problem
-        415 if it is not declared as plain JSON, 413 above the limit, 400 if it does not arrive whole and in time.
+        415 if it is not declared as plain JSON, 413 above the limit, 400 if it does not arrive whole.
     """
     _check_declared(request)
-    most = settings().max_body_seconds
-    end = clock() + most
     pieces = []
     while piece := _piece(request):
-        if clock() > end:
-            raise Problem(400, f"at most {most:g} s for a body to arrive ({variable('max_body_seconds')})")
         pieces.append(piece)
     body = b"".join(pieces)
     g.n_bytes = len(body)

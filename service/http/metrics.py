@@ -47,6 +47,11 @@ def count(request: Request, response: Response) -> Response:
     return response
 
 
+def count_refusal(status: int) -> None:
+    """Count an answer to what never became a request."""
+    REQUESTS.labels("other", "none", str(status)).inc()
+
+
 def exposition() -> Response:
     """All metrics as Prometheus reads them."""
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")

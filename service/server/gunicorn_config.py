@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import atexit
 import gc
-import logging
 import os
 import shutil
 import signal
-import socket
-import struct
 import sys
 from typing import Any
 
@@ -28,8 +25,7 @@ wsgi_app = "service:create_app()"
 bind = _server.bind
 workers = _server.workers or usable_cores()
 worker_class = "service.server.worker.Worker"
-# Besides the requests that work or wait for their turn, some for probes and refusals; each new connection that is
-# silent holds a thread too, for its first 5 s.
+# Besides the requests that work or wait for their turn, some for probes and refusals; no thread waits for a client.
 threads = _app.max_concurrent + _app.max_waiting + 8
 preload_app = True
 graceful_timeout = _server.seconds_to_stop(_app)
@@ -39,6 +35,9 @@ keepalive = 75  # longer than proxies keep idle connections, so that the proxy c
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # heartbeats need no disk
 accesslog = None  # the app writes a line for each request
 errorlog = "-"
+worker_connections = _server.max_connections + 1  # one more than the worker keeps, so that it always accepts
+sendfile = False  # files go the way of every answer, which waits for no client
+http_parser = "python"  # of two that gunicorn may have, the one whose readers of bodies the worker knows
 limit_request_line = 2_048
 limit_request_fields = 64
 limit_request_field_size = 8_190
@@ -50,7 +49,6 @@ def on_starting(arbiter: Any) -> None:
     """Compile before the socket listens and the workers are forked; then fork from a tidy heap."""
     if not os.environ.get(METRICS_FOLDER):
         raise RuntimeError(f"{METRICS_FOLDER} is not set: start the service with rankcorr-serve")
-    arbiter.log.error_log.addFilter(_is_no_silent_client)
     atexit.register(remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn sets its own
     arbiter.log.info("Compiling the kernels: some seconds at the first start, a second at later ones")
@@ -61,13 +59,8 @@ def on_starting(arbiter: Any) -> None:
 
 
 def when_ready(arbiter: Any) -> None:
-    """Limit how long a silent client holds a thread; accepted connections inherit the limit."""
+    """Say where to look."""
     arbiter.log.info("The page /docs shows every request and answer")
-    seconds, rest = divmod(_server.client_seconds, 1)
-    timeout = struct.pack("@ll", int(seconds), int(rest * 1e6))
-    for listener in arbiter.LISTENERS:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeout)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeout)
 
 
 def post_request(_worker: Any, _request: Any, environ: dict[str, Any], response: Any) -> None:
@@ -83,11 +76,6 @@ def child_exit(arbiter: Any, worker: Any) -> None:
         metrics.retire(worker.pid)
     except Exception:  # an error here would end the service
         arbiter.log.exception("the metrics of worker %s are lost", worker.pid)
-
-
-def _is_no_silent_client(record: logging.LogRecord) -> bool:
-    """Keep out of the log the traceback of each connection that ran into the limit of `when_ready`."""
-    return not (record.exc_info and isinstance(record.exc_info[1], BlockingIOError))
 
 
 def remove_run_folder(folder: str | None, owner: int) -> None:
