@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import MISSING, Missing, align, n_missing, needs_labels
-from rankcorr.checks import check_choice, check_unique, offending
+from rankcorr.checks import check_choice, check_unique, offending, shown
 from rankcorr.coefficients import (
     Coefficient,
     CoefficientLike,
@@ -161,7 +161,7 @@ def correlate_many(
     names: tuple[Any, ...] | None = None
     if _have_names(systems):
         names, rankings = _named(systems, whose="system")
-        called = [("gold", f"system {name!r}") for name in names]
+        called = [("gold", f"system {shown(name)}") for name in names]
         if missing == "raise":
             matrix, ties = _stacked(
                 [align(first, item, names=both)[1] for item, both in zip(rankings, called, strict=True)]
@@ -239,7 +239,7 @@ def correlation_matrix(
         names = None
         rows, best_first, row_ties = midrank_rows(_matrix(rankings, None, whose="ranking"), descending=True)
         items = [Ranking.unchecked(*row) for row in zip(rows, best_first, row_ties.tolist(), strict=True)]
-    called = [f"ranking {name!r}" for name in names or range(len(items))]
+    called = [f"ranking {shown(name)}" for name in names or range(len(items))]
     if missing == "raise":
         ranks, ties = _stacked(
             [align(items[0], item, names=(called[0], name))[1] for item, name in zip(items, called, strict=True)]
@@ -312,7 +312,7 @@ def _named(rankings: Mapping[Any, RankingLike], *, whose: str) -> tuple[tuple[An
         try:
             items.append(as_ranking(rankings[name]))
         except RankingError as error:
-            raise type(error)(f"{whose} {name!r}: {error}") from error
+            raise type(error)(f"{whose} {shown(name)}: {error}") from error
     return names, items
 
 

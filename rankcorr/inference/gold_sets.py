@@ -68,7 +68,7 @@ def entered(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing:
     for name, system in systems.items():
         row = []
         for set_name, gold in gold_sets.items():
-            called = (f"gold set {set_name!r}", f"system {name!r}")
+            called = (f"gold set {shown(set_name)}", f"system {shown(name)}")
             own, n_lacking = system, 0
             if gold.labels is not None and system.labels is not None and gold.labels != system.labels:
                 own = align(gold, system, names=called, missing="intersection")[1]
@@ -86,7 +86,7 @@ def unused_labels(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], mi
     for name, system in systems.items():
         unused = [label for label in system.labels or () if label not in known]
         if unused and missing == "raise":
-            raise LabelMismatchError(offending(f"labels of system {name!r} that are in no gold set", unused))
+            raise LabelMismatchError(offending(f"labels of system {shown(name)} that are in no gold set", unused))
         numbers.append(len(unused))
     return numbers
 
@@ -115,7 +115,7 @@ def _holds_rankings(gold: Any) -> bool:
     if any(rankings) and not all(rankings):
         wrong = values[rankings.index(False)]
         raise DimensionError(
-            f"gold must be one ranking, or a mapping of name to ranking; got {wrong!r} among the rankings"
+            f"gold must be one ranking, or a mapping of name to ranking; got {shown(wrong)} among the rankings"
         )
     return any(rankings)
 
@@ -128,7 +128,7 @@ def _rankings_by_name(rankings: Any, whose: str) -> dict[str, Ranking]:
         try:
             found[name] = as_ranking(rankings[name])
         except RankingError as error:
-            raise type(error)(f"{whose} {name!r}: {error}") from error
+            raise type(error)(f"{whose} {shown(name)}: {error}") from error
     return found
 
 

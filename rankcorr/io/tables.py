@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
+from rankcorr.checks import shown
 from rankcorr.errors import OptionError
 from rankcorr.io.records import Record, TextTable, is_float, listed, printable
 from rankcorr.ranking import Ranking
@@ -73,7 +74,7 @@ def read_ranking(
     array([1., 2.])
     """
     if isinstance(id_columns, str) or (id_columns is not None and len(id_columns) == 0):
-        raise OptionError(f"id_columns is {id_columns!r}; it must be a list of one or more column names")
+        raise OptionError(f"id_columns is {shown(id_columns)}; it must be a list of one or more column names")
     table = TextTable(os.fspath(path))
     text = table.text()
     asked = [*(id_columns or ()), *(() if score_column is None else (score_column,))] if header else []
