@@ -4,14 +4,20 @@ import math
 import operator
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from numbers import Real
-from typing import SupportsIndex, cast
+from typing import Final, SupportsIndex, cast
 
 from rankcorr.errors import OptionError
 
 N_SHOWN = 5
 N_CHARACTERS = 60
 N_READ = 600  # characters that are made before line breaks and rows of blanks become one blank
-_BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), dict: ("{", "}"), set: ("{", "}"), frozenset: ("frozenset({", "})")}
+_BRACKETS: Final[dict[type, tuple[str, str]]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    dict: ("{", "}"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+}
 
 
 def real_number(value: object) -> float:
