@@ -42,6 +42,12 @@ class Limits:
     max_resampled_values: int = setting(
         20_000_000, whole_number(1), "values of a leaderboard: gold sets times systems times resamples"
     )
+    max_work: int = setting(
+        1_000_000_000, whole_number(1), "items to rank or match, over all rankings, coefficients and resamples"
+    )
+    max_work_bytes: int = setting(
+        512 * 2**20, whole_number(1), "bytes of memory for the work of a request, as estimated before it begins"
+    )
     max_seconds: float = setting(30.0, seconds, "seconds of work for a request")
 
 

@@ -20,6 +20,7 @@ from rankcorr.errors import (
     TooFewItemsError,
 )
 from rankcorr.ranking import Ranking, as_ranking
+from rankcorr.workers import Progress
 
 SUM = "sum"
 ONLY_GOLD = "gold"
@@ -62,8 +63,10 @@ def systems_of(systems: Any) -> dict[str, Ranking]:
     return found
 
 
-def entered(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing) -> list[list[Entered]]:
-    """Align each system, a row, with each gold set, a column."""
+def entered(
+    gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing, progress: Progress | None = None
+) -> list[list[Entered]]:
+    """Align each system, a row, with each gold set, a column; `progress` is called with 0 after each pair."""
     rows = []
     for name, system in systems.items():
         row = []
@@ -75,6 +78,8 @@ def entered(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing:
                 n_lacking = gold.n_items - own.n_items
             pair = align(gold, own, names=called, missing=missing)
             row.append(Entered(*pair, n_lacking))
+            if progress is not None:
+                progress(0)
         rows.append(row)
     return rows
 

@@ -10,6 +10,7 @@ from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from service.environment import variable
+from service.http import deadline
 from service.http.json_body import parse
 from service.http.problems import Name, Problem
 from service.http.state import settings
@@ -24,7 +25,9 @@ class BodyParser(FlaskParser):
 
     def load_json(self, _req: Request, _schema: Any) -> Any:
         """Parse the body, which `received` has read."""
-        return parse(g.pop("body"))
+        document = parse(g.pop("body"))
+        deadline.of_request()()
+        return document
 
     def load_querystring(self, req: Request, schema: Any) -> Any:
         """Return the query; a name given twice is refused: neither value may win silently."""

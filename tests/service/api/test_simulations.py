@@ -229,8 +229,8 @@ class Clock:
 @pytest.mark.parametrize(
     ("approach", "seconds", "n_simulations"),
     [
-        ("adaptive", 6, 3),  # five looks: at the cut of each simulation, and before the second and the third
-        ("uniform", 3, 3),  # two looks: before the second and the third
+        ("adaptive", 7, 3),  # six looks: at the body, the cut of each simulation, and before the second and the third
+        ("uniform", 4, 3),  # three looks: at the body, and before the second and the third
     ],
 )
 def test_the_limit_of_seconds(make_client, monkeypatch, approach, seconds, n_simulations):
