@@ -7,6 +7,8 @@ from typing import Any
 from flask import Request, g
 from marshmallow import RAISE, ValidationError
 from webargs.flaskparser import FlaskParser
+from webargs.multidictproxy import MultiDictProxy
+from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from service.environment import variable
@@ -34,7 +36,8 @@ class BodyParser(FlaskParser):
         twice = [name for name, values in req.args.lists() if len(values) > 1]
         if twice:
             raise ValidationError({Name(name): ["this field is given more than once"] for name in twice})
-        return super().load_querystring(req, schema)
+        named = MultiDict((Name(name), value) for name, value in req.args.items())
+        return MultiDictProxy(named, schema)
 
 
 def received(request: Request) -> bytes:

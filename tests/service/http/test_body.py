@@ -122,6 +122,13 @@ def test_a_body_that_is_declared_as_json(client, charset):
     assert client.post("/v1/correlations", data=body, content_type="application/json" + charset).status_code == 200
 
 
+def test_a_name_of_the_query_is_reported_as_it_is(client):
+    answer = client.get("/v1/weights?_schema=1&n0=2")
+    assert answer.status_code == 422
+    assert answer.json["errors"] == {"/_schema": ["unknown field"]}
+    assert answer.json["detail"] == "/_schema: unknown field"
+
+
 def test_a_query_that_says_something_twice(client):
     answer = client.get("/v1/weights?n0=1&n0=2&top=3")
     assert answer.status_code == 422
