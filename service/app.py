@@ -70,7 +70,7 @@ def _add_hooks(app: Flask) -> None:
     @app.before_request
     def admit() -> None:
         logs.begin(request)
-        metrics.IN_PROGRESS.inc()
+        metrics.begin()
         g.counted = True
         if request.path.startswith("/v1/") and request.method != "OPTIONS":
             shared = state()
@@ -91,7 +91,7 @@ def _add_hooks(app: Flask) -> None:
     @app.teardown_request
     def release(_error: BaseException | None) -> None:
         if g.pop("counted", False):
-            metrics.IN_PROGRESS.dec()
+            metrics.end()
         if (gate := g.pop("gate", None)) is not None:
             gate.leave()
 

@@ -79,7 +79,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
-        """Read the variables RANKCORR_*; one that is not set leaves the default, and unknown ones are ignored.
+        """Read the variables RANKCORR_*; one that is not set leaves the default; `unknown` finds those that are none.
 
         Raises
         ------

@@ -8,9 +8,11 @@ import os
 import shutil
 import signal
 import sys
+from functools import partial
 from typing import Any
 
 from service.http import metrics
+from service.http.state import state
 from service.server.serve import METRICS_FOLDER, RUN_FOLDER, RUN_PREFIX
 from service.server.settings import ServerSettings, usable_cores
 from service.server.warm_up import warm_up
@@ -59,8 +61,31 @@ def on_starting(arbiter: Any) -> None:
 
 
 def when_ready(arbiter: Any) -> None:
-    """Say where to look."""
+    """Say where to look, and let the first SIGTERM begin the drain."""
     arbiter.log.info("The page /docs shows every request and answer")
+    arbiter.handle_term = partial(drain, arbiter)
+
+
+def drain(arbiter: Any) -> None:
+    """Say at /health/ready that the service stops, and stop some time later, or at the next SIGTERM.
+
+    gunicorn calls this for SIGTERM; it would close the listening socket at once, while a balancer still sends requests.
+    """
+    stopping = state(arbiter.app.wsgi()).stopping
+    if stopping or not _server.drain_seconds:
+        raise StopIteration  # gunicorn's word for the end
+    stopping.begin()
+    arbiter.log.info("Draining: the service stops in %s s", _server.drain_seconds)
+    signal.signal(signal.SIGALRM, lambda *_: arbiter.SIG_QUEUE.put_nowait(signal.SIGTERM))
+    signal.setitimer(signal.ITIMER_REAL, _server.drain_seconds)
+
+
+def post_worker_init(worker: Any) -> None:
+    """Answer without metrics rather than not at all, where there is no room for them."""
+    try:
+        metrics.start_counting(worker.pid)
+    except OSError as error:
+        worker.log.warning("worker %s counts no requests: no room for metrics: %s", worker.pid, error)
 
 
 def post_request(_worker: Any, _request: Any, environ: dict[str, Any], response: Any) -> None:

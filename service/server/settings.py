@@ -68,6 +68,9 @@ class ServerSettings:
     graceful_seconds: int = setting(
         0, whole_number(0, 86_400), "seconds for requests to finish at a stop, 0: for the longest wait and work"
     )
+    drain_seconds: int = setting(
+        5, whole_number(0, 3_600), "seconds at a stop in which /health/ready says 503 and everything is still served"
+    )
     client_seconds: float = setting(
         10.0, seconds, "seconds for the head of a request, and between two pieces of a body or of an answer"
     )
