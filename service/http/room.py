@@ -29,5 +29,11 @@ def take_room(folder: str | Path, whose: object) -> None:
 def reserve(file: Path) -> None:
     """Make a file of zeros, or leave it if it is there and long enough; OSError if there is no room."""
     with file.open("ab") as opened:
-        if hasattr(os, "posix_fallocate") and os.fstat(opened.fileno()).st_size < RESERVED_BYTES:
-            os.posix_fallocate(opened.fileno(), 0, RESERVED_BYTES)
+        size = os.fstat(opened.fileno()).st_size
+        if hasattr(os, "posix_fallocate") and size < RESERVED_BYTES:
+            try:
+                os.posix_fallocate(opened.fileno(), 0, RESERVED_BYTES)
+            except OSError:
+                if size == 0:
+                    file.unlink()  # an empty one could not be read
+                raise
