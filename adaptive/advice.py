@@ -23,9 +23,10 @@ class Advice:
     value : float
         What the plan has.
     bound : float
-        The most or the least that is recommended; for odd_presentations, the next even number.
+        The most or the least that is recommended; for odd_presentations, the next even number. Where several ballots
+        are concerned, value and bound are those of the worst.
     sentence : str
-        The same in words.
+        The same in words; it names every ballot that is concerned.
     """
 
     code: str
@@ -58,11 +59,11 @@ def advice_on(sizes: Sequence[int], *, fraction: float, presentations: int, n_co
         yield Advice("many_ballots", n_b, 10, f"Voting stops {n_b - 1} times: at most 10 ballots are better.")
     bound = 0.1 ** (1 / (n_b - 1))
     if alpha > bound:
-        better = f"a fraction up to {_short(bound, ROUND_FLOOR)} is better."
+        better = f"a fraction up to {four_digits(bound, ROUND_FLOOR)} is better."
         yield Advice("many_survivors", alpha, bound, f"More than 10 % of the items reach the last ballot: {better}")
     bound = (2 / n_items) ** (1 / (n_b - 1))
     if alpha < bound:
-        sentence = f"The fraction is below {_short(bound, ROUND_CEILING)}: only rounding keeps the last ballot at "
+        sentence = f"The fraction is below {four_digits(bound, ROUND_CEILING)}: only rounding keeps the last ballot at "
         yield Advice("few_in_last_ballot", alpha, bound, f"{sentence}{sizes[-1]} items.")
     m_top = n_b * m
     if m_top < 100:
@@ -73,16 +74,16 @@ def advice_on(sizes: Sequence[int], *, fraction: float, presentations: int, n_co
         sentence = f"{n_comparisons:,} comparisons are few for precise top scores: "
         yield Advice("few_comparisons", n_comparisons, bound, f"{sentence}{math.ceil(bound):,} are better.")
     if m % 2:
-        sentence = (
-            f"An odd number of presentations, {m}: in a ballot with an odd number of items, one item has {m + 1}."
-        )
+        odd = [ballot for ballot, size in enumerate(sizes, start=1) if size % 2]
+        where = f"in {_ballots(odd)}" if odd else "in a ballot with an odd number of items"
+        sentence = f"An odd number of presentations, {m}: {where}, one item has {m + 1}."
         yield Advice("odd_presentations", m, m + 1, sentence)
-    repeated = next((ballot for ballot, size in enumerate(sizes, start=1) if m > size - 1), None)
-    if repeated is not None:
-        others = sizes[repeated - 1] - 1
-        meet = f"only {others} {'other' if others == 1 else 'others'} to meet"
-        sentence = f"In ballot {repeated} an item has {m} presentations but {meet}: pairs repeat."
-        yield Advice("repeated_pairs", m, others, sentence)
+    repeated = [ballot for ballot, size in enumerate(sizes, start=1) if m > size - 1]
+    if repeated:
+        others = [sizes[ballot - 1] - 1 for ballot in repeated]
+        meet = f"only {_from_to(others)} {'other' if max(others) == 1 else 'others'} to meet"
+        sentence = f"In {_ballots(repeated)} an item has {_presentations(m)} but {meet}: pairs repeat."
+        yield Advice("repeated_pairs", m, min(others), sentence)
 
 
 def advice_on_voters(sizes: Sequence[int], *, presentations: int, n_voters: int) -> Iterator[Advice]:
@@ -93,16 +94,53 @@ def advice_on_voters(sizes: Sequence[int], *, presentations: int, n_voters: int)
     >>> [advice.code for advice in advice_on_voters((8, 4), presentations=20, n_voters=6)]
     ['voter_sees_pair_twice']
     """
-    for ballot, size in enumerate(sizes, start=1):
-        # This holds where one item appears M + 1 times too: N_k - 1 is then even and does not divide the odd M.
-        repeats = -(-presentations // (size - 1))
-        if repeats > n_voters:
-            compared = f"In ballot {ballot} a pair is compared {repeats} times"
-            sentence = f"{compared}, but n_voters is {n_voters}: a voter sees it twice."
-            yield Advice("voter_sees_pair_twice", repeats, n_voters, sentence)
-            return
+    # This holds where one item appears M + 1 times too: N_k - 1 is then even and does not divide the odd M.
+    repeats = {ballot: -(-presentations // (size - 1)) for ballot, size in enumerate(sizes, start=1)}
+    seen = {ballot: count for ballot, count in repeats.items() if count > n_voters}
+    if seen:
+        compared = f"In {_ballots(list(seen))} a pair is compared {_from_to(list(seen.values()))} times"
+        sentence = f"{compared}, but n_voters is {n_voters}: a voter sees it more than once."
+        yield Advice("voter_sees_pair_twice", max(seen.values()), n_voters, sentence)
 
 
-def _short(bound: float, rounding: str) -> str:
-    """Four digits, rounded towards values that follow the advice."""
-    return f"{Context(prec=4, rounding=rounding).create_decimal_from_float(bound):f}"
+def four_digits(number: float, rounding: str) -> str:
+    """Return a number with four digits, rounded to the side that a message must not overstate.
+
+    Examples
+    --------
+    >>> four_digits(0.68129206905796, ROUND_FLOOR), four_digits(1.3666666666666667, ROUND_CEILING)
+    ('0.6812', '1.367')
+    """
+    return f"{Context(prec=4, rounding=rounding).create_decimal_from_float(number):f}"
+
+
+def _ballots(numbers: Sequence[int]) -> str:
+    """Ballots by their increasing numbers, three or more neighbours as a range.
+
+    Examples
+    --------
+    >>> _ballots([7]), _ballots([2, 3]), _ballots([1, 4, 5, 6, 9])
+    ('ballot 7', 'ballots 2 and 3', 'ballots 1, 4 to 6 and 9')
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [
+        part for run in runs for part in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(each) for each in run])
+    ]
+    if len(numbers) == 1:
+        return f"ballot {parts[0]}"
+    return f"ballots {' and '.join([', '.join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)}"
+
+
+def _from_to(counts: Sequence[int]) -> str:
+    """First and last of counts that are in order."""
+    first, last = counts[0], counts[-1]
+    return str(first) if first == last else f"{first} to {last}"
+
+
+def _presentations(count: int) -> str:
+    return f"{count} presentation{'' if count == 1 else 's'}"

@@ -6,7 +6,9 @@ Plans are whole numbers, so the inverses are exact searches, not formulas.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import ROUND_CEILING
 
+from adaptive.advice import four_digits
 from adaptive.errors import PlanError
 from adaptive.plan import LARGEST_COUNT, BallotPlan, checked_integer, checked_positive
 
@@ -74,10 +76,10 @@ def plan_for_budget(
         return planned(_largest(lambda m: planned(m).n_comparisons <= most))
     most_hours = checked_positive(hours, "hours")
     seconds = checked_positive(seconds_per_comparison, "seconds_per_comparison")
-    if smallest.cost(seconds) > most_hours:  # all digits below: what the message says must be enough
-        raise PlanError(
-            f"a budget of {most_hours} hours is too small: {enough} and takes {smallest.cost(seconds)} hours"
-        )
+    if smallest.cost(seconds) > most_hours:
+        # Rounded up: what the message says must be enough.
+        takes = four_digits(smallest.cost(seconds), ROUND_CEILING)
+        raise PlanError(f"a budget of {most_hours} hours is too small: {enough} and takes {takes} hours")
     if planned(LARGEST_COUNT).cost(seconds) <= most_hours:
         raise PlanError(
             f"a budget of {most_hours} hours at {seconds} seconds per comparison is too large: it pays for more than "

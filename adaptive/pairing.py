@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from adaptive.columns import check_spelling, check_width
 from adaptive.errors import TableError, TokenError
 from rankcorr.checks import shown, whole_number
 from rankcorr.io.records import Record, TextTable, delimiters_of
@@ -352,8 +353,7 @@ def _read(table: TextTable) -> tuple[Token, ...]:
     tokens, lines = [], []
     for record in records:
         cells, line = record.cells, record.line
-        if len(cells) != len(header.cells):
-            table.fail(f"{len(header.cells)} cells are wanted, as in the first row; got {len(cells)}", line)
+        check_width(table, header, record)
         for name, column in columns.items():
             if not cells[column].strip():
                 table.fail(f"empty cell; every token needs {_NEEDED[name]}", line, name)
@@ -377,6 +377,7 @@ _NEEDED = {"token": "a text", "area": "an area", "frequency": "a frequency, or n
 def _columns(table: TextTable, header: Record) -> dict[str, int]:
     """Position of each column."""
     wanted = "token, area and, if known, frequency"
+    check_spelling(table, header, _NEEDED)
     for name in header.cells:
         if name not in _NEEDED:
             table.fail(f"unknown column; the first line must name the columns {wanted}", header.line, name)

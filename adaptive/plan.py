@@ -138,7 +138,7 @@ class BallotPlan(TableResult):
         --------
         >>> plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=20)
         >>> plan.advice_for(6)[-1].sentence
-        'In ballot 2 a pair is compared 7 times, but n_voters is 6: a voter sees it twice.'
+        'In ballot 2 a pair is compared 7 times, but n_voters is 6: a voter sees it more than once.'
         """
         voters = checked_integer(n_voters, "n_voters", least=1)
         return (*self.advice, *advice_on_voters(self.sizes, presentations=self.presentations, n_voters=voters))

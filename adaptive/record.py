@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -94,7 +95,7 @@ class ProtocolResult(TableResult):
     """The ranking that a protocol ends with, and how it came about.
 
     The table has one row for each item, best first, and the columns item, rank, ybar, presentations, wins, ties, losses
-    and last_ballot.
+    and last_ballot. Items that tie are in the order of their labels.
 
     Attributes
     ----------
@@ -115,6 +116,11 @@ class ProtocolResult(TableResult):
     def ranking(self) -> Ranking:
         """All items by ybar, labelled."""
         return Ranking.from_scores(self.ybar, labels=self.items)
+
+    @cached_property
+    def best_first(self) -> Places:
+        """Places of the items from best to worst; those that tie are in the order of their labels."""
+        return places_best_first(self.items, self.ranking.ranks)
 
     @cached_property
     def wins(self) -> Counts:
@@ -153,7 +159,7 @@ class ProtocolResult(TableResult):
         return total
 
     def to_csv(self) -> str:
-        """Return a table with one row for each item, best first.
+        """Return a table with one row for each item, best first; items that tie are in the order of their labels.
 
         The columns are item, rank, ybar, presentations, wins, ties, losses and last_ballot. Items that are tuples of
         one length get a column for each part: item_1, item_2, ...
@@ -215,7 +221,7 @@ class ProtocolResult(TableResult):
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         ranks = self.ranking.ranks
-        best_first = ranks.argsort(kind="stable")
+        best_first = self.best_first
         return {
             "item": [self.items[place] for place in best_first.tolist()],
             "rank": ranks[best_first].tolist(),
@@ -229,6 +235,27 @@ class ProtocolResult(TableResult):
 
     def __repr__(self) -> str:
         return f"<ProtocolResult of {len(self.ballots)} ballots: {self.ranking!r}>"
+
+
+def places_best_first(items: Sequence[Hashable], ranks: NDArray[np.float64]) -> Places:
+    """Places of the items from best to worst; those that tie are in the order of their labels, part by part.
+
+    Whole numbers are sorted as numbers and come before all other labels, which are sorted as text.
+
+    Examples
+    --------
+    >>> places_best_first(["plum", "fig", "pear"], np.array([2.5, 1, 2.5])).tolist()
+    [1, 2, 0]
+    """
+
+    def key(place: int) -> tuple[float, list[tuple[bool, int, str]]]:
+        item = items[place]
+        parts = item if isinstance(item, tuple) else (item,)
+        return ranks[place], [
+            (False, int(part), "") if isinstance(part, Integral) else (True, 0, str(part)) for part in parts
+        ]
+
+    return np.array(sorted(range(len(items)), key=key), np.intp)
 
 
 def json_label(label: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
@@ -190,11 +191,12 @@ def rescale(x: ArrayLike, previous_mean: ArrayLike) -> Rescaled:
     if not valid.all():
         raise ProtocolError(offending("every previous mean must be finite and at most 1; got", means[~valid].tolist()))
     below = 1 - scores
-    # A sum of products and not a BLAS dot, whose rounding depends on the machine: a saved protocol replays on another.
-    squares = float((below * below).sum())
+    # Sums that round once, so that neither the order of the items nor the machine changes a digit: a saved protocol
+    # replays on another machine, and files of votes give the same scores as the protocol that they are from.
+    squares = math.fsum(below * below)
     if squares == 0:
         raise ProtocolError(f"the slope b of Eq. 6 is undefined: x is 1 for each of {scores.size} items")
-    b = float((below * (1 - means)).sum()) / squares
+    b = math.fsum(below * (1 - means)) / squares
     return Rescaled(_frozen(1 - b * below), b)
 
 

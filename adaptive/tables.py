@@ -17,6 +17,7 @@ from typing import NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive.columns import check_spelling, check_width
 from adaptive.draw import Ballot
 from adaptive.errors import TableError, VoteError
 from adaptive.pairing import Pairing
@@ -210,7 +211,7 @@ def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str]) -> Vo
 
     rows = []
     for record in records:
-        _check_width(table, header, record)
+        check_width(table, header, record)
         winner = record.cells[columns["winner"][0]] if columns["winner"] else ""
         try:
             vote = parse_vote(winner) if winner.strip() else Vote.UNANSWERED
@@ -332,6 +333,7 @@ def _opened(path: str | os.PathLike[str], asked: str) -> tuple[TextTable, Record
 
 def _named(table: TextTable, header: Record, name: str) -> list[int]:
     """Position of a column, in a list that is empty if the column is missing."""
+    check_spelling(table, header, [name])
     places = [place for place, other in enumerate(header.cells) if other == name]
     if len(places) > 1:
         table.fail("more than one column has this name", header.line, name)
@@ -340,8 +342,9 @@ def _named(table: TextTable, header: Record, name: str) -> list[int]:
 
 def _label_columns(table: TextTable, header: Record, stem: str) -> list[int]:
     """Positions of the columns that name an item; a single one for `stem` itself, else one for each part."""
-    single = _named(table, header, stem)
+    check_spelling(table, header, [f"{stem}_{part}" for part in range(1, len(header.cells) + 1)])
     numbers = sorted(int(cell[len(stem) + 1 :]) for cell in header.cells if re.fullmatch(f"{stem}_[0-9]{{1,4}}", cell))
+    single = [] if numbers and stem not in header.cells else _named(table, header, stem)
     if single and numbers:
         table.fail(f'columns "{stem}" and "{stem}_{numbers[0]}" exclude each other', header.line)
     parts = [_named(table, header, f"{stem}_{number}") for number in range(1, len(numbers) + 1)]
@@ -352,14 +355,9 @@ def _label_columns(table: TextTable, header: Record, stem: str) -> list[int]:
 
 
 def _label(table: TextTable, header: Record, record: Record, columns: Sequence[int]) -> Label:
-    _check_width(table, header, record)
+    check_width(table, header, record)
     cells = tuple(_cell(table, header, record, column) for column in columns)
     return cells if header.cells[columns[0]][-1].isdigit() else cells[0]
-
-
-def _check_width(table: TextTable, header: Record, record: Record) -> None:
-    if len(record.cells) != len(header.cells):
-        table.fail(f"{len(header.cells)} cells are wanted, as in the first row; got {len(record.cells)}", record.line)
 
 
 def _cell(table: TextTable, header: Record, record: Record, column: int) -> str:

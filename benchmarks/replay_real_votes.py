@@ -12,8 +12,15 @@ has so few items that pairs repeat; a repeated pair is answered by another draw 
 presentations are rounded, so that the costs differ by up to 3 %, mostly in favour of the uniform ballot.
 
 What is replayed is also part of the gold ranking, which raises the figures, and not equally for both approaches. A
-second run holds votes out: two random votes on each pair can be drawn, and the gold ranking is that of the
+second run therefore holds votes out: two random votes on each pair can be drawn, and the gold ranking is that of the
 others. It is noisier with fewer votes, which lowers the figures too; the two effects are not separated.
+
+The topics are the sample: the interval of a mean difference is Student's over the topics, and holds for other topics
+like these. Repetitions only make the difference of each topic more exact. What they leave uncertain is part of the
+interval, and printed beside it as the simulation error.
+
+Items that tie in an estimate share their mid-rank, as everywhere in the library. The coefficients are also computed
+with the order of such items drawn at random, because a uniform ballot leaves more of them.
 """
 
 import argparse
@@ -22,24 +29,34 @@ import gzip
 import math
 import sys
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from report import heading, row
+from scipy.stats import t
+from ties import ties_at_random
 
 from adaptive.draw import Ballot, draw_ballot
 from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.scores import Scores, borda_scores
-from adaptive.simulation.simulate import APPROACHES, coefficients
+from adaptive.simulation.simulate import APPROACHES, COEFFICIENTS, coefficients
 from adaptive.votes import LEFT, RIGHT, TIE
 from rankcorr import Ranking
+from rankcorr.progress import progress_bar
+from rankcorr.workers import Progress
 
 VOTES = Path(__file__).resolve().parents[2] / "shared" / "data" / "ukpconvarg1_votes.csv.gz"
 CODES = {"a1": LEFT, "a2": RIGHT, "equal": TIE}
-SHOWN = ("rho_w", "tau_w")
+CONVENTIONS = ("mid-ranks", "at random")
 N_DRAWN = 2  # of the 4 or 5 votes on a pair, where the others are held out
+LARGEST_TASK = 20  # repetitions, a quarter of a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,34 +148,135 @@ def replay_once(topic: Topic, plan: BallotPlan, approach: str, rng: np.random.Ge
 
 
 def replay(
-    topic: Topic, plan: BallotPlan, n_repetitions: int, seed: np.random.SeedSequence, *, hold_out: bool = False
+    topic: Topic, plan: BallotPlan, seeds: Sequence[np.random.SeedSequence], *, hold_out: bool
 ) -> NDArray[np.float64]:
-    """Coefficients against the gold ranking, shape (n_repetitions, n_approaches, n_coefficients)."""
+    """Coefficients against the gold ranking, one repetition for each seed.
+
+    The shape is (n_repetitions, n_conventions, n_approaches, n_coefficients).
+    """
     rows = []
-    for child in seed.spawn(n_repetitions):
-        rng = np.random.default_rng(child)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
         drawn, judges = topic.split(N_DRAWN, rng) if hold_out else (topic, topic)
         gold = Ranking.from_scores(judges.borda_scores())
-        rows.append([coefficients(gold, replay_once(drawn, plan, approach, rng)) for approach in APPROACHES])
+        estimates = [replay_once(drawn, plan, approach, rng) for approach in APPROACHES]
+        ordered = [ties_at_random(estimate, rng) for estimate in estimates]
+        rows.append([[coefficients(gold, ranking) for ranking in group] for group in (estimates, ordered)])
     return np.array(rows)
 
 
-def finding(name: str, difference: NDArray[np.float64]) -> str:
-    """What the mean differences of the topics, adaptive less uniform, say about a coefficient."""
-    n_topics, n_better = difference.size, int((difference > 0).sum())
-    mean, error = difference.mean(), difference.std(ddof=1) / math.sqrt(difference.size)
-    if abs(mean) <= 2 * error:
-        says = "no clear difference"
-    else:
-        says = f"the {'adaptive' if mean > 0 else 'uniform'} ballots come nearer to the gold ranking"
-    return (
-        f"{name}: {says}. Adaptive less uniform is {mean:+.4f} +- {error:.4f} (standard error over the topics), "
-        f"above 0 in {n_better} of {n_topics} topics."
-    )
+@dataclass(frozen=True)
+class Task:
+    """Some repetitions on one topic; other processes get a copy."""
+
+    topic: Topic
+    plan: BallotPlan
+    seeds: tuple[np.random.SeedSequence, ...]
+    hold_out: bool
+
+    def __call__(self) -> NDArray[np.float64]:
+        """Coefficients as of `replay`."""
+        return replay(self.topic, self.plan, self.seeds, hold_out=self.hold_out)
 
 
-def row(*values: object) -> None:
-    print("| " + " | ".join(str(value) for value in values) + " |")
+def tasks_of(
+    topics: Sequence[Topic], plans: Sequence[BallotPlan], n_repetitions: int, seed: int, *, hold_out: bool
+) -> list[list[Task]]:
+    """Tasks of each topic. Each repetition has a seed of its own, so that the number of workers changes nothing."""
+    return [
+        [
+            Task(
+                topic,
+                plan,
+                tuple(
+                    np.random.SeedSequence(seed, spawn_key=(int(hold_out), number, repetition))
+                    for repetition in range(start, min(start + LARGEST_TASK, n_repetitions))
+                ),
+                hold_out,
+            )
+            for start in range(0, n_repetitions, LARGEST_TASK)
+        ]
+        for number, (topic, plan) in enumerate(zip(topics, plans, strict=True))
+    ]
+
+
+def replay_all(tasks: list[list[Task]], executor: Executor | None, advance: Progress) -> NDArray[np.float64]:
+    """Coefficients of all topics, shape (n_topics, n_repetitions, n_conventions, n_approaches, n_coefficients)."""
+    futures = [[None if executor is None else executor.submit(task) for task in of_topic] for of_topic in tasks]
+    topics = []
+    for of_topic, waited in zip(tasks, futures, strict=True):
+        blocks = []
+        for task, future in zip(of_topic, waited, strict=True):
+            blocks.append(task() if future is None else future.result())
+            advance(len(task.seeds))
+        topics.append(np.concatenate(blocks))
+    return np.array(topics)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The difference of two approaches, adaptive less uniform, over all topics.
+
+    Attributes
+    ----------
+    mean, low, high : float
+        Mean of the topics, and its 95 % interval by Student's t.
+    simulation_error : float
+        Standard error of the mean that comes from the finite number of repetitions alone; nan for one repetition.
+    n_better : int
+        Topics whose mean difference is above 0.
+    """
+
+    mean: float
+    low: float
+    high: float
+    simulation_error: float
+    n_better: int
+
+    @property
+    def better(self) -> str:
+        """Approach that comes nearer to the gold ranking, or "unclear" where the interval holds 0."""
+        return "adaptive" if self.low > 0 else "uniform" if self.high < 0 else "unclear"
+
+
+def finding(differences: NDArray[np.float64]) -> Finding:
+    """Sum up the differences of all repetitions, shape (n_topics, n_repetitions)."""
+    n_topics, n_repetitions = differences.shape
+    of_topics = differences.mean(axis=1)
+    mean, half = of_topics.mean(), t.ppf(0.975, n_topics - 1) * of_topics.std(ddof=1) / math.sqrt(n_topics)
+    simulation_error = math.nan
+    if n_repetitions > 1:
+        simulation_error = math.sqrt((differences.var(axis=1, ddof=1) / n_repetitions).sum()) / n_topics
+    return Finding(float(mean), float(mean - half), float(mean + half), simulation_error, int((of_topics > 0).sum()))
+
+
+def print_findings(title: str, statistics: NDArray[np.float64]) -> None:
+    """Print a table with one row for each coefficient and convention."""
+    columns = ("difference", "95 % interval over topics", "simulation error", "topics above 0", "nearer to gold")
+    heading(title, "coefficient", "ties of the estimate", *APPROACHES, *columns)
+    for convention, of_convention in zip(CONVENTIONS, np.moveaxis(statistics, 2, 0), strict=True):
+        for name, values in zip(COEFFICIENTS, np.moveaxis(of_convention, 3, 0), strict=True):
+            found = finding(values[:, :, 0] - values[:, :, 1])
+            row(
+                name,
+                convention,
+                *(f"{mean:.4f}" for mean in values.mean(axis=(0, 1))),
+                f"{found.mean:+.4f}",
+                f"{found.low:+.4f} to {found.high:+.4f}",
+                f"{found.simulation_error:.4f}",
+                f"{found.n_better} of {values.shape[0]}",
+                found.better,
+            )
+
+
+def print_topics(title: str, topics: Sequence[Topic], plans: Sequence[BallotPlan], statistics: NDArray) -> None:
+    """Print the mean differences of each topic, with mid-ranks."""
+    heading(title, "topic", "items", "comparisons", *COEFFICIENTS)
+    differences = (statistics[:, :, 0, 0] - statistics[:, :, 0, 1]).mean(axis=1)
+    for topic, plan, values in zip(topics, plans, differences, strict=True):
+        uniform_cost = -(-uniform_presentations(plan) * topic.n_items // 2)
+        cost = f"{plan.n_comparisons} / {uniform_cost}"
+        row(topic.name[:40], topic.n_items, cost, *(f"{value:+.4f}" for value in values))
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -167,42 +285,40 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--ballots", type=int, default=3)
     parser.add_argument("--fraction", type=float, default=0.5)
     parser.add_argument("--presentations", type=int, default=10)
-    parser.add_argument("--repetitions", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=2016)
+    parser.add_argument("--repetitions", type=int, default=800, help="of each topic (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=2016, help="same seed, same figures")
+    parser.add_argument("--workers", type=int, default=1, help="number of processes")
     options = parser.parse_args(arguments)
     if not options.votes.is_file():
         print(f"there is no file of votes {options.votes}; give its path as the argument", file=sys.stderr)
         raise SystemExit(2)
 
     topics = read_topics(options.votes)
-    row("topic", "items", "comparisons", *(f"{name} {approach}" for name in SHOWN for approach in APPROACHES))
-    row(*["---"] * (3 + len(SHOWN) * len(APPROACHES)))
-    means, held_out = [], []
-    for topic, seed in zip(topics, np.random.SeedSequence(options.seed).spawn(len(topics)), strict=True):
-        plan = plan_ballots(
-            topic.n_items,
-            n_ballots=options.ballots,
-            fraction=options.fraction,
-            presentations=options.presentations,
-        )
-        of_all, of_rest = seed.spawn(2)
-        mean = replay(topic, plan, options.repetitions, of_all).mean(axis=0)[:, : len(SHOWN)]
-        held_out.append(replay(topic, plan, options.repetitions, of_rest, hold_out=True).mean(axis=0)[:, : len(SHOWN)])
-        uniform_cost = -(-uniform_presentations(plan) * topic.n_items // 2)
-        figures = (f"{value:.4f}" for value in mean.T.ravel())
-        row(topic.name[:40], topic.n_items, f"{plan.n_comparisons} / {uniform_cost}", *figures)
-        means.append(mean)
-    row("mean", "", "", *(f"{value:.4f}" for value in np.mean(means, axis=0).T.ravel()))
-    row("mean, votes held out", "", "", *(f"{value:.4f}" for value in np.mean(held_out, axis=0).T.ravel()))
-    for title, table in (("All votes are gold", np.array(means)), ("Gold is votes held out", np.array(held_out))):
-        print(f"\n{title}:")
-        for name, difference in zip(SHOWN, (table[:, 0] - table[:, 1]).T, strict=True):
-            print(f"  {finding(name, difference)}")
-    print(
-        f"\n{options.repetitions} repetitions for each topic, seed {options.seed}; {options.ballots} ballots, fraction "
-        f"{options.fraction}, {options.presentations} presentations; comparisons: adaptive / uniform.\n"
-        "Where all votes are gold, those replayed are among them: trust the votes held out, whose ranking is noisier."
+    shape = {"n_ballots": options.ballots, "fraction": options.fraction, "presentations": options.presentations}
+    plans = [plan_ballots(topic.n_items, **shape) for topic in topics]
+    held_out, of_all = (
+        tasks_of(topics, plans, options.repetitions, options.seed, hold_out=hold_out) for hold_out in (True, False)
     )
+    with workers(options.workers) as executor, progress_bar(2 * len(topics) * options.repetitions, "replay") as advance:
+        unseen, seen = (replay_all(tasks, executor, advance) for tasks in (held_out, of_all))
+    print_findings("Gold is votes held out", unseen)
+    print_findings("All votes are gold, those replayed among them", seen)
+    print_topics("Adaptive less uniform by topic, gold is votes held out, mid-ranks", topics, plans, unseen)
+    print(
+        f"\n{len(topics)} topics, {options.repetitions} repetitions of each, seed {options.seed}; {options.ballots} "
+        f"ballots, fraction {options.fraction}, {options.presentations} presentations; comparisons: adaptive / uniform."
+        "\nWhere all votes are gold, those replayed are among them: trust the votes held out, whose ranking is noisier."
+    )
+
+
+@contextmanager
+def workers(number: int) -> Iterator[Executor | None]:
+    """Give an executor of processes, or None for one process."""
+    if number == 1:
+        yield None
+        return
+    with ProcessPoolExecutor(number, get_context("spawn")) as executor:
+        yield executor
 
 
 if __name__ == "__main__":

@@ -14,7 +14,11 @@ less variance as a result. With its draw the uniform ballot reaches rho = .972 i
 errors above the paper, so the published draw is used here. And the published power law lacks the square root: it has
 rows of its own below.
 
-A distance is that of two means in standard errors, of which the paper's share comes from its 50 simulations.
+A distance is that of two means in standard errors, of which the paper's share comes from its 50 simulations. Each
+figure is mean +- standard deviation, those that are simulated here with the standard error of the mean in parentheses.
+
+By the text, items that tie in an estimate share their mid-rank, as everywhere in the library. The last column breaks
+such ties at random instead, in the same simulations. Read as published, an estimate is an order, which has no ties.
 """
 
 import argparse
@@ -24,6 +28,8 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
+from report import row
+from ties import ties_at_random
 
 from adaptive.draw import Ballot
 from adaptive.plan import BallotPlan, plan_ballots
@@ -31,7 +37,7 @@ from adaptive.protocol import Standing, close_ballot
 from adaptive.scores import BallotScores, Scores, borda_scores
 from adaptive.selection import Selection, select_top
 from adaptive.simulation.similarity import SIMILARITIES
-from adaptive.simulation.simulate import COEFFICIENTS, coefficients, simulate
+from adaptive.simulation.simulate import APPROACHES, COEFFICIENTS, coefficients, simulate_once
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking
 
@@ -51,7 +57,10 @@ PUBLISHED = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure of the table: mean and standard deviation by the paper, reproduced, and by the text's definitions."""
+    """One figure of the table: mean and standard deviation by the paper, reproduced, and by the text's definitions.
+
+    `at_random` is by the text too, but with the ties of the estimate broken at random.
+    """
 
     similarity: str
     approach: str
@@ -59,6 +68,7 @@ class Cell:
     paper: tuple[float, float]
     reproduced: tuple[float, float]
     corrected: tuple[float, float]
+    at_random: tuple[float, float]
     n_simulations: int
 
     @property
@@ -130,37 +140,53 @@ def as_published(plan: BallotPlan, similarity: np.ndarray, approach: str, n_simu
     return np.array(rows)
 
 
+def by_the_text(plan: BallotPlan, similarity: np.ndarray, approach: str, n_simulations: int, seed: int) -> np.ndarray:
+    """Coefficients of each simulation of `simulate`, shape (n_simulations, 2, n_coefficients).
+
+    First with mid-ranks for the ties of the estimate, as `simulate` gives them, then with these ties broken at random.
+    """
+    gold = true_ranking(similarity)
+    rows = []
+    for simulation in range(n_simulations):
+        key = (simulation, APPROACHES.index(approach))
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+        ranking = simulate_once(plan, VoterPopulation(), similarity, approach, rng)
+        rows.append([coefficients(gold, each) for each in (ranking, ties_at_random(ranking, rng))])
+    return np.array(rows)
+
+
 def cells(n_simulations: int, seed: int) -> list[Cell]:
     """The 24 cells of Table 2, and the 8 of the power law without the root."""
     plan = plan_ballots(N_ITEMS, n_ballots=7, fraction=0.5, presentations=20)
     found, seeds = [], count(seed)
     for name, similarities in {**SIMILARITIES, "power_law, no root": power_law_without_root}.items():
-        similarity = similarities(N_ITEMS)
-        corrected = simulate(plan, VoterPopulation(), similarity, n_simulations=n_simulations, seed=next(seeds))
+        similarity, seed_of_text = similarities(N_ITEMS), next(seeds)
         for approach in ("uniform", "adaptive"):
+            corrected = by_the_text(plan, similarity, approach, n_simulations, seed_of_text)
             rows = as_published(plan, similarity, approach, n_simulations, next(seeds))
             for column, coefficient in enumerate(COEFFICIENTS):
-                values = rows[:, column]
                 found.append(
                     Cell(
                         name,
                         approach,
                         coefficient,
                         PUBLISHED[name.split(",")[0], approach][column],
-                        (float(values.mean()), float(values.std(ddof=1))),
-                        (corrected.mean[approach][coefficient], corrected.sd[approach][coefficient]),
+                        mean_and_sd(rows[:, column]),
+                        mean_and_sd(corrected[:, 0, column]),
+                        mean_and_sd(corrected[:, 1, column]),
                         n_simulations,
                     )
                 )
     return found
 
 
-def row(*values: object) -> None:
-    print("| " + " | ".join(str(value) for value in values) + " |", flush=True)
+def mean_and_sd(values: np.ndarray) -> tuple[float, float]:
+    return float(values.mean()), float(values.std(ddof=1))
 
 
-def figure(mean_and_sd: tuple[float, float]) -> str:
-    return "{:.4f} +- {:.4f}".format(*mean_and_sd)
+def figure(mean_and_sd: tuple[float, float], n_simulations: int) -> str:
+    mean, sd = mean_and_sd
+    return f"{mean:.4f} +- {sd:.4f} ({sd / math.sqrt(n_simulations):.4f})"
 
 
 def main() -> None:
@@ -170,10 +196,16 @@ def main() -> None:
     options = parser.parse_args()
     start = time.perf_counter()
     table = cells(options.simulations, options.seed)
-    row("similarity", "approach", "coefficient", "paper", "reproduced", "distance (se)", "by the text")
-    row(*["---"] * 7)
+    row(
+        "similarity", "approach", "coefficient", "paper", "reproduced", "distance (se)", "by the text", "ties at random"
+    )
+    row(*["---"] * 8)
     for cell in table:
-        figures = figure(cell.paper), figure(cell.reproduced), f"{cell.distance:+.1f}", figure(cell.corrected)
+        reproduced, corrected, at_random = (
+            figure(each, options.simulations) for each in (cell.reproduced, cell.corrected, cell.at_random)
+        )
+        paper = "{:.4f} +- {:.4f}".format(*cell.paper)
+        figures = paper, reproduced, f"{cell.distance:+.1f}", corrected, at_random
         row(cell.similarity, cell.approach, cell.coefficient, *figures)
     distances = [abs(cell.distance) for cell in table if "root" not in cell.similarity]
     n_close = sum(distance <= 3 for distance in distances)

@@ -8,8 +8,9 @@ import numpy as np
 from adaptive.cli.output import print_note
 from adaptive.cli.processes import quiet_executor
 from adaptive.paper.figures import MissingMatplotlibError, write_figures
-from adaptive.paper.table2 import table2
+from adaptive.paper.table2 import row_seeds, table2
 from adaptive.simulation.similarity import SIMILARITIES, read_similarities
+from adaptive.simulation.simulate import LEGEND, TIES
 from rankcorr.cli.console import print_json
 from rankcorr.io.records import printable
 from rankcorr.progress import progress_bar
@@ -36,21 +37,23 @@ Example:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with null where undefined.")
 def table2_command(simulations: int, seed: int, workers: int, embedding: str | None, as_json: bool) -> None:
-    """Simulate Table 2: mean +- sd of the coefficients with the true ranking.
+    """Simulate Table 2: mean +- sd (standard error) of the coefficients with the true ranking.
 
     990 items and 100 voters; 7 ballots, each of half the items, at 20 presentations, against a uniform ballot of equal
-    cost. The numbers are not those the paper prints: its code does not do what its text says.
+    cost. Each similarity has simulations of its own. Items that tie in an estimate share their mid-rank. The numbers
+    are not those the paper prints: its code does not do what its text says.
     """
     values = None if embedding is None else read_similarities(embedding)
     total = simulations * len(SIMILARITIES)
     with quiet_executor(workers) as executor, progress_bar(total, "simulation") as advance:
         table = table2(n_simulations=simulations, seed=seed, executor=executor, embedding=values, progress=advance)
     if as_json:
-        print_json(table.to_dict())
+        chosen = {"simulations": simulations, "seed": seed, "seeds": row_seeds(seed), "ties": TIES}
+        print_json({"options": {**chosen, "embedding": embedding}, "coefficients": table.to_dict()})
         return
     own = "" if values is None else f", embedding of {values.size:,} items from {printable(str(embedding), limit=None)}"
     click.echo(f"{simulations} simulations, seed {seed}{own}\n")
-    click.echo(table.to_text())
+    click.echo(f"{table.to_text()}\n\n{LEGEND}")
     statistics = [result.statistics for result in table.results.values()]
     if any(np.isnan(each).any() for rows in statistics for row in rows.values() for each in row.values()):
         print_note("some simulations have no coefficient, because all items are tied: nan")

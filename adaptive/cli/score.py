@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from adaptive.cli.output import emit
 from adaptive.errors import VoteError
+from adaptive.record import places_best_first
 from adaptive.scores import score_ballot
 from adaptive.tables import Label, VoteFile, csv_text, item_cells, item_columns, read_vote_file
 from rankcorr import OptionError, Ranking
@@ -32,7 +33,8 @@ def score_command(votes: tuple[str, ...], out: str | None, as_json: bool) -> Non
 
     Each is CSV or TSV with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or empty
     where there is no answer. If there is a column comparison, its ids must differ. Items of a ballot are items
-    of the one before. The ranking is CSV: item, rank, score, presentations, wins, ties, losses and last_ballot.
+    of the one before. The ranking is CSV, as `ballots run result` writes it: item (or item_1, item_2, ...), rank, ybar
+    (the score), presentations, wins, ties, losses and last_ballot.
     """
     if votes.count("-") > 1:
         raise OptionError("'-' (standard input) can be given only once")
@@ -41,9 +43,11 @@ def score_command(votes: tuple[str, ...], out: str | None, as_json: bool) -> Non
     for number, path in enumerate(votes, start=1):
         file = read_vote_file(path, needed=["left", "right", "winner"])
         ballots.append({"votes": path, **_score(file, number, rows)})
-    ranking = Ranking.from_scores([row["score"] for row in rows.values()])
-    best_first = sorted(zip(rows, ranking.ranks.tolist(), strict=True), key=lambda pair: pair[1])
-    table = [{"item": item, "rank": rank, **rows[item]} for item, rank in best_first]
+    items, ranks = list(rows), Ranking.from_scores([row["ybar"] for row in rows.values()]).ranks
+    table = [
+        {"item": items[place], "rank": float(ranks[place]), **rows[items[place]]}
+        for place in places_best_first(items, ranks).tolist()
+    ]
     if as_json:
         if out is not None:
             raise OptionError("--json and --out exclude each other: --out writes CSV")
@@ -63,7 +67,7 @@ def _score(file: VoteFile, number: int, rows: dict[Label, dict[str, Any]]) -> di
             for item in (row.left, row.right):
                 if item is not None and rows.get(item, {}).get("last_ballot") != number - 1:
                     file.fail(f"{printable(repr(item))} is not an item of ballot {number - 1}", row.line)
-    previous = None if number == 1 else np.array([rows[item]["score"] for item in items], np.float64)
+    previous = None if number == 1 else np.array([rows[item]["ybar"] for item in items], np.float64)
     try:
         scores = score_ballot(ballot, answers, ballot_number=number, previous_mean=previous)
     except VoteError as error:
@@ -77,5 +81,5 @@ def _score(file: VoteFile, number: int, rows: dict[Label, dict[str, Any]]) -> di
     for place, item in enumerate(items):
         before = rows.get(item, {})
         totals = {name: before.get(name, 0) + int(count[place]) for name, count in counts.items()}
-        rows[item] = {"score": float(scores.ybar[place]), **totals, "last_ballot": number}
+        rows[item] = {"ybar": float(scores.ybar[place]), **totals, "last_ballot": number}
     return {"n_items": len(items), "n_comparisons": len(file.rows), "b": scores.b}

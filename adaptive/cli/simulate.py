@@ -13,7 +13,7 @@ from adaptive.cli.output import print_note
 from adaptive.cli.plan_options import PlanOptions, plan_options
 from adaptive.cli.processes import quiet_executor
 from adaptive.simulation.similarity import SIMILARITIES, named_similarity, read_similarities
-from adaptive.simulation.simulate import COEFFICIENTS, simulate
+from adaptive.simulation.simulate import COEFFICIENTS, LEGEND, TIES, simulate
 from adaptive.simulation.voters import VoterPopulation
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
@@ -60,7 +60,11 @@ def simulate_command(
     workers: int,
     as_json: bool,
 ) -> None:
-    """Simulate a plan, and a uniform ballot of equal cost: mean +- sd of the coefficients with the true ranking."""
+    """Simulate a plan, and a uniform ballot of equal cost.
+
+    Printed are mean +- sd (standard error of the mean) of the coefficients with the true ranking. Items that tie in an
+    estimate share their mid-rank.
+    """
     values = _similarity(similarity, n_items)
     planned, population = options.plan(values.size), VoterPopulation(voters)
     with quiet_executor(workers) as executor, progress_bar(simulations, "simulation") as advance:
@@ -75,7 +79,14 @@ def simulate_command(
             progress=advance,
         )
     if as_json:
-        chosen = {"similarity": similarity, "judge": judge, "voters": voters, "simulations": simulations, "seed": seed}
+        chosen = {
+            "similarity": similarity,
+            "judge": judge,
+            "voters": voters,
+            "simulations": simulations,
+            "seed": seed,
+            "ties": TIES,
+        }
         print_json({"plan": planned.to_dict(), "options": chosen, "coefficients": result.to_dict()})
         return
     click.echo(
@@ -86,14 +97,11 @@ def simulate_command(
         "adaptive": f"{planned.presentations} to {planned.top_presentations}",
         "uniform": f"{max(1, round(planned.uniform_presentations))}",
     }
-    mean, sd = result.mean, result.sd
     print_table(
         ["approach", "presentations", *COEFFICIENTS],
-        [
-            [name, presentations[name], *(f"{mean[name][each]:.4f} +- {sd[name][each]:.4f}" for each in COEFFICIENTS)]
-            for name in mean
-        ],
+        [[name, presentations[name], *cells] for name, cells in result.cells().items()],
     )
+    click.echo(f"\n{LEGEND}")
     if any(np.isnan(each).any() for named in result.statistics.values() for each in named.values()):
         print_note(
             "some simulations have no coefficient, because their ranking does not tell the items apart; it is nan"

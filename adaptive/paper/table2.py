@@ -11,16 +11,19 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from adaptive.errors import SimilarityError
 from adaptive.plan import plan_ballots
 from adaptive.simulation.similarity import SIMILARITIES, checked_similarity
 from adaptive.simulation.simulate import COEFFICIENTS, Approach, SimulationResult, simulate
 from adaptive.simulation.voters import VoterPopulation
+from rankcorr.checks import checked_seed
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
 
-__all__ = ["FRACTION", "N_BALLOTS", "N_ITEMS", "PRESENTATIONS", "Table2", "table2"]
+__all__ = ["FRACTION", "N_BALLOTS", "N_ITEMS", "PRESENTATIONS", "Table2", "row_seeds", "table2"]
 
 # The setting of section 4.2; its 100 voters and their levels are the defaults of `VoterPopulation`.
 N_ITEMS: Final = 990
@@ -35,7 +38,8 @@ _APPROACHES: Final[tuple[Approach, ...]] = ("uniform", "adaptive")  # in the ord
 class Table2(TableResult):
     """Coefficients with the true ranking, by similarity distribution and approach.
 
-    The table has the columns similarity, approach, coefficient, mean and sd.
+    The rows are independent of each other, and items that tie in an estimate share their mid-rank. The table has the
+    columns similarity, approach, coefficient, mean, sd and se.
 
     Attributes
     ----------
@@ -58,30 +62,19 @@ class Table2(TableResult):
         return next(iter(self.results.values())).n_simulations
 
     def to_dict(self) -> dict[str, dict[str, dict[str, dict[str, float | None]]]]:
-        """``{similarity: {approach: {coefficient: {"mean": .., "sd": ..}}}}``, ready for JSON: nan is None."""
+        """``{similarity: {approach: {coefficient: {"mean": .., "sd": .., "se": ..}}}}``, for JSON: nan is None."""
         return {name: result.to_dict() for name, result in self.results.items()}
 
     def to_text(self) -> str:
-        """Lines of a table: similarity, approach, and mean +- sd of each coefficient."""
+        """Lines of a table: similarity, approach, and mean +- sd (se) of each coefficient."""
         lines = [_line("similarity", "approach", COEFFICIENTS)]
         for name, result in self.results.items():
-            mean, sd = result.mean, result.sd
-            lines += [
-                _line(
-                    name, approach, [f"{mean[approach][each]:.4f} +- {sd[approach][each]:.4f}" for each in COEFFICIENTS]
-                )
-                for approach in mean
-            ]
+            lines += [_line(name, approach, cells) for approach, cells in result.cells().items()]
         return "\n".join(lines)
 
     def _columns(self) -> dict[str, Sequence[Any]]:
-        rows = [
-            (name, approach, coefficient, mean, result.sd[approach][coefficient])
-            for name, result in self.results.items()
-            for approach, means in result.mean.items()
-            for coefficient, mean in means.items()
-        ]
-        names = ("similarity", "approach", "coefficient", "mean", "sd")
+        rows = [(name, *row) for name, result in self.results.items() for row in result.rows()]
+        names = ("similarity", "approach", "coefficient", "mean", "sd", "se")
         return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
     def _title(self) -> str:
@@ -101,9 +94,9 @@ def table2(
 ) -> Table2:
     """Simulate Table 2: 7 ballots of 990 items at M = 20 and a fraction of 0.5, against a uniform ballot at M = 40.
 
-    Voters judge relatedness; each simulation draws 100 new ones. Each row has the numbers that `simulate` gives
-    with the same seed. They are not those the paper prints, because its code does not do what its text says: see
-    benchmarks/table2_as_published.py.
+    Voters judge relatedness; each simulation draws 100 new ones. Each row has the numbers that `simulate` gives with
+    the row's seed of `row_seeds`. They are not those the paper prints, because its code does not do what its text
+    says: see benchmarks/table2_as_published.py.
 
     Parameters
     ----------
@@ -142,6 +135,7 @@ def table2(
     >>> mean["adaptive"]["tau_w"] > mean["uniform"]["tau_w"]
     True
     """
+    seeds = row_seeds(seed)
     similarities = {name: similarity(N_ITEMS) for name, similarity in SIMILARITIES.items()}
     if embedding is not None:
         similarities["embedding"] = checked_similarity(embedding)
@@ -156,7 +150,7 @@ def table2(
             VoterPopulation(),
             values,
             n_simulations=n_simulations,
-            seed=seed,
+            seed=seeds[name],
             approaches=_APPROACHES,
             executor=executor,
             progress=progress,
@@ -166,5 +160,27 @@ def table2(
     return Table2(results)
 
 
+def row_seeds(seed: int) -> dict[str, int]:
+    """Return the seed of each similarity distribution: with one for all, the rows would be nearly one experiment.
+
+    Parameters
+    ----------
+    seed : int
+        Not negative; the seed of `table2`.
+
+    Raises
+    ------
+    SimilarityError
+        When the seed is not as above.
+
+    Examples
+    --------
+    >>> list(row_seeds(1))
+    ['exponential', 'power_law', 'embedding']
+    """
+    words = np.random.SeedSequence(checked_seed(seed, SimilarityError)).generate_state(len(SIMILARITIES))
+    return dict(zip(SIMILARITIES, words.tolist(), strict=True))
+
+
 def _line(name: str, approach: str, cells: Sequence[str]) -> str:
-    return "  ".join([f"{name:<11}", f"{approach:<8}", *(f"{cell:>17}" for cell in cells)])
+    return "  ".join([f"{name:<11}", f"{approach:<8}", *(f"{cell:>26}" for cell in cells)])

@@ -21,6 +21,7 @@ from rankcorr.checks import shown
 Votes: TypeAlias = Mapping[str, str | Vote] | Iterable[tuple[str, str | Vote]]
 
 _COMPARISON_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,17})")
+_PADDED_ID: Final = re.compile(r"0{0,20}([1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,17})")
 
 
 @dataclass(eq=False)
@@ -91,6 +92,10 @@ def name_of(code: int) -> str:
 def _place_of(comparison: object, boxes: list[BallotBox]) -> tuple[int, int]:
     match = _COMPARISON_ID.fullmatch(comparison) if isinstance(comparison, str) else None
     if match is None:
+        padded = _PADDED_ID.fullmatch(comparison) if isinstance(comparison, str) else None
+        if padded is not None:
+            meant = "-".join(padded.groups())
+            raise VoteError(f"comparison {comparison!r} has a leading zero, which no id has; did you mean {meant!r}?")
         raise VoteError(f'a comparison has an id like "2-17", ballot and index; got {shown(comparison)}')
     number, index = map(int, match.groups())
     if number > len(boxes):

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adaptive.columns import check_spelling, check_width
 from adaptive.errors import SimilarityError, TableError
 from rankcorr.checks import shown
 from rankcorr.io.records import TextTable, delimiters_of, listed
@@ -236,15 +237,13 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
     text = table.text()
     records = table.records(text, table.delimiter(text, [column]) if delimiters_of(text)[1] else ",")
     header = next(records)
+    check_spelling(table, header, [column])
     if header.cells.count(column) != 1:
         table.fail(f'one column "{column}" is wanted; the columns are {listed(header.cells)}', header.line)
     position = header.cells.index(column)
     values = []
     for record in records:
-        if len(record.cells) != len(header.cells):
-            table.fail(
-                f"{len(header.cells)} cells are wanted, as in the first row; got {len(record.cells)}", record.line
-            )
+        check_width(table, header, record)
         cell = record.cells[position]
         value = table.number(cell, record.line, column)
         if not -1 <= value <= 1:

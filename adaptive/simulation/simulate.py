@@ -31,6 +31,8 @@ from rankcorr.workers import Progress
 __all__ = [
     "APPROACHES",
     "COEFFICIENTS",
+    "LEGEND",
+    "TIES",
     "SimulationResult",
     "coefficients",
     "simulate",
@@ -42,6 +44,11 @@ Approach: TypeAlias = Literal["adaptive", "uniform"]
 
 APPROACHES: Final = ("adaptive", "uniform")
 COEFFICIENTS: Final = ("rho_w", "tau_w", "rho", "tau")
+TIES: Final = "midrank"
+LEGEND: Final = (
+    "mean +- standard deviation of a simulation (standard error of the mean); items that tie in an estimate share "
+    "their mid-rank"
+)
 
 # A task of 8 simulations in the paper's setting takes 0.1 s: far more than it costs to send, and little to wait for.
 _LARGEST_TASK = 8
@@ -52,7 +59,10 @@ _MIN_TASKS = 32
 class SimulationResult(TableResult):
     """Coefficients of every simulation against the true ranking.
 
-    The table has the columns approach, coefficient, mean and sd.
+    Items that tie in an estimated ranking share their mid-rank, as in all coefficients. Uniform ballots leave more
+    ties than the protocol does, so that a comparison with figures of another convention misleads.
+
+    The table has the columns approach, coefficient, mean, sd and se.
 
     Attributes
     ----------
@@ -87,24 +97,45 @@ class SimulationResult(TableResult):
     @property
     def sd(self) -> dict[str, dict[str, float]]:
         """Standard deviation over the simulations (its square is unbiased), nan for a single one."""
-        return self._each(lambda values: float(values.std(ddof=1)) if values.size > 1 else math.nan)
+        return self._each(_sd)
+
+    @property
+    def se(self) -> dict[str, dict[str, float]]:
+        """Standard error of the mean, the standard deviation / sqrt(n_simulations); nan for a single one."""
+        return self._each(lambda values: _sd(values) / math.sqrt(values.size))
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float | None]]]:
-        """``{approach: {coefficient: {"mean": .., "sd": ..}}}``, ready for JSON: nan is None."""
-        mean, sd = self.mean, self.sd
-        cells = {
-            approach: {name: {"mean": mean[approach][name], "sd": sd[approach][name]} for name in coefficients}
-            for approach, coefficients in self.statistics.items()
-        }
+        """``{approach: {coefficient: {"mean": .., "sd": .., "se": ..}}}``, ready for JSON: nan is None."""
+        cells: dict[str, dict[str, dict[str, float | None]]] = {approach: {} for approach in self.statistics}
+        for approach, coefficient, mean, sd, se in self.rows():
+            cells[approach][coefficient] = {"mean": mean, "sd": sd, "se": se}
         return json_ready(cells)  # type: ignore[no-any-return]
 
-    def _columns(self) -> dict[str, Sequence[Any]]:
-        rows = [
-            (approach, coefficient, mean, self.sd[approach][coefficient])
-            for approach, means in self.mean.items()
-            for coefficient, mean in means.items()
+    def rows(self) -> list[tuple[str, str, float, float, float]]:
+        """Approach, coefficient, mean, sd and se: the rows of the table."""
+        mean, sd, se = self.mean, self.sd, self.se
+        return [
+            (approach, name, mean[approach][name], sd[approach][name], se[approach][name])
+            for approach, coefficients in self.statistics.items()
+            for name in coefficients
         ]
-        return dict(zip(("approach", "coefficient", "mean", "sd"), map(list, zip(*rows, strict=True)), strict=True))
+
+    def cells(self) -> dict[str, list[str]]:
+        """Mean +- sd (se) of each coefficient as text, by approach; `LEGEND` explains them.
+
+        Examples
+        --------
+        >>> SimulationResult({"uniform": {"rho": [0.1, 0.4, 0.7]}}).cells()
+        {'uniform': ['0.4000 +- 0.3000 (0.1732)']}
+        """
+        cells: dict[str, list[str]] = {approach: [] for approach in self.statistics}
+        for approach, _, mean, sd, se in self.rows():
+            cells[approach].append(f"{mean:.4f} +- {sd:.4f} ({se:.4f})")
+        return cells
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        names = ("approach", "coefficient", "mean", "sd", "se")
+        return dict(zip(names, map(list, zip(*self.rows(), strict=True)), strict=True))
 
     def __repr__(self) -> str:
         mean, sd = self.mean, self.sd
@@ -374,6 +405,10 @@ def _checked_similarity(plan: BallotPlan, pool: object, similarity: ArrayLike) -
 def _check_approach(approach: object) -> None:
     if not isinstance(approach, str) or approach not in APPROACHES:
         raise SimilarityError(f"an approach is one of {', '.join(map(repr, APPROACHES))}; got {shown(approach)}")
+
+
+def _sd(values: NDArray[np.float64]) -> float:
+    return float(values.std(ddof=1)) if values.size > 1 else math.nan
 
 
 def _read_only(values: ArrayLike) -> NDArray[np.float64]:

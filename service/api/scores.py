@@ -46,8 +46,7 @@ def score_so_far(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequenc
     """Scores of the ballots so far, the ranking, and the items of the next ballot."""
     interim = score_ballots(plan, ballots, items=items, seed=seed)
     result = interim.result
-    ranks = result.ranking.ranks
-    best_first = ranks.argsort(kind="stable")
+    ranks, best_first = result.ranking.ranks, result.best_first
     return {
         "ballots": [_of_ballot(record) for record in result.ballots],
         "ranking": {"labels": labels_at(result.items, best_first), "ranks": ranks[best_first]},

@@ -50,7 +50,12 @@ def of_leaderboard(
 ) -> tuple[int, int]:
     """Items to rank and match for a leaderboard, and bytes of memory."""
     pairs = [(gold, system) for gold in gold_sets for system in systems]
-    n_items = sum(_aligned(gold, system, missing) for gold, system in pairs)
+    if missing == "bottom":  # each gold set receives all items that are in none
+        known = {label for gold in gold_sets for label in gold.labels or ()}
+        n_further = len({label for system in systems for label in system.labels or ()} - known)
+        n_items = len(systems) * sum(gold.n_items + n_further for gold in gold_sets)
+    else:
+        n_items = sum(_aligned(gold, system, missing) for gold, system in pairs)
     n_matched = sum(_matched(gold, system) for gold, system in pairs)
     n_bytes = _BYTES_OF_ITEM * n_items + _BYTES_OF_VALUE * len(pairs) * n_resamples
     return n_items * (1 + 2 * n_resamples) + n_matched, n_bytes
@@ -79,7 +84,7 @@ def admit(n_items: int, n_bytes: int = 0) -> None:
 
 
 def _aligned(gold: Ranking, system: Ranking, missing: str) -> int:
-    """Number of items of two rankings once they are aligned, or somewhat fewer."""
+    """Number of items of two rankings once they are aligned; with "bottom" at least."""
     if missing == "intersection":
         return min(gold.n_items, system.n_items)
     return max(gold.n_items, system.n_items) if missing == "bottom" else gold.n_items

@@ -80,7 +80,12 @@ class WeightOptions(Request):
     missing = Choice(
         MISSING,
         load_default=MISSING[0],
-        metadata={"description": "Items in one ranking only: an error, left out, or tied below the others."},
+        metadata={
+            "description": (
+                "Items in one ranking only: an error; left out; for bottom all kept, tied below what a ranking has; "
+                "for gold those of gold kept alone, tied below what a system has."
+            )
+        },
     )
 
     @post_load

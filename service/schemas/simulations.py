@@ -81,7 +81,7 @@ class SimulationRequest(Request):
 
 _OF_COEFFICIENT: Final[dict[str, Any]] = {
     "type": "object",
-    "required": ["mean", "sd"],
+    "required": ["mean", "sd", "se"],
     "additionalProperties": False,
     "properties": {
         "mean": STATISTIC,
@@ -89,6 +89,11 @@ _OF_COEFFICIENT: Final[dict[str, Any]] = {
             "type": ["number", "null"],
             "minimum": 0,
             "description": "Standard deviation over the simulations; null for a single one.",
+        },
+        "se": {
+            "type": ["number", "null"],
+            "minimum": 0,
+            "description": "Standard error of the mean, sd / sqrt(n_simulations); null for a single one.",
         },
     },
 }

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adaptive.advice import advice_on
 from adaptive.plan import plan_ballots
 from tests.adaptive.plans import shapes
 
@@ -77,13 +78,51 @@ def test_repeated_pairs():
     assert advice.sentence.startswith("In ballot 4 ")
 
 
-def test_repeated_pairs_name_the_first_ballot():
+def test_odd_presentations_name_every_ballot_of_odd_size():
+    plan = plan_ballots(1000, presentations=41, n_ballots=8, fraction=0.5)
+    assert plan.sizes == (1000, 500, 250, 125, 62, 31, 16, 8)
+    assert sentence("odd_presentations", plan) == (
+        "An odd number of presentations, 41: in ballots 4 and 6, one item has 42."
+    )
+    plan = plan_ballots(64, presentations=7, n_ballots=4, fraction=0.5)  # none
+    assert sentence("odd_presentations", plan) == (
+        "An odd number of presentations, 7: in a ballot with an odd number of items, one item has 8."
+    )
+
+
+def sentence(code, plan):
+    (found,) = [advice.sentence for advice in plan.advice if advice.code == code]
+    return found
+
+
+def test_repeated_pairs_name_every_ballot():
     (advice,) = plan_ballots(64, presentations=40, n_ballots=4, fraction=0.5).advice[-1:]
     assert advice.code == "repeated_pairs"
-    assert (advice.value, advice.bound) == (40, 31)
-    assert advice.sentence.startswith("In ballot 2 ")
+    assert (advice.value, advice.bound) == (40, 7)
+    assert advice.sentence == (
+        "In ballots 2 to 4 an item has 40 presentations but only 31 to 7 others to meet: pairs repeat."
+    )
+    plan = plan_ballots(64, presentations=20, n_ballots=4, fraction=0.5)
+    assert sentence("repeated_pairs", plan) == (
+        "In ballots 3 and 4 an item has 20 presentations but only 15 to 7 others to meet: pairs repeat."
+    )
     advice = plan_ballots(4, presentations=2, n_ballots=2, fraction=0.5).advice[-1]
     assert advice.sentence == "In ballot 2 an item has 2 presentations but only 1 other to meet: pairs repeat."
+
+
+@pytest.mark.parametrize(
+    ("odd", "named"),
+    [
+        ((1,), "in ballot 1,"),
+        ((1, 2), "in ballots 1 and 2,"),
+        ((1, 2, 3), "in ballots 1 to 3,"),
+        ((1, 3, 4, 5, 7, 8), "in ballots 1, 3 to 5, 7 and 8,"),
+    ],
+)
+def test_names_of_ballots(odd, named):
+    sizes = [21 if ballot in odd else 20 for ballot in range(1, 9)]
+    found = {each.code: each for each in advice_on(sizes, fraction=0.5, presentations=3, n_comparisons=99)}
+    assert f" {named} one item has 4." in found["odd_presentations"].sentence
 
 
 def test_voter_sees_pair_twice():
@@ -91,9 +130,13 @@ def test_voter_sees_pair_twice():
     assert plan.advice_for(6) == plan.advice
     (advice,) = plan.advice_for(5)[len(plan.advice) :]
     assert (advice.code, advice.value, advice.bound) == ("voter_sees_pair_twice", 6, 5)
-    assert advice.sentence == "In ballot 4 a pair is compared 6 times, but n_voters is 5: a voter sees it twice."
-    assert plan.advice_for(2)[-1].sentence.startswith("In ballot 3 a pair is compared 3 times")
-    assert plan.advice_for(1)[-1].sentence.startswith("In ballot 2 a pair is compared 2 times")
+    assert advice.sentence == (
+        "In ballot 4 a pair is compared 6 times, but n_voters is 5: a voter sees it more than once."
+    )
+    (advice,) = plan.advice_for(2)[len(plan.advice) :]
+    assert advice.sentence.startswith("In ballots 3 and 4 a pair is compared 3 to 6 times, ")
+    assert (advice.value, advice.bound) == (6, 2)
+    assert plan.advice_for(1)[-1].sentence.startswith("In ballots 2 to 4 a pair is compared 2 to 6 times, ")
 
 
 def test_one_voter_suffices_while_no_pair_repeats():

@@ -4,11 +4,13 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive.errors import ProtocolError
+from adaptive.record import places_best_first
 from rankcorr.io.tables import read_ranking
 from tests.adaptive import naive
 from tests.adaptive.ballots import PAIRS, PLAN, PLANS, SEEDS, run_and_watch, spelt_out
@@ -105,3 +107,18 @@ def test_a_result_is_frozen_and_says_what_it_is():
             array[0] = 1
     assert repr(result).startswith("<ProtocolResult of 3 ballots: <Ranking of 8 items, ")
     assert repr(result.ballots[0]).startswith("<BallotRecord 1: 8 items, b 1, ")
+
+
+@pytest.mark.parametrize(
+    ("items", "ordered"),
+    [
+        (["b", "a", "c"], ["c", "a", "b"]),
+        ([10, 9, 3], [3, 9, 10]),  # as numbers
+        (["10", "9", "3"], ["3", "10", "9"]),  # as text
+        ([("x", "b"), ("x", "a"), "y"], ["y", ("x", "a"), ("x", "b")]),
+        (["a", 7, "b"], ["b", 7, "a"]),  # numbers first
+    ],
+)
+def test_items_that_tie_are_in_the_order_of_their_labels(items, ordered):
+    places = places_best_first(items, np.array([2.5, 2.5, 1]))
+    assert [items[place] for place in places.tolist()] == ordered

@@ -178,9 +178,10 @@ def test_the_frame_of_a_simulation():
     rows = result.to_frame().to_dict("records")
     assert len(rows) == 8
     for row in rows:
-        assert list(row) == ["approach", "coefficient", "mean", "sd"]
+        assert list(row) == ["approach", "coefficient", "mean", "sd", "se"]
         assert row["mean"] == result.mean[row["approach"]][row["coefficient"]]
         assert row["sd"] == result.sd[row["approach"]][row["coefficient"]]
+        assert row["se"] == result.se[row["approach"]][row["coefficient"]]
     table = Table2({"exponential": result, "embedding": result}).to_frame()
     assert table["similarity"].tolist() == ["exponential"] * 8 + ["embedding"] * 8
     assert table.drop(columns="similarity").iloc[8:].to_dict("records") == rows

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -87,6 +87,16 @@ def test_the_slope_is_the_least_squares_line_through_the_corner():
     x, means = rng.random(50), rng.random(50)
     b = np.linalg.lstsq((1 - x)[:, np.newaxis], 1 - means, rcond=None)[0][0]
     assert_allclose(rescale(x, means).b, b, rtol=1e-12)
+
+
+@given(st.lists(st.tuples(SHARES, SHARES), min_size=2, max_size=40), SEEDS)
+def test_the_order_of_the_items_changes_no_digit(pairs, seed):
+    x, means = np.array(pairs, float).T
+    assume(x.min() < 1)
+    order = np.random.default_rng(seed).permutation(x.size)
+    straight, shuffled = rescale(x, means), rescale(x[order], means[order])
+    assert shuffled.b == straight.b
+    assert_array_equal(shuffled.y, straight.y[order])
 
 
 def test_rescaling_by_hand():

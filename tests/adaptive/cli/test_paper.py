@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adaptive.paper.table2 import table2
+from adaptive.paper.table2 import row_seeds, table2
 from adaptive.plan import plan_ballots
 from adaptive.simulation.simulate import simulate
 from adaptive.simulation.voters import VoterPopulation
@@ -33,8 +33,17 @@ def row(similarity, n_simulations, seed):
 @pytest.mark.usefixtures("small")
 def test_table2_prints_the_table():
     table = table2(n_simulations=2, seed=4)
-    assert run_ok("table2", "--simulations", 2, "--seed", 4) == f"2 simulations, seed 4\n\n{table.to_text()}\n"
-    assert json.loads(run_ok("table2", "--simulations", 2, "--seed", 4, "--json")) == table.to_dict()
+    legend = (
+        "mean +- standard deviation of a simulation (standard error of the mean); items that tie in an estimate share "
+        "their mid-rank"
+    )
+    assert (
+        run_ok("table2", "--simulations", 2, "--seed", 4) == f"2 simulations, seed 4\n\n{table.to_text()}\n\n{legend}\n"
+    )
+    assert json.loads(run_ok("table2", "--simulations", 2, "--seed", 4, "--json")) == {
+        "options": {"simulations": 2, "seed": 4, "seeds": row_seeds(4), "ties": "midrank", "embedding": None},
+        "coefficients": table.to_dict(),
+    }
 
 
 @pytest.mark.usefixtures("small")
@@ -43,7 +52,9 @@ def test_table2_with_own_cosines(tmp_path):
     path = tmp_path / "cosines.csv"
     path.write_text("similarity\n" + "".join(f"{value!r}\n" for value in cosines.tolist()))
     options = ("--simulations", 2, "--embedding", path)
-    assert json.loads(run_ok("table2", *options, "--json"))["embedding"] == row(cosines, 2, 0)
+    found = json.loads(run_ok("table2", *options, "--json"))
+    assert found["options"]["embedding"] == str(path)
+    assert found["coefficients"]["embedding"] == row(cosines, 2, row_seeds(0)["embedding"])
     assert run_ok("table2", *options).startswith(f"2 simulations, seed 0, embedding of 150 items from {path}\n\n")
 
 

@@ -29,7 +29,7 @@ def test_plan_prints_ballots_cost_and_advice():
     assert plan[11:] == [
         "Advice:",
         "- In ballot 7 an item has 20 presentations but only 15 others to meet: pairs repeat.",
-        "- In ballot 7 a pair is compared 2 times, but n_voters is 1: a voter sees it twice.",
+        "- In ballot 7 a pair is compared 2 times, but n_voters is 1: a voter sees it more than once.",
     ]
 
 

@@ -138,7 +138,10 @@ ASKED = "comparison,winner\n1-0,left\n"
         (ASKED + "2-0,tie\n", r"<stdin>:3: comparison '2-0' is unknown: ballot 2 has not been opened"),
         (ASKED + "one,tie\n", r'<stdin>:3: a comparison has an id like "2-17", ballot and index; got \'one\''),
         (ASKED + "1-0,tie\n", r"<stdin>:3: comparison '1-0' has the vote 'left' already; got 'tie'"),
-        (ASKED + "1-1\n", r"<stdin>:3: 2 cells are wanted"),
+        (ASKED + "1-00003,tie\n", r"<stdin>:3: comparison '1-00003' has a leading zero.*; did you mean '1-3'\?"),
+        (ASKED + "1-1\n", r'<stdin>:3: 2 cells are wanted, .* got 1, none for "winner"'),
+        ("comparison,Winner\n1-0,tie\n", r'<stdin>:1: column "Winner": did you mean "winner"\?'),
+        ("comparison,Voter,winner\n1-0,7,tie\n", r'<stdin>:1: column "Voter": did you mean "voter"\?'),
         ("comparison,voter,winner\n1-0,7,tie\n", r"<stdin>:2: comparison '1-0' has the voter '[012]'; got '7'"),
         (
             "comparison,left_1,left_2,right_1,right_2,winner\n1-0,tax,house,tax,wage,tie\n",

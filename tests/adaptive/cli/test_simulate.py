@@ -24,12 +24,22 @@ def test_simulate_is_that_of_the_library(similarity):
     found = json.loads(run_ok(*arguments, "--json"))
     assert found["coefficients"] == expected.to_dict()
     assert found["plan"] == plan.to_dict()
+    assert found["options"]["ties"] == "midrank"
     table = run_ok(*arguments).splitlines()
+    assert table[-2:] == [
+        "",
+        "mean +- standard deviation of a simulation (standard error of the mean); items that tie in an estimate share "
+        "their mid-rank",
+    ]
+    table = table[:-2]
     assert table[0] == f"20 items ({similarity}), 60 comparisons, 9 voters, 3 simulations, seed 5"
     assert [line.split()[0] for line in table[2:]] == ["approach", "adaptive", "uniform"]
     for line in table[3:]:
         name = line.split()[0]
-        numbers = [f"{expected.mean[name][c]:.4f} +- {expected.sd[name][c]:.4f}" for c in expected.mean[name]]
+        numbers = [
+            f"{expected.mean[name][c]:.4f} +- {expected.sd[name][c]:.4f} ({expected.se[name][c]:.4f})"
+            for c in expected.mean[name]
+        ]
         assert "  ".join(numbers) in line
     signed = json.loads(run_ok(*arguments, "--json", "--judge", "similarity"))
     assert signed["coefficients"] == simulate(plan, pool, values, n_simulations=3, seed=5, relatedness=False).to_dict()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from adaptive.errors import PlanError, SimilarityError
-from adaptive.paper.table2 import table2
+from adaptive.paper.table2 import row_seeds, table2
 from adaptive.plan import plan_ballots
 from adaptive.simulation.similarity import SIMILARITIES, exponential_similarity
 from adaptive.simulation.simulate import simulate
@@ -39,7 +39,25 @@ def row(similarity, n_simulations, seed):
 @pytest.mark.usefixtures("small")
 def test_rows_are_those_of_simulate():
     table = table2(n_simulations=2, seed=4).to_dict()
-    assert table == {name: row(similarity(N_ITEMS), 2, 4) for name, similarity in SIMILARITIES.items()}
+    seeds = row_seeds(4)
+    assert table == {name: row(similarity(N_ITEMS), 2, seeds[name]) for name, similarity in SIMILARITIES.items()}
+
+
+@pytest.mark.usefixtures("small")
+def test_rows_are_independent_experiments():
+    # With one seed for all rows the uniform ballots answer nearly alike: these correlations are then .9 and more.
+    results = table2(n_simulations=60, seed=4).results.values()
+    values = [result.statistics["uniform"]["tau_w"] for result in results]
+    correlations = np.corrcoef(values)[np.triu_indices(3, 1)]
+    assert np.abs(correlations).max() < 0.4  # 3 standard errors, 1 / sqrt(60) each
+
+
+def test_row_seeds():
+    seeds = row_seeds(0)
+    assert list(seeds) == list(SIMILARITIES)
+    assert len({*seeds.values(), *row_seeds(1).values()}) == 6
+    with pytest.raises(SimilarityError, match=r"seed must be a whole number, not negative; got 0\.5"):
+        row_seeds(0.5)
 
 
 @pytest.mark.usefixtures("small")
@@ -51,7 +69,7 @@ def test_shape_and_order_of_the_json():
         for coefficients in approaches.values():
             assert list(coefficients) == COEFFICIENTS
             for cell in coefficients.values():
-                assert list(cell) == ["mean", "sd"]
+                assert list(cell) == ["mean", "sd", "se"]
                 assert -1 <= cell["mean"] <= 1
                 assert cell["sd"] >= 0
 
@@ -72,8 +90,8 @@ def test_adaptive_orders_the_top_better_in_the_papers_setting(n_simulations):
 def test_own_embedding_of_another_size():
     cosines = np.linspace(0.9, -0.3, 150)
     table = table2(n_simulations=2, seed=4, embedding=cosines.tolist()).to_dict()
-    assert table["embedding"] == row(cosines, 2, 4)
-    assert table["exponential"] == row(exponential_similarity(N_ITEMS), 2, 4)
+    assert table["embedding"] == row(cosines, 2, row_seeds(4)["embedding"])
+    assert table["exponential"] == row(exponential_similarity(N_ITEMS), 2, row_seeds(4)["exponential"])
 
 
 @pytest.mark.usefixtures("small")
@@ -103,7 +121,7 @@ def test_text_has_mean_and_deviation_of_each_cell():
     header, *lines = [re.split(r" {2,}", line) for line in table.to_text().splitlines()]
     assert header == ["similarity", "approach", *COEFFICIENTS]
     assert lines == [
-        [name, approach, *(f"{cells[c]['mean']:.4f} +- {cells[c]['sd']:.4f}" for c in COEFFICIENTS)]
+        [name, approach, *("{mean:.4f} +- {sd:.4f} ({se:.4f})".format(**cells[c]) for c in COEFFICIENTS)]
         for name, approaches in table.to_dict().items()
         for approach, cells in approaches.items()
     ]

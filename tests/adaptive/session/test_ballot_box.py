@@ -38,7 +38,9 @@ GOOD = {"2-11": "tie"}
     [
         ({**GOOD, "2-12": "left"}, "comparison '2-12' is unknown: those of ballot 2 end at '2-11'"),
         ({**GOOD, "3-0": "left"}, "comparison '3-0' is unknown: ballot 3 has not been opened"),
-        ({**GOOD, "2-01": "left"}, "a comparison has an id like \"2-17\", ballot and index; got '2-01'"),
+        ({**GOOD, "2-01": "left"}, r"comparison '2-01' has a leading zero, which no id has; did you mean '2-1'\?"),
+        ({**GOOD, "02-000": "left"}, r"comparison '02-000' has a leading zero, which no id has; did you mean '2-0'\?"),
+        ({**GOOD, "two": "left"}, "a comparison has an id like \"2-17\", ballot and index; got 'two'"),
         ({**GOOD, "2-\u0661": "left"}, "a comparison has an id like"),
         ({**GOOD, "2-1\n": "left"}, "a comparison has an id like"),
         ({**GOOD, "0-1": "left"}, "a comparison has an id like"),
