@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.service.live import eventually, running
-from tests.service.load import PAIR, in_threads, seconds_of_work
+from tests.service.load import PAIR, in_threads, seconds_of_work, simulation
 
 HEAD = b"POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 BODY = json.dumps(PAIR).encode()
@@ -198,7 +198,7 @@ class TestBrokenOff:
             assert answer_of(connection)[0] == 200
 
     def test_the_work_of_a_client_that_has_left_ends(self, patient, sockets):
-        document = json.dumps(seconds_of_work(patient, 25)).encode()
+        document = json.dumps(simulation(3_000)).encode()  # many seconds of work
         connection = sockets(patient, b"POST /v1/simulations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
         connection.sendall(b"Content-Length: %d\r\n\r\n" % len(document) + document)
         eventually(lambda: patient.ask("POST", "/v1/correlations", PAIR)[0] == 503, what="the work")
