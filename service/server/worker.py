@@ -275,7 +275,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             del self._connections[connection]
             self._n_held -= connection.weight
             self.nr_conns -= 1
-            connection.sock.raw.close()
+            connection.sock.drop()
 
     # What a thread does.
 
