@@ -1,9 +1,12 @@
 """From the bytes of a connection to requests, as gunicorn's parser reads them."""
 
+import contextlib
+
 import pytest
 from gunicorn.config import Config
 from gunicorn.http.errors import InvalidHeader, InvalidRequestLine, LimitRequestHeaders, LimitRequestLine
-from hypothesis import given
+from gunicorn.http.parser import RequestParser
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from service.http.problems import Problem
@@ -137,3 +140,56 @@ def test_nothing_after_a_body_that_gunicorn_reads_otherwise_is_believed():
     intake.receive(POST + b"Transfer-Encoding: chunked\r\n\r\n1;=\r\na\r\n0\r\n\r\n" + GET)
     assert intake.is_complete
     assert not intake.finish()
+
+
+PARTS = st.sampled_from(
+    [
+        *(GET, SIZED, CHUNKED, POST, b"\r\n", b"\n", b"\r", b" ", b"0\r\n\r\n", b"5\r\nabcde\r\n", b"abcde"),
+        *(
+            b"Content-Length: 5\r\n",
+            b"Content-Length:5\r\n\r\n",
+            b"Content-Length: +5\r\n\r\n",
+            b"Content-Length: 05\r\n",
+        ),
+        *(
+            b"Transfer-Encoding: chunked\r\n",
+            b"Transfer-Encoding: Chunked\r\n\r\n",
+            b"Transfer-Encoding : chunked\r\n\r\n",
+        ),
+        *(
+            b"5;a=b\r\nabcde\r\n",
+            b"5;=\r\nabcde\r\n",
+            b"0\r\nX: y\r\n\r\n",
+            b"0\r\nX: y\n\r\n",
+            b"1 \r\na\r\n",
+            b"0x1\r\na\r\n",
+        ),
+    ]
+)
+
+
+def read_by_gunicorn(sent):
+    """Path and body of each request that gunicorn reads from a stream by itself."""
+    config = Config()
+    config.set("limit_request_line", 2_048)
+    parser, found = RequestParser(config, [sent], ("192.0.2.1", 1)), []
+    with contextlib.suppress(Exception):
+        for request in parser:
+            found.append((request.path, request.body.read()))
+    return found
+
+
+@settings(max_examples=300)
+@given(st.lists(PARTS, max_size=7).map(b"".join))
+@example(SIZED + CHUNKED + GET)
+@example(POST + b"Transfer-Encoding: chunked\r\n\r\n5;=\r\nabcde\r\n0\r\n\r\n" + GET)
+def test_no_request_is_found_that_gunicorn_would_not_find(sent):
+    intake, found = make_intake(), []
+    with contextlib.suppress(Exception):
+        intake.receive(sent)
+        while intake.is_complete:
+            found.append((intake.request.path, intake.request.body.read()))
+            if not intake.finish():
+                break
+            intake.receive(b"")
+    assert found == read_by_gunicorn(sent)[: len(found)]
