@@ -9,9 +9,10 @@ from flask_smorest import Blueprint as SmorestBlueprint
 from service.http.body import BodyParser
 from service.http.problems import STATUSES
 
-# Statuses that any request to /v1 can meet, and those of a request with a body.
+# Statuses that any request can meet, any to /v1, and any with a body.
+ERRORS_OF_HTTP: Final = (400, 408, 414, 431)
 ERRORS_OF_ALL: Final = (401, 422, 429, 500, 503)
-ERRORS_OF_BODIES: Final = (400, 413, 415)
+ERRORS_OF_BODIES: Final = (413, 415)
 
 
 class Blueprint(SmorestBlueprint):  # type: ignore[misc]
@@ -25,7 +26,7 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
         self._prepare_doc_cbks.append(self._prepare_errors_doc)
 
     def _prepare_errors_doc(self, doc: dict[str, Any], _info: Any, *, method: str, **_: Any) -> dict[str, Any]:
-        statuses = self._errors + (ERRORS_OF_BODIES if method == "post" else ())
+        statuses = ERRORS_OF_HTTP + self._errors + (ERRORS_OF_BODIES if method == "post" else ())
         responses = doc.setdefault("responses", {})
         for status in sorted(statuses):
             responses[status] = STATUSES[status][0]
