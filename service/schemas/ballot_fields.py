@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from adaptive import BallotVotes
 from adaptive.errors import AdaptiveError
 from adaptive.protocol import checked_labels
-from adaptive.simulation.similarity import SIMILARITIES
 from adaptive.votes import UNANSWERED, WORDS
 from rankcorr.checks import shown
 from service.http.problems import unknown_fields
+from service.schemas.components import DISTRIBUTION, VOTE, Component
 from service.schemas.fields import LABEL_SCHEMA, Choice, Documented, Number, Whole, check_limit
 from service.schemas.ranking_fields import check_labels
 
@@ -128,12 +128,12 @@ class Similarity(Documented):
     documented: Mapping[str, Any] = MappingProxyType(
         {
             "oneOf": [
-                {"type": "string", "enum": list(SIMILARITIES)},
+                DISTRIBUTION.reference,
                 {"type": "array", "minItems": 2, "items": {"type": "number", "minimum": -1, "maximum": 1}},
             ]
         }
     )
-    _name = Choice(SIMILARITIES)
+    _name = Choice(DISTRIBUTION)
     _number = Number(least=-1, most=1)
 
     def read(self, value: Any) -> str | NDArray[np.float64]:
@@ -142,7 +142,7 @@ class Similarity(Documented):
             if isinstance(value, str):
                 return self._name.read(value)
             raise ValidationError(
-                f"must be one of {', '.join(map(repr, SIMILARITIES))} or a list of numbers; got {shown(value)}"
+                f"must be one of {', '.join(map(repr, DISTRIBUTION.words))} or a list of numbers; got {shown(value)}"
             )
         if len(value) < 2:
             raise ValidationError(f"must be a similarity for each of at least 2 items; got {len(value)}")
@@ -153,21 +153,33 @@ class Similarity(Documented):
         return np.array(value, np.float64)
 
 
-FORM_SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "required": ["left", "right", "votes"],
-    "additionalProperties": False,
-    "properties": {
-        "voter": {**LABEL_SCHEMA, "description": "Who voted; the scores do not depend on it."},
-        "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
-        "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
-        "votes": {
-            "type": "array",
-            "items": {"enum": list(ANSWERS)},
-            "description": "The answer to each comparison: the side that won, or a tie; null where there is none.",
+FORM: Final = Component(
+    "VotedComparisons",
+    {
+        "type": "object",
+        "required": ["left", "right", "votes"],
+        "additionalProperties": False,
+        "properties": {
+            "voter": {**LABEL_SCHEMA, "description": "Who voted; the scores do not depend on it."},
+            "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
+            "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
+            "votes": {
+                "type": "array",
+                "items": {"oneOf": [VOTE.reference, {"type": "null"}]},
+                "description": "The answer to each comparison: the side that won, or a tie; null where there is none.",
+            },
         },
     },
-}
+)
+VOTED_BALLOT: Final = Component(
+    "VotedBallot",
+    {
+        "type": "object",
+        "required": ["comparisons"],
+        "additionalProperties": False,
+        "properties": {"comparisons": {"type": "array", "minItems": 1, "items": FORM.reference}},
+    },
+)
 
 
 class VotedBallots(Documented):
@@ -177,12 +189,7 @@ class VotedBallots(Documented):
         {
             "type": "array",
             "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["comparisons"],
-                "additionalProperties": False,
-                "properties": {"comparisons": {"type": "array", "minItems": 1, "items": FORM_SCHEMA}},
-            },
+            "items": VOTED_BALLOT.reference,
         }
     )
 
