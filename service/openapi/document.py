@@ -16,6 +16,7 @@ from service.schemas.ballots import VOTER_COMPARISONS
 from service.schemas.components import VOCABULARIES, Component
 from service.schemas.fields import Documented
 from service.schemas.inference import SCORE
+from service.schemas.pairings import PAIR, TOKEN
 from service.schemas.ranking_fields import RANKING, WAYS_TO_GIVE
 from service.schemas.scores import NEXT_BALLOT, SCORED_BALLOT
 from service.schemas.simulations import SIMULATED_APPROACH, SIMULATED_COEFFICIENT
@@ -56,6 +57,7 @@ COMPONENTS: Final = (
     *WAYS_TO_GIVE,
     RANKING,
     SCORE,
+    *(TOKEN, PAIR),
     *(VOTER_COMPARISONS, FORM, VOTED_BALLOT, SCORED_BALLOT, NEXT_BALLOT),
     *(SIMULATED_COEFFICIENT, SIMULATED_APPROACH),
 )

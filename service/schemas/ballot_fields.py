@@ -198,11 +198,11 @@ class VotedBallots(Documented):
         if not isinstance(value, list) or not value:
             raise ValidationError(f"must be a list of ballots, at least one; got {shown(value)}")
         for place, ballot in enumerate(value):
-            _check_keys(ballot, {"comparisons"}, set(), str(place))
+            check_keys(ballot, {"comparisons"}, set(), str(place))
             forms = ballot["comparisons"]
             if not isinstance(forms, list) or not forms:
                 message = f"must be a list of comparisons by voter, at least one; got {shown(forms)}"
-                raise _placed([message], str(place), "comparisons")
+                raise placed([message], str(place), "comparisons")
             for number, form in enumerate(forms):
                 _check_form(form, str(place), "comparisons", str(number))
         total = sum(len(form["votes"]) for ballot in value for form in ballot["comparisons"])
@@ -211,38 +211,40 @@ class VotedBallots(Documented):
 
 
 def _check_form(form: Any, *path: str) -> None:
-    _check_keys(form, {"left", "right", "votes"}, {"voter"}, *path)
+    check_keys(form, {"left", "right", "votes"}, {"voter"}, *path)
     for side in ("left", "right"):
         check_labels(form[side], *path, side)
     if "voter" in form and type(form["voter"]) not in (str, int):
-        raise _placed([f"a label is text or a whole number; got {shown(form['voter'])}"], *path, "voter")
+        raise placed([f"a label is text or a whole number; got {shown(form['voter'])}"], *path, "voter")
     votes = form["votes"]
     if not isinstance(votes, list):
-        raise _placed([f"must be a list of votes; got {shown(votes)}"], *path, "votes")
+        raise placed([f"must be a list of votes; got {shown(votes)}"], *path, "votes")
     if not all(vote is None or (type(vote) is str and vote in ANSWERS) for vote in votes):
         wrong = next(
             place for place, vote in enumerate(votes) if not isinstance(vote, str | None) or vote not in ANSWERS
         )
         words = ", ".join(map(repr, WORDS))
-        raise _placed(
+        raise placed(
             [f"must be one of {words}, or null for no answer; got {shown(votes[wrong])}"], *path, "votes", str(wrong)
         )
     for side in ("left", "right"):
         if len(form[side]) != len(votes):
             message = f"{len(votes)} votes need as many items on each side; got {len(form[side])}"
-            raise _placed([message], *path, side)
+            raise placed([message], *path, side)
 
 
-def _check_keys(value: Any, needed: set[str], possible: set[str], *path: str) -> None:
+def check_keys(value: Any, needed: set[str], possible: set[str], *path: str) -> None:
+    """Refuse anything but an object with these keys."""
     if not isinstance(value, dict):
-        raise _placed([f"must be an object; got {shown(value)}"], *path)
+        raise placed([f"must be an object; got {shown(value)}"], *path)
     faults = {key: ["this field is needed"] for key in sorted(needed - value.keys())}
     faults |= unknown_fields([key for key in value if key not in needed | possible])
     if faults:
-        raise _placed(faults, *path)
+        raise placed(faults, *path)
 
 
-def _placed(messages: Any, *path: str) -> ValidationError:
+def placed(messages: Any, *path: str) -> ValidationError:
+    """The error with these messages, at this place in a field."""
     for step in reversed(path):
         messages = {step: messages}
     return ValidationError(messages)

@@ -209,5 +209,5 @@ class Part(Nested):
 class Seed(Whole):
     """A seed: it decides all that is random in an answer."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(least=0, most=2**63 - 1, required=True, **kwargs)
+    def __init__(self, *, required: bool = True, **kwargs: Any) -> None:
+        super().__init__(least=0, most=2**63 - 1, required=required, **kwargs)

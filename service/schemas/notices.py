@@ -1,4 +1,4 @@
-"""What an answer says about its nulls."""
+"""What an answer says about itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from service.schemas.fields import Dumped
 
 
 class Notice(Answer):
-    """Why some statistics are null."""
+    """What to mind in an answer, such as why a statistic is null."""
 
     message = String(required=True)
     coefficients = Dumped(

@@ -49,3 +49,9 @@ def test_the_log_counts_the_items_of_a_ballot(client, capsys, items):
         client.post("/v1/ballots", json={"items": items, "presentations": 2, "voters": 1, "seed": 1}).status_code == 200
     )
     assert json.loads(capsys.readouterr().out)["items"] == 2
+
+
+def test_the_log_counts_tokens_as_items(client, capsys):
+    tokens = [{"token": text, "area": "x"} for text in "abc"]
+    assert client.post("/v1/pairings", json={"tokens": tokens}).status_code == 200
+    assert json.loads(capsys.readouterr().out)["items"] == 3
