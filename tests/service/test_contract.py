@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 
 import pytest
 import schemathesis
@@ -11,8 +10,8 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from schemathesis.config import SchemathesisConfig
 
 from service import create_app
+from tests.service.answers import COMMITTED
 
-COMMITTED = Path(__file__).with_name("openapi.json")
 APP = create_app()
 
 # All checks are on. What a JSON Schema cannot say, such as that two rankings have the same labels, is refused with 422
