@@ -78,8 +78,26 @@ def chance_level(
             row(coefficient, f"{n_items:,}", *cells)
 
 
+def standardized_spread(
+    lengths: tuple[int, ...] = (10, 100, 1_000), n0s: tuple[float, ...] = (0, 2, 10), n_resamples: int = 10_000
+) -> None:
+    heading(
+        f"Standard deviation of the standardized value of {n_resamples:,} random permutations, whose mean is 0",
+        *("coefficient", "items", *(f"n0 = {n0:g}" for n0 in n0s)),
+    )
+    for coefficient in ("tau_w", "rho_w"):
+        for n_items in lengths:
+            cells = []
+            for n0 in n0s:
+                chosen = named_coefficient(coefficient, n0=n0)
+                null = null_distribution(range(n_items), range(n_items), coefficient=chosen, n_resamples=n_resamples)
+                cells.append(f"{null.standardize(null.values).std():.3f}")
+            row(coefficient, f"{n_items:,}", *cells)
+
+
 def main() -> None:
     chance_level()
+    standardized_spread()
     uniform_pvalues()
 
 

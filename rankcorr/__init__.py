@@ -15,7 +15,8 @@ Scores become a `Ranking`, two rankings become item weights, and both become a `
 - errors: all are subclasses of `RankingError`
 - `rankcorr.measures`: other measures for the same inputs; `rankcorr.plots`: figures (extra `plot`)
 
-A function that takes a ranking takes a `Ranking`, plain scores (larger is better), or a mapping of label to score.
+A function that takes a ranking takes a `Ranking`, plain scores (larger is better; also a series of pandas, polars or
+pyarrow), or a mapping of label to score; one that takes many takes a data frame too, of which each column is a ranking.
 
 >>> from rankcorr import weighted_tau
 >>> round(weighted_tau([4, 3, 2, 1], [4, 3, 1, 2]).statistic, 4)
@@ -40,6 +41,7 @@ from rankcorr.errors import (
     OptionError,
     RankingError,
     ShareError,
+    StandardizationError,
     TableError,
     TooFewItemsError,
     UndefinedCorrelationWarning,
@@ -89,6 +91,7 @@ __all__ = [
     "Rho",
     "RhoW",
     "ShareError",
+    "StandardizationError",
     "SystemComparison",
     "TableError",
     "Tau",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -11,9 +10,9 @@ from rankcorr.checks import check_choice, offending
 from rankcorr.errors import LabelError, LabelMismatchError, LengthError, TooFewItemsError
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 
-Missing: TypeAlias = Literal["raise", "intersection", "bottom"]
+Missing: TypeAlias = Literal["raise", "intersection", "bottom", "gold"]
 
-MISSING: Final = ("raise", "intersection", "bottom")
+MISSING: Final = ("raise", "intersection", "bottom", "gold")
 
 
 def align(
@@ -29,11 +28,12 @@ def align(
         Plain numbers are scores: larger is better.
     names : pair of str
         What error messages call the two.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What becomes of labels that are in one ranking only. "raise": they are an error. "intersection": they are left
-        out, and the others are ranked again. "bottom": the items that a ranking lacks are tied below all that it
-        has, and the items that are in y only come last, in the order of y. Without labels there is nothing to match,
-        and rankings must have the same length whatever `missing` is.
+        out, and the others are ranked again. "bottom": all items are kept; those that a ranking lacks are tied below
+        all that it has, and the items that are in y only come last, in the order of y. "gold": the items of x, the
+        gold ranking, are kept; those that y lacks are tied below all that it has, and those in y only are left out.
+        Without labels there is nothing to match, and rankings must have the same length whatever `missing` is.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def align(
     LabelMismatchError
         Some labels are in one ranking only, and `missing` is "raise".
     TooFewItemsError
-        Fewer than two labels are in both, and `missing` is "intersection".
+        Fewer than two labels are in both, and `missing` is "intersection" or "gold".
     LengthError
         Rankings without labels that differ in length.
     OptionError
@@ -63,6 +63,8 @@ def align(
     ...     print(dict(zip(ranking.labels, ranking.ranks.tolist())))
     {'ant': 1.0, 'bee': 2.0, 'cat': 3.0, 'dog': 4.0}
     {'ant': 3.0, 'bee': 4.0, 'cat': 1.0, 'dog': 2.0}
+    >>> align(gold, system, missing="gold")[1]
+    <Ranking of 3 items, 0 tied: 'cat' 1, 'ant' 2, 'bee' 3>
     """
     check_choice("missing", missing, MISSING)
     first, second = as_ranking(x), as_ranking(y)
@@ -70,7 +72,7 @@ def align(
         with_labels, without = names if second.labels is None else names[::-1]
         raise LabelError(
             f"{with_labels} has labels and {without} has none, so their items cannot be matched: "
-            "give both labels, or neither (a dict is labelled by its keys, a Series by its index)"
+            "give both labels, or neither (a dict is labelled by its keys, a pandas Series by its index)"
         )
     if first.labels is None or second.labels is None:
         if first.n_items != second.n_items:
@@ -104,13 +106,19 @@ def align(
                 parts = [offending(f"labels in {longer} only, which {shorter} lacks", x_only or y_only)]
             raise LabelMismatchError(f"{'; '.join(parts)} (the option missing says what becomes of them)")
         if missing == "bottom":
-            return _union(first, second, x_only, y_only)
+            return first.extend(y_only), _in_order_of(first.extend(y_only), second.extend(x_only))
+        if missing == "gold":
+            return first, _in_order_of(first, _restricted(second, first, names[::-1]).extend(x_only))
         first = _restricted(first, second, names)
-    return first, second.take(np.array([place[label] for label in first.labels or ()]), first.labels)
+    return first, _in_order_of(first, second)
 
 
 def n_missing(x: Ranking, y: Ranking, n_items: int) -> int:
     """Number of items in one ranking only, from the rankings before alignment and the number of items after it."""
+    if x.labels == y.labels:
+        return 0
+    if n_items == x.n_items:  # perhaps "gold", and then the numbers do not say how many are in both
+        return len(set(x.labels or ()) ^ set(y.labels or ()))
     # Of n_x + n_y items, those in both count twice; "intersection" leaves n_both, "bottom" n_both and the others.
     return abs(x.n_items + y.n_items - 2 * n_items)
 
@@ -132,8 +140,7 @@ def _restricted(first: Ranking, second: Ranking, names: tuple[str, str]) -> Rank
     return first.take(np.array(kept))
 
 
-def _union(first: Ranking, second: Ranking, x_only: list[Hashable], y_only: list[Hashable]) -> tuple[Ranking, Ranking]:
-    """Both rankings over all labels: those of the first, and then those that only the second has."""
-    first, second = first.extend(y_only), second.extend(x_only)
+def _in_order_of(first: Ranking, second: Ranking) -> Ranking:
+    """The items of the first ranking as the second ranks them, in the order of the first."""
     place = {label: position for position, label in enumerate(second.labels or ())}
-    return first, second.take(np.array([place[label] for label in first.labels or ()]), first.labels)
+    return second.take(np.array([place[label] for label in first.labels or ()]), first.labels)

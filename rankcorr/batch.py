@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,6 @@ from rankcorr.coefficients import (
     as_coefficient,
 )
 from rankcorr.errors import (
-    DimensionError,
     DuplicateLabelError,
     LabelError,
     LengthError,
@@ -25,13 +24,14 @@ from rankcorr.errors import (
     RankingError,
     TooFewItemsError,
 )
+from rankcorr.frames import PLAIN, by_name
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed, TableResult, square_frame
 from rankcorr.scores import Ranks, checked_numbers, is_masked, midrank_rows
 from rankcorr.workers import Progress, checked_workers, in_threads
 
-ManyRankings: TypeAlias = Mapping[Any, RankingLike] | ArrayLike
+ManyRankings: TypeAlias = Mapping[Any, RankingLike] | Sequence[RankingLike] | ArrayLike
 Counts: TypeAlias = tuple[int, int]  # items compared, and items in one of the two rankings only
 
 # Enough work for a thread to outlast its scheduling, few enough rows for their ranks to stay in the cache.
@@ -47,7 +47,7 @@ class RankCorrelations(Computed, TableResult):
     statistic : ndarray of float64, shape (n_systems,) or (n_rankings, n_rankings)
         Each value equals that of the one-by-one call to the last bit; nan where it is undefined.
     names : tuple or None
-        Names of the rankings, in the order of `statistic`; None for the rows of a matrix.
+        Names of the rankings, in the order of `statistic`; None for the rows of a matrix and the entries of a list.
     n_items : int
         Number of items of the gold ranking; in a matrix, of all rankings together.
     n_compared : ndarray of int64, shape of `statistic`, or None
@@ -122,12 +122,13 @@ def correlate_many(
     ----------
     gold : Ranking, mapping of label to score, or array_like of shape (n_items,)
         The ranking to compare with; it takes the place of x in `weighted_rho` and `weighted_tau`.
-    systems : array_like of shape (n_systems, n_items), or mapping of name to ranking
-        A matrix holds scores, larger is better, one row for each system. The values of a mapping (dict, or the
-        columns of a pandas DataFrame) are rankings as `weighted_tau` takes them.
+    systems : array_like of shape (n_systems, n_items), mapping of name to ranking, list of them, or data frame
+        A matrix holds scores, larger is better, one row for each system. The values of a mapping, or the entries of a
+        list, are rankings as `weighted_tau` takes them. In a data frame (pandas, polars, pyarrow) each column is a
+        ranking; the index of a pandas frame labels the items, and other frames have no labels.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What becomes of labels that only gold or only a system has; see `align`. Each system is aligned with gold on
         its own, so that systems may be compared over different items: values of lists of different lengths have
         different chance levels.
@@ -159,8 +160,9 @@ def correlate_many(
     n_workers = checked_workers(workers)
     first = as_ranking(gold)
     names: tuple[Any, ...] | None = None
-    if _have_names(systems):
-        names, rankings = _named(systems, whose="system")
+    named = _by_name(systems)
+    if named is not None:
+        names, rankings = _named(named, whose="system")
         called = [("gold", f"system {name!r}") for name in names]
         if missing == "raise":
             matrix, ties = _stacked(
@@ -189,7 +191,7 @@ def correlate_many(
     if missing != "raise":
         described |= _counted([pair for _, counts in done for pair in counts])
     values.flags.writeable = False
-    return RankCorrelations(statistic=values, names=names, **described)
+    return RankCorrelations(statistic=values, names=None if isinstance(systems, list | tuple) else names, **described)
 
 
 def correlation_matrix(
@@ -204,13 +206,13 @@ def correlation_matrix(
 
     Parameters
     ----------
-    rankings : array_like of shape (n_rankings, n_items), or mapping of name to ranking
-        A matrix holds scores, larger is better, one row for each ranking.
+    rankings : array_like of shape (n_rankings, n_items), mapping of name to ranking, list of them, or data frame
+        A matrix holds scores, larger is better, one row for each ranking; in a data frame each column is one.
     coefficient, workers, progress
         As in `correlate_many`; progress counts rows of the matrix.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What becomes of labels that one ranking of a pair has and the other lacks; see `align`. Each pair is aligned
-        on its own.
+        on its own. With "gold" row i keeps the items of ranking i, and the matrix is not symmetric.
 
     Returns
     -------
@@ -233,8 +235,9 @@ def correlation_matrix(
     chosen = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
     n_workers = checked_workers(workers)
-    if _have_names(rankings):
-        names, items = _named(rankings, whose="ranking")
+    named = _by_name(rankings)
+    if named is not None:
+        names, items = _named(named, whose="ranking")
     else:
         names = None
         rows, best_first, row_ties = midrank_rows(_matrix(rankings, None, whose="ranking"), descending=True)
@@ -269,7 +272,7 @@ def correlation_matrix(
     if missing != "raise":
         described |= _counted([counts for _, counts in done])
     values.flags.writeable = False
-    return RankCorrelations(statistic=values, names=names, **described)
+    return RankCorrelations(statistic=values, names=None if isinstance(rankings, list | tuple) else names, **described)
 
 
 def _one_by_one(
@@ -297,9 +300,14 @@ def _columns(own: Ranking, reference: Ranking) -> NDArray[np.intp] | None:
     return np.array([place[label] for label in own.labels])
 
 
-def _have_names(rankings: ManyRankings) -> TypeGuard[Mapping[Any, RankingLike]]:
-    """Whether rankings have names: those of a dict, or of the columns of a pandas DataFrame."""
-    return hasattr(rankings, "keys")
+def _by_name(rankings: ManyRankings) -> Mapping[Any, RankingLike] | None:
+    """Rankings by name, those of a list by their places; None for a matrix of scores."""
+    if isinstance(rankings, list | tuple):
+        listed = any(
+            isinstance(row, dict) or (hasattr(row, "__len__") and not isinstance(row, PLAIN)) for row in rankings
+        )
+        return dict(enumerate(rankings)) if listed else None
+    return by_name(rankings)
 
 
 def _named(rankings: Mapping[Any, RankingLike], *, whose: str) -> tuple[tuple[Any, ...], list[Ranking]]:
@@ -318,13 +326,8 @@ def _named(rankings: Mapping[Any, RankingLike], *, whose: str) -> tuple[tuple[An
 
 def _matrix(rankings: Any, gold: Ranking | None, *, whose: str, missing: Missing = "raise") -> NDArray[Any]:
     """Return a matrix of checked scores that fits gold."""
-    if isinstance(rankings, list | tuple):
-        if any(isinstance(row, Ranking) or hasattr(row, "keys") for row in rankings):
-            raise DimensionError(
-                f"{whose}s must be a matrix of scores, or a mapping of name to ranking; got a list of rankings"
-            )
-        if any(is_masked(row) for row in rankings):
-            raise MissingValueError(f"every item needs a {whose} score; some rows have masked ones")
+    if isinstance(rankings, list | tuple) and any(is_masked(row) for row in rankings):
+        raise MissingValueError(f"every item needs a {whose} score; some rows have masked ones")
     scores = checked_numbers(rankings, what=f"{whose} score", n_dimensions=2)
     _check_any(len(scores), whose)
     if gold is not None and gold.labels is not None:

@@ -83,6 +83,9 @@ def coefficient_bounds(
 ) -> CoefficientBounds:
     """Bounds of a coefficient of two lists, such as the ten best of each, that need not hold the same items.
 
+    They are exact where `exact` says so: with equal weights, or up to `max_completions` completions, which are all
+    computed. Above that number the ends are inner estimates, found by a search: the true bounds are these or wider.
+
     A completion puts the items that a list lacks below all items that it has, in any order without ties. Ties within a
     list stay. The bounds are the smallest and the largest coefficient over all completions of both lists. For one value
     in place of bounds see ``missing="bottom"`` of `weighted_tau`; it ties the items that a list lacks, and so is the

@@ -21,6 +21,15 @@ def real_number(value: object) -> float:
         return math.inf
 
 
+def real_text(text: str) -> bool:
+    """Whether Python reads a text as a number, nan included."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def whole_number(value: object) -> int | None:
     """Return an integer of any type as an int, and None for anything else; a boolean is not a number."""
     try:

@@ -65,6 +65,8 @@ class Contributions(Computed, TableResult):
         What the item takes away from a coefficient of 1: not negative, and their sum is 1 - `statistic`.
     normalizer : float
         The denominator of Eq. 7 with these weights (of Eq. 8 for rho).
+    in_x : ndarray of bool, shape (n_items,)
+        Whether x has the item; not so for the items that ``missing="bottom"`` takes from y alone.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing, n_missing
         As in `RankCorrelation`.
     """
@@ -76,10 +78,13 @@ class Contributions(Computed, TableResult):
     contribution: Array = field(repr=False)
     cost: Array = field(repr=False)
     normalizer: float
+    in_x: NDArray[np.bool_] = field(repr=False)
     n_missing: int | None = None
 
     def worst(self, k: int = 10) -> tuple[ItemContribution, ...]:
-        """The items of largest cost, at most k, the largest first; equal costs are in the order of x.
+        """The items of x of largest cost, at most k, the largest first; equal costs are in the order of x.
+
+        Items that only y has, which ``missing="bottom"`` ties at the end of x, are not listed: x says nothing of them.
 
         Raises
         ------
@@ -89,7 +94,8 @@ class Contributions(Computed, TableResult):
         number = whole_number(k)
         if number is None or number < 1:
             raise OptionError(f"k must be a positive whole number; got {shown(k)}")
-        found = np.lexsort((self.x.ranks, -self.cost))[:number].tolist()
+        dearest = np.lexsort((self.x.ranks, -self.cost))
+        found = dearest[self.in_x[dearest]][:number].tolist()
         columns = (self.x.ranks, self.y.ranks, self.weights, self.contribution, self.cost)
         labels = self.x.labels
         return tuple(
@@ -136,7 +142,7 @@ def contributions(
         As in `weighted_tau`.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         As in `weighted_tau`.
 
     Returns
@@ -188,7 +194,8 @@ def contributions(
         parts, cost, norm = _tau_parts(first, second, weights, chosen.variant)
         norm /= total * total
     weights /= total
-    for array in (weights, parts, cost):
+    in_x = np.arange(first.n_items) < given[0].n_items  # what only y has comes last
+    for array in (weights, parts, cost, in_x):
         array.flags.writeable = False
     return Contributions(
         statistic=value,
@@ -198,6 +205,7 @@ def contributions(
         contribution=parts,
         cost=cost,
         normalizer=norm,
+        in_x=in_x,
         n_missing=None if missing == "raise" else n_missing(*given, first.n_items),
         **chosen.described(first.n_items, missing),
     )

@@ -73,9 +73,9 @@ def weighted_rho(
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
         What a tied item weighs; see `item_weights`.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What becomes of labels that are in one ranking only: an error, left out, or tied below all items of the
-        ranking that lacks them; see `align`.
+        ranking that lacks them; "gold" does so for the labels of x, and leaves out those that only y has. See `align`.
 
     Returns
     -------
@@ -137,9 +137,9 @@ def weighted_tau(
     variant : {"b", "a"}
         "b" divides by the weights of the pairs that are not tied, as Eq. 7 does, and reaches 1 with ties; "a" divides
         by 1 - sum_i w_i^2, the weight of all pairs. Without ties they agree.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What becomes of labels that are in one ranking only: an error, left out, or tied below all items of the
-        ranking that lacks them; see `align`.
+        ranking that lacks them; "gold" does so for the labels of x, and leaves out those that only y has. See `align`.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def correlate(
         Plain numbers are scores: larger is better.
     coefficients : sequence of Coefficient or {"rho_w", "tau_w", "rho", "tau"}
         At least one, without repeats; a name stands for the default options, as "tau_w" for ``TauW()``.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         As in `weighted_tau`.
     names : pair of str
         What error messages call the two.

@@ -45,6 +45,10 @@ class ShareError(RankingError):
     """A share of the weight that is out of range, or that no offset n0 attains."""
 
 
+class StandardizationError(RankingError):
+    """A distribution whose standardized values could not be told apart as floats."""
+
+
 class OptionError(RankingError):
     """An option that is not one of the choices, or that contradicts another."""
 

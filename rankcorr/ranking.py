@@ -16,6 +16,7 @@ from rankcorr.errors import (
     LengthError,
     OptionError,
 )
+from rankcorr.frames import python_values
 from rankcorr.scores import Positions, Ranks, ScoresLike, checked_numbers, is_masked, midranks, split_labels
 
 
@@ -74,8 +75,9 @@ class Ranking:
 
         Parameters
         ----------
-        scores : array_like of shape (n_items,), or mapping of label to score (dict, pandas Series)
-            Real numbers of any kind; infinite ones are fine.
+        scores : array_like of shape (n_items,), or mapping of label to score
+            Real numbers of any kind; infinite ones are fine. A pandas Series is labelled by its index, also by a
+            default one; series of polars and pyarrow have no labels.
         labels : iterable of hashable, optional
             Unique names of the items, in the order of `scores`.
 
@@ -150,6 +152,7 @@ class Ranking:
                     f"an order has one dimension and plain labels; got an array of {order.dtype}, shape {order.shape}"
                 )
             order = order.tolist()
+        order = python_values(order)
         labels: list[Hashable] = []
         ranks: list[float] = []
         for position, entry in enumerate(order):
@@ -174,7 +177,7 @@ class Ranking:
                     return cls.unchecked(ranks, best_first, n_ties)
         if isinstance(numbers_, Ranking):
             raise OptionError("this is a Ranking already: pass it on as it is")
-        keys, values = split_labels(numbers_)
+        keys, values = split_labels(numbers_, what)
         if keys is not None and labels is not None:
             raise OptionError(f"labels were given twice: as keys of the {what}s and as the argument 'labels'")
         checked = checked_numbers(values, what=what, n_dimensions=1, labels=keys)
@@ -302,7 +305,7 @@ def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable,
         raise LabelError(f"labels must be a list of labels; got {shown(labels)}")
     if isinstance(labels, np.ndarray) and (labels.ndim != 1 or labels.dtype.kind == "V" or is_masked(labels)):
         raise LabelError(f"labels must be a list of labels; got an array of {labels.dtype}, shape {labels.shape}")
-    names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+    names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else python_values(labels))
     if len(names) != n_items:
         raise LengthError(f"every item needs one label; got {len(names)} labels for {n_items} items")
     try:

@@ -136,7 +136,8 @@ class RankCorrelation(float):
     missing : str or None
         "intersection" or "bottom"; None where both rankings had to hold the same items.
     n_missing : int or None
-        Number of items in one ranking only: left out by "intersection", placed last by "bottom". None if `missing` is
+        Number of items in one ranking only: left out by "intersection", placed last by "bottom"; "gold" leaves out
+        those that only y has, and places those last that only x has. None if `missing` is
         None.
 
     Examples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import sys
-from collections.abc import Hashable, Iterator, Mapping, Sequence, Set, ValuesView
+from collections.abc import Hashable, Iterator, Mapping, MappingView, Sequence, Set
 from decimal import Decimal
 from typing import Any, TypeAlias, TypeGuard
 
@@ -14,19 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 from rankcorr.checks import N_SHOWN, shown
 from rankcorr.compiled import loops
 from rankcorr.errors import DimensionError, MissingValueError, NonNumericError, TooFewItemsError
+from rankcorr.frames import series_of
 
 ScoresLike: TypeAlias = Mapping[Any, Any] | ArrayLike
 Ranks: TypeAlias = NDArray[np.float64]
 Positions: TypeAlias = NDArray[np.int32]
 
 
-def split_labels(numbers_: ScoresLike) -> tuple[list[Hashable] | None, ArrayLike]:
-    """Split a mapping or a Series into labels and numbers; labels are None for an array."""
+def split_labels(numbers_: ScoresLike, what: str) -> tuple[list[Hashable] | None, ArrayLike]:
+    """Split a mapping or a pandas Series into labels and numbers; labels are None for an array and other series."""
     if isinstance(numbers_, Mapping):
         return list(numbers_), list(numbers_.values())
-    if hasattr(numbers_, "keys") and hasattr(numbers_, "to_numpy"):  # a pandas Series, without importing pandas
-        return list(numbers_.keys()), numbers_.to_numpy()
-    return None, numbers_
+    return series_of(numbers_, what) or (None, numbers_)
 
 
 def checked_numbers(
@@ -35,8 +34,8 @@ def checked_numbers(
     """Check real numbers of at least two items; the result is float64 or int64 and sorts as `values` do."""
     if is_masked(values):
         masked = np.argwhere(np.ma.getmaskarray(values))
-        raise MissingValueError(f"every item needs a {what}; masked: {_places(what, masked, labels)}")
-    if isinstance(values, bytearray | Set | Iterator | ValuesView):
+        raise MissingValueError(f"every item needs a {what}; null or masked: {_places(what, masked, labels)}")
+    if isinstance(values, bytearray | Set | Iterator | MappingView):
         raise DimensionError(f"{what}s must be a list or an array; got {shown(values)}{_hint(values)}")
     try:
         array = np.asarray(values)
@@ -145,4 +144,4 @@ def _hint(values: object) -> str:
     """What to write in place of something that has no places, or that can be read only once."""
     if isinstance(values, bytearray):
         return ""
-    return ", which has no order" if isinstance(values, Set) else ": write list(...)"
+    return ", which has no order" if isinstance(values, set | frozenset) else ": write list(...)"

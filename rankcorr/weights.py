@@ -125,7 +125,7 @@ def item_weights(
         With a and b the two rank vectors: f(a) + f(b), f(a) f(b), f(a), or f(b).
     tied_weights : {"midrank", "expected"}
         A tied item weighs f at its mid-rank, or the mean of f over the positions that its group occupies.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What becomes of labels that are in one ranking only; see `align`.
 
     Returns

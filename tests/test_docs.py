@@ -82,21 +82,24 @@ def test_the_table_of_offsets_is_computed():
         assert [float(share) for share in shares] == pytest.approx(computed, abs=5.01e-4)
 
 
-def row_of_chance(coefficient, n_items):
-    """Cells of a row of the table of chance, one for each n0."""
-    (row,) = re.findall(rf"^\| {coefficient} \| {n_items:,} \| (.*) \|$", PAGES["docs/chance.md"], re.MULTILINE)
+def row_of_chance(coefficient, n_items, section="Table of chance"):
+    """Cells of a row of the table of a section on chance, one for each n0."""
+    (text,) = re.findall(rf"^## {section}\n(.*?)(?=^## )", PAGES["docs/chance.md"], re.MULTILINE | re.DOTALL)
+    (row,) = re.findall(rf"^\| {coefficient} \| {n_items:,} \| (.*) \|$", text, re.MULTILINE)
     return row.split(" | ")
 
 
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
 @pytest.mark.parametrize("n_items", [10, 100, pytest.param(1000, marks=pytest.mark.figures)])
-def test_the_table_of_chance_is_computed(coefficient, n_items):
-    cells = []
+def test_the_tables_of_chance_are_computed(coefficient, n_items):
+    cells, spreads = [], []
     for n0 in (0.0, 2.0, 10.0):
         null = null_distribution(range(n_items), range(n_items), coefficient=named_coefficient(coefficient, n0=n0))
         cells.append(f"{null.mean:.2f} ± {null.std:.2f}, {null.quantile(0.95):.2f}")
+        spreads.append(f"{null.standardize(null.values).std():.3f}")
     assert row_of_chance(coefficient, n_items) == cells
+    assert row_of_chance(coefficient, n_items, "Standardized values") == spreads
 
 
 def test_the_readme_says_of_chance_what_the_table_says():

@@ -10,7 +10,17 @@ import click
 from rankcorr.cli.console import print_json, print_table
 from rankcorr.cli.details import Details, detail_options
 from rankcorr.cli.options import Files, Named, Weights, file_options, weight_options
-from rankcorr.cli.output import Note, described, errors_of, gold_line, left_aligned, notes_of, print_notes
+from rankcorr.cli.output import (
+    Note,
+    compared,
+    coverage_lines,
+    described,
+    errors_of,
+    gold_line,
+    left_aligned,
+    notes_of,
+    print_notes,
+)
 from rankcorr.cli.resampling import json_option
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.correlation import correlate
@@ -40,24 +50,26 @@ def compare(
     """Compare the rankings in the SYSTEM files with the one in GOLD.
 
     Files are CSV or TSV in UTF-8 ('-' is stdin) and are matched by id. rho_w and tau_w weigh the top most; rho and
-    tau weigh all items alike. Ties are the items that share their score with another.
+    tau weigh all items alike. Ties are the compared items that share their score with another.
 
     With --ci or --standardize each coefficient has a row of its own.
     """
     options = weights.described()
     details.check()
-    reference, *others = files.read([gold, *systems])
+    reference, *others = files.read([gold], systems)
+    matches = [compared(reference, other, files.missing) for other in others]
     rows, notes = [], []
     with progress_bar(len(others) * len(COEFFICIENTS) * details.n_resamples_each, "resample") as advance:
-        for other in others:
+        for other, match in zip(others, matches, strict=True):
             row, messages = _compared(reference, other, files, weights, details, advance)
-            rows.append(row)
+            rows.append(row | match.described())
             notes += messages
     if as_json:
         chosen = {**files.described(), **options, **details.described()}
         print_json({"gold": described(reference), "options": chosen, "systems": rows, "warnings": notes})
         return
-    click.echo("\n".join([gold_line(reference), *details.headings([row["n"] for row in rows]), ""]))
+    lines = [gold_line(reference), *coverage_lines(matches, others, files.missing)]
+    click.echo("\n".join([*lines, *details.headings([row["n"] for row in rows]), ""]))
     if details.by_coefficient:
         header, cells = details.table([other.shown for other in others], rows)
         header[1], *names = left_aligned([header[1], *(row[1] for row in cells)])
@@ -93,6 +105,6 @@ def _compared(
         more, notes = details.of(gold, system, results, files=files, weights=weights, progress=progress)
     row: dict[str, Any] = {"system": system.name}
     row |= {name: result.statistic for name, result in results.items()}
-    row |= {"n": next(iter(results.values())).n_items, "ties": system.ranking.n_ties}
+    row |= {"n": next(iter(results.values())).n_items}
     undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
     return row | more, notes_of(notices, undefined, system.name) + notes

@@ -33,7 +33,7 @@ from rankcorr.cli.resampling import (
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.contributions import ItemContribution, contributions
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
-from rankcorr.inference.null import null_distribution
+from rankcorr.inference.permutation import permutation_test
 from rankcorr.notices import collected_notices
 from rankcorr.results import RankCorrelation
 from rankcorr.workers import Progress
@@ -50,7 +50,9 @@ _OPTIONS = (
     coefficient_option(None, "Coefficient of --worst.  [default: tau_w]"),
     click.option("--ci", is_flag=True, help="Add the confidence interval of each coefficient, by resampling items."),
     click.option(
-        "--standardize", is_flag=True, help="Add each coefficient on a scale where chance gives 0, and -1 and 1 stay."
+        "--standardize",
+        is_flag=True,
+        help="Add each coefficient on a scale where chance gives 0, and its percentile among the values of chance.",
     ),
     level_option(None, f"Level of confidence of --ci.  [default: {DEFAULT_LEVEL}]"),
     click.option("--method", type=click.Choice(METHODS), help=f"Method of --ci.  [default: {METHODS[0]}]"),
@@ -164,11 +166,12 @@ class Details:
         found: dict[str, Any] = {"statistic": statistic}
         defined = not math.isnan(statistic)
         if self._standardize is not None:
-            found |= {"chance": math.nan, "standardized": math.nan}
+            figures = ("standardized", "percentile", "zscore")
+            found |= dict.fromkeys(("chance", *figures), math.nan)
             if defined:
                 drawn = {"n_resamples": self._standardize["resamples"], "seed": self._standardize["seed"]}
-                null = null_distribution(gold.ranking, system.ranking, **options, **drawn, progress=progress)
-                found |= {"chance": null.mean, "standardized": null.standardize(statistic)}
+                test = permutation_test(gold.ranking, system.ranking, **options, **drawn, progress=progress)
+                found |= {"chance": test.null.mean} | {name: getattr(test, name) for name in figures}
         if self._ci is not None:
             found |= {"low": math.nan, "high": math.nan, "standard_error": math.nan}
             if defined:
@@ -181,7 +184,8 @@ class Details:
         """Lines above the table of coefficients that explain its columns; `sizes` are the numbers of items."""
         lines = []
         if (draws := self._standardize) is not None:
-            lines.append(f"standardized: chance is 0 ({permutations_text(draws['resamples'], draws['seed'], sizes)})")
+            drawn = permutations_text(draws["resamples"], draws["seed"], sizes)
+            lines.append(f"standardized: chance is 0; percentile: per cent of chance below the value ({drawn})")
         if (draws := self._ci) is not None:
             lines.append(
                 f"low, high: {percent_text(draws['level'])} interval ({draws['method']}, "
@@ -191,12 +195,16 @@ class Details:
 
     def table(self, names: list[str], rows: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
         """Header and cells: one row for each system and coefficient."""
-        columns = ["standardized"] * self.standardize + ["low", "high"] * self.ci
+        columns = ["standardized", "percentile"] * self.standardize + ["low", "high"] * self.ci
         cells = [
             [
                 shown,
                 name,
-                *(f"{row['coefficients'][name][column]:z.4f}" for column in ("statistic", *columns)),
+                *(
+                    f"{figures[column]:{'.2f' if column == 'percentile' else 'z.4f'}}"
+                    for figures in [row["coefficients"][name]]
+                    for column in ("statistic", *columns)
+                ),
                 str(row["n"]),
                 str(row["ties"]),
             ]

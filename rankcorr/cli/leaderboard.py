@@ -77,7 +77,7 @@ class BoardOptions:
         """Read the files and rank the systems; return also the gold sets, and what the library warned of."""
         chosen = weights.of_one(self.coefficient)
         n_golds = 1 + len(self.golds)
-        read = files.read([gold, *self.golds, *systems])
+        read = files.read([gold, *self.golds], systems)
         golds, others = by_name(read[:n_golds], "gold set"), by_name(read[n_golds:], "system")
         with progress_bar(None, "resample") as advance, collected_notices() as notices:
             board = leaderboard(

@@ -14,7 +14,7 @@ from rankcorr.alignment import MISSING
 from rankcorr.checks import repeated
 from rankcorr.coefficients import VARIANTS, named_coefficient
 from rankcorr.io.records import printable
-from rankcorr.io.tables import read_ranking
+from rankcorr.io.tables import DUPLICATES, read_ranking
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS, named_weigher
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -48,7 +48,25 @@ _FILE_OPTIONS = (
         type=click.Choice(MISSING),
         default=MISSING[0],
         show_default=True,
-        help="Items in one file only: an error, left out, or tied below the others.",
+        help="Items in one file only: an error; left out; all kept, tied below what a file has; or only those of gold "
+        "kept, tied below what a system has.",
+    ),
+    click.option(
+        "--unordered", is_flag=True, help="The two columns of --id are a pair in either order: a, b is the item b, a."
+    ),
+    click.option(
+        "--duplicates",
+        type=click.Choice(DUPLICATES),
+        default=DUPLICATES[0],
+        show_default=True,
+        help="An item that a file has more than once: an error, or the mean or the first of its numbers counts.",
+    ),
+    click.option(
+        "--name",
+        "names",
+        multiple=True,
+        metavar="NAME",
+        help="Name of a system, in place of its file's: once for each SYSTEM, in order.",
     ),
 )
 _WEIGHT_OPTIONS = (
@@ -140,9 +158,19 @@ class Files:
     ranks: bool
     no_header: bool
     missing: Any
+    unordered: bool
+    duplicates: Any
+    names: tuple[str, ...]
 
-    def read(self, paths: Sequence[str]) -> list[Named]:
+    def read(self, golds: Sequence[str], systems: Sequence[str]) -> list[Named]:
         """Read a ranking from each file; the name of a file that is given several times includes the column."""
+        paths = [*golds, *systems]
+        if self.names and len(self.names) != len(systems):
+            raise OptionError(
+                f"--name must be given once for each system; got {len(self.names)} for {len(systems)} systems"
+            )
+        if again := repeated(self.names):
+            raise OptionError(f"--name must differ; more than once: {', '.join(map(str, again))}")
         if paths.count("-") > 1:
             raise OptionError("'-' (standard input) can be given only once")
         if len(self.scores) > 1 and len(self.scores) != len(paths):
@@ -151,18 +179,21 @@ class Files:
                 "(for several columns of one file, repeat the file)"
             )
         columns = list(self.scores) if len(self.scores) > 1 else [*self.scores, None][:1] * len(paths)
+        names = ["" for _ in golds] + ([*self.names] or ["" for _ in systems])
         return [
             Named(
-                path if column is None or paths.count(path) == 1 else f"{path}:{column}",
+                name or (path if column is None or paths.count(path) == 1 else f"{path}:{column}"),
                 read_ranking(
                     path,
                     id_columns=self.ids or None,
                     score_column=column,
                     ranks=self.ranks,
                     header=not self.no_header,
+                    unordered=self.unordered,
+                    duplicates=self.duplicates,
                 ),
             )
-            for path, column in zip(paths, columns, strict=True)
+            for path, column, name in zip(paths, columns, names, strict=True)
         ]
 
     def described(self) -> dict[str, Any]:
@@ -173,6 +204,8 @@ class Files:
             "ranks": self.ranks,
             "header": not self.no_header,
             "missing": self.missing,
+            "unordered": self.unordered,
+            "duplicates": self.duplicates,
         }
 
 

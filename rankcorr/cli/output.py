@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import click
@@ -29,11 +30,43 @@ def errors_of(*rankings: Named) -> Iterator[None]:
         raise click.ClickException(f"{', '.join(names)} and {last}: {error}") from error
 
 
+@dataclass(frozen=True)
+class Compared:
+    """How the items of a system match those of gold, and its ties among the items compared."""
+
+    n_shared: int
+    n_gold: int
+    n_other: int
+    ties: int
+
+    def described(self) -> dict[str, int]:
+        """The numbers, ready for JSON."""
+        return {"ties": self.ties, "n_shared": self.n_shared, "n_other": self.n_other}
+
+    def line(self, system: Named) -> str:
+        """How many of gold's items a system has, as a line above a table."""
+        others = f", and {self.n_other:,} other{'s' * (self.n_other > 1)}" if self.n_other else ""
+        return f"coverage: {system.shown} has {self.n_shared:,} of gold's {self.n_gold:,} items{others}"
+
+
+def compared(gold: Named, system: Named, missing: Missing) -> Compared:
+    """Match a system with gold; errors name the files."""
+    with errors_of(gold, system):
+        _, aligned = align(gold.ranking, system.ranking, names=(gold.name, system.name), missing=missing)
+    n_shared = len(set(gold.ranking.labels or ()) & set(system.ranking.labels or ()))
+    return Compared(n_shared, gold.ranking.n_items, system.ranking.n_items - n_shared, aligned.n_ties)
+
+
 def check_items(gold: Named, systems: Sequence[Named], missing: Missing) -> None:
     """Refuse systems whose items do not match those of gold, by the names of the files."""
     for system in systems:
-        with errors_of(gold, system):
-            align(gold.ranking, system.ranking, names=(gold.name, system.name), missing=missing)
+        compared(gold, system, missing)
+
+
+def coverage_lines(matches: Sequence[Compared], systems: Sequence[Named], missing: Missing) -> list[str]:
+    """Lines on coverage, where files may differ in their items."""
+    pairs = zip(matches, systems, strict=True)
+    return [] if missing == "raise" else [match.line(system) for match, system in pairs]
 
 
 def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:

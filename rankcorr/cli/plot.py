@@ -88,7 +88,7 @@ def plot() -> None:
 def ranks(gold: str, system: str, out: str, files: Files, coefficient: str, weights: Weights, worst: int) -> None:
     """Draw the rank of each item in SYSTEM against its rank in GOLD; the area of a marker grows with the weight."""
     chosen = weights.of_one(coefficient)
-    first, second = files.read([gold, system])
+    first, second = files.read([gold], [system])
     check_items(first, [second], files.missing)
 
     def draw() -> Figure:
@@ -117,7 +117,7 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
 
     The first 8 systems, or the best 5 of more, have lines that differ; the others are grey.
     """
-    reference, *others = files.read([gold, *systems])
+    reference, *others = files.read([gold], systems)
     named = by_name(others, "system")
     check_items(reference, others, files.missing)
 
@@ -166,7 +166,7 @@ def null(
 ) -> None:
     """Draw the coefficients of the permuted ranks of SYSTEM with GOLD, and where the observed one lies."""
     chosen = weights.of_one(coefficient)
-    first, second = files.read([gold, system])
+    first, second = files.read([gold], [system])
     check_items(first, [second], files.missing)
 
     def draw() -> Figure:

@@ -12,7 +12,8 @@ from rankcorr.cli.console import print_json, print_table
 from rankcorr.cli.options import Files, Named, Weights, file_options, weight_options
 from rankcorr.cli.output import (
     Note,
-    check_items,
+    compared,
+    coverage_lines,
     described,
     errors_of,
     gold_line,
@@ -75,7 +76,8 @@ def run_tests(
     """Test whether the SYSTEM rankings agree with GOLD better than chance does.
 
     The ranks of a system are permuted, those of ties too. Two unrelated rankings do not give 0: 'chance' is the mean
-    of the permutations, and 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay.
+    of the permutations, 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay, and
+    'percentile' the percentage of the permutations below it.
 
     With --versus, test whether two systems differ: the ranks that they give an item are swapped at random. The
     interval of the difference is by resampling items; p-values of several tests are also corrected by Holm's method.
@@ -87,8 +89,8 @@ def run_tests(
     level = DEFAULT_LEVEL if level is None else level
     options = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
     asked = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
-    reference, *others = files.read([gold, *systems])
-    check_items(reference, others, files.missing)
+    reference, *others = files.read([gold], systems)
+    matches = [compared(reference, other, files.missing) for other in others]
     chosen = {
         **files.described(),
         "coefficient": coefficient,
@@ -106,12 +108,15 @@ def run_tests(
         document |= {"a": described(first), "comparisons": rows, "warnings": notes}
     else:
         tests, notes = _tests(reference, others, {**options, **asked})
-        rows = [_test_row(other, test) for other, test in zip(others, tests, strict=True)]
+        rows = [
+            _test_row(other, test) | match.described()
+            for other, test, match in zip(others, tests, matches, strict=True)
+        ]
         document |= {"systems": rows, "warnings": notes}
     if as_json:
         print_json(document)
         return
-    click.echo(gold_line(reference))
+    click.echo("\n".join([gold_line(reference), *coverage_lines(matches, others, files.missing)]))
     if versus:
         _print_differences(others, rows, chosen)
     else:
@@ -136,11 +141,12 @@ def _test_row(system: Named, test: PermutationTest) -> dict[str, Any]:
         "statistic": test.statistic,
         "chance": test.null.mean,
         "standardized": test.standardized,
+        "percentile": test.percentile,
+        "zscore": test.zscore,
         "pvalue": test.pvalue,
         "exact": test.null.exact,
         "permutations": test.null.n_resamples,
         "n": test.n_items,
-        "ties": system.ranking.n_ties,
     }
 
 
@@ -148,11 +154,12 @@ def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chose
     drawn = permutations_text(chosen["resamples"], chosen["seed"], [row["n"] for row in rows])
     click.echo(f"{chosen['coefficient']} against chance, {chosen['alternative']} ({drawn})\n")
     print_table(
-        ["system", chosen["coefficient"], "chance", "standardized", "p", "n", "ties"],
+        ["system", chosen["coefficient"], "chance", "standardized", "percentile", "p", "n", "ties"],
         [
             [
                 system.shown,
                 *(f"{row[name]:z.4f}" for name in ("statistic", "chance", "standardized")),
+                f"{row['percentile']:.2f}",
                 pvalue_text(row["pvalue"]),
                 str(row["n"]),
                 str(row["ties"]),

@@ -121,7 +121,7 @@ def bootstrap_interval(
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
         Resamples have ties, so a weigher is asked for the ranks 1, 1.5, 2 and so on.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What becomes of labels that are in one ranking only; see `weighted_tau`. It is applied before items are drawn.
     level : float, default 0.95
         Level of confidence.

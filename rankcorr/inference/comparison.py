@@ -114,9 +114,9 @@ def compare_systems(
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
         Resamples have ties, so a weigher is asked for the ranks 1, 1.5, 2 and so on.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What becomes of labels that are not in all three rankings: an error, left out, or placed last, in a tie, in
-        each ranking that lacks them.
+        each ranking that lacks them. "gold" keeps the items of gold alone.
     alternative : {"two-sided", "greater", "less"}
         "greater" asks whether the first system is better.
     level : float, default 0.95
@@ -258,7 +258,7 @@ def align_three(
         for label in ranking.labels or ():
             union[label] = union.get(label, 0) + 1
     common = [label for label, number in union.items() if number == len(given)]
-    kept = common if missing == "intersection" else list(union)
+    kept = {"intersection": common, "gold": list(given[0].labels or ())}.get(missing, list(union))
     if len(kept) < 2:
         raise TooFewItemsError(
             "gold, a and b must have at least two labels in common; they have "
@@ -266,5 +266,9 @@ def align_three(
         )
     # All items, tied: aligned with this ranking, each of the three loses or gains the items that it must.
     everything = Ranking.from_ranks(np.zeros(len(kept)), kept)
-    taken = [align(everything, ranking, missing=missing)[1] for ranking in given]
+    names = ("gold", "a", "b")
+    taken = [
+        align(everything, ranking, names=("gold", name), missing=missing)[1]
+        for name, ranking in zip(names, given, strict=True)
+    ]
     return (taken[0], taken[1], taken[2]), len(union) - len(common)

@@ -1,4 +1,4 @@
-"""The coefficients of permuted rankings -> p-values, quantiles, and the standardized coefficient."""
+"""The coefficients of permuted rankings -> p-values, quantiles, percentiles, and the standardized coefficient."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rankcorr.batch import RankCorrelations
 from rankcorr.checks import check_choice, shown
-from rankcorr.errors import OptionError
-from rankcorr.inference.standardization import TOLERANCE, standardized
+from rankcorr.errors import OptionError, StandardizationError
+from rankcorr.inference.standardization import MAX_EXPONENT, TOLERANCE, standardized
 from rankcorr.results import Computed, RankCorrelation, described_by
 from rankcorr.scores import is_masked
 
@@ -139,7 +139,10 @@ class NullDistribution(Computed):
     @overload
     def standardize(self, statistic: Many) -> NDArray[np.float64]: ...
     def standardize(self, statistic: Any) -> Any:
-        """Map a coefficient so that chance alone gives 0 on average, and -1 and 1 stay, to compare lists.
+        """Map a coefficient so that chance alone gives 0 on average, and -1 and 1 stay.
+
+        This equates the means of chance and nothing else: how far chance scatters around 0 still depends on the length
+        of the lists, their ties and the coefficient. `percentile` and `zscore` say how unusual a value is.
 
         The map is g(t) = (exp(l t) - cosh l) / sinh l, where l, the `exponent`, solves E[exp(l T)] = cosh l for T with
         this distribution. It is continuous and strictly increasing, g(-1) = -1, g(1) = 1 and E g(T) = 0; it is the
@@ -165,8 +168,91 @@ class NullDistribution(Computed):
         ------
         OptionError
             A number outside [-1, 1], or a result that does not match.
+        StandardizationError
+            The distribution `saturates`.
         """
-        return _as_given(standardized(self._checked(statistic), self.exponent))
+        observed = self._checked(statistic)
+        if self.saturates:
+            raise StandardizationError(self.why_saturated)
+        return _as_given(standardized(observed, self.exponent))
+
+    @property
+    def saturates(self) -> bool:
+        """Whether `standardize` is refused: different coefficients would have the same standardized value.
+
+        Up to an `exponent` of 8 in size, coefficients that differ by 1e-9 have different standardized values. An n0
+        near -1 exceeds it, because nearly all values of chance are then near -1.
+        """
+        return abs(self.exponent) > MAX_EXPONENT
+
+    @property
+    def why_saturated(self) -> str:
+        """Why `standardize` is refused, where it is."""
+        end = "-1" if self.exponent < 0 else "1"
+        return (
+            f"the values of chance lie so near {end} that standardized values of different coefficients would be equal "
+            f"(exponent {self.exponent:.3g}, at most {MAX_EXPONENT:g} in size): use percentile or zscore"
+        )
+
+    @overload
+    def percentile(self, statistic: Scalar) -> float: ...
+    @overload
+    def percentile(self, statistic: Many) -> NDArray[np.float64]: ...
+    def percentile(self, statistic: Any) -> Any:
+        """Percentage of the values of chance that lie below a coefficient; of equal ones half is counted.
+
+        From 0 to 100, as `scipy.stats.percentileofscore` of `values` with ``kind="mean"``. It means the same whatever
+        the list, the coefficient and its options: 50 is what chance gives in the middle, 97.5 is exceeded by 2.5 % of
+        unrelated rankings. Values that differ by rounding alone, at most 1e-12, are equal.
+
+        Parameters
+        ----------
+        statistic : float, array_like, RankCorrelation or RankCorrelations
+            Between -1 and 1. A result must be of the same coefficient, options and number of items.
+
+        Returns
+        -------
+        float or ndarray
+            nan for nan, and where there are no values.
+
+        Raises
+        ------
+        OptionError
+            A number outside [-1, 1], or a result that does not match.
+        """
+        observed = self._checked(statistic)
+        below = np.searchsorted(self.values, observed - TOLERANCE, "left")
+        up_to = np.searchsorted(self.values, observed + TOLERANCE, "right")
+        undefined = np.isnan(observed) | (self.values.size == 0)
+        return _as_given(np.where(undefined, math.nan, 50 * (below + up_to) / max(1, self.values.size)))
+
+    @overload
+    def zscore(self, statistic: Scalar) -> float: ...
+    @overload
+    def zscore(self, statistic: Many) -> NDArray[np.float64]: ...
+    def zscore(self, statistic: Any) -> Any:
+        """How many standard deviations of chance a coefficient lies above the mean of chance: (t - mean) / std.
+
+        Unlike `percentile` it goes on where no value of chance reaches. It is not normally distributed: the values of
+        chance are skewed.
+
+        Parameters
+        ----------
+        statistic : float, array_like, RankCorrelation or RankCorrelations
+            Between -1 and 1. A result must be of the same coefficient, options and number of items.
+
+        Returns
+        -------
+        float or ndarray
+            nan for nan, and where there are no values or all of them are equal.
+
+        Raises
+        ------
+        OptionError
+            A number outside [-1, 1], or a result that does not match.
+        """
+        observed = self._checked(statistic)
+        return _as_given((observed - self.mean) / (self.std if self.std > TOLERANCE else math.nan))
 
     def _checked(self, statistic: Any) -> NDArray[np.float64]:
         if isinstance(statistic, RankCorrelation | RankCorrelations):

@@ -1,4 +1,4 @@
-"""Gold sets and systems, checked and aligned: each system is restricted to the labels of each gold set."""
+"""Gold sets and systems, checked and aligned: a system enters each gold set with the items that belong there."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from rankcorr.errors import (
     RankingError,
     TooFewItemsError,
 )
+from rankcorr.frames import by_name
 from rankcorr.ranking import Ranking, as_ranking
 
 SUM = "sum"
@@ -39,9 +40,10 @@ class Entered:
 
 def gold_sets_of(gold: Any) -> dict[str, Ranking]:
     """Gold sets by name; a single ranking is named "gold"."""
-    if not _holds_rankings(gold):
+    named = None if isinstance(gold, Ranking) or getattr(gold, "ndim", 2) == 1 else by_name(gold)
+    if named is None or not _holds_rankings(named):
         return {ONLY_GOLD: as_ranking(gold)}
-    sets = _rankings_by_name(gold, "gold set")
+    sets = _rankings_by_name(named, "gold set")
     if SUM in sets:
         raise OptionError(f"a gold set cannot have the name {SUM!r}, which stands for the sum over gold sets")
     if taken := [name for name in sets if name in COLUMNS]:
@@ -54,16 +56,26 @@ def gold_sets_of(gold: Any) -> dict[str, Ranking]:
 
 def systems_of(systems: Any) -> dict[str, Ranking]:
     """Systems by name."""
-    if not hasattr(systems, "keys"):
+    named = by_name(systems)
+    if named is None:
         raise DimensionError(f"systems must be a mapping of name to ranking; got {shown(systems)}")
-    found = _rankings_by_name(systems, "system")
+    found = _rankings_by_name(named, "system")
     if not found:
         raise TooFewItemsError("there is no system to rank")
     return found
 
 
 def entered(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing) -> list[list[Entered]]:
-    """Align each system, a row, with each gold set, a column."""
+    """Align each system, a row, with each gold set, a column.
+
+    With "bottom" each gold set is extended by the items that systems have and no gold set has, so that all systems are
+    compared over the same items, as they are with "gold".
+    """
+    if missing == "bottom":
+        further = list(dict.fromkeys(label for labels in _unknown(gold_sets, systems).values() for label in labels))
+        extended = {name: gold if gold.labels is None else gold.extend(further) for name, gold in gold_sets.items()}
+    else:
+        extended = gold_sets
     rows = []
     for name, system in systems.items():
         row = []
@@ -71,24 +83,28 @@ def entered(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing:
             called = (f"gold set {set_name!r}", f"system {name!r}")
             own, n_lacking = system, 0
             if gold.labels is not None and system.labels is not None and gold.labels != system.labels:
-                own = align(gold, system, names=called, missing="intersection")[1]
-                n_lacking = gold.n_items - own.n_items
-            pair = align(gold, own, names=called, missing=missing)
+                shared = align(gold, system, names=called, missing="intersection")[1]
+                n_lacking = gold.n_items - shared.n_items
+                own = system if missing == "bottom" else shared
+            pair = align(extended[set_name], own, names=called, missing="gold" if missing == "bottom" else missing)
             row.append(Entered(*pair, n_lacking))
         rows.append(row)
     return rows
 
 
 def unused_labels(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing) -> list[int]:
-    """Number of items of each system that are in no gold set; an error if `missing` is "raise"."""
+    """Number of items of each system that are left out, being in no gold set; an error if `missing` is "raise"."""
+    unknown = _unknown(gold_sets, systems)
+    for name, labels in unknown.items():
+        if labels and missing == "raise":
+            raise LabelMismatchError(offending(f"labels of system {name!r} that are in no gold set", labels))
+    return [0 if missing == "bottom" else len(labels) for labels in unknown.values()]
+
+
+def _unknown(gold_sets: dict[str, Ranking], systems: dict[str, Ranking]) -> dict[str, list[Hashable]]:
+    """Labels of each system that are in no gold set."""
     known = {label for gold in gold_sets.values() for label in gold.labels or ()}
-    numbers = []
-    for name, system in systems.items():
-        unused = [label for label in system.labels or () if label not in known]
-        if unused and missing == "raise":
-            raise LabelMismatchError(offending(f"labels of system {name!r} that are in no gold set", unused))
-        numbers.append(len(unused))
-    return numbers
+    return {name: [label for label in system.labels or () if label not in known] for name, system in systems.items()}
 
 
 def common(best: Entered, other: Entered) -> tuple[Ranking, Ranking, Ranking]:
@@ -108,10 +124,8 @@ def common(best: Entered, other: Entered) -> tuple[Ranking, Ranking, Ranking]:
 
 def _holds_rankings(gold: Any) -> bool:
     """Whether a mapping holds gold sets; its values are then rankings, and not the scores of one ranking."""
-    if isinstance(gold, Ranking) or not hasattr(gold, "keys") or getattr(gold, "ndim", 2) == 1:
-        return False
     values = [gold[name] for name in dict.fromkeys(gold.keys())]
-    rankings = [isinstance(value, Ranking | list | tuple | np.ndarray) or hasattr(value, "keys") for value in values]
+    rankings = [hasattr(value, "__len__") and not isinstance(value, str | bytes) for value in values]
     if any(rankings) and not all(rankings):
         wrong = values[rankings.index(False)]
         raise DimensionError(

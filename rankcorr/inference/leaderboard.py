@@ -77,11 +77,13 @@ def leaderboard(
         As in `correlate_many`.
     by : str
         "sum" or the name of a gold set.
-    missing : {"raise", "intersection", "bottom"}
-        What becomes of items of gold that a system lacks: an error, left out of that gold set for that system, or
-        placed last in the system. With "intersection", scores are of different items, and tests of the items that both
-        systems have. Items of a system that are in no gold set are an error with "raise", and otherwise left out and
-        counted. A system must have at least two items of each gold set.
+    missing : {"raise", "intersection", "bottom", "gold"}
+        What becomes of items of gold that a system lacks: an error, left out of that gold set for that system, or, with
+        "bottom" and "gold", placed last in the system. With "intersection", scores are of different items, and tests of
+        the items that both systems have. Items of a system that are in no gold set are an error with "raise", left out
+        and counted with "intersection" and "gold", and with "bottom" placed last in each gold set and in each system
+        that lacks them: it keeps all items that any ranking has. A system must have at least two items of each gold
+        set.
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 1000

@@ -55,7 +55,7 @@ class LeaderboardRow(Result):
         With ``missing="intersection"`` the test is over the items that both have, where either may be the better, and
         the p-value is nan where a coefficient is undefined over these items.
     n_unused : int
-        Number of items of the system that are in no gold set.
+        Number of items of the system that are in no gold set and are left out: none with ``missing="bottom"``.
     """
 
     system: str

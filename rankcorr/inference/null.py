@@ -55,7 +55,7 @@ def null_distribution(
         Plain numbers are scores: larger is better.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         As in `weighted_tau`. Items are permuted after alignment.
     n_resamples : int
         Number of random permutations; ignored up to 8 items.

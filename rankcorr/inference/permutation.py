@@ -28,7 +28,13 @@ class PermutationTest(Computed):
         Probability of a coefficient at least as extreme if the two rankings are unrelated; see
         `NullDistribution.pvalue`.
     standardized : float
-        The coefficient mapped so that chance gives 0 on average; see `NullDistribution.standardize`.
+        The coefficient mapped so that chance gives 0 on average; see `NullDistribution.standardize`. nan where the
+        null distribution `saturates`.
+    percentile : float
+        Percentage of the values of chance below the coefficient, equal ones counted half; see
+        `NullDistribution.percentile`.
+    zscore : float
+        How many standard deviations of chance it lies above the mean of chance.
     alternative : str
         "two-sided", "greater" or "less".
     null : NullDistribution
@@ -40,13 +46,16 @@ class PermutationTest(Computed):
     statistic: float
     pvalue: float
     standardized: float
+    percentile: float
+    zscore: float
     alternative: str
     null: NullDistribution
 
     def __repr__(self) -> str:
         """Show the figures, and what was computed as part of the null distribution."""
         figures = ", ".join(
-            f"{name}={getattr(self, name)!r}" for name in ("statistic", "pvalue", "standardized", "alternative")
+            f"{name}={getattr(self, name)!r}"
+            for name in ("statistic", "pvalue", "standardized", "percentile", "zscore", "alternative")
         )
         return f"{type(self).__name__}({figures}, null={self.null!r})"
 
@@ -85,7 +94,7 @@ def permutation_test(
     -----
     UndefinedCorrelationWarning
         The coefficient does not exist for the two rankings (then every figure is nan), or for some permutations (they
-        are left out).
+        are left out); or the standardized value is nan because the null distribution `saturates`.
 
     Raises
     ------
@@ -117,10 +126,14 @@ def permutation_test(
         warn_undefined(UNDEFINED, stacklevel=3)
     elif null.n_undefined:
         warn_undefined(left_out(null), stacklevel=3)
+    if null.saturates and not math.isnan(value):
+        warn_undefined(null.why_saturated, what="the standardized value", stacklevel=3)
     return PermutationTest(
         statistic=value,
         pvalue=null.pvalue(value, alternative),
-        standardized=null.standardize(value),
+        standardized=math.nan if null.saturates else null.standardize(value),
+        percentile=null.percentile(value),
+        zscore=null.zscore(value),
         alternative=alternative,
         null=null,
         **chosen.described(first.n_items, missing),

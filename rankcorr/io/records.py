@@ -4,10 +4,12 @@ bytes -> text -> records -> numbers. What the columns mean is up to the caller.
 """
 
 import csv
+import gzip
 import io
 import math
 import re
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -16,6 +18,7 @@ from rankcorr.errors import TableError
 
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "pipe"}
 _BREAK = re.compile(r"\r\n|\r|\n")
+_GZIP = b"\x1f\x8b"  # no text in UTF-8 begins with these
 _BREAK_BYTES = re.compile(rb"\r\n|\r|\n")
 # float() alone would take 1_000 and digits of other scripts. No digit can match in two ways here, so a long
 # cell takes linear time.
@@ -75,8 +78,13 @@ class TextTable:
         raise self.error(f"{place}: {message}")
 
     def text(self) -> str:
-        """Whole text of the file, which is UTF-8 and not empty."""
+        """Whole text of the file, which is UTF-8, perhaps compressed by gzip, and not empty."""
         data = self._bytes()
+        if data.startswith(_GZIP):
+            try:
+                data = gzip.decompress(data)
+            except (OSError, EOFError, zlib.error) as error:
+                self.fail(f"cannot be decompressed: {error}")
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -172,15 +180,6 @@ def delimiters_of(text: str) -> tuple[int, list[str]]:
             state = "start" if character in _DELIMITERS else "plain"
             found.update({character} & _DELIMITERS.keys())
     return line, [d for d in _DELIMITERS if d in found]
-
-
-def is_float(cell: str) -> bool:
-    """Whether Python reads the cell as a number, nan included."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _explained(message: str, delimiter: str) -> str:

@@ -1,22 +1,28 @@
 """Read a ranking from a CSV or TSV file; anything doubtful is an error that names file, line and column.
 
-bytes -> text -> records -> columns -> Ranking. Nothing is dropped, repaired or guessed.
+bytes -> text -> records -> columns -> Ranking. Nothing is dropped, repaired or guessed unless it is asked for.
 """
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import chain
-from typing import TypeAlias
+from typing import Final, Literal, TypeAlias
 
+from rankcorr.checks import check_choice, real_text
 from rankcorr.errors import OptionError
-from rankcorr.io.records import Record, TextTable, is_float, listed, printable
+from rankcorr.io.records import Record, TextTable, listed, printable
 from rankcorr.ranking import Ranking
 
 __all__ = ["read_ranking"]
 
 _MISSING = frozenset({"na", "n/a", "null", "none", "-", "?"})
 _Label: TypeAlias = str | tuple[str, ...]
+
+Duplicates: TypeAlias = Literal["error", "mean", "first"]
+DUPLICATES: Final = ("error", "mean", "first")
 
 
 def read_ranking(
@@ -26,8 +32,10 @@ def read_ranking(
     score_column: str | None = None,
     ranks: bool = False,
     header: bool = True,
+    unordered: bool = False,
+    duplicates: Duplicates = "error",
 ) -> Ranking:
-    r"""Read a ranking, labelled by id, from a CSV or TSV file in UTF-8.
+    r"""Read a ranking, labelled by id, from a CSV or TSV file in UTF-8, which may be compressed by gzip.
 
     The delimiter is the one of comma, tab, semicolon and pipe that the first line has outside quotes. If it
     has several, the one that gives the columns asked for, otherwise the tab; anything else doubtful is an error.
@@ -46,6 +54,11 @@ def read_ranking(
         The numbers are ranks (smaller is better), not scores.
     header : bool
         The first line names the columns. Without it columns are named "1", "2", ...
+    unordered : bool
+        The two id columns are a pair in either order: "gem, jewel" and "jewel, gem" are one item. The label of a pair
+        is in alphabetical order.
+    duplicates : {"error", "mean", "first"}
+        What becomes of an id that comes more than once: an error, or the mean or the first of its numbers counts.
 
     Returns
     -------
@@ -57,7 +70,7 @@ def read_ranking(
         With file, line and column, when the file does not hold a ranking: every row needs an id of its own
         and a number (``inf`` is one, ``nan`` is not). Also when the file cannot be read.
     OptionError
-        When ``id_columns`` is a str or empty.
+        When ``id_columns`` is a str or empty, `duplicates` is unknown, or ``unordered`` has no two id columns.
 
     Examples
     --------
@@ -72,6 +85,7 @@ def read_ranking(
     >>> gold.ranks
     array([1., 2.])
     """
+    check_choice("duplicates", duplicates, DUPLICATES)
     if isinstance(id_columns, str) or (id_columns is not None and len(id_columns) == 0):
         raise OptionError(f"id_columns is {id_columns!r}; it must be a list of one or more column names")
     table = TextTable(os.fspath(path))
@@ -80,7 +94,10 @@ def read_ranking(
     records = table.records(text, table.delimiter(text, asked))
     first = next(records)
     columns = _find_columns(table, first, id_columns, score_column, header=header)
-    labels, numbers = _items(table, records if header else chain([first], records), columns)
+    if unordered and len(columns.ids) != 2:
+        raise OptionError(f"unordered needs two id columns, whose order does not count; got {len(columns.ids)}")
+    rows = records if header else chain([first], records)
+    labels, numbers = _items(table, rows, columns, unordered=unordered, duplicates=duplicates)
     return Ranking.from_ranks(numbers, labels) if ranks else Ranking.from_scores(numbers, labels)
 
 
@@ -95,7 +112,7 @@ def _find_columns(
     table: TextTable, first: Record, id_columns: Sequence[str] | None, score_column: str | None, *, header: bool
 ) -> _Columns:
     names = first.cells if header else [str(number) for number in range(1, len(first.cells) + 1)]
-    numeric = header and any(is_float(cell) for cell in first.cells)
+    numeric = header and any(real_text(cell) for cell in first.cells)
     hint = "; if this line holds data, use --no-header" if numeric else ""
 
     def position(name: str) -> int:
@@ -128,7 +145,7 @@ def _find_columns(
 def _check_header(table: TextTable, name: str, line: int) -> None:
     if not name.strip():
         table.fail("the score column has no name; if this line holds data, use --no-header", line)
-    if is_float(name) or name.strip().lower() in _MISSING:
+    if real_text(name) or name.strip().lower() in _MISSING:
         table.fail(
             "this line looks like data; use --no-header, or give the column another name",
             line,
@@ -136,10 +153,12 @@ def _check_header(table: TextTable, name: str, line: int) -> None:
         )
 
 
-def _items(table: TextTable, records: Iterator[Record], columns: _Columns) -> tuple[list[_Label], list[float]]:
+def _items(
+    table: TextTable, records: Iterator[Record], columns: _Columns, *, unordered: bool, duplicates: Duplicates
+) -> tuple[list[_Label], list[float]]:
     names, width = columns.names, len(columns.names)
     lines: dict[_Label, int] = {}
-    numbers: list[float] = []
+    numbers: dict[_Label, list[float]] = {}
     for record in records:
         cells, line = record.cells, record.line
         if len(cells) != width:
@@ -148,12 +167,28 @@ def _items(table: TextTable, records: Iterator[Record], columns: _Columns) -> tu
             if not cells[i] or cells[i].isspace():
                 table.fail("empty cell; every item needs an id", line, names[i])
         ids = tuple(cells[i] for i in columns.ids)
-        label = ids[0] if len(ids) == 1 else ids
-        if label in lines:
+        label = ids[0] if len(ids) == 1 else tuple(sorted(ids)) if unordered else ids
+        if label in lines and duplicates == "error":
             column = ", ".join(names[i] for i in columns.ids)
-            table.fail(f"{listed(ids)} is also on line {lines[label]}; ids must be unique", line, column)
-        lines[label] = line
-        numbers.append(table.number(cells[columns.score], line, names[columns.score]))
+            table.fail(
+                f"{listed(ids)} is also on line {lines[label]}; ids must be unique (duplicates may be mean or first)",
+                line,
+                column,
+            )
+        number = table.number(cells[columns.score], line, names[columns.score])
+        lines.setdefault(label, line)
+        given = numbers.setdefault(label, [])
+        given.append(number)
+        if duplicates == "mean" and {*given} >= {math.inf, -math.inf}:
+            table.fail(f"{listed(ids)} is inf and -inf, here and above, and has no mean", line)
     if len(numbers) < 2:
         table.fail(f"a ranking needs at least two items; got {len(numbers)}")
-    return list(lines), numbers
+    return list(lines), [each[0] if duplicates == "first" else _mean(each) for each in numbers.values()]
+
+
+def _mean(numbers: list[float]) -> float:
+    """Mean of numbers, exact for a whole number and otherwise rounded once."""
+    if infinite := [number for number in numbers if math.isinf(number)]:
+        return infinite[0]
+    mean = sum(map(Fraction, numbers), Fraction()) / len(numbers)
+    return mean.numerator if mean.denominator == 1 else float(mean)

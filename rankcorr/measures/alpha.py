@@ -46,7 +46,7 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
     ----------
     ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
         Numbers, also for the categories of level "nominal". A missing rating is nan, or masked. The values of a mapping
-        (dict, or the columns of a pandas DataFrame) are mappings of item to rating, in which missing items may be
+        (dict, or the columns of a data frame) are mappings of item to rating, in which missing items may be
         absent, or arrays of one length.
     level : {"nominal", "ordinal", "interval", "ratio"}
         What two ratings say of each other: whether they are equal, which is larger, by how much, or by what factor.

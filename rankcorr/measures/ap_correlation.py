@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice
+from rankcorr.measures.lists import ListLike, as_list
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import Ranking, RankingLike, as_ranking
+from rankcorr.ranking import Ranking
 from rankcorr.results import RankCorrelation
 
 ApTies: TypeAlias = Literal["a", "b"]
@@ -19,9 +20,7 @@ ApTies: TypeAlias = Literal["a", "b"]
 AP_TIES: Final = ("a", "b")
 
 
-def tau_ap(
-    gold: RankingLike, system: RankingLike, *, ties: ApTies = "a", missing: Missing = "raise"
-) -> RankCorrelation:
+def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Missing = "raise") -> RankCorrelation:
     """AP correlation of a gold ranking and a system: a Kendall correlation in which the top of the system weighs more.
 
     tau_AP = 2/(n - 1) sum_{i=2..n} C(i)/(i - 1) - 1, where i is a place in the system's ranking, and C(i) the number of
@@ -43,11 +42,12 @@ def tau_ap(
 
     Parameters
     ----------
-    gold, system : Ranking, mapping of label to score, or array_like of shape (n_items,)
-        Plain numbers are scores: larger is better. Labelled rankings are matched by label.
+    gold, system : Ranking, mapping of label to score, list of labels, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better. A list of text is labels, best first. Labelled rankings are
+        matched by label.
     ties : {"a", "b"}
         How ties count; without ties "a" is tau_AP, and "b" the mean of its values in both directions.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What to do with labels that are in one ranking only; see `weighted_tau`.
 
     Returns
@@ -73,7 +73,7 @@ def tau_ap(
     (0.2222, 0.2222)
     """
     check_choice("ties", ties, AP_TIES)
-    given = as_ranking(gold), as_ranking(system)
+    given = as_list(gold), as_list(system)
     first, second = align(*given, names=("gold", "system"), missing=missing)
     value = _expected(first, second) if ties == "a" else 0.5 * (_untied(first, second) + _untied(second, first))
     if math.isnan(value):

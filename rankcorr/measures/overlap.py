@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import align
 from rankcorr.checks import check_choice, checked_level
-from rankcorr.ranking import Ranking, RankingLike, as_ranking
+from rankcorr.measures.lists import ListLike, as_list
+from rankcorr.ranking import Ranking
 from rankcorr.results import Result
 
 OverlapTies: TypeAlias = Literal["w", "a", "b"]
@@ -59,9 +60,7 @@ class RankBiasedOverlap(Result):
         return self.extrapolated
 
 
-def rank_biased_overlap(
-    x: RankingLike, y: RankingLike, *, p: float = 0.9, ties: OverlapTies = "w"
-) -> RankBiasedOverlap:
+def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: OverlapTies = "w") -> RankBiasedOverlap:
     """Rank-biased overlap of two rankings, which may be the tops of longer lists, with different items.
 
     RBO = (1 - p)/p sum_{d >= 1} p^d A_d, where A_d is the agreement of the two lists at depth d. With c_x(e, d) the
@@ -97,9 +96,9 @@ def rank_biased_overlap(
 
     Parameters
     ----------
-    x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
-        Plain numbers are scores: larger is better. `Ranking.from_order` takes a list of labels, best first. Two
-        rankings without labels must have the same length, and hold the same items.
+    x, y : Ranking, mapping of label to score, list of labels, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better. A list of text is labels, best first, as `Ranking.from_order` takes
+        them. Two rankings without labels must have the same length, and hold the same items.
     p : float, default 0.9
         Persistence, between 0 and 1, both excluded: the weight of depth d is (1 - p) p^(d-1).
     ties : {"w", "a", "b"}
@@ -122,16 +121,15 @@ def rank_biased_overlap(
 
     Examples
     --------
-    >>> from rankcorr import Ranking
-    >>> x = Ranking.from_order(["red", ["blue", "green"], "yellow", "pink"])
-    >>> y = Ranking.from_order([["blue", "red"], "white", ["yellow", "black", "purple"], "green"])
+    >>> x = ["red", ["blue", "green"], "yellow", "pink"]
+    >>> y = [["blue", "red"], "white", ["yellow", "black", "purple"], "green"]
     >>> overlap = rank_biased_overlap(x, y, p=0.95, ties="a")
     >>> round(overlap.extrapolated, 4), round(overlap.minimum, 4), round(overlap.residual, 4)
     (0.6923, 0.3311, 0.562)
     """
     check_choice("ties", ties, OVERLAP_TIES)
     persistence = checked_level(p, "p")
-    first, second = as_ranking(x), as_ranking(y)
+    first, second = as_list(x), as_list(y)
     if first.labels is None or second.labels is None:
         first, second = align(first, second)
     short, long = (first, second) if first.n_items <= second.n_items else (second, first)

@@ -9,12 +9,12 @@ from rankcorr.alignment import Missing, align
 from rankcorr.checks import offending, shown, whole_number
 from rankcorr.errors import OptionError
 from rankcorr.measures.errors import RelevanceError
+from rankcorr.measures.lists import ListLike, as_list
 from rankcorr.measures.scores import read_scores
-from rankcorr.ranking import RankingLike, as_ranking
 from rankcorr.scores import ScoresLike
 
 
-def average_precision(gold: ScoresLike, system: RankingLike, *, missing: Missing = "raise") -> float:
+def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = "raise") -> float:
     """Average precision of a system against binary relevance: the mean over the ways to break the system's ties.
 
     Without ties AP = 1/R sum_i P_i, where i runs over the places of the R relevant items, and P_i is the share of
@@ -28,11 +28,13 @@ def average_precision(gold: ScoresLike, system: RankingLike, *, missing: Missing
     ----------
     gold : mapping of label to 0 or 1, or array_like of shape (n_items,)
         Relevance of each item: 0, 1, or a boolean.
-    system : Ranking, mapping of label to score, or array_like of shape (n_items,)
-        Plain numbers are scores: larger is better. Labels are matched with those of gold.
-    missing : {"raise", "intersection", "bottom"}
+    system : Ranking, mapping of label to score, list of labels, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better. A list of text is labels, best first, as `Ranking.from_order` takes
+        them. Labels are matched with those of gold.
+    missing : {"raise", "intersection", "bottom", "gold"}
         What to do with labels that only one of the two has: raise an error, leave them out, or, for "bottom", take
-        items without relevance as not relevant, and tie items that the system lacks below all that it has.
+        items without relevance as not relevant, and tie items that the system lacks below all that it has. "gold"
+        leaves out items without relevance, and ties as "bottom" does.
 
     Returns
     -------
@@ -54,6 +56,8 @@ def average_precision(gold: ScoresLike, system: RankingLike, *, missing: Missing
     --------
     >>> average_precision({"a": 1, "b": 0, "c": 1}, {"a": 0.9, "b": 0.5, "c": 0.1})
     0.8333333333333333
+    >>> average_precision({"a": 1, "b": 0, "c": 1}, ["a", "b", "c"])
+    0.8333333333333333
     >>> average_precision([1, 0, 1], [0.9, 0.5, 0.5])
     0.9166666666666666
     """
@@ -66,7 +70,7 @@ def average_precision(gold: ScoresLike, system: RankingLike, *, missing: Missing
     return min(1.0, float(precision.sum()) / float(relevant.sum()))
 
 
-def precision_at(gold: ScoresLike, system: RankingLike, k: int, *, missing: Missing = "raise") -> float:
+def precision_at(gold: ScoresLike, system: ListLike, k: int, *, missing: Missing = "raise") -> float:
     """Share of relevant items among the first k of a system: the mean over the ways to break the system's ties.
 
     Of a tied group of t items, g of them relevant, let j items be among the first k: g j/t relevant ones are expected
@@ -106,7 +110,7 @@ def precision_at(gold: ScoresLike, system: RankingLike, k: int, *, missing: Miss
 
 
 def _groups(
-    gold: ScoresLike, system: RankingLike, missing: Missing
+    gold: ScoresLike, system: ListLike, missing: Missing
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]]:
     """Start, from 0, and size of each tied group of the system, and how many of its items are relevant."""
     known = read_scores(gold, "gold")
@@ -119,7 +123,7 @@ def _groups(
                 [labels[item] for item in wrong] if labels else wrong,
             )
         )
-    first, second = align(known.ranking, as_ranking(system), names=("gold", "system"), missing=missing)
+    first, second = align(known.ranking, as_list(system), names=("gold", "system"), missing=missing)
     if first.labels is None or known.ranking.labels is None:
         relevance = known.values.astype(np.int64)
     else:

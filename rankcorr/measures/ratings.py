@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from rankcorr.errors import (
     LengthError,
     NonNumericError,
 )
+from rankcorr.frames import by_name
 from rankcorr.measures.errors import AnnotatorError
 from rankcorr.scores import ScoresLike, is_masked, split_labels
 
@@ -40,14 +41,15 @@ class Ratings:
 
 
 def read_ratings(ratings: RatingsLike) -> Ratings:
-    """Check ratings: a matrix, or a mapping of annotator to ratings, by item or in one order."""
-    if hasattr(ratings, "keys"):
-        names = tuple(ratings.keys())
+    """Check ratings: a matrix, or a mapping or frame of annotator to ratings, by item or in one order."""
+    named = by_name(ratings)
+    if named is not None:
+        names = tuple(named.keys())
         check_unique(names, "names of annotators", DuplicateLabelError)
-        values = _of_annotators(names, [split_labels(ratings[name]) for name in names])  # type: ignore[index]
+        values = _of_annotators(names, [split_labels(named[name], f"rating of {shown(name)}") for name in names])
         found = Ratings(values, names)
     else:
-        found = Ratings(_matrix(ratings), None)
+        found = Ratings(_matrix(cast(ArrayLike, ratings)), None)
     if len(found.values) < 2:
         raise AnnotatorError(f"agreement needs at least two annotators; got {len(found.values)}")
     infinite = np.argwhere(np.isinf(found.values))

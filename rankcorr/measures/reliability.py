@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from rankcorr.checks import check_choice, offending, real_number, shown
 from rankcorr.errors import LabelError, LabelMismatchError
 from rankcorr.measures.errors import ComparisonError
+from rankcorr.measures.lists import ListLike, as_list
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import RankingLike, as_ranking
 from rankcorr.results import TableResult, described_by
 
 SystemTies: TypeAlias = Literal["expected", "wrong"]
@@ -58,7 +58,7 @@ class ReliabilityScore(TableResult):
 
 
 def reliability_weighted_score(
-    comparisons: Iterable[Sequence[Any]], system: RankingLike, *, ties: SystemTies = "expected"
+    comparisons: Iterable[Sequence[Any]], system: ListLike, *, ties: SystemTies = "expected"
 ) -> ReliabilityScore:
     """Score a system by the comparisons that it decides as the majority of voters does (Avraham and Goldberg 2016).
 
@@ -74,8 +74,8 @@ def reliability_weighted_score(
     comparisons : iterable of (left label, right label, share of votes for left)
         Shares are from 0 to 1; a vote for a tie is half a vote for each. A pair that is listed twice counts twice. For
         comparisons within the group of a target word, use the pair (target, word) as the label.
-    system : Ranking or mapping of label to score
-        Larger scores are better. It may have more items than the comparisons.
+    system : Ranking, mapping of label to score, or list of labels
+        Larger scores are better; labels are listed best first. It may have more items than the comparisons.
     ties : {"expected", "wrong"}
         The score of a comparison whose items the system ties. "expected": s = 0, and half of |2 R - 1| in the sum, the
         mean over the two ways to break the tie. "wrong": s = -|2 R - 1|, as if the system were against the majority.
@@ -102,7 +102,7 @@ def reliability_weighted_score(
     ReliabilityScore(score=0.6666666666666666, n_comparisons=3, n_tied=0, ties='expected')
     """
     check_choice("ties", ties, SYSTEM_TIES)
-    ranking = as_ranking(system)
+    ranking = as_list(system)
     if ranking.labels is None:
         raise LabelError("the system must have labels, to be matched with the comparisons: pass a mapping")
     rank = dict(zip(ranking.labels, ranking.ranks.tolist(), strict=True))

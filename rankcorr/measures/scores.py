@@ -37,7 +37,7 @@ def read_scores(scores: ScoresLike, name: str) -> Scores:
         ranking = Ranking.from_scores(scores)
     except RankingError as error:
         raise type(error)(f"{name}: {error}") from error
-    numbers = split_labels(scores)[1]
+    numbers = split_labels(scores, "score")[1]
     values = np.array([_as_float(number) for number in np.asarray(numbers).tolist()])
     if not np.isfinite(values).all():
         places = np.flatnonzero(~np.isfinite(values)).tolist()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rankcorr.alignment import align
 from rankcorr.checks import check_choice, offending
 from rankcorr.errors import DimensionError, LabelMismatchError, OptionError
+from rankcorr.frames import by_name
 from rankcorr.measures.scores import read_scores
 from rankcorr.results import TableResult
 from rankcorr.scores import ScoresLike
@@ -63,7 +64,7 @@ def combine_submissions(
 
     Parameters
     ----------
-    submissions : mapping of name to scores
+    submissions : mapping of name to scores, or data frame with a column for each submission
         Scores are mappings of label to score over the same labels, or arrays of one length.
     results : mapping of name to float
         How well each submission did, such as its correlation with a gold standard; larger is better.
@@ -93,8 +94,8 @@ def combine_submissions(
     {'a': 1.0, 'b': 1.0}
     """
     check_choice("weights", weights, SUBMISSION_WEIGHTS)
-    _check_mapping("submissions", submissions)
-    _check_mapping("results", results)
+    submissions = _mapping("submissions", submissions)
+    results = _mapping("results", results)
     names = tuple(submissions.keys())
     _check_same(names, results, ("submissions without a result", "results without a submission"))
     given = read_scores({name: results[name] for name in names}, "results")
@@ -152,8 +153,7 @@ def best_per_team(results: Mapping[Any, float], teams: Mapping[Any, Hashable]) -
     >>> best_per_team({"a1": 0.71, "b1": 0.65, "a2": 0.76}, {"a1": "A", "a2": "A", "b1": "B"})
     {'A': 'a2', 'B': 'b1'}
     """
-    _check_mapping("results", results)
-    _check_mapping("teams", teams)
+    results, teams = _mapping("results", results), _mapping("teams", teams)
     names = tuple(results.keys())
     _check_same(names, teams, ("submissions without a team", "teams of submissions without a result"))
     ranks = read_scores({name: results[name] for name in names}, "results").ranking.ranks.tolist()
@@ -164,9 +164,11 @@ def best_per_team(results: Mapping[Any, float], teams: Mapping[Any, Hashable]) -
     return {team: name for team, (_, name) in best.items()}
 
 
-def _check_mapping(what: str, given: object) -> None:
-    if not hasattr(given, "keys"):
+def _mapping(what: str, given: object) -> Mapping[Any, Any]:
+    found = by_name(given)
+    if found is None:
         raise DimensionError(f"{what} must be a mapping of submission to value; got {type(given).__name__}")
+    return found
 
 
 def _check_same(names: tuple[Any, ...], others: Mapping[Any, Any], messages: tuple[str, str]) -> None:

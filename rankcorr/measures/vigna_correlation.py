@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import math
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
-from rankcorr.checks import check_choice
+from rankcorr.checks import check_choice, offending, real_number, shown
+from rankcorr.errors import LabelError, LabelMismatchError, LengthError, OptionError
+from rankcorr.measures.lists import ListLike, as_list
 from rankcorr.notices import warn_undefined
-from rankcorr.ranking import RankingLike, as_ranking
+from rankcorr.ranking import Ranking
 from rankcorr.results import RankCorrelation
+from rankcorr.scores import ScoresLike, split_labels
 
-RankedBy: TypeAlias = Literal["both", "x", "y"]
+RankedBy: TypeAlias = Literal["both", "x", "y", "position"]
 PairScheme: TypeAlias = Literal["additive", "multiplicative"]
 
-RANKED_BY: Final = ("both", "x", "y")
+RANKED_BY: Final = ("both", "x", "y", "position")
 PAIR_SCHEMES: Final = ("additive", "multiplicative")
 
 
 def vigna_tau(
-    x: RankingLike,
-    y: RankingLike,
+    x: ListLike,
+    y: ListLike,
     *,
     ranked_by: RankedBy = "both",
+    ranks: ScoresLike | Ranking | None = None,
     scheme: PairScheme = "additive",
     missing: Missing = "raise",
 ) -> RankCorrelation:
@@ -36,19 +41,26 @@ def vigna_tau(
 
     Parameters
     ----------
-    x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
-        Plain numbers are scores: larger is better. Labelled rankings are matched by label.
-    ranked_by : {"both", "x", "y"}
+    x, y : Ranking, mapping of label to score, list of labels, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better. A list of text is labels, best first. Labelled rankings are matched
+        by label.
+    ranked_by : {"both", "x", "y", "position"}
         Which ranking gives the ranks r; "both" is the mean of the two values, and the only symmetric choice.
+        "position": r is the place of the item in the data, in the order of x from 1. In `scipy.stats.weightedtau` they
+        are ``rank=True``, ``rank=None``, the latter with x and y exchanged, and ``rank=False``.
+    ranks : array_like of shape (n_items,), mapping of label to rank, or Ranking, optional
+        The ranks r themselves, at least 1, in the order of x or by label; they may repeat, and need not be whole. Ranks
+        without gaps and repetitions are ``rank=ranks - 1`` in `scipy.stats.weightedtau`, which replaces any others by
+        the numbers of their order. Only the default of `ranked_by` can be combined with it.
     scheme : {"additive", "multiplicative"}
         How the weights of two items combine.
-    missing : {"raise", "intersection", "bottom"}
+    missing : {"raise", "intersection", "bottom", "gold"}
         What to do with labels that are in one ranking only; see `weighted_tau`.
 
     Returns
     -------
     RankCorrelation
-        With `coefficient` "vigna_tau", and `ranked_by` as its `variant`. Undefined, and nan with an
+        With `coefficient` "vigna_tau", and `ranked_by`, or "ranks", as its `variant`. Undefined, and nan with an
         `UndefinedCorrelationWarning`, when all items are tied in one ranking.
 
     Raises
@@ -67,18 +79,23 @@ def vigna_tau(
     """
     check_choice("ranked_by", ranked_by, RANKED_BY)
     check_choice("scheme", scheme, PAIR_SCHEMES)
-    given = as_ranking(x), as_ranking(y)
+    if ranks is not None and ranked_by != "both":
+        raise OptionError(f"ranked_by and ranks exclude each other; got {shown(ranked_by)} and ranks")
+    given = as_list(x), as_list(y)
     first, second = align(*given, missing=missing)
+    places = None if ranks is None else _places(ranks, first)
     from scipy.stats import weightedtau
 
     # Ranks, negated because to scipy larger is better: they are exact and cannot overflow, whatever the scores.
     scores = (-second.ranks, -first.ranks) if ranked_by == "y" else (-first.ranks, -second.ranks)
-    rank = True if ranked_by == "both" else None
+    options: dict[str, Any] = {"rank": {"both": True, "position": False}.get(ranked_by)}
+    if places is not None:
+        options = {"rank": np.arange(first.n_items), "weigher": lambda item: 1 / places[item]}
     if np.ptp(first.ranks) == 0 or np.ptp(second.ranks) == 0:
         value = math.nan
         warn_undefined("all items are tied in one ranking", stacklevel=3)
     else:
-        value = float(weightedtau(*scores, rank=rank, additive=scheme == "additive").statistic)
+        value = float(weightedtau(*scores, **options, additive=scheme == "additive").statistic)
     whole = missing == "raise"
     return RankCorrelation(
         statistic=value,
@@ -86,7 +103,26 @@ def vigna_tau(
         coefficient="vigna_tau",
         scheme=scheme,
         weigher="hyperbolic",
-        variant=ranked_by,
+        variant=ranked_by if places is None else "ranks",
         missing=None if whole else missing,
         n_missing=None if whole else n_missing(*given, first.n_items),
     )
+
+
+def _places(ranks: ScoresLike | Ranking, first: Ranking) -> NDArray[np.float64]:
+    """Ranks of the items of the first ranking, in its order."""
+    labels, values = (ranks.labels, ranks.ranks) if isinstance(ranks, Ranking) else split_labels(ranks, "rank")
+    given = np.asarray(values, dtype=object).ravel().tolist()
+    numbers = [real_number(value) for value in given]
+    if wrong := [value for value, number in zip(given, numbers, strict=True) if not 1 <= number < math.inf]:
+        raise OptionError(offending("ranks must be numbers of at least 1; got", wrong))
+    if (labels is None) != (first.labels is None):
+        raise LabelError("ranks and rankings must both have labels, or neither, so that their items can be matched")
+    if labels is None or first.labels is None:
+        if len(numbers) != first.n_items:
+            raise LengthError(f"ranks must have a number for each of {first.n_items} items; got {len(numbers)}")
+        return np.array(numbers, np.float64)
+    place = dict(zip(labels, numbers, strict=True))
+    if lacking := [label for label in first.labels if label not in place]:
+        raise LabelMismatchError(offending("labels of the rankings that ranks lack", lacking))
+    return np.array([place[label] for label in first.labels], np.float64)

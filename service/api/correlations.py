@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankcorr import Ranking, contributions, correlate_many, correlation, correlation_matrix
+from rankcorr import Ranking, align, contributions, correlate_many, correlation, correlation_matrix
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test
 from rankcorr.notices import collected_notices
@@ -55,7 +55,7 @@ def compare_pair(
     answer: dict[str, Any] = {
         "n_items": first.n_items,
         "coefficients": {name: result.statistic for name, result in results.items()},
-        "ties": {"gold": gold.n_ties, "system": system.n_ties},
+        "ties": dict(zip(("gold", "system"), _ties(gold, system, options), strict=True)),
         "n_missing": first.n_missing,
         "warnings": [{"message": message, "coefficients": undefined} for message in notices],
     }
@@ -76,6 +76,14 @@ def compare_pair(
             names += [name] if name not in names else []
     warnings = [{"message": message, "coefficients": names} for message, names in concerned.items()]
     return answer | {"inference": inferred, "warnings": warnings}
+
+
+def _ties(gold: Ranking, system: Ranking, options: Mapping[str, Any]) -> tuple[int, int]:
+    """Number of tied items of both rankings among the items compared."""
+    if options["missing"] == "raise":  # the same items in both
+        return gold.n_ties, system.n_ties
+    first, second = align(gold, system, missing=options["missing"])
+    return first.n_ties, second.n_ties
 
 
 def _dearest(gold: Ranking, system: Ranking, name: Any, options: Mapping[str, Any], k: int) -> list[dict[str, Any]]:
@@ -114,7 +122,7 @@ def _inferred(
     interval = bootstrap_interval(gold, system, level=inference["level"], method=inference["method"], **shared)
     return {
         "chance": {key: getattr(test.null, key) for key in ("mean", "std", "exact", "n_resamples", "n_undefined")},
-        "standardized": test.standardized,
+        **{key: getattr(test, key) for key in ("standardized", "percentile", "zscore")},
         "pvalue": test.pvalue,
         "interval": {
             key: getattr(interval, key) for key in ("low", "high", "standard_error", "n_resamples", "n_undefined")
@@ -159,7 +167,7 @@ def compare_systems(
             "name": name,
             "n_items": n_items[place],
             "coefficients": {coefficient: columns[coefficient][place] for coefficient in asked},
-            "ties": system.n_ties,
+            "ties": _ties(gold, system, options)[1],
         }
         for place, (name, system) in enumerate(systems.items())
     ]

@@ -79,7 +79,12 @@ class WeightOptions(Request):
     missing = Choice(
         MISSING_ITEMS,
         load_default=MISSING_ITEMS.words[0],
-        metadata={"description": "Items in one ranking only: an error, left out, or tied below the others."},
+        metadata={
+            "description": (
+                "Items in one ranking only: an error; left out; for bottom all kept, tied below what a ranking has; "
+                "for gold those of gold kept alone, tied below what a system has."
+            )
+        },
     )
 
     @post_load

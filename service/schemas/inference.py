@@ -48,7 +48,7 @@ INFERENCE: Final[dict[str, Any]] = {
     "description": "By coefficient: how it compares with chance, and its interval.",
     "additionalProperties": {
         "type": "object",
-        "required": ["chance", "standardized", "pvalue", "interval"],
+        "required": ["chance", "standardized", "percentile", "zscore", "pvalue", "interval"],
         "properties": {
             "chance": {
                 "type": "object",
@@ -62,7 +62,20 @@ INFERENCE: Final[dict[str, Any]] = {
                     "n_undefined": {"type": "integer"},
                 },
             },
-            "standardized": {**UNDEFINED, "description": "Mapped so that chance gives 0, and -1 and 1 stay."},
+            "standardized": {
+                **UNDEFINED,
+                "description": (
+                    "Mapped so that chance gives 0, and -1 and 1 stay; null where n0 is so near -1 that different "
+                    "coefficients would have the same value."
+                ),
+            },
+            "percentile": {
+                **UNDEFINED,
+                "minimum": 0,
+                "maximum": 100,
+                "description": "Per cent of the values of chance below the coefficient, equal ones counted half.",
+            },
+            "zscore": {**UNDEFINED, "description": "Standard deviations of chance above the mean of chance."},
             "pvalue": {**UNDEFINED, "minimum": 0, "maximum": 1},
             "interval": {
                 "type": "object",
@@ -110,8 +123,9 @@ class LeaderboardRequest(WeightOptions):
         load_default=MISSING_ITEMS.words[0],
         metadata={
             "description": (
-                "Items of a gold set that a system lacks: an error, left out of that gold set, or tied below the "
-                "others. Items of a system that are in no gold set: an error too, or else left out and counted."
+                "Items of a gold set that a system lacks: an error, left out of that gold set, or, for bottom and gold,"
+                " tied below the others. Items of a system that are in no gold set: an error too, or left out and "
+                "counted, or, for bottom, tied below the others in each gold set and each system that lacks them."
             )
         },
     )

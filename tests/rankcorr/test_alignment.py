@@ -92,19 +92,22 @@ def partial_rankings(max_items=12):
 
 
 def naively_aligned(x, y, missing):
-    """Scores over the same labels: those in both, or all with what a ranking lacks below what it has."""
+    """Scores over the same labels: those in both, or those of x or all, with what a ranking lacks below what it has."""
     if missing == "intersection":
         labels = [label for label in x if label in y]
+    elif missing == "gold":
+        labels = list(x)
     else:
         labels = [*x, *(label for label in y if label not in x)]
     return [{label: scores.get(label, -1.0) for label in labels} for scores in (x, y)]
 
 
-@pytest.mark.parametrize("missing", ["intersection", "bottom"])
+@pytest.mark.parametrize("missing", ["intersection", "bottom", "gold"])
 @given(x=partial_rankings(), y=partial_rankings())
 def test_missing_items_are_left_out_or_tied_last(missing, x, y):
-    if missing == "intersection" and len(x.keys() & y.keys()) < 2:
-        with pytest.raises(TooFewItemsError):
+    too_few = len(x.keys() & y.keys()) < 2
+    if too_few and (missing == "intersection" or (missing == "gold" and y.keys() - x.keys())):
+        with pytest.raises(TooFewItemsError, match=r"x and y must have|y and x must have"):
             align(x, y, missing=missing)
         return
     for ours, naive in zip(align(x, y, missing=missing), naively_aligned(x, y, missing), strict=True):
@@ -118,7 +121,7 @@ def test_missing_items_are_left_out_or_tied_last(missing, x, y):
         assert not ours.best_first.flags.writeable
 
 
-@pytest.mark.parametrize("missing", ["raise", "intersection", "bottom"])
+@pytest.mark.parametrize("missing", ["raise", "intersection", "bottom", "gold"])
 def test_nothing_missing_changes_nothing(missing):
     x, y = Ranking.from_scores({"a": 3, "b": 2, "c": 2}), Ranking.from_order(["c", "a", "b"])
     assert align(x, y, missing=missing) == align(x, y)
@@ -137,7 +140,7 @@ def test_fewer_than_two_items_in_common():
             align({"a": 1, "b": 2, "c": 3}, y, missing="intersection")
 
 
-@pytest.mark.parametrize("missing", ["intersection", "bottom"])
+@pytest.mark.parametrize("missing", ["intersection", "bottom", "gold"])
 def test_missing_items_need_labels(missing):
     with pytest.raises(LengthError, match=rf"missing='{missing}' needs labels.*; x has 3 items and y has 2"):
         weighted_tau([1, 2, 3], [1, 2], missing=missing)
@@ -148,20 +151,18 @@ def test_missing_items_need_labels(missing):
 @pytest.mark.parametrize("missing", ["drop", None, True])
 def test_an_unknown_value_of_missing(missing):
     for function in (align, weighted_tau, weighted_rho, item_weights):
-        with pytest.raises(OptionError, match="missing must be one of 'raise', 'intersection', 'bottom'; got"):
+        with pytest.raises(OptionError, match="missing must be one of 'raise', 'intersection', 'bottom', 'gold'; got"):
             function([1, 2], [1, 2], missing=missing)
 
 
-@pytest.mark.parametrize("missing", ["intersection", "bottom"])
+@pytest.mark.parametrize("missing", ["intersection", "bottom", "gold"])
 @given(pair=tied_pairs(20), n_shared=st.integers(2, 20), n0=N0S)
 def test_missing_items_count_as_the_rankings_that_align_returns(missing, pair, n_shared, n0):
     n_items = pair[0].size
     n_shared = min(n_shared, n_items)
     x = dict(zip(range(n_items), pair[0].tolist(), strict=True))
     y = dict(zip(range(n_items - n_shared, 2 * n_items - n_shared), pair[1].tolist(), strict=True))
-    both = [label for label in x if label in y]
-    labels = both if missing == "intersection" else [*x, *(label for label in y if label not in x)]
-    spelt_out = [{label: scores.get(label, -1.0) for label in labels} for scores in (x, y)]
+    spelt_out = naively_aligned(x, y, missing)
     for coefficient in (weighted_rho, weighted_tau):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedCorrelationWarning)
@@ -170,7 +171,7 @@ def test_missing_items_count_as_the_rankings_that_align_returns(missing, pair, n
         assert_allclose(result.statistic, expected.statistic, rtol=0, atol=1e-13)
         assert (result.missing, result.n_items, result.n_missing) == (
             missing,
-            len(labels),
+            len(spelt_out[0]),
             2 * (n_items - n_shared),
         )
     assert_allclose(item_weights(x, y, n0=n0, missing=missing), item_weights(*spelt_out, n0=n0), rtol=1e-13)
@@ -183,5 +184,8 @@ def test_the_result_says_what_was_missing():
     assert "n_items=2" in repr(left_out)
     assert "missing='intersection', n_missing=3" in repr(left_out)
     assert weighted_tau(gold, system, missing="bottom").n_items == 5
+    of_gold = weighted_tau(gold, system, missing="gold")
+    assert (of_gold.n_items, of_gold.n_missing, of_gold.missing) == (4, 3, "gold")
+    assert of_gold == weighted_tau(gold, Ranking.from_order(["b", "a", ["c", "d"]]))
     strict = weighted_tau(gold, gold)
     assert (strict.missing, strict.n_missing) == (None, None)

@@ -3,6 +3,7 @@ import threading
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,6 +100,31 @@ def test_a_mapping_is_aligned_by_label():
     assert matrix.statistic[0, 2] == weighted_tau(gold, systems["order"]).statistic
 
 
+def test_a_list_of_rankings_has_their_places_for_names():
+    gold = {"a": 3, "b": 2, "c": 1}
+    systems = [{"c": 1, "b": 2, "a": 3}, Ranking.from_order(["b", ["a", "c"]]), pd.Series(gold)]
+    for listed in (systems, tuple(systems)):
+        result = correlate_many(gold, listed)
+        assert result.names is None
+        assert result.statistic.tolist() == [weighted_tau(gold, system).statistic for system in systems]
+        matrix = correlation_matrix(listed)
+        assert matrix.names is None
+        assert matrix.statistic.tolist() == correlation_matrix(dict(enumerate(systems))).statistic.tolist()
+    assert correlate_many([1, 2, 3], [np.array([1, 2, 3]), pl.Series([3, 2, 1])]).statistic.tolist() == [1, -1]
+    lacking = correlate_many(gold, [{"a": 1, "b": 2}], missing="gold")
+    assert (lacking.names, lacking.n_compared.tolist(), lacking.n_missing.tolist()) == (None, [3], [1])
+    with pytest.raises(rankcorr.LabelMismatchError, match="labels in gold only, which system 1 lacks: 'c'"):
+        correlate_many(gold, [gold, {"a": 1, "b": 2}])
+
+
+def test_a_row_of_a_matrix_over_the_items_of_gold_has_its_ranking_for_gold():
+    rankings = {"long": {"a": 4, "b": 3, "c": 2, "d": 1}, "short": {"b": 2, "a": 1}}
+    matrix = correlation_matrix(rankings, missing="gold")
+    assert matrix.n_compared.tolist() == [[4, 4], [2, 2]]
+    assert matrix.statistic[0, 1] == weighted_tau(rankings["long"], rankings["short"], missing="gold")
+    assert matrix.statistic[1, 0] == weighted_tau(rankings["short"], rankings["long"], missing="gold") == -1
+
+
 def test_numpy_takes_the_result_for_its_values():
     result = correlate_many([3, 2, 1], [[3, 2, 1], [1, 2, 3]])
     assert np.array(result, dtype=np.float32).dtype == np.float32
@@ -152,7 +178,10 @@ def test_a_weigher_is_called_from_the_threads_and_its_error_arrives():
             rankcorr.DimensionError,
             r"system scores must have 2 dimensions; got an array of shape \(2,\)",
         ),
-        ([1, 2], [[1, 2], {"a": 1}], rankcorr.DimensionError, "a mapping of name to ranking; got a list of rankings"),
+        ([1, 2], [[1, 2], {"a": 1, "b": 2}], rankcorr.LabelError, "system 1 has labels and gold has none"),
+        ([1, 2], ([1, 2] for _ in range(2)), rankcorr.DimensionError, r"got <generator .*: write list\(...\)$"),
+        ([1, 2], {"s": [1, 2]}.values(), rankcorr.DimensionError, r"got dict_values\(.*: write list\(...\)$"),
+        ([1, 2], {"s": [1, 2]}.items(), rankcorr.DimensionError, r"got dict_items\(.*: write list\(...\)$"),
         (
             [1, 2],
             {"s": [1, math.nan]},
@@ -246,5 +275,7 @@ def test_an_unknown_value_of_missing_lists_the_choices():
         lambda: correlate_many([1, 2], [[1, 2]], missing="drop"),
         lambda: correlation_matrix([[1, 2]], missing=""),
     ):
-        with pytest.raises(rankcorr.OptionError, match="missing must be one of 'raise', 'intersection', 'bottom'; got"):
+        with pytest.raises(
+            rankcorr.OptionError, match="missing must be one of 'raise', 'intersection', 'bottom', 'gold'; got"
+        ):
             call()

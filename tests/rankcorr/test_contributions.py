@@ -121,6 +121,17 @@ def test_without_ties_the_cost_is_the_weight_of_the_discordant_pairs():
     assert [row.label for row in result.worst(2)] == [0, 1]
 
 
+def test_items_that_x_lacks_are_not_among_the_worst():
+    gold, system = {"a": 3, "b": 2, "c": 1}, {"new": 9, "a": 3, "b": 2, "c": 1}
+    found = contributions(gold, system, missing="bottom")
+    assert found.in_x.tolist() == [True, True, True, False]
+    assert found.x.labels[found.cost.argmax()] == "new"
+    assert sorted(row.label for row in found.worst()) == ["a", "b", "c"]
+    assert found.cost.sum() == pytest.approx(1 - found.statistic)
+    assert contributions(gold, system, missing="gold").in_x.all()
+    assert contributions([1, 2], [2, 1]).in_x.all()
+
+
 def test_the_worst_items_come_first():
     gold = Ranking.from_order(["a", "b", "c", "d", "e"])
     result = contributions(gold, Ranking.from_order(["b", "c", "d", "a", "e"]))

@@ -159,7 +159,11 @@ def test_repr_shows_the_best():
         ({1, 2}, rankcorr.DimensionError, r"scores must be a list or an array; got \{1, 2\}, which has no order"),
         ([[1, 2], [3, 4]], rankcorr.DimensionError, r"one dimension; got an array of shape \(2, 2\)"),
         ([[1, 2], [3]], rankcorr.DimensionError, "their rows differ in length"),
-        (pd.DataFrame({"a": [1, 2], "b": [3, 4]}), rankcorr.DimensionError, r"got an array of shape \(2, 2\)"),
+        (
+            pd.DataFrame({"a": [1, 2], "b": [3, 4]}),
+            rankcorr.DimensionError,
+            "got a data frame, of which each column is",
+        ),
         (["a", "b"], rankcorr.NonNumericError, r"must be a real number; got 'a' at scores\[0\], scores\[1\]"),
         (np.array(["a", "b"]), rankcorr.NonNumericError, "must be a real number; got an array of <U1"),
         (["1", "2"], rankcorr.NonNumericError, r"must be a real number; got '1' at scores\[0\]"),
@@ -244,7 +248,7 @@ def test_invalid_orders(order, error, message):
 
 def test_every_error_is_a_ranking_error_and_a_value_error():
     errors = [value for name, value in vars(rankcorr).items() if name.endswith("Error") and "Pandas" not in name]
-    assert len(errors) == 13
+    assert len(errors) == 14
     assert all(issubclass(error, rankcorr.RankingError) and issubclass(error, ValueError) for error in errors)
 
 
@@ -253,7 +257,8 @@ def test_every_error_is_a_ranking_error_and_a_value_error():
     [
         (bytearray(b"abc"), r"^scores must be a list or an array; got bytearray\(b'abc'\)$"),
         ({3.0, 2.0}, "^scores must be a list or an array; got {.*}, which has no order$"),
-        ({"a": 1, "b": 2}.keys(), "which has no order$"),
+        ({"a": 1, "b": 2}.keys(), r"got dict_keys\(\['a', 'b'\]\): write list\(...\)$"),
+        ({"a": 1, "b": 2}.items(), r"write list\(...\)$"),
         ({"a": 1, "b": 2}.values(), r"got dict_values\(\[1, 2\]\): write list\(...\)$"),
         ((score for score in [1, 2]), r"got <generator .*: write list\(...\)$"),
         (iter([1, 2]), r"write list\(...\)$"),

@@ -89,6 +89,8 @@ def test_standardized_values_are_those_of_the_library():
                 "statistic": row[name],
                 "chance": null.mean,
                 "standardized": null.standardize(row[name]),
+                "percentile": null.percentile(row[name]),
+                "zscore": null.zscore(row[name]),
             }
 
 
@@ -98,29 +100,30 @@ def test_the_long_table():
     lines = table.splitlines()
     assert lines[:5] == [
         "gold: long_gold.csv (20 items, 20 ties)",
-        "standardized: chance is 0 (100 permutations, seed 0)",
+        "standardized: chance is 0; percentile: per cent of chance below the value (100 permutations, seed 0)",
         "low, high: 90 % interval (bca, 100 resamples of the items, seed 0)",
         "",
-        "system      coefficient    value  standardized      low    high   n  ties",
+        "system      coefficient    value  standardized  percentile      low    high   n  ties",
     ]
     assert [line.split()[:2] for line in lines[5:]] == [[name, c] for name in FILES[1:] for c in COEFFICIENTS]
     for line, name in zip(lines[5:9], COEFFICIENTS, strict=True):
         options = {"coefficient": name, "n_resamples": 100}
         interval = bootstrap_interval(GOLD_RANKING, A, level=0.9, method="bca", **collapsed(**options))
-        standardized = null_distribution(GOLD_RANKING, A, **collapsed(**options)).standardize(results[name].statistic)
-        numbers = (results[name].statistic, standardized, interval.low, interval.high)
-        assert line.split()[2:] == [*(f"{number:.4f}" for number in numbers), "20", str(Ranking.from_scores(A).n_ties)]
+        null, value = null_distribution(GOLD_RANKING, A, **collapsed(**options)), results[name].statistic
+        numbers = [f"{number:.4f}" for number in (value, null.standardize(value), interval.low, interval.high)]
+        numbers.insert(2, f"{null.percentile(value):.2f}")
+        assert line.split()[2:] == [*numbers, "20", str(Ranking.from_scores(A).n_ties)]
 
 
 def test_columns_are_what_was_asked_for():
     header = run_ok("compare", *FILES, "--ci", "--resamples", 20).splitlines()[3]
     assert header.split() == ["system", "coefficient", "value", "low", "high", "n", "ties"]
     header = run_ok("compare", *FILES, "--standardize", "--resamples", 1).splitlines()[3]
-    assert header.split() == ["system", "coefficient", "value", "standardized", "n", "ties"]
+    assert header.split() == ["system", "coefficient", "value", "standardized", "percentile", "n", "ties"]
 
 
 def test_all_permutations_of_few_items(folder):
-    assert "standardized: chance is 0 (all permutations)\n" in run_ok(
+    assert "chance is 0; percentile: per cent of chance below the value (all permutations)\n" in run_ok(
         "compare", "gold.csv", "system.csv", "--standardize"
     )
     long = "".join(f"{label},{number}\n" for number, label in enumerate([*GOLD, *"vwxyz"]))
@@ -193,7 +196,7 @@ def test_undefined_has_neither_interval_nor_costs():
     assert result.exit_code == 0
     assert len(result.stderr.splitlines()) == 1
     lines = result.stdout.splitlines()
-    assert lines[5].split() == ["constant.csv", "rho_w", *["nan"] * 4, "5", "5"]
+    assert lines[5].split() == ["constant.csv", "rho_w", *["nan"] * 5, "5", "5"]
     assert lines[-1] == "constant.csv: tau_w is undefined, and cannot be taken apart"
     arguments = ("--ci", "--standardize", "--worst", 2, "--json")
     document = json.loads(run_ok("compare", "gold.csv", "constant.csv", *arguments))

@@ -159,7 +159,7 @@ def test_undefined_has_no_rank():
         ("gold.csv system.csv --resamples 0", "Invalid value for '--resamples': 0 is not in the range"),
         ("long_gold.csv long_a.csv long_b.csv --resamples 10", "n_resamples must be at least 20 to compare 2 systems"),
         ("gold.csv system.csv --seed -1", "Invalid value for '--seed': -1 is not in the range"),
-        ("gold.csv system.csv --missing drop", "'drop' is not one of 'raise', 'intersection', 'bottom'"),
+        ("gold.csv system.csv --missing drop", "'drop' is not one of 'raise', 'intersection', 'bottom', 'gold'"),
         ("gold.csv other.csv", "labels of system 'other.csv' that are in no gold set: 'z'"),
         (
             "gold.csv system.csv --gold - --score a --score b",

@@ -1,5 +1,6 @@
 """The command: its numbers against the library's, and one line with exit code 2 for every fault."""
 
+import gzip
 import json
 import math
 import os
@@ -89,6 +90,8 @@ def test_options_are_those_of_the_library(arguments, options):
         "tau": weighted_tau(GOLD, SYSTEM, weigher=Uniform(), **variant).statistic,
         "n": 5,
         "ties": 2,
+        "n_shared": 5,
+        "n_other": 0,
     }
 
 
@@ -108,6 +111,8 @@ def test_json_records_what_was_asked():
         "ranks": False,
         "header": True,
         "missing": "raise",
+        "unordered": False,
+        "duplicates": "error",
         "n0": 2.0,
         "weigher": None,
         "scheme": "additive",
@@ -416,7 +421,58 @@ def test_items_in_one_file_only(tmp_path):
     (tmp_path / "less.csv").write_text("item,score\nb,9\na,4\nx,5\n", encoding="utf-8")
     less = str(tmp_path / "less.csv")
     assert "labels in gold.csv only: 'c', 'd', 'e'; labels in" in refusal("compare", "gold.csv", less)
-    for missing, n_items in (("intersection", 2), ("bottom", 6)):
+    for missing, n_items, ties in (("intersection", 2, 0), ("bottom", 6, 3), ("gold", 5, 3)):
         (row,) = json.loads(run_ok("compare", "gold.csv", less, "--missing", missing, "--json"))["systems"]
         expected = weighted_tau(GOLD, {"b": 9, "a": 4, "x": 5}, missing=missing)
-        assert (row["tau_w"], row["n"]) == (expected.statistic, n_items)
+        assert (row["tau_w"], row["n"], row["ties"]) == (expected.statistic, n_items, ties)
+        assert (row["n_shared"], row["n_other"]) == (2, 1)
+        for command in ("compare", "test"):
+            lines = run_ok(command, "gold.csv", less, "--missing", missing).splitlines()
+            assert lines[:2] == [
+                "gold: gold.csv (5 items, 0 ties)",
+                f"coverage: {less} has 2 of gold's 5 items, and 1 other",
+            ]
+            assert lines[-1].split()[-2:] == [str(n_items), str(ties)]
+        (line,) = json.loads(run_ok("leaderboard", "gold.csv", less, "--missing", missing, "--json"))["rows"]
+        assert line["total"]["statistic"] == pytest.approx(expected.statistic, abs=1e-13)
+        assert line["total"]["n_items"] == n_items
+
+
+def test_ties_are_those_of_the_items_compared(tmp_path):
+    scores = {"a": 1, "b": 2, "c": 2, **{f"x{item}": 3 for item in range(9)}}
+    text = "item,score\n" + "".join(f"{label},{score}\n" for label, score in scores.items())
+    (tmp_path / "more.csv").write_text(text, encoding="utf-8")
+    more = str(tmp_path / "more.csv")
+    lines = run_ok("compare", "gold.csv", more, "--missing", "intersection").splitlines()
+    assert lines[1] == f"coverage: {more} has 3 of gold's 5 items, and 9 others"
+    assert lines[-1].split()[-2:] == ["3", "2"]
+
+
+def test_word_pairs_in_either_order_and_twice(tmp_path):
+    (tmp_path / "gold.tsv").write_text("a\tb\ts\nsun\tmoon\t3\ngem\tjewel\t2\ncar\tbus\t1\n", encoding="utf-8")
+    text = "a\tb\ts\nmoon\tsun\t9\ngem\tjewel\t5\njewel\tgem\t4\nbus\tcar\t5\n"
+    (tmp_path / "system.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    files = [str(tmp_path / "gold.tsv"), str(tmp_path / "system.tsv.gz"), "--id", "a,b", "--score", "s"]
+    assert "labels in" in refusal("compare", *files)
+    assert '"jewel", "gem" is also on line 3' in refusal("compare", *files, "--unordered")
+    for duplicates, system in (("first", [9, 5, 5]), ("mean", [9, 4.5, 5])):
+        asked = [*files, "--unordered", "--duplicates", duplicates, "--json"]
+        document = json.loads(run_ok("compare", *asked, "--worst", 3))
+        (row,) = document["systems"]
+        assert row["tau_w"] == weighted_tau([3, 2, 1], system)
+        assert (document["options"]["unordered"], document["options"]["duplicates"]) == (True, duplicates)
+        assert {tuple(item["label"]) for item in row["worst"]} <= {("gem", "jewel"), ("moon", "sun"), ("bus", "car")}
+    assert "unordered needs two id columns" in refusal("compare", "gold.csv", "system.csv", "--unordered")
+
+
+def test_systems_have_the_names_that_are_given():
+    table = run_ok("compare", "gold.csv", "system.csv", "gold.csv", "--name", "lch", "--name", "the path")
+    assert [line.split("  ")[0] for line in table.splitlines()[-2:]] == ["lch", "the path"]
+    for command in ("test", "leaderboard"):
+        assert "lch" in run_ok(command, "long_gold.csv", "long_a.csv", "--name", "lch")
+    assert refusal("compare", "gold.csv", "system.csv", "gold.csv", "--name", "lch") == (
+        "--name must be given once for each system; got 1 for 2 systems"
+    )
+    assert refusal("compare", "gold.csv", "system.csv", "gold.csv", "--name", "a", "--name", "a") == (
+        "--name must differ; more than once: a"
+    )

@@ -222,6 +222,7 @@ def test_items_that_not_all_three_have():
     for missing, labels, ranks in (
         ("intersection", "acd", [[1, 2, 3], [3, 2, 1], [2, 1, 3]]),
         ("bottom", "abcdefg", [[1, 2, 3, 4, 5, 6.5, 6.5], [4, 6.5, 3, 2, 1, 5, 6.5], [3, 1, 2, 4, 6.5, 6.5, 5]]),
+        ("gold", "abcde", [[1, 2, 3, 4, 5], [4, 5, 3, 2, 1], [3, 1, 2, 4, 5]]),
     ):
         (*three,), n_missing = align_three(gold, a, b, missing)
         assert n_missing == 4
@@ -258,6 +259,12 @@ def test_labels_are_matched():
             {"missing": "intersection"},
             TooFewItemsError,
             "gold, a and b must have at least two labels in common; they have 2, 2, 2 items, 1 in common",
+        ),
+        (
+            ({"a": 1, "b": 2}, {"a": 1, "b": 2}, {"b": 1, "c": 2}),
+            {"missing": "gold"},
+            TooFewItemsError,
+            "b and gold must have at least two labels in common; they have 2 and 2 items, 1 in common",
         ),
     ],
 )

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 
-from rankcorr import OptionError, TauW, correlate_many, weighted_rho, weighted_tau
+from rankcorr import OptionError, StandardizationError, TauW, correlate_many, weighted_rho, weighted_tau
 from rankcorr.inference.null import null_distribution
 
 
@@ -50,11 +51,47 @@ def test_a_value_that_differs_by_rounding_counts_as_reached():
                 assert null.pvalue(inside, alternative) == null.pvalue(value, alternative)
 
 
-def test_pvalues_and_standardized_of_many():
+@pytest.mark.parametrize("n_items", [5, 30])
+def test_percentiles_are_those_of_scipy(n_items):
+    null = null_distribution(range(n_items), range(n_items), n_resamples=200)
+    for value in [-1.0, *null.values[::17].tolist(), 0.3, 1.0]:
+        values = np.where(np.abs(null.values - value) <= 1e-12, value, null.values)
+        expected = scipy.stats.percentileofscore(values, value, kind="mean")
+        assert null.percentile(value) == pytest.approx(expected, abs=1e-12)
+        assert null.zscore(value) == pytest.approx((value - np.mean(null.values)) / np.std(null.values), abs=1e-12)
+
+
+def test_percentiles_by_hand():
+    exact = null_distribution(range(3), range(3), coefficient="tau")  # -1, -1/3, -1/3, 1/3, 1/3, 1
+    assert [exact.percentile(t) for t in (-1, -0.5, 1 / 3, 1)] == pytest.approx([50 / 6, 100 / 6, 400 / 6, 550 / 6])
+
+
+@pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
+def test_a_distribution_without_values_or_without_spread():
+    undefined = null_distribution([1, 2, 2], [3, 3, 3])
+    assert np.isnan([undefined.percentile(0.5), undefined.zscore(0.5)]).all()
+    assert math.isnan(null_distribution(range(30), range(30), n_resamples=1).zscore(0.5))
+
+
+def test_where_standardized_values_would_be_equal_they_are_refused():
+    null = null_distribution(range(1_000), range(1_000), coefficient=TauW(n0=-0.9), n_resamples=300)
+    assert null.saturates
+    with pytest.raises(
+        StandardizationError, match=r"the values of chance lie so near -1 that .* \(exponent -2\d\.\d, at"
+    ):
+        null.standardize(0.3)
+    assert null.percentile(0.3) > 50
+    assert null.zscore(0.3) > 1
+    usable = null_distribution(range(1_000), range(1_000), coefficient=TauW(n0=-0.7), n_resamples=300)
+    assert not usable.saturates
+    assert -1 < usable.standardize(0.3) < usable.standardize(0.3 + 1e-9) < 1
+
+
+def test_figures_of_many():
     gold, systems = np.arange(30), np.random.default_rng(1).permuted(np.tile(np.arange(30), (5, 1)), axis=1)
     null = null_distribution(gold, gold, n_resamples=200)
     results = correlate_many(gold, systems)
-    for read in (null.pvalue, null.standardize):
+    for read in (null.pvalue, null.standardize, null.percentile, null.zscore):
         expected = [read(value) for value in results.statistic.tolist()]
         assert read(results).tolist() == expected
         assert read(results.statistic.tolist()).tolist() == expected
@@ -75,7 +112,7 @@ def test_a_result_that_does_not_match_is_refused():
         (weighted_tau(range(20), range(20), variant="a"), "variant='b'; got a result with 'a'"),
     ]
     for result, message in others:
-        for read in (null.pvalue, null.standardize):
+        for read in (null.pvalue, null.standardize, null.percentile, null.zscore):
             with pytest.raises(OptionError, match=f"this is the null distribution for {message}"):
                 read(result)
     labels = {item: item for item in range(20)}
@@ -88,7 +125,7 @@ def test_a_result_that_does_not_match_is_refused():
 )
 def test_invalid_statistics(statistic):
     null = null_distribution(range(3), range(3))
-    for read in (null.pvalue, null.standardize):
+    for read in (null.pvalue, null.standardize, null.percentile, null.zscore):
         with pytest.raises(OptionError, match="a statistic must be a number between -1 and 1; got"):
             read(statistic)
 

@@ -16,6 +16,7 @@ from rankcorr import (
     MissingValueError,
     OptionError,
     Ranking,
+    Tau,
     TauW,
     TooFewItemsError,
     TopK,
@@ -202,7 +203,7 @@ def test_pandas_series_and_frames():
     assert leaderboard(series, pandas.DataFrame(systems), n_resamples=100).to_dict() == board.to_dict()
     two = pandas.DataFrame({"a": series, "b": -series})
     assert leaderboard(two, systems, n_resamples=100).gold_sets == ("a", "b")
-    with pytest.raises(DuplicateLabelError, match="names of systems must be unique; more than once: 'x'"):
+    with pytest.raises(DuplicateLabelError, match="names of columns must be unique; more than once: 'x'"):
         leaderboard(series, pandas.DataFrame(np.ones((30, 2)), index=series.index, columns=["x", "x"]))
 
 
@@ -257,7 +258,7 @@ def test_missing_items():
     systems = {**systems, "fair": lacking}
     with pytest.raises(LabelMismatchError, match=r"labels in gold set 'set 0' only.*: '0-0', '0-1'"):
         leaderboard(gold, systems)
-    for missing, n_items in (("intersection", [38, 29]), ("bottom", [40, 30])):
+    for missing, n_items in (("intersection", [38, 29]), ("bottom", [40, 30]), ("gold", [40, 30])):
         row = by_name(leaderboard(gold, systems, missing=missing, n_resamples=100))["fair"]
         assert [score.n_missing for score in row.scores] == [2, 1]
         assert [score.n_items for score in row.scores] == n_items
@@ -265,6 +266,37 @@ def test_missing_items():
         own = {label: value for label, value in lacking.items() if label in gold["set 0"]}
         expected = weighted_tau(gold["set 0"], own, missing=missing).statistic
         assert_allclose(row.scores[0].statistic, expected, rtol=0, atol=1e-14)
+
+
+def test_one_value_of_missing_has_one_meaning_everywhere():
+    """Gold sets such as MEN share some items with a system's list, and either has items of its own."""
+    rng = np.random.default_rng(0)
+    gold = dict(zip(range(40), rng.permutation(40).tolist(), strict=True))
+    system = {item: gold.get(item, 20) + rng.normal() for item in range(15, 70)}
+    for missing, n_items in (("intersection", 25), ("bottom", 70), ("gold", 40)):
+        (row,) = leaderboard(gold, {"system": system}, missing=missing, n_resamples=20).rows
+        expected = weighted_tau(gold, system, missing=missing)
+        assert (row.total.statistic, row.total.n_items) == (pytest.approx(expected, abs=1e-13), n_items)
+        assert expected.n_items == n_items
+        assert (row.total.n_missing, row.n_unused) == (15, 0 if missing == "bottom" else 30)
+        compared = compare_systems(gold, system, system, missing=missing, n_resamples=2)
+        assert (compared.n_items, compared.statistic_a) == (n_items, pytest.approx(expected, abs=1e-13))
+
+
+def test_bottom_compares_all_systems_over_all_items():
+    gold, systems = data(sizes=(6, 5), noise={"a": 0.1, "b": 1.0})
+    systems = {"a": systems["a"] | {"new": 99.0}, "b": systems["b"] | {"other": -99.0, "new": 0.0}}
+    del systems["b"]["0-0"]
+    board = by_name(leaderboard(gold, systems, coefficient="tau", missing="bottom", n_resamples=50))
+    for place, scores in enumerate(gold.values()):
+        labels = [*scores, "new", "other"]
+        spelt_out = [{label: own.get(label, -1e9) for label in labels} for own in (scores, systems["a"], systems["b"])]
+        for name, own in zip("ab", spelt_out[1:], strict=True):
+            score = board[name].scores[place]
+            assert score.n_items == len(labels)
+            assert score.statistic == pytest.approx(Tau()(spelt_out[0], own), abs=1e-13)
+    with pytest.raises(TooFewItemsError, match="gold set 'set 1' and system 'b' must have at least two labels"):
+        leaderboard(gold, {"b": dict.fromkeys(gold["set 0"], 1.0) | {"1-0": 2.0}}, missing="bottom")
 
 
 def test_two_systems_are_tested_on_the_items_that_both_have():

@@ -74,6 +74,8 @@ def test_the_parts_are_those_of_the_separate_calls(pair, coefficient, alternativ
     assert test.null.values.tolist() == null.values.tolist()
     assert test.pvalue == null.pvalue(test.statistic, alternative)
     assert test.standardized == null.standardize(test.statistic)
+    assert test.percentile == null.percentile(test.statistic)
+    assert test.zscore == null.zscore(test.statistic)
     assert 0 < test.pvalue <= 1  # the rankings themselves are one of the permutations
     if coefficient.endswith("_w"):
         assert test.statistic == {"tau_w": weighted_tau, "rho_w": weighted_rho}[coefficient](*pair).statistic
@@ -158,7 +160,8 @@ def test_a_single_tie_has_no_pvalue(coefficient, n_items):
             test = permutation_test(*pair, coefficient=coefficient, n_resamples=20)
         assert len(caught) == 1
         assert caught[0].filename == __file__
-        assert np.isnan([test.statistic, test.pvalue, test.standardized, test.null.mean]).all()
+        figures = (test.statistic, test.pvalue, test.standardized, test.percentile, test.zscore, test.null.mean)
+        assert np.isnan(figures).all()
 
 
 def test_undefined_permutations_are_left_out_with_one_warning():
@@ -175,6 +178,15 @@ def test_undefined_permutations_are_left_out_with_one_warning():
 def test_a_pair_without_any_weight_is_an_error():
     with pytest.raises(WeightError, match="all weights are zero"):
         permutation_test([4, 3, 2, 1], [1, 2, 3, 4], coefficient=TauW(weigher=TopK(2), scheme="multiplicative"))
+
+
+def test_an_offset_near_minus_1_has_no_standardized_value_and_says_so():
+    gold, system = range(30), [1, 0, *range(2, 30)]
+    with pytest.warns(UndefinedCorrelationWarning, match="the standardized value is undefined, and nan: the values of"):
+        test = permutation_test(gold, system, coefficient=TauW(n0=-0.9), n_resamples=200)
+    assert math.isnan(test.standardized)
+    assert (test.percentile, test.zscore) == (test.null.percentile(test.statistic), test.null.zscore(test.statistic))
+    assert np.isfinite([test.pvalue, test.percentile, test.zscore]).all()
 
 
 def test_an_unknown_alternative_is_refused_first():
@@ -198,7 +210,8 @@ def test_the_result_says_what_was_computed():
     test = permutation_test(range(12), range(12), coefficient=TauW(n0=0), n_resamples=5, alternative="less")
     assert (test.coefficient, test.n0, test.variant, test.n_items) == ("tau_w", 0.0, "b", 12)
     assert repr(test) == (
-        f"PermutationTest(statistic=1.0, pvalue=1.0, standardized=1.0, alternative='less', null={test.null!r})"
+        f"PermutationTest(statistic=1.0, pvalue=1.0, standardized=1.0, percentile={test.percentile}, "
+        f"zscore={test.zscore}, alternative='less', null={test.null!r})"
     )
     with pytest.raises(AttributeError):
         test.pvalue = 0.0

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rankcorr.inference.null import null_distribution
-from rankcorr.inference.standardization import TOLERANCE, exponent_of, mean_standardized, standardized
+from rankcorr.inference.standardization import (
+    MAX_EXPONENT,
+    RESOLUTION,
+    TOLERANCE,
+    exponent_of,
+    mean_standardized,
+    standardized,
+)
 
 SIZES = (5e-324, 1e-300, 1e-17, 1e-12, 1e-8, 1e-3, 0.1, 1, 5, 19, 40, 350, 720, 1e4)
 
@@ -28,6 +35,12 @@ def test_the_map_is_its_formula_at_50_digits(exponent):
 def test_exponent_0_is_the_identity():
     statistics = np.linspace(-1, 1, 9)
     assert standardized(statistics, 0.0).tolist() == statistics.tolist()
+
+
+@pytest.mark.parametrize("exponent", [MAX_EXPONENT, -MAX_EXPONENT, 5.2, -1.3, 1e-3])
+def test_the_map_tells_coefficients_apart(exponent):
+    for start in (-1, -0.5, 0, 0.3, 1 - 2_000 * RESOLUTION):
+        assert (np.diff(standardized(start + RESOLUTION * np.arange(2_001), exponent)) > 0).all()
 
 
 @given(st.floats(-10, 10), st.lists(st.floats(-1, 1), min_size=2, max_size=20))

@@ -1,7 +1,9 @@
 """Reading rankings: what is read, and that every fault is named with file, line and column."""
 
 import csv
+import gzip
 import io
+import math
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rankcorr import OptionError, Ranking, RankingError, TableError
+from rankcorr import LabelMismatchError, OptionError, Ranking, RankingError, TableError, weighted_tau
 from rankcorr.io.tables import read_ranking
 
 
@@ -71,6 +73,78 @@ def test_the_only_column_left_need_not_be_named(write):
     path = write("s,id\n1,x\n2,y\n")
     assert read_ranking(path, score_column="s") == XY
     assert read_ranking(path, id_columns=["id"]) == XY
+
+
+@pytest.mark.parametrize("options", [{}, {"header": False}])
+def test_a_compressed_file_is_read(write, options):
+    text = "id,s\nx,1\ny,2\n".removeprefix("" if not options else "id,s\n")
+    compressed = gzip.compress(text.encode())
+    assert read_ranking(write(compressed, "f.csv.gz"), **options) == XY
+    assert read_ranking(write(compressed, "no_suffix"), **options) == XY
+    assert read_text(compressed, **options) == XY
+
+
+def test_a_damaged_compressed_file(write):
+    compressed = gzip.compress(b"id,s\nx,1\ny,2\n")
+    for damaged in (compressed[:-9], compressed[:12] + b"\xff" + compressed[13:], b"\x1f\x8bid,s\n"):
+        with pytest.raises(TableError, match=r"f\.csv\.gz: cannot be decompressed: "):
+            read_ranking(write(damaged, "f.csv.gz"))
+    with pytest.raises(TableError, match=r"f\.csv\.gz: the file is empty"):
+        read_ranking(write(gzip.compress(b""), "f.csv.gz"))
+
+
+def test_a_pair_in_either_order_is_one_item(write):
+    options = {"id_columns": ["a", "b"], "score_column": "s"}
+    path = write("a,b,s\ngem,jewel,3\nsun,moon,2\n")
+    assert read_ranking(path, **options, unordered=True).labels == (("gem", "jewel"), ("moon", "sun"))
+    other = read_ranking(write("a,b,s\njewel,gem,1\nmoon,sun,2\n", "g.csv"), **options, unordered=True)
+    assert weighted_tau(read_ranking(path, **options, unordered=True), other) == -1
+    with pytest.raises(LabelMismatchError, match="labels in x only"):
+        weighted_tau(read_ranking(path, **options), other)
+    with pytest.raises(TableError, match=r':3: column "a, b": "y", "x" is also on line 2; ids must be unique'):
+        read_ranking(write("a,b,s\nx,y,1\ny,x,2\n"), **options, unordered=True)
+    for columns in (["a"], ["a", "b", "c"]):
+        with pytest.raises(OptionError, match=f"unordered needs two id columns, .*; got {len(columns)}"):
+            read_ranking(write("a,b,c,s\nx,y,z,1\n"), id_columns=columns, score_column="s", unordered=True)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "mean"),
+    [
+        (("1", "4"), 2.5),
+        (("1", "2", "6"), 3),
+        ((str(2**60 + 1), str(2**60 + 3)), 2**60 + 2),
+        (("inf", "1"), math.inf),
+        (("1", "-inf", "-inf"), -math.inf),
+        (("1e308", "1.5e308"), 1.25e308),
+    ],
+)
+def test_repeated_ids_have_their_mean_or_the_first_number(write, numbers, mean):
+    # Three items beside the mean: one below, one equal, one above, as far as there are any.
+    others = {"below": math.nextafter(mean, -math.inf), "same": mean, "above": math.nextafter(mean, math.inf)}
+    if isinstance(mean, int):
+        others = {"below": mean - 1, "same": mean, "above": mean + 1}
+    text = "id,s\n" + "".join(f"twice,{number}\n" for number in numbers)
+    text += "".join(f"{label},{other!r}\n" for label, other in others.items())
+    first = int(numbers[0]) if numbers[0].isdigit() else float(numbers[0])
+    for duplicates, value in (("mean", mean), ("first", first)):
+        found = read_ranking(write(text), duplicates=duplicates)
+        assert found == Ranking.from_scores({"twice": value, **others})
+
+
+def test_duplicates_that_have_no_mean_or_meaning(write):
+    path = write("id,s\nx,inf\ny,2\nx,1\nx,-inf\n")
+    with pytest.raises(TableError, match=r':5: "x" is inf and -inf, here and above, and has no mean'):
+        read_ranking(path, duplicates="mean")
+    assert read_ranking(path, duplicates="first") == Ranking.from_scores({"x": 2, "y": 1})
+    with pytest.raises(
+        TableError, match=r":4: .* is also on line 2; ids must be unique \(duplicates may be mean or first"
+    ):
+        read_ranking(path)
+    with pytest.raises(OptionError, match="duplicates must be one of 'error', 'mean', 'first'; got 'last'"):
+        read_ranking(path, duplicates="last")
+    with pytest.raises(TableError, match="at least two items; got 1"):
+        read_ranking(write("id,s\nx,1\nx,2\n"), duplicates="mean")
 
 
 def test_ranks_are_smaller_is_better(write):
@@ -214,7 +288,7 @@ def test_columns_that_do_not_fit(write, options, message):
 
 def test_a_pair_of_ids_that_is_not_unique(write):
     path = write("a,b,s\nx,y,1\nx,z,2\nx,y,3\n")
-    with pytest.raises(TableError, match=r':4: column "a, b": "x", "y" is also on line 2; ids must be unique$'):
+    with pytest.raises(TableError, match=r':4: column "a, b": "x", "y" is also on line 2; ids must be unique \(dup'):
         read_ranking(path, id_columns=["a", "b"])
 
 

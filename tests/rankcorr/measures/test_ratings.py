@@ -67,7 +67,7 @@ def test_ways_to_give_ratings():
         (
             pd.DataFrame([[1, 2], [1, 2]], columns=["a", "a"]),
             DuplicateLabelError,
-            "names of annotators must be unique; more than once: 'a'",
+            "names of columns must be unique; more than once: 'a'",
         ),
     ],
 )

@@ -28,7 +28,8 @@ class TestInference:
         shared = {"coefficient": named_coefficient(coefficient, **options), "n_resamples": 200, "seed": 3}
         test = permutation_test(GOLD, SYSTEM, alternative="greater", **shared)
         interval = bootstrap_interval(GOLD, SYSTEM, level=0.9, method="percentile", **shared)
-        assert (found["pvalue"], found["standardized"]) == (test.pvalue, test.standardized)
+        for name in ("pvalue", "standardized", "percentile", "zscore"):
+            assert found[name] == getattr(test, name)
         assert found["chance"] == {
             "mean": test.null.mean,
             "std": test.null.std,
@@ -57,7 +58,7 @@ class TestInference:
         answer = client.post(PATH, json=flat)
         assert answer.status_code == 200
         for found in answer.json["inference"].values():
-            assert (found["pvalue"], found["standardized"]) == (None, None)
+            assert [found[name] for name in ("pvalue", "standardized", "percentile", "zscore")] == [None] * 4
             assert (found["interval"]["low"], found["interval"]["high"]) == (None, None)
         assert all(warning["coefficients"] == ["rho_w", "tau_w", "rho", "tau"] for warning in answer.json["warnings"])
         assert answer.json["warnings"]
