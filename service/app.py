@@ -17,6 +17,7 @@ from service.http.body import received
 from service.http.json_body import OrjsonProvider
 from service.http.problems import Problem, from_library
 from service.http.state import State, state
+from service.http.transfer import transferred
 from service.openapi.document import CONFIGURATION, Api
 from service.openapi.page import register_page
 from service.settings import Settings
@@ -62,6 +63,7 @@ def _add_hooks(app: Flask) -> None:
 
     @app.after_request
     def finish(response: Response) -> Response:
+        transferred(request, response)
         metrics.count(request, response)
         return logs.end(request, secured(response))
 

@@ -10,10 +10,16 @@ from service.schemas.weights import WeightsAnswer, WeightsQuery
 
 blueprint = Blueprint("weights", __name__, url_prefix="/v1/weights", description="What n0 means")
 
+TAG = {
+    "schema": {"type": "string"},
+    "description": "Names the answer: in a request's If-None-Match it gets 304, without a body, while this is the answer.",
+}
+
 
 @blueprint.route("", methods=["GET"])
 @blueprint.arguments(WeightsQuery, location="query")
 @operation("showWeights")
+@blueprint.doc(responses={200: {"headers": {"ETag": TAG}}})
 @blueprint.response(200, WeightsAnswer)
 def weights(query: dict[str, Any]) -> dict[str, Any]:
     """Show the share of the weight that the top ranks have, or find n0 from a share."""
