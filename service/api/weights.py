@@ -12,7 +12,7 @@ blueprint = Blueprint("weights", __name__, url_prefix="/v1/weights", description
 
 TAG = {
     "schema": {"type": "string"},
-    "description": "Names the answer: in a request's If-None-Match it gets 304, without a body, while this is the answer.",
+    "description": "While a request's If-None-Match holds it and the answer stays the same, 304 and no body is sent.",
 }
 
 
