@@ -10,7 +10,7 @@ from rankcorr import Ranking, align, contributions, correlate_many, correlation,
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test
 from rankcorr.notices import collected_notices
-from service.api import weighing
+from service.api import weighing, work
 from service.http import deadline
 from service.openapi.blueprint import Blueprint, operation
 from service.schemas.correlations import (
@@ -46,6 +46,7 @@ def compare_pair(
     inference: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Coefficients of two rankings; if asked for, what costs the system most, and how they compare with chance."""
+    work.admit(work.of_pair(gold, system, len(coefficients), options["missing"], inference))
     with collected_notices() as notices:
         asked = weighing.of_coefficients(coefficients, options)
         found = correlation.correlate(gold, system, names=("gold", "system"), **asked)
@@ -152,6 +153,7 @@ def compare_systems(
     """Table of many systems against one gold ranking, the best first, those that are undefined last."""
     first = sort_by or coefficients[0]
     asked = dict.fromkeys((*coefficients, first))
+    work.admit(work.of_many(gold, systems.values(), len(asked), options["missing"]))
     clock = deadline.of_request()
     columns, warnings = {}, []
     n_items: list[int] = [gold.n_items] * len(systems)
@@ -194,6 +196,7 @@ def compare_each_with_each(
     rankings: Mapping[str, Ranking], coefficient: Any, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Matrix of one coefficient."""
+    work.admit(work.of_matrix(rankings.values()))
     clock = deadline.of_request()
     with collected_notices() as notices:
         result = correlation_matrix(

@@ -8,7 +8,7 @@ from typing import Any
 from rankcorr import Ranking
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.notices import collected_notices
-from service.api import weighing
+from service.api import weighing, work
 from service.http import deadline
 from service.openapi.blueprint import Blueprint, operation
 from service.schemas.inference import LeaderboardAnswer, LeaderboardRequest
@@ -47,6 +47,8 @@ def make_leaderboard(
 ) -> dict[str, Any]:
     """Systems from best to worst, with intervals and tests."""
     golds: Any = gold_sets if gold is None else gold
+    sets = [gold] if gold is not None else list((gold_sets or {}).values())
+    work.admit(*work.of_leaderboard(sets, systems.values(), chosen["n_resamples"], options["missing"]))
     with collected_notices() as notices:
         result = leaderboard(
             golds,

@@ -12,7 +12,7 @@ from service.http.state import settings, state
 from service.openapi.blueprint import Blueprint, operation
 from service.schemas.operations import LiveAnswer, ReadyAnswer
 
-probes = Blueprint("health", __name__, url_prefix="/health", errors=(500,), description="Probes")
+probes = Blueprint("health", __name__, url_prefix="/health", errors=(500, 503), description="Probes")
 measures = Blueprint("metrics", __name__, url_prefix="/metrics", errors=(401, 404, 500), description="For Prometheus")
 
 
@@ -28,7 +28,8 @@ def live() -> dict[str, str]:
 @operation("checkReady")
 @probes.response(200, ReadyAnswer)
 def ready() -> dict[str, Any]:
-    """Say that requests are welcome, and what the limits are."""
+    """Say that requests are welcome, and what the limits are; 503 from the moment on when the service is to stop."""
+    state().stopping.check()
     limits = {name: value for name, value, _ in settings().table() if name.startswith("RANKCORR_MAX")}
     return {"status": "ok", "version": __version__, "limits": limits}
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from flask import Request, Response, g
 from prometheus_client import (
@@ -23,7 +25,9 @@ from prometheus_client import (
 from prometheus_client.mmap_dict import MmapedDict
 
 from service.http.logs import route
+from service.http.room import reserve, take_room
 
+FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 _METHODS = frozenset(("GET", "HEAD", "POST", "OPTIONS"))
 
 REQUESTS = Counter("rankcorr_requests_total", "Requests by route and status", ["method", "route", "status"])
@@ -36,9 +40,40 @@ SECONDS = Histogram(
 ITEMS = Counter("rankcorr_items_total", "Ranked items received", ["route"])
 IN_PROGRESS = Gauge("rankcorr_requests_in_progress", "Requests that are being answered", multiprocess_mode="livesum")
 
+_COUNTING: Final = threading.Event()  # unless there is no room for the counts of this process
+_COUNTING.set()
+
+
+def start_counting(pid: int) -> None:
+    """Take the room for the counts of a process; without it the process counts nothing, and answers all the same.
+
+    Raises
+    ------
+    OSError
+        There is no room.
+    """
+    if folder := os.environ.get(FOLDER):
+        _COUNTING.clear()
+        take_room(folder, pid)
+        _COUNTING.set()
+
+
+def begin() -> None:
+    """Count a request that is being answered."""
+    if _COUNTING.is_set():
+        IN_PROGRESS.inc()
+
+
+def end() -> None:
+    """Count a request as answered."""
+    if _COUNTING.is_set():
+        IN_PROGRESS.dec()
+
 
 def count(request: Request, response: Response) -> Response:
     """Count an answered request."""
+    if not _COUNTING.is_set():
+        return response
     method = request.method if request.method in _METHODS else "other"
     REQUESTS.labels(method, route(request), str(response.status_code)).inc()
     SECONDS.labels(route(request)).observe(time.perf_counter() - g.started)
@@ -47,9 +82,15 @@ def count(request: Request, response: Response) -> Response:
     return response
 
 
+def count_refusal(status: int) -> None:
+    """Count an answer to what never became a request."""
+    if _COUNTING.is_set():
+        REQUESTS.labels("other", "none", str(status)).inc()
+
+
 def exposition() -> Response:
     """All metrics as Prometheus reads them."""
-    folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+    folder = os.environ.get(FOLDER)
     if not folder:
         return Response(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
     registry = CollectorRegistry()
@@ -61,9 +102,9 @@ def exposition() -> Response:
 def retire(pid: int) -> None:
     """Forget the gauges of a process that has ended, and add its counts to those of all that have ended.
 
-    Each process leaves two files of 64 kB behind, which every later reading of the metrics would go through.
+    Each process leaves two files behind, which every later reading of the metrics would go through.
     """
-    folder = os.environ["PROMETHEUS_MULTIPROC_DIR"]
+    folder = os.environ[FOLDER]
     with _locked(folder, fcntl.LOCK_EX):
         multiprocess.mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
         for kind in ("counter", "histogram"):
@@ -74,6 +115,7 @@ def retire(pid: int) -> None:
 
 
 def _add(source: Path, target: Path) -> None:
+    reserve(target)
     sums = MmapedDict(str(target))  # type: ignore[no-untyped-call]
     try:
         for key, value, _, _ in MmapedDict.read_all_values_from_file(str(source)):  # type: ignore[no-untyped-call]

@@ -12,9 +12,10 @@ from service.http.problems import STATUSES
 
 _View = TypeVar("_View", bound=Callable[..., Any])
 
-# Statuses that any request to /v1 can meet, and those of a request with a body.
+# Statuses that any request can meet, any to /v1, and any with a body.
+ERRORS_OF_HTTP: Final = (400, 408, 414, 431)
 ERRORS_OF_ALL: Final = (401, 422, 429, 500, 503)
-ERRORS_OF_BODIES: Final = (400, 413, 415)
+ERRORS_OF_BODIES: Final = (413, 415)
 
 
 def operation(name: str, **links: Mapping[str, Any]) -> Callable[[_View], _View]:
@@ -60,7 +61,7 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
         self._prepare_doc_cbks.append(self._prepare_errors_doc)
 
     def _prepare_errors_doc(self, doc: dict[str, Any], _info: Any, *, method: str, **_: Any) -> dict[str, Any]:
-        statuses = self._errors + (ERRORS_OF_BODIES if method == "post" else ())
+        statuses = ERRORS_OF_HTTP + self._errors + (ERRORS_OF_BODIES if method == "post" else ())
         responses = doc.setdefault("responses", {})
         for status in sorted(statuses):
             responses[status] = STATUSES[status][0]

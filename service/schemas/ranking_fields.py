@@ -12,6 +12,7 @@ from marshmallow import ValidationError
 from rankcorr import Ranking, RankingError
 from rankcorr.checks import shown
 from rankcorr.errors import LabelError, LengthError
+from service.http import deadline
 from service.http.problems import Name, unknown_fields
 from service.schemas.components import Component
 from service.schemas.fields import LABEL_SCHEMA, Documented, check_limit
@@ -75,6 +76,7 @@ class RankingField(Documented):
 
     def read(self, value: Any) -> Ranking:
         """Check a value, and return it as the library call takes it."""
+        deadline.of_request()()
         way = _way(value)
         given = value[way]
         if "labels" in value:

@@ -68,7 +68,21 @@ class ServerSettings:
     graceful_seconds: int = setting(
         0, whole_number(0, 86_400), "seconds for requests to finish at a stop, 0: for the longest wait and work"
     )
-    client_seconds: float = setting(10.0, seconds, "seconds that a client may pause while it sends a request")
+    drain_seconds: int = setting(
+        5, whole_number(0, 3_600), "seconds at a stop in which /health/ready says 503 and everything is still served"
+    )
+    client_seconds: float = setting(
+        10.0, seconds, "seconds for the head of a request, and between two pieces of a body or of an answer"
+    )
+    max_body_seconds: float = setting(60.0, seconds, "seconds in which a request must arrive, and an answer be taken")
+    max_connections: int = setting(
+        800, whole_number(8, 100_000), "connections of a worker; above it the one silent for longest is closed"
+    )
+    max_buffered_bytes: int = setting(
+        128 * 2**20,
+        whole_number(2**20),
+        "bytes of a worker's requests and answers in flight, beyond 64 KiB for each connection",
+    )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> ServerSettings:
@@ -86,7 +100,8 @@ class ServerSettings:
         return rows(self)
 
     def seconds_to_stop(self, app: Settings) -> int:
-        """Time for the last request to arrive, wait for its turn, work and be answered."""
+        """Time for the last request to arrive, wait for its turn, work, and have its answer taken."""
         return (
-            self.graceful_seconds or math.ceil(app.max_body_seconds + app.max_wait_seconds + app.limits.max_seconds) + 5
+            self.graceful_seconds
+            or math.ceil(2 * self.max_body_seconds + app.max_wait_seconds + app.limits.max_seconds) + 5
         )
