@@ -41,7 +41,7 @@ def app_of(chosen: Settings) -> Flask:
             app,
             resources={r"/v1/.*": {"origins": list(chosen.cors_origins)}},
             methods=["GET", "HEAD", "POST"],
-            expose_headers=[logs.ID_HEADER],
+            expose_headers=[logs.ID_HEADER, logs.TRACE_HEADER],
         )
     if chosen.trusted_proxies:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=chosen.trusted_proxies)  # type: ignore[method-assign]
