@@ -1,6 +1,7 @@
 """Debian's nginx with the configuration of service/deploy/, in front of a live service."""
 
 import contextlib
+import http.client
 import json
 import resource
 import shutil
@@ -38,6 +39,13 @@ def problem_of(answer):
     return problem
 
 
+def answer_on(connection):
+    """Status, headers and body of the answer on a connection."""
+    response = http.client.HTTPResponse(connection)
+    response.begin()
+    return response.status, dict(response.headers), response.read()
+
+
 def test_requests_pass_over_tls(proxy, live_server):
     status, headers, body = proxy.ask("POST", "/v1/correlations", PAIR)
     assert status == 200
@@ -73,6 +81,31 @@ def test_a_body_above_the_limit_never_reaches_the_service(proxy, live_server):
     problem = problem_of(proxy.ask("POST", "/v1/correlations", b" " * (16 * 2**20 + 1)))
     assert (problem["status"], problem["type"]) == (413, "urn:rankcorr:problem:body-too-large")
     assert live_server.output.read_text().count('"status":413') == before
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "kind"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", 400, "malformed-request"),
+        (b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414, "address-too-long"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 9_000 + b"\r\n\r\n", 431, "head-too-large"),
+    ],
+)
+def test_what_is_no_request_is_a_problem_too(proxy, sent, status, kind):
+    context = ssl.create_default_context(cafile=str(proxy.certificate))
+    with (
+        socket.create_connection(("127.0.0.1", proxy.https), timeout=20) as plain,
+        context.wrap_socket(plain, server_hostname="127.0.0.1") as connection,
+    ):
+        connection.sendall(sent)
+        problem = problem_of(answer_on(connection))
+    assert (problem["status"], problem["type"]) == (status, f"urn:rankcorr:problem:{kind}")
+
+
+def test_http_where_tls_is_due_is_a_problem_too(proxy):
+    with socket.create_connection(("127.0.0.1", proxy.https), timeout=20) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert problem_of(answer_on(connection))["status"] == 400
 
 
 def test_the_id_of_a_request_is_that_of_the_service(proxy, live_server):
