@@ -23,7 +23,7 @@ MAX_CONTAINERS: Final = 1_000_000
 BLOCK_BYTES: Final = 1 << 18  # counted at once: six arrays as long as a whole body took 100 MB
 
 
-def parse(body: bytes) -> Any:
+def parse(body: bytes | bytearray) -> Any:
     """Parse a request body.
 
     Raises
@@ -43,7 +43,7 @@ def parse(body: bytes) -> Any:
     return document
 
 
-def counted(body: bytes) -> tuple[int, int]:
+def counted(body: bytes | bytearray) -> tuple[int, int]:
     """Number of keys in a JSON text, and of arrays and objects: of colons and opening brackets outside strings.
 
     >>> counted(b'{"a": 1, "b:": {"a": "[:"}}')
@@ -86,7 +86,7 @@ def count_keys(document: Any) -> int:
     return total
 
 
-def _repeated_key(body: bytes) -> str:
+def _repeated_key(body: bytes | bytearray) -> str:
     """The first key that an object repeats, for the message."""
     repeated: list[str] = []
 

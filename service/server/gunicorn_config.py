@@ -14,7 +14,7 @@ from typing import Any
 from service.http import metrics
 from service.http.state import state
 from service.server.serve import METRICS_FOLDER, RUN_FOLDER, RUN_PREFIX
-from service.server.settings import ServerSettings, usable_cores
+from service.server.settings import ServerSettings, connections_within, usable_cores
 from service.server.warm_up import warm_up
 from service.settings import Settings
 
@@ -37,7 +37,7 @@ keepalive = 75  # longer than proxies keep idle connections, so that the proxy c
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # heartbeats need no disk
 accesslog = None  # the app writes a line for each request
 errorlog = "-"
-worker_connections = _server.max_connections + 1  # one more than the worker keeps, so that it always accepts
+worker_connections = connections_within(_server.max_connections) + 1  # one more than it keeps: it always accepts
 sendfile = False  # files go the way of every answer, which waits for no client
 http_parser = "python"  # of two that gunicorn may have, the one whose readers of bodies the worker knows
 limit_request_line = 2_048

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import resource
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, Final
 from service.environment import SettingError, read, rows, seconds, setting, whole_number
 from service.settings import Settings
 
+OTHER_FILES: Final = 128  # that a process has open besides its connections
 _TCP: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
 
 
@@ -31,6 +33,21 @@ def usable_cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
         if quota > 0:
             return max(1, min(cores, math.ceil(quota)))
     return cores
+
+
+def connections_within(wanted: int) -> int:
+    """Number of connections, as many as wanted or as this process may open files; its own limit is raised if it can be.
+
+    >>> connections_within(10)
+    10
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        return max(8, min(wanted, soft - OTHER_FILES))
+    return wanted
 
 
 def _quota_v2(cgroup: Path) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import select
 import socket
+import struct
 from collections import deque
 from contextlib import suppress
 from typing import Final
@@ -90,6 +91,13 @@ class Wire:
     def end_sending(self) -> None:
         """Tell the client that nothing more comes; OSError if it has gone."""
         self.raw.shutdown(socket.SHUT_WR)
+
+    def drop(self) -> None:
+        """End the connection; if not all was sent, the kernel throws its part away too, which may be megabytes."""
+        if self._n_unsent:
+            with suppress(OSError):
+                self.raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.raw.close()
 
     def close(self) -> None:
         """Leave the closing to the loop: gunicorn calls this in a thread."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from selectors import EVENT_READ, EVENT_WRITE
@@ -259,7 +259,15 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self.poller.unregister(connection.sock.raw)
         if events:
             what = self._read if events == EVENT_READ else self._answer
-            self.poller.register(connection.sock.raw, events, lambda _: what(connection))
+            self.poller.register(connection.sock.raw, events, lambda _: self._guarded(what, connection))
+
+    def _guarded(self, what: Callable[[Connection], None], connection: Connection) -> None:
+        """Let no error end more than the connection that it is of."""
+        try:
+            what(connection)
+        except Exception:
+            self.log.exception("a connection failed")
+            self._close(connection)
 
     def _close(self, connection: Connection) -> None:
         if connection in self._connections:
@@ -267,7 +275,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             del self._connections[connection]
             self._n_held -= connection.weight
             self.nr_conns -= 1
-            connection.sock.raw.close()
+            connection.sock.drop()
 
     # What a thread does.
 

@@ -106,7 +106,10 @@ def test_the_settings_are_those_of_the_service():
 
 def test_the_limits_of_memory_leave_room_for_what_the_settings_allow():
     settings, server = Settings.from_environment(environment()), ServerSettings.from_environment(environment())
-    of_worker = settings.max_concurrent * settings.limits.max_work_bytes + server.max_buffered_bytes + 150 * 2**20
+    limits = settings.limits
+    of_request = limits.max_work_bytes + 30 * limits.max_body_bytes + limits.max_label_bytes
+    of_clients = server.max_buffered_bytes + 128 * 2**10 * server.max_connections
+    of_worker = 120 * 10**6 + of_clients + settings.max_concurrent * of_request
     assert size(SERVICE["mem_limit"]) >= server.workers * of_worker
     (tmpfs,) = [entry for entry in PROXY["tmpfs"] if entry.startswith("/run/nginx")]
     assert size(PROXY["mem_limit"]) >= 2 * size(re.search(r"size=(\w+)", tmpfs)[1])

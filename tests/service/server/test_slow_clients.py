@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.service.live import eventually, running
-from tests.service.load import PAIR, in_threads, seconds_of_work
+from tests.service.load import PAIR, in_threads, seconds_of_work, simulation
 
 HEAD = b"POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 BODY = json.dumps(PAIR).encode()
@@ -165,11 +165,8 @@ class TestSlow:
         connection = sockets(strict, LARGE, window=2_048)
         eventually(lambda: answered("/v1/ballots", strict), what="the answer")
         time.sleep(1.0)
-        received = 0
-        with contextlib.suppress(ConnectionResetError):
-            while piece := connection.recv(1 << 20):
-                received += len(piece)
-        assert received < 7_900_000
+        with pytest.raises(ConnectionResetError):  # the kernel keeps nothing for it either
+            list(iter(lambda: connection.recv(1 << 20), b""))
 
 
 class TestBrokenOff:
@@ -198,7 +195,7 @@ class TestBrokenOff:
             assert answer_of(connection)[0] == 200
 
     def test_the_work_of_a_client_that_has_left_ends(self, patient, sockets):
-        document = json.dumps(seconds_of_work(patient, 25)).encode()
+        document = json.dumps(simulation(3_000)).encode()  # many seconds of work
         connection = sockets(patient, b"POST /v1/simulations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
         connection.sendall(b"Content-Length: %d\r\n\r\n" % len(document) + document)
         eventually(lambda: patient.ask("POST", "/v1/correlations", PAIR)[0] == 503, what="the work")
