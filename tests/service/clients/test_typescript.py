@@ -25,11 +25,6 @@ COMPILER_OPTIONS = {
     "skipLibCheck": True,
 }
 
-pytestmark = pytest.mark.skipif(
-    not FOLDER or not shutil.which("node"),
-    reason="needs node, and NODE_CLIENTS: a folder where the packages of tests/service/clients/package.json are",
-)
-
 
 def node(script, *arguments, cwd):
     command = [shutil.which("node"), script, *arguments]
@@ -52,6 +47,10 @@ def printed(tmp_path_factory, live_server):
     return json.loads(node("calls.js", live_server.url, cwd=folder))
 
 
+@pytest.mark.skipif(
+    not FOLDER or not shutil.which("node"),
+    reason="needs node, and NODE_CLIENTS: a folder where the packages of tests/service/clients/package.json are",
+)
 def test_every_operation_is_called_with_its_types(printed):
     tau_w = weighted_tau([3, 2, 1], [2, 3, 1]).statistic
     ways = ["scores_by_label", "scores_array", "ranks_by_label", "ranks_array", "order"]
