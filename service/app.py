@@ -17,6 +17,7 @@ from service.http.body import received
 from service.http.json_body import OrjsonProvider
 from service.http.problems import Problem, from_library
 from service.http.state import State, state
+from service.http.transfer import transferred
 from service.openapi.document import CONFIGURATION, Api
 from service.openapi.page import register_page
 from service.settings import Settings
@@ -40,7 +41,7 @@ def app_of(chosen: Settings) -> Flask:
             app,
             resources={r"/v1/.*": {"origins": list(chosen.cors_origins)}},
             methods=["GET", "HEAD", "POST"],
-            expose_headers=[logs.ID_HEADER],
+            expose_headers=[logs.ID_HEADER, logs.TRACE_HEADER],
         )
     if chosen.trusted_proxies:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=chosen.trusted_proxies)  # type: ignore[method-assign]
@@ -85,6 +86,7 @@ def _add_hooks(app: Flask) -> None:
 
     @app.after_request
     def finish(response: Response) -> Response:
+        transferred(request, response)
         metrics.count(request, response)
         return logs.end(request, secured(response))
 

@@ -29,7 +29,7 @@ class Limits:
     """The most that one request may ask for."""
 
     max_body_bytes: int = setting(16 * 2**20, whole_number(1_000), "bytes of a request body")
-    max_items: int = setting(200_000, whole_number(2), "items of a ranking, a plan or a ballot")
+    max_items: int = setting(200_000, whole_number(2), "items of a ranking, a pairing, a plan or a ballot")
     max_systems: int = setting(1_000, whole_number(1), "systems of a batch")
     max_matrix_cells: int = setting(10_000, whole_number(1), "cells of a matrix: rankings times rankings")
     max_comparisons: int = setting(500_000, whole_number(1), "comparisons of a ballot, and of all ballots to score")

@@ -4,12 +4,13 @@ What two of them share: `weighing` translates options for the library, `work` es
 finds labels for `scores` too.
 """
 
-from service.api import ballots, correlations, leaderboards, operations, plans, scores, simulations, weights
+from service.api import ballots, correlations, leaderboards, operations, pairings, plans, scores, simulations, weights
 
 BLUEPRINTS = (
     correlations.blueprint,
     leaderboards.blueprint,
     weights.blueprint,
+    pairings.blueprint,
     plans.blueprint,
     ballots.blueprint,
     scores.blueprint,

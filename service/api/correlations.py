@@ -12,7 +12,7 @@ from rankcorr.inference.permutation import permutation_test
 from rankcorr.notices import collected_notices
 from service.api import weighing, work
 from service.http import deadline
-from service.openapi.blueprint import Blueprint
+from service.openapi.blueprint import Blueprint, operation
 from service.schemas.correlations import (
     BatchAnswer,
     BatchRequest,
@@ -30,6 +30,7 @@ SYSTEM = {"order": ["queen", "king", ["cabbage", "stone"]]}
 
 @blueprint.route("", methods=["POST"])
 @blueprint.arguments(CorrelationRequest, example={"gold": GOLD, "system": SYSTEM, "n0": 2})
+@operation("correlate")
 @blueprint.response(200, CorrelationAnswer)
 def correlate(request: dict[str, Any]) -> dict[str, Any]:
     """Compare a system's ranking with a gold ranking."""
@@ -135,6 +136,7 @@ def _inferred(
     BatchRequest,
     example={"gold": GOLD, "systems": {"bm25": SYSTEM, "dense": {"order": ["king", "queen", "stone", "cabbage"]}}},
 )
+@operation("correlateBatch")
 @blueprint.response(200, BatchAnswer)
 def correlate_batch(request: dict[str, Any]) -> dict[str, Any]:
     """Compare many systems with one gold ranking."""
@@ -183,6 +185,7 @@ def compare_systems(
 
 @blueprint.route("/matrix", methods=["POST"])
 @blueprint.arguments(MatrixRequest, example={"rankings": {"gold": GOLD, "bm25": SYSTEM}, "coefficient": "tau_w"})
+@operation("correlateMatrix")
 @blueprint.response(200, MatrixAnswer)
 def correlate_matrix(request: dict[str, Any]) -> dict[str, Any]:
     """Compare each of many rankings with each."""

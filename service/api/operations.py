@@ -9,7 +9,7 @@ from flask import Response, abort, request
 from rankcorr import __version__
 from service.http import metrics
 from service.http.state import settings, state
-from service.openapi.blueprint import Blueprint
+from service.openapi.blueprint import Blueprint, operation
 from service.schemas.operations import LiveAnswer, ReadyAnswer
 
 probes = Blueprint("health", __name__, url_prefix="/health", errors=(500, 503), description="Probes")
@@ -17,6 +17,7 @@ measures = Blueprint("metrics", __name__, url_prefix="/metrics", errors=(401, 40
 
 
 @probes.route("/live", methods=["GET"])
+@operation("checkLive")
 @probes.response(200, LiveAnswer)
 def live() -> dict[str, str]:
     """Say that the process answers."""
@@ -24,6 +25,7 @@ def live() -> dict[str, str]:
 
 
 @probes.route("/ready", methods=["GET"])
+@operation("checkReady")
 @probes.response(200, ReadyAnswer)
 def ready() -> dict[str, Any]:
     """Say that requests are welcome, and what the limits are; 503 from the moment on when the service is to stop."""
@@ -33,6 +35,7 @@ def ready() -> dict[str, Any]:
 
 
 @measures.route("", methods=["GET"])
+@operation("readMetrics")
 @measures.response(200, {"type": "string"}, content_type="text/plain")
 def prometheus() -> Response:
     """Counts and times of all workers, for whom the settings allow it; 404 where they are off."""

@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable
 
 from service.environment import variable
+from service.http import metrics
 from service.http.problems import Problem
 
 
@@ -45,7 +46,9 @@ class Gate:
         if self._queue is None or not self._queue.acquire(blocking=False):
             raise _over_capacity("too many requests wait already", "max_waiting")
         try:
-            if not self._slots.acquire(timeout=self._seconds):
+            with metrics.waiting():
+                has_slot = self._slots.acquire(timeout=self._seconds)
+            if not has_slot:
                 raise _over_capacity(f"no turn came in {self._seconds:g} s", "max_wait_seconds")
         finally:
             self._queue.release()

@@ -26,6 +26,7 @@ from prometheus_client.mmap_dict import MmapedDict
 
 from service.http.logs import route
 from service.http.room import reserve, take_room
+from service.http.snapshot import Snapshot
 
 FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 _METHODS = frozenset(("GET", "HEAD", "POST", "OPTIONS"))
@@ -38,7 +39,9 @@ SECONDS = Histogram(
     buckets=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
 )
 ITEMS = Counter("rankcorr_items_total", "Ranked items received", ["route"])
+REFUSALS = Counter("rankcorr_refusals_total", "Requests answered with an error, by the kind of the problem", ["kind"])
 IN_PROGRESS = Gauge("rankcorr_requests_in_progress", "Requests that are being answered", multiprocess_mode="livesum")
+WAITING = Gauge("rankcorr_requests_waiting", "Requests that wait for their turn", multiprocess_mode="livesum")
 
 _COUNTING: Final = threading.Event()  # unless there is no room for the counts of this process
 _COUNTING.set()
@@ -70,6 +73,19 @@ def end() -> None:
         IN_PROGRESS.dec()
 
 
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Count a request that waits for its turn."""
+    counts = _COUNTING.is_set()
+    if counts:
+        WAITING.inc()
+    try:
+        yield
+    finally:
+        if counts:
+            WAITING.dec()
+
+
 def count(request: Request, response: Response) -> Response:
     """Count an answered request."""
     if not _COUNTING.is_set():
@@ -79,24 +95,33 @@ def count(request: Request, response: Response) -> Response:
     SECONDS.labels(route(request)).observe(time.perf_counter() - g.started)
     if g.get("n_items"):
         ITEMS.labels(route(request)).inc(g.n_items)
+    if "problem" in g:
+        REFUSALS.labels(g.problem).inc()
     return response
 
 
-def count_refusal(status: int) -> None:
+def count_refusal(status: int, kind: str) -> None:
     """Count an answer to what never became a request."""
     if _COUNTING.is_set():
         REQUESTS.labels("other", "none", str(status)).inc()
+        REFUSALS.labels(kind).inc()
 
 
 def exposition() -> Response:
     """All metrics as Prometheus reads them."""
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        return Response(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
+    folder = os.environ.get(FOLDER) or None
+    now = CollectorRegistry()
+    now.register(Snapshot(folder))
+    return Response(_counted(folder) + generate_latest(now), content_type=CONTENT_TYPE_LATEST)
+
+
+def _counted(folder: str | None) -> bytes:
+    if folder is None:
+        return generate_latest(REGISTRY)
     registry = CollectorRegistry()
     multiprocess.MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
     with _locked(folder, fcntl.LOCK_SH):
-        return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+        return generate_latest(registry)
 
 
 def retire(pid: int) -> None:

@@ -126,6 +126,7 @@ class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
 
     def response(self) -> Response:
         """The problem as a response."""
+        g.problem = self.kind  # for the metrics
         return Response(self.body(g.get("request_id", "")), self.status, self.headers, content_type=MEDIA_TYPE)
 
 

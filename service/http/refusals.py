@@ -23,7 +23,7 @@ def refusal(problem: Problem) -> bytes:
         **SECURITY_HEADERS,
         **problem.headers,
     }
-    metrics.count_refusal(problem.status)
+    metrics.count_refusal(problem.status, problem.kind)
     logs.write(request_id, method=_METHOD, route=_ROUTE, status=problem.status)
     head = f"HTTP/1.1 {problem.status} {HTTPStatus(problem.status).phrase}\r\n"
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())

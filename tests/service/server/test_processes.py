@@ -47,6 +47,9 @@ def test_the_metrics_count_the_requests_of_all_workers(live_server):
     metrics = live_server.metrics()
     assert metrics[ANSWERED] == before + 20
     assert metrics[IN_PROGRESS] == 1  # the reading itself
+    assert metrics["rankcorr_requests_waiting"] == 0
+    memory = {name for name in metrics if name.startswith("rankcorr_worker_resident_bytes")}
+    assert memory == {f'rankcorr_worker_resident_bytes{{pid="{pid}"}}' for pid in live_server.workers()}
 
 
 def test_a_killed_worker_costs_at_most_the_requests_it_had(live_server):
