@@ -1,26 +1,22 @@
-"""Print how often intervals cover the truth, and how often tests reject a true null hypothesis.
+"""Print how often tests of systems reject a true null hypothesis; for intervals see interval_coverage.py.
 
-The truth that an interval of n items is meant to cover is the mean of the coefficient over samples of n items: a
-top-weighted coefficient depends on the number of items, so its value for an infinite population is another quantity.
 Every figure carries its Monte Carlo standard error. Nothing here asserts.
 """
 
 import argparse
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
 from report import heading, machine, row
 
-from rankcorr import UndefinedCorrelationWarning, weighted_rho, weighted_tau
+from rankcorr import UndefinedCorrelationWarning
 from rankcorr.coefficients import named_coefficient
-from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.comparison import compare_systems
 from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.weights import Uniform
 
 Scores = tuple[np.ndarray, ...]
 CUTS = (-1.2, -0.4, 0.4, 1.2)
@@ -32,17 +28,6 @@ COEFFICIENTS: tuple[tuple[str, dict[str, float]], ...] = (
     ("rho_w", {"n0": 2.0}),
     ("rho_w", {"n0": 10.0}),
 )
-
-
-def normal(rng: np.random.Generator, n_items: int) -> Scores:
-    """Bivariate normal scores with correlation 0.5."""
-    x = rng.standard_normal(n_items)
-    return x, 0.5 * x + np.sqrt(0.75) * rng.standard_normal(n_items)
-
-
-def likert(rng: np.random.Generator, n_items: int) -> Scores:
-    """The same, seen on five levels, the outer ones less frequent."""
-    return tuple(np.digitize(scores, CUTS).astype(float) for scores in normal(rng, n_items))
 
 
 def alike(rng: np.random.Generator, n_items: int) -> Scores:
@@ -70,56 +55,10 @@ def uneven(rng: np.random.Generator, n_items: int) -> Scores:
     return gold, *(gold + each * rng.standard_normal(n_items) for each in noise)
 
 
-def statistic(coefficient: str, options: dict[str, float], x: np.ndarray, y: np.ndarray) -> float:
-    weights = options or {"weigher": Uniform()}
-    return (weighted_tau if coefficient.startswith("tau") else weighted_rho)(x, y, **weights).statistic
-
-
 def parallel(task: Callable[[int], object], number: int) -> np.ndarray:
     """Results of a task for the numbers from 0, each of which is a seed."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return np.array(list(pool.map(task, range(number))), dtype=float)
-
-
-def expected(
-    design: Callable[[np.random.Generator, int], Scores], n_items: int, coefficient: str, options: dict[str, float]
-) -> float:
-    """Mean of a coefficient over 20,000 samples."""
-
-    def one(seed: int) -> float:
-        return statistic(coefficient, options, *design(np.random.default_rng([1, seed]), n_items))
-
-    return float(np.mean(parallel(one, 20_000 if n_items <= 100 else 5_000)))
-
-
-def covered(
-    design: Callable[[np.random.Generator, int], Scores],
-    n_items: int,
-    coefficient: str,
-    options: dict[str, float],
-    *,
-    truth: float,
-    method: str,
-    n_samples: int,
-    n_resamples: int,
-) -> tuple[float, float, float]:
-    """Share of 95 % intervals that lie above the truth, cover it, and lie below it."""
-
-    def one(seed: int) -> tuple[bool, bool, bool]:
-        x, y = design(np.random.default_rng([2, seed]), n_items)
-        found = bootstrap_interval(
-            x,
-            y,
-            method=method,
-            n_resamples=n_resamples,
-            seed=seed,
-            workers=1,
-            coefficient=named_coefficient(coefficient, **options),
-        )
-        return truth < found.low, found.low <= truth <= found.high, found.high < truth
-
-    above, inside, below = parallel(one, n_samples).mean(axis=0).tolist()
-    return above, inside, below
 
 
 def rejected(
@@ -154,38 +93,6 @@ def share(value: float, number: int) -> str:
 
 def named(coefficient: str, options: dict[str, float]) -> str:
     return coefficient + "".join(f", {name}={value:g}" for name, value in options.items())
-
-
-def cells(n_samples: int) -> Iterator[tuple[int, Callable[[np.random.Generator, int], Scores], int]]:
-    for n_items, number in ((100, n_samples), (1_000, n_samples // 2)):
-        for design in (normal, likert):
-            yield n_items, design, number
-
-
-def bench_coverage(n_samples: int, n_resamples: int) -> None:
-    heading(
-        f"Coverage of 95 % bootstrap intervals, {n_resamples:,} resamples",
-        *("design", "n", "coefficient", "truth", "percentile", "above / below", "BCa", "above / below"),
-    )
-    for n_items, design, number in cells(n_samples):
-        for coefficient, options in COEFFICIENTS:
-            if n_items > 100 and not options:
-                continue
-            truth = expected(design, n_items, coefficient, options)
-            measured: list[str] = []
-            for method in ("percentile", "bca"):
-                above, inside, below = covered(
-                    design,
-                    n_items,
-                    coefficient,
-                    options,
-                    truth=truth,
-                    method=method,
-                    n_samples=number,
-                    n_resamples=n_resamples,
-                )
-                measured += [share(inside, number), f"{above:.3f} / {below:.3f}"]
-            row(design.__name__, f"{n_items:,}", named(coefficient, options), f"{truth:.3f}", *measured)
 
 
 def bench_level(n_samples: int, n_resamples: int) -> None:
@@ -240,8 +147,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore", UndefinedCorrelationWarning)
     machine("numpy", "scipy", "numba")
-    print(f"{options.samples:,} data sets for each figure, half as many for n = 1,000; +- is its standard error.")
-    bench_coverage(options.samples, options.resamples)
+    print(f"{options.samples:,} data sets for each figure; +- is its standard error.")
     bench_level(options.samples, min(options.resamples, 499))
     bench_boards(options.samples)
 

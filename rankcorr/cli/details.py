@@ -33,6 +33,7 @@ from rankcorr.cli.resampling import (
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.contributions import ItemContribution, contributions
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
+from rankcorr.inference.inversion import MIN_RESAMPLES
 from rankcorr.inference.permutation import permutation_test
 from rankcorr.notices import collected_notices
 from rankcorr.results import RankCorrelation
@@ -48,7 +49,7 @@ _OPTIONS = (
         "--worst", type=click.IntRange(min=1), metavar="K", help="List the K items that cost each system most."
     ),
     coefficient_option(None, "Coefficient of --worst.  [default: tau_w]"),
-    click.option("--ci", is_flag=True, help="Add the confidence interval of each coefficient, by resampling items."),
+    click.option("--ci", is_flag=True, help="Add the confidence interval of each coefficient."),
     click.option(
         "--standardize",
         is_flag=True,
@@ -187,10 +188,10 @@ class Details:
             drawn = permutations_text(draws["resamples"], draws["seed"], sizes)
             lines.append(f"standardized: chance is 0; percentile: per cent of chance below the value ({drawn})")
         if (draws := self._ci) is not None:
-            lines.append(
-                f"low, high: {percent_text(draws['level'])} interval ({draws['method']}, "
-                f"{resamples_text(draws['resamples'], draws['seed'])})"
-            )
+            model = draws["method"] == METHODS[0]
+            number = max(draws["resamples"], MIN_RESAMPLES) if model else draws["resamples"]
+            drawn = resamples_text(number, draws["seed"], None if model else "the items")
+            lines.append(f"low, high: {percent_text(draws['level'])} interval ({draws['method']}, {drawn})")
         return lines
 
     def table(self, names: list[str], rows: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:

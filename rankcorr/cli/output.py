@@ -93,9 +93,9 @@ def gold_line(ranking: Named, what: str = "gold") -> str:
     return f"{what}: {ranking.shown} ({ranking.ranking.n_items} items, {ranking.ranking.n_ties} ties)"
 
 
-def resamples_text(number: int, seed: int, of: str = "the items") -> str:
-    """How many resamples were drawn."""
-    return f"{number:,} resample{'' if number == 1 else 's'} of {of}, seed {seed}"
+def resamples_text(number: int, seed: int, of: str | None = None) -> str:
+    """How many resamples were drawn, and of what, unless of a model."""
+    return f"{number:,} resample{'' if number == 1 else 's'}{'' if of is None else f' of {of}'}, seed {seed}"
 
 
 def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:

@@ -33,8 +33,10 @@ from rankcorr.cli.resampling import (
     resamples_option,
     seed_option,
 )
+from rankcorr.inference.bootstrap import METHODS
 from rankcorr.inference.comparison import MAX_EXACT, SystemComparison, compare_systems
 from rankcorr.inference.holm import holm
+from rankcorr.inference.inversion import MIN_RESAMPLES
 from rankcorr.inference.permutation import PermutationTest, permutation_test
 from rankcorr.notices import collected_notices
 from rankcorr.progress import progress_bar
@@ -210,8 +212,8 @@ def _print_differences(systems: Sequence[Named], rows: Sequence[dict[str, Any]],
         swaps += f", all of {MAX_EXACT} items or fewer"
     click.echo(gold_line(first, "a"))
     click.echo(f"p: {chosen['alternative']}, paired test of {name} ({swaps}){'; corrected by Holm' * several}")
-    drawn = resamples_text(chosen["resamples"], chosen["seed"])
-    click.echo(f"low, high: {percent_text(chosen['level'])} interval of a - b ({drawn})\n")
+    drawn = resamples_text(max(chosen["resamples"], MIN_RESAMPLES), chosen["seed"])
+    click.echo(f"low, high: {percent_text(chosen['level'])} interval of a - b ({METHODS[0]}, {drawn})\n")
     print_table(
         ["b", f"{name} of a", "of b", "a - b", "low", "high", "p", *(["p (Holm)"] * several), "n"],
         [

@@ -60,6 +60,78 @@ def count_draws(draws: Array, counts: Array) -> None:
 
 
 @kernel
+def packed_scores(scores: Array, scales: Array, strengths: Array, packed: Array) -> None:
+    """Scores of x and of others, as whole numbers that order them and carry the item in their last bits.
+
+    `scores` are normal, shape (n_draws, 1 + n_others, n_items), those of x first; `strengths`, shape (n_draws,
+    n_others), are Fisher's z of the correlations. `scales` multiply the scores of an item, unless there are none.
+    """
+    n_draws, n_rows, n_items = scores.shape
+    bits = 1
+    while 1 << bits < n_items:
+        bits += 1
+    buffer = np.empty(n_items)
+    whole = buffer.view(np.int64)
+    for draw in range(n_draws):
+        for row in range(n_rows):
+            if row == 0:
+                slope, own = 1.0, 0.0
+            else:
+                slope, own = math.tanh(strengths[draw, row - 1]), 1.0 / math.cosh(strengths[draw, row - 1])
+            if scales.shape[1] == 0:
+                for item in range(n_items):
+                    buffer[item] = slope * scores[draw, 0, item] + own * scores[draw, row, item]
+            else:
+                for item in range(n_items):
+                    buffer[item] = (slope * scores[draw, 0, item] + own * scores[draw, row, item]) * scales[draw, item]
+            for item in range(n_items):
+                number = whole[item]
+                if number < 0:  # the larger, the further below zero
+                    number ^= 0x7FFFFFFFFFFFFFFF
+                packed[draw, row, item] = (number >> bits << bits) | item
+
+
+@kernel
+def drawn_keys(packed: Array, bounds: Array, rows: Array, keys: Array) -> None:
+    """Keys of each ranking in the order of the first, from sorted numbers of `packed_scores`.
+
+    Row i has the `bounds` from rows[i] to rows[i + 1]; scores from one of even number to the next are tied.
+    """
+    n_draws, n_rows, n_items = packed.shape
+    bits = 1
+    while 1 << bits < n_items:
+        bits += 1
+    mask = (1 << bits) - 1
+    key_of = np.empty(n_items, np.int32)
+    number = np.empty(1, np.int64)
+    score = number.view(np.float64)
+    for draw in range(n_draws):
+        for row in range(n_rows):
+            bound, stop, key = rows[row], rows[row + 1], 0
+            within = -1
+            for place in range(n_items):
+                key = place
+                if bound < stop:
+                    number[0] = packed[draw, row, place] & ~mask
+                    if number[0] < 0:
+                        number[0] ^= 0x7FFFFFFFFFFFFFFF
+                    while bound < stop and score[0] >= bounds[bound]:
+                        bound += 1
+                        within = -1
+                    if (bound - rows[row]) % 2 == 1:
+                        if within < 0:
+                            within = place
+                        key = within
+                if row == 0:
+                    keys[draw, 0, place] = key
+                else:
+                    key_of[packed[draw, row, place] & mask] = key
+            if row > 0:
+                for place in range(n_items):
+                    keys[draw, row, place] = key_of[packed[draw, 0, place] & mask]
+
+
+@kernel
 def enter(
     counts: Array,
     x_keys: Array,
@@ -278,6 +350,19 @@ def resampled_coefficients(
                 values[row, y] = rho_of(n_entries, heaviest, copies, weights, x_ranks, y_ranks)
             else:
                 values[row, y] = tau_of(n_entries, copies, weights, groups, keys, starts, tree, masses, kind == TAU_A)
+
+
+@kernel
+def drawn_coefficients(keys: Array, table: Array, expected: bool, scheme: int, kind: int, values: Array) -> None:
+    """Coefficient of the first ranking with each other in each draw; nan where it is undefined.
+
+    `keys`, shape (n_draws, 1 + n_others, n_items), number the tied groups of each ranking; those of the first ascend.
+    """
+    once = np.ones((1, keys.shape[2]), np.int32)
+    for draw in range(keys.shape[0]):
+        resampled_coefficients(
+            once, keys[draw, 0], keys[draw, 1:], table, expected, scheme, kind, values[draw : draw + 1]
+        )
 
 
 @kernel

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankcorr.coefficients import Coefficient
-from rankcorr.inference.bootstrap import ROUNDING
 from rankcorr.inference.comparison import MAX_EXACT, all_swaps, drawn_swaps
 from rankcorr.inference.gold_sets import Entered, common
 from rankcorr.inference.holm import holm
+from rankcorr.inference.inversion import ROUNDING
 from rankcorr.inference.resampling import in_blocks
 from rankcorr.inference.sorted_items import SortedItems, Values
 from rankcorr.workers import Progress

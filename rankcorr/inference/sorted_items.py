@@ -63,6 +63,29 @@ class SortedItems:
         """Number of items."""
         return self.x_keys.size
 
+    @property
+    def y_keys(self) -> Counts:
+        """Whole numbers from 0 that ascend with the rank in each other ranking, shape (n_rankings, n_items)."""
+        return self.y_halves // 2 - 1
+
+    @property
+    def x_ranks(self) -> Values:
+        """Mid-ranks of x."""
+        starts, sizes = np.unique(self.x_keys, return_index=True, return_counts=True)[1:]
+        return np.repeat(starts + 0.5 * (sizes + 1), sizes)
+
+    def of_keys(self, keys: Counts) -> Values:
+        """Coefficient of one ranking with others in each draw, shape (n_draws, n_others); nan if undefined.
+
+        `keys`, shape (n_draws, 1 + n_others, n_items), number the tied groups from best to worst, from 0; those of the
+        first ranking ascend.
+        """
+        from rankcorr.inference import kernels
+
+        values = np.empty((len(keys), keys.shape[1] - 1))
+        kernels.drawn_coefficients(keys, self.table, self.expected, self.scheme, self.kind, values)
+        return values
+
     def drawn(self, rng: np.random.Generator, size: int) -> Counts:
         """How often each item occurs in each of `size` resamples with replacement, shape (size, n_items)."""
         from rankcorr.inference import kernels
@@ -81,7 +104,7 @@ class SortedItems:
 
         values = np.empty((len(counts), len(self.y_halves)))
         kernels.resampled_coefficients(
-            counts, self.x_keys, self.y_halves // 2 - 1, self.table, self.expected, self.scheme, self.kind, values
+            counts, self.x_keys, self.y_keys, self.table, self.expected, self.scheme, self.kind, values
         )
         return values
 

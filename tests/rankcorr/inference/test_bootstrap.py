@@ -23,7 +23,14 @@ from rankcorr import (
 )
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.inference import bootstrap
-from rankcorr.inference.bootstrap import bca_interval, bootstrap_interval, jackknife, percentile_interval, resampled
+from rankcorr.inference.bootstrap import (
+    METHODS,
+    bca_interval,
+    bootstrap_interval,
+    jackknife,
+    percentile_interval,
+    resampled,
+)
 from rankcorr.inference.sorted_items import derived_seed
 from rankcorr.weights import SCHEMES
 from tests import naive
@@ -154,10 +161,12 @@ def test_the_same_call_gives_the_same_answer_whatever_the_workers():
     assert bootstrap_interval(x, y, n_resamples=300, seed=1) != found[0]
 
 
-def test_progress_counts_resamples():
+@pytest.mark.parametrize(("method", "expected"), [("copula", 1_000), ("percentile", 100), ("bca", 100)])
+def test_progress_counts_resamples(method, expected):
     done = []
-    bootstrap_interval(*np.random.default_rng(2).normal(size=(2, 2_000)), n_resamples=100, progress=done.append)
-    assert sum(done) == 100
+    x, y = np.random.default_rng(2).normal(size=(2, 2_000))
+    found = bootstrap_interval(x, y, method=method, n_resamples=100, progress=done.append)
+    assert sum(done) == found.n_resamples == expected
     assert len(done) > 1
 
 
@@ -190,14 +199,14 @@ def test_a_ranking_with_itself_has_no_width(coefficient, method):
     assert_allclose(found.standard_error, 0, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize("method", METHODS)
 def test_a_constant_ranking_has_no_interval(method):
     with pytest.warns(
         UndefinedCorrelationWarning, match="all items that have weight are tied in one ranking"
     ) as caught:
-        found = bootstrap_interval([1, 1, 1], [1, 2, 3], method=method, n_resamples=10)
+        found = bootstrap_interval([1, 1, 1], [1, 2, 3], method=method, n_resamples=1_000)
     assert np.isnan([found.statistic, found.low, found.high, found.standard_error]).all()
-    assert found.n_undefined == found.n_resamples == 10
+    assert found.n_undefined == found.n_resamples == 1_000
     assert caught[0].filename == __file__
 
 
@@ -222,7 +231,7 @@ def test_resamples_without_weight_are_undefined():
 def test_all_resamples_may_be_undefined():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        found = [bootstrap_interval([2, 1], [2, 1], n_resamples=1, seed=seed) for seed in range(8)]
+        found = [bootstrap_interval([2, 1], [2, 1], method="percentile", n_resamples=1, seed=seed) for seed in range(8)]
     alone = [each for each in found if each.n_undefined]
     assert 0 < len(alone) < 8
     assert all(np.isnan([each.low, each.high, each.standard_error]).all() for each in alone)
@@ -261,7 +270,7 @@ def test_bca_past_its_pole_goes_to_the_end(sign, expected):
         ({"level": 1.0}, OptionError, "level must be a number between 0 and 1"),
         ({"level": 95}, OptionError, "level must be a number between 0 and 1"),
         ({"seed": -1}, OptionError, "seed must be a whole number"),
-        ({"method": "BCa"}, OptionError, "method must be one of 'percentile', 'bca'; got 'BCa'"),
+        ({"method": "BCa"}, OptionError, "method must be one of 'copula', 'percentile', 'bca'; got 'BCa'"),
         ({"workers": 0}, OptionError, "workers must be a positive whole number"),
         ({"missing": "drop"}, OptionError, "missing must be one of"),
     ],
@@ -296,31 +305,55 @@ def likert(rng, n_items):
     return tuple(np.digitize(scores, [-1.2, -0.4, 0.4, 1.2]).astype(float) for scores in normal(rng, n_items))
 
 
-# Coverage of 95 % percentile intervals at 100 items, as the docstring has it, and the mean over samples of 100 items:
-# both printed by benchmarks/statistical_truth_intervals.py, from 2,000 and 20,000 data sets.
+@COEFFICIENT
+@pytest.mark.parametrize("n_items", [2, 3, 5, 30])
+def test_perfect_agreement_is_possible_by_chance(coefficient, n_items):
+    x = np.arange(float(n_items))
+    found = bootstrap_interval(x, x, coefficient=coefficient, n_resamples=1_000)
+    assert found.statistic == 1
+    assert found.high == 1
+    assert found.low < 1 - 1e-9
+    assert found.n_undefined == 0
+    if n_items == 2:
+        # The mid-P limit: two items agree with probability 0.05, and the mean is 0.05 - 0.95.
+        assert found.low == pytest.approx(-0.9, abs=0.08)
+    reversed_ = bootstrap_interval(x, -x, coefficient=coefficient, n_resamples=1_000)
+    assert reversed_.low == pytest.approx(-1, abs=1e-12)
+    assert reversed_.high > -1 + 1e-9
+
+
+@given(st.integers(2, 8).flatmap(lambda n: st.tuples(scores(n), scores(n))))
+def test_an_interval_from_few_items_is_one(case):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        found = bootstrap_interval(*case, n_resamples=400, workers=1)
+    if not math.isnan(found.statistic):
+        assert -1 <= found.low <= found.high <= 1
+
+
+def test_drawn_resamples_without_weight_are_undefined():
+    # The top rank alone has weight: it is 0 where two items of the five tie there, as in the data they may.
+    with pytest.warns(UndefinedCorrelationWarning, match="resamples, which are left out"):
+        found = bootstrap_interval([3, 2, 1, 1, 0], [2, 3, 1, 1, 0], coefficient=TauW(weigher=TopK(1)), n_resamples=500)
+    assert 0 < found.n_undefined < found.n_resamples
+
+
+# Mean over samples of 50 items, printed by benchmarks/interval_coverage.py from 4,000 of them: its standard error is at
+# most 0.01. The documented coverage is 0.92 to 0.97; from 120 data sets fewer than 0.87 have a probability below 0.005.
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(
-    ("design", "coefficient", "truth", "documented"),
+    ("design", "coefficient", "truth", "n_samples", "least"),
     [
-        (normal, "tau_w", -0.026, 0.879),
-        pytest.param(normal, "tau", 0.334, 0.934, marks=pytest.mark.figures),
-        pytest.param(normal, "rho_w", 0.082, 0.921, marks=pytest.mark.figures),
-        pytest.param(likert, "tau_w", -0.021, 0.934, marks=pytest.mark.figures),
-        pytest.param(likert, "rho_w", 0.067, 0.926, marks=pytest.mark.figures),
+        (normal, "tau_w", 0.055, 120, 0.87),
+        pytest.param(normal, "tau", 0.336, 1_000, 0.925, marks=pytest.mark.figures),
+        pytest.param(normal, "rho_w", 0.174, 1_000, 0.925, marks=pytest.mark.figures),
+        pytest.param(likert, "rho_w", 0.158, 1_000, 0.925, marks=pytest.mark.figures),
     ],
 )
-def test_the_documented_coverage(design, coefficient, truth, documented):
-    n_samples = 500
+def test_the_documented_coverage(design, coefficient, truth, n_samples, least):
     covered = 0
     for seed in range(n_samples):
-        found = bootstrap_interval(
-            *design(np.random.default_rng([4, seed]), 100),
-            coefficient=coefficient,
-            n_resamples=300,
-            seed=seed,
-            workers=1,
-        )
+        x, y = design(np.random.default_rng([4, seed]), 50)
+        found = bootstrap_interval(x, y, coefficient=coefficient, n_resamples=1_000, seed=seed, workers=1)
         covered += found.low <= truth <= found.high
-    # Standard errors of both figures; with 300 resamples a quantile adds little. Three of them are 0.03 to 0.05.
-    error = math.sqrt(documented * (1 - documented) * (1 / n_samples + 1 / 2_000))
-    assert abs(covered / n_samples - documented) < 3 * error
+    assert least <= covered / n_samples <= 0.99

@@ -71,7 +71,11 @@ class TestInference:
             ({"seed": 1, "n_resamples": 0}, "/inference/n_resamples", "must be a whole number of at least 1"),
             ({"seed": 1, "level": 1}, "/inference/level", "must be a number of at least 1e-06 and of at most"),
             ({"seed": 1, "level": 0}, "/inference/level", "must be a number of at least 1e-06 and of at most"),
-            ({"seed": 1, "method": "basic"}, "/inference/method", "must be one of 'percentile', 'bca'; got 'basic'"),
+            (
+                {"seed": 1, "method": "basic"},
+                "/inference/method",
+                "must be one of 'copula', 'percentile', 'bca'; got 'basic'",
+            ),
             ({"seed": 1, "alternative": "more"}, "/inference/alternative", "must be one of 'two-sided'"),
             ({"seed": 1, "workers": 2}, "/inference/workers", "unknown field"),
             (3, "/inference", "must be an object"),

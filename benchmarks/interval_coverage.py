@@ -1,0 +1,296 @@
+"""Print how often 95 % intervals cover the mean of the coefficient over samples of as many items, and their widths.
+
+Intervals of one coefficient, for several kinds of dependence between gold and system, and of the difference between two
+systems. Without ties the distribution of a coefficient in a t copula depends on the correlation, the degrees of freedom
+and the number of items alone: it is tabulated once for all data sets, which shows the intervals of "copula" as many
+resamples would give them. With --resampled, and for five levels, each interval is resampled. Nothing here asserts.
+"""
+
+import argparse
+import math
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from report import heading, machine, row
+
+from rankcorr import UndefinedCorrelationWarning
+from rankcorr.coefficients import Coefficient, named_coefficient
+from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
+from rankcorr.inference.copula import DEGREES, TCopula, decided_by_top, difference_interval
+from rankcorr.inference.sorted_items import SortedItems
+from rankcorr.ranking import Ranking
+
+Scores = tuple[np.ndarray, ...]
+Design = Callable[[np.random.Generator, int], Scores]
+
+CUTS = (-1.2, -0.4, 0.4, 1.2)
+N_TRUTH = 4_000
+# Fisher's z of the correlations of a table.
+GRID = np.concatenate([np.arange(-1.6, 2.0, 0.16), np.arange(2.0, 5.0, 0.4)])
+
+
+def normal(rng: np.random.Generator, n_items: int) -> Scores:
+    """Normal scores that correlate by 0.5."""
+    x, noise = rng.standard_normal((2, n_items))
+    return x, 0.5 * x + math.sqrt(0.75) * noise
+
+
+def clayton(rng: np.random.Generator, n_items: int) -> Scores:
+    """Clayton's copula with Kendall's tau 1/3: low scores go together more than high ones."""
+    u, v = rng.random((2, n_items))
+    return u, 1 / ((v**-0.5 - 1) / u + 1)
+
+
+def clayton_top(rng: np.random.Generator, n_items: int) -> Scores:
+    """The same upside down: high scores go together."""
+    x, y = clayton(rng, n_items)
+    return -x, -y
+
+
+def t_four(rng: np.random.Generator, n_items: int) -> Scores:
+    """A t copula with 4 degrees of freedom and correlation 0.5."""
+    x, y = normal(rng, n_items)
+    scale = np.sqrt(4 / rng.chisquare(4, n_items))
+    return x * scale, y * scale
+
+
+def contaminated(rng: np.random.Generator, n_items: int) -> Scores:
+    """Normal scores that correlate by 0.5, of which 30 % are independent of one another."""
+    x, y = normal(rng, n_items)
+    return x, np.where(rng.random(n_items) < 0.3, rng.standard_normal(n_items), y)
+
+
+def five_levels(rng: np.random.Generator, n_items: int) -> Scores:
+    """Normal scores that correlate by 0.5, on five levels, the outer ones less frequent."""
+    return tuple(np.digitize(scores, CUTS).astype(float) for scores in normal(rng, n_items))
+
+
+DESIGNS: dict[str, Design] = {
+    "normal": normal,
+    "Clayton, bottom": clayton,
+    "Clayton, top": clayton_top,
+    "t, 4 degrees": t_four,
+    "contaminated": contaminated,
+    "five levels": five_levels,
+}
+COEFFICIENTS: dict[str, Coefficient] = {
+    f"{name}, n0 = {n0:g}": named_coefficient(name, n0=n0) for name in ("tau_w", "rho_w") for n0 in (0.0, 2.0, 10.0)
+} | {name: named_coefficient(name) for name in ("tau", "rho")}
+
+
+def in_parallel(task: Callable[[int], object], numbers: Iterable[int]) -> np.ndarray:
+    """Results of a task for some numbers, each of which is a seed."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return np.array(list(pool.map(task, numbers)), dtype=float)
+
+
+def systems(shared: float, noise: float) -> Design:
+    """Gold and two systems with a share of their noise in common; `noise` is the variance of that of the first."""
+
+    def drawn(rng: np.random.Generator, n_items: int) -> Scores:
+        gold, common, own_a, own_b = rng.standard_normal((4, n_items))
+        a, b = (math.sqrt(shared) * common + math.sqrt(1 - shared) * own for own in (own_a, own_b))
+        return gold, gold + math.sqrt(noise) * a, gold + b
+
+    return drawn
+
+
+def sorted_items(coefficient: Coefficient, scores: Scores) -> SortedItems:
+    first, *others = (Ranking.from_scores(each) for each in scores)
+    return SortedItems.of(coefficient, first, others)
+
+
+def truths(design: Design, n_items: int, coefficients: Iterable[Coefficient], number: int) -> np.ndarray:
+    """Mean of each coefficient over samples: of the first ranking with each other."""
+    chosen = list(coefficients)
+
+    def one(seed: int) -> list[list[float]]:
+        first, *others = (Ranking.from_scores(s) for s in design(np.random.default_rng([1, n_items, seed]), n_items))
+        return [[coefficient.of_pair(first, other) for other in others] for coefficient in chosen]
+
+    return np.nanmean(in_parallel(one, range(number)), axis=0)
+
+
+class Table:
+    """Quantiles and means of the coefficients in t copulas without ties."""
+
+    def __init__(self, n_items: int, n_draws: int) -> None:
+        anything = np.arange(float(n_items))
+        items = [sorted_items(coefficient, (anything, anything)) for coefficient in COEFFICIENTS.values()]
+        shape = len(DEGREES), GRID.size, len(items)
+        self.low, self.high, self.mean = np.empty((3, *shape))
+
+        def fill(seed: int) -> int:
+            row, column = divmod(seed, GRID.size)
+            copula = TCopula(items[0], GRID[:1], np.eye(1), DEGREES[row])
+            rng = np.random.default_rng([4, n_items, seed])
+            step = max(1, 200_000 // n_items)
+            keys = [
+                copula.drawn_keys(rng, np.full((min(step, n_draws - done), 1), GRID[column]))
+                for done in range(0, n_draws, step)
+            ]
+            for index, each in enumerate(items):
+                values = np.concatenate([each.of_keys(part) for part in keys])[:, 0]
+                self.low[row, column, index], self.high[row, column, index] = np.quantile(values, [0.025, 0.975])
+                self.mean[row, column, index] = values.mean()
+            return 0
+
+        in_parallel(fill, range(shape[0] * shape[1]))
+        self.low, self.high, self.mean = (np.maximum.accumulate(t, axis=1) for t in (self.low, self.high, self.mean))
+
+    def interval(self, index: int, degrees: float, value: float) -> tuple[float, float]:
+        """Ends for a value of a coefficient, by the number of the coefficient."""
+        row = DEGREES.index(degrees)
+        ends = (np.interp(value, table[row, :, index], GRID) for table in (self.high, self.low))
+        low, high = (float(np.interp(end, GRID, self.mean[row, :, index])) for end in ends)
+        return low, high
+
+
+def tabulated(design: Design, n_items: int, table: Table, n_samples: int) -> np.ndarray:
+    """Ends of the intervals by the table, shape (n_samples, n_coefficients, 2)."""
+
+    def one(seed: int) -> list[tuple[float, float]]:
+        scores = design(np.random.default_rng([2, n_items, seed]), n_items)
+        degrees: dict[bool, float] = {}
+        ends = []
+        for index, coefficient in enumerate(COEFFICIENTS.values()):
+            items = sorted_items(coefficient, scores)
+            by_top = decided_by_top(items)
+            if by_top not in degrees:
+                degrees[by_top] = TCopula.fitted(items).degrees
+            value = float(items.coefficients(np.ones((1, n_items), np.int32))[0, 0])
+            ends.append(table.interval(index, degrees[by_top], value))
+        return ends
+
+    return in_parallel(one, range(n_samples))
+
+
+def resampled(design: Design, n_items: int, method: str, n_samples: int, n_resamples: int) -> np.ndarray:
+    """The same, each resampled."""
+
+    def one(seed: int) -> list[tuple[float, float]]:
+        x, y = design(np.random.default_rng([2, n_items, seed]), n_items)
+        found = [
+            bootstrap_interval(
+                x, y, coefficient=coefficient, method=method, n_resamples=n_resamples, seed=seed, workers=1
+            )
+            for coefficient in COEFFICIENTS.values()
+        ]
+        return [(each.low, each.high) for each in found]
+
+    return in_parallel(one, range(n_samples))
+
+
+def bench_coverage(
+    n_items: int, n_samples: int, n_resamples: int, n_truth: int, methods: Iterable[str], with_table: bool
+) -> None:
+    names = list(methods)
+    heading(
+        f"95 % intervals of {n_items:,} items, {n_samples:,} data sets: share that covers the mean (above it / below "
+        f"it), and mean width; {n_resamples:,} resamples where not tabulated",
+        *("dependence", "coefficient", "mean", *names),
+    )
+    table = Table(n_items, 2_000 if n_items <= 300 else 1_000) if with_table and "copula" in names else None
+    for design_name, design in DESIGNS.items():
+        means = truths(design, n_items, COEFFICIENTS.values(), n_truth)[:, 0]
+        cells: list[list[str]] = []
+        for method in names:
+            if method == "copula" and table is not None and design is not five_levels:
+                ends = tabulated(design, n_items, table, n_samples)
+            else:
+                ends = resampled(design, n_items, method, n_samples, n_resamples)
+            above, below = (ends[:, :, 0] > means).mean(axis=0), (ends[:, :, 1] < means).mean(axis=0)
+            width = (ends[:, :, 1] - ends[:, :, 0]).mean(axis=0)
+            parts = zip(above.tolist(), below.tolist(), width.tolist(), strict=True)
+            cells.append([f"{1 - a - b:.3f} ({a:.3f} / {b:.3f}), {w:.2f}" for a, b, w in parts])
+        for index, (name, truth) in enumerate(zip(COEFFICIENTS, means.tolist(), strict=True)):
+            row(design_name, name, f"{truth:.3f}", *(column[index] for column in cells))
+
+
+def excluding_zero(design: Design, coefficient: Coefficient, n_items: int, n_samples: int, n_resamples: int) -> float:
+    """Share of intervals of the difference that exclude 0, as many resamples would give them.
+
+    Such an interval excludes 0 where the difference is rarer than in 2.5 % of the resamples on one side, in the model
+    in which both systems are equally good.
+    """
+
+    def one(seed: int) -> bool:
+        items = sorted_items(coefficient, design(np.random.default_rng([3, n_items, seed]), n_items))
+        values = items.coefficients(np.ones((1, n_items), np.int32))[0]
+        if np.array_equal(*items.y_halves):  # as compare_systems has it
+            return False
+        copula = TCopula.fitted(items)
+        strengths = np.full((n_resamples, 2), np.clip(copula.strengths, -math.log(n_items), math.log(n_items)).mean())
+        drawn = copula.draw(np.random.default_rng([4, seed]), strengths)
+        excess = drawn[:, 0] - drawn[:, 1] - (values[0] - values[1])
+        share = (np.count_nonzero(excess > 1e-12) + 0.5 * np.count_nonzero(np.abs(excess) <= 1e-12)) / n_resamples
+        return not 0.025 <= share <= 0.975
+
+    return float(in_parallel(one, range(n_samples)).mean())
+
+
+def missed(
+    design: Design, coefficient: Coefficient, n_items: int, truth: float, n_samples: int, n_resamples: int
+) -> tuple[float, float]:
+    """Share of intervals of the difference without the truth, and their mean width."""
+
+    def one(seed: int) -> tuple[float, float]:
+        items = sorted_items(coefficient, design(np.random.default_rng([3, n_items, seed]), n_items))
+        values = items.coefficients(np.ones((1, n_items), np.int32))[0]
+        found = difference_interval(
+            items, float(values[0] - values[1]), level=0.95, n_resamples=n_resamples, seed=seed, workers=1
+        )
+        return not found.low <= truth <= found.high, found.high - found.low
+
+    share, width = in_parallel(one, range(n_samples)).mean(axis=0).tolist()
+    return share, width
+
+
+def bench_difference(n_samples: int, n_resamples: int, n_truth: int) -> None:
+    few = max(100, n_samples // 5)
+    heading(
+        f"95 % intervals of the difference of two systems: share that excludes 0 where they are equally good "
+        f"({n_samples:,} data sets); share that misses the mean difference, and mean width, where the first has half "
+        f"the noise ({few:,} data sets, {2 * n_resamples:,} resamples)",
+        *("items", "noise in common", "coefficient", "exclude 0", "mean difference", "miss it", "mean width"),
+    )
+    for n_items in (20, 65, 200):
+        for shared in (0.0, 0.9, 0.99, 0.999):
+            for name in ("tau_w", "rho_w"):
+                coefficient = named_coefficient(name)
+                equal, better = systems(shared, 1.0), systems(shared, 0.5)
+                level = excluding_zero(equal, coefficient, n_items, n_samples, n_resamples)
+                truth = -float(np.diff(truths(better, n_items, [coefficient], n_truth)[0])[0])
+                share, width = missed(better, coefficient, n_items, truth, few, 2 * n_resamples)
+                errors = (math.sqrt(p * (1 - p) / m) for p, m in ((level, n_samples), (share, few)))
+                shown = [f"{p:.3f} +- {e:.3f}" for p, e in zip((level, share), errors, strict=True)]
+                row(n_items, shared, name, shown[0], f"{truth:.3f}", shown[1], f"{width:.3f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=1_000, help="data sets for each figure")
+    parser.add_argument("--resamples", type=int, default=1_000, help="resamples of each data set")
+    parser.add_argument("--items", type=int, nargs="+", default=[50, 300, 1_000], help="numbers of items")
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
+    parser.add_argument("--only", choices=["coverage", "difference"], help="one of the two tables")
+    parser.add_argument("--quick", action="store_true", help="100 data sets of 50 items: a minute")
+    parser.add_argument("--resampled", action="store_true", help="no tables: resample for each data set")
+    options = parser.parse_args()
+    samples, resamples, sizes, number = options.samples, options.resamples, options.items, N_TRUTH
+    if options.quick:
+        samples, resamples, sizes, number = 100, 1_000, [50], 2_000
+    warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    machine("numpy", "scipy", "numba")
+    if options.only != "difference":
+        for n_items in sizes:
+            bench_coverage(n_items, samples, resamples, number, options.methods, not options.resampled)
+    if options.only != "coverage":
+        bench_difference(samples, resamples, number)
+
+
+if __name__ == "__main__":
+    main()
