@@ -93,7 +93,7 @@ def bootstrap_interval(
       shape of its distribution from the model.
     - "percentile" draws items with replacement, and lies between quantiles of their coefficients. Copies of one item
       are ties in both rankings; a top-weighted coefficient, which a few items decide, is then distorted. It supposes
-      nothing about dependence, and is a good choice for `tau` and `rho` and for data with few levels.
+      nothing about dependence.
     - "bca", bias-corrected and accelerated (Efron 1987), shifts these quantiles. Its acceleration comes from the
       jackknife: from the coefficients without each item up to 1,000 items, and without each of 1,000 random groups of
       items above.
