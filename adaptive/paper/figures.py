@@ -80,7 +80,7 @@ def draw_rescaling(result: ProtocolResult) -> Figure:
         lw=2,
         label=f"y = 1 \N{MINUS SIGN} b + bx, b = {second.b:.3f}",
     )
-    add_legend(axes, [markers, line], outside=True)
+    add_legend(axes, [markers, line], None)
     return figure
 
 

@@ -124,7 +124,7 @@ def _histogram(null: NullDistribution, statistic: Observed, alternative: Alterna
         observed, color=ink.full, lw=2.2, label=f"observed, {signed(observed)}: {_pvalue_text(pvalue)}, {alternative}"
     )
     axes.margins(x=0.06)
-    add_legend(axes, [filled, mean, line], outside=ax is None, above=True)
+    add_legend(axes, [filled, mean, line], ax, above=True)
     return drawn(axes, ax)
 
 
@@ -174,7 +174,7 @@ def _rows(
     axes.set_ylim(len(names) - 0.75, -1)
     axes.margins(x=0.04)
     axes.spines["left"].set_visible(False)
-    add_legend(axes, handles, outside=ax is None, above=True)
+    add_legend(axes, handles, ax, above=True)
     return drawn(axes, ax)
 
 

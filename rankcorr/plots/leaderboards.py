@@ -205,7 +205,7 @@ def plot_leaderboard(
         # Half of narrow axes is left for the coefficients.
         _name_systems(axes, leaderboard, LONGEST_LABEL if ax is None else max(12, int(room(axes) / 12)))
         _name_groups(axes, leaderboard)
-        add_legend(axes, handles, outside=ax is None)
+        add_legend(axes, handles, ax)
         return drawn(axes, ax)
     figure = canvas(3.0 + PANEL_WIDTH * len(columns), height + 0.3)
     of_one: Axes | None = None  # a sum has another scale than the values of gold sets
@@ -223,7 +223,7 @@ def plot_leaderboard(
             axes.set_yticks(range(len(leaderboard.rows)), labels=[])
     _name_groups(axes, leaderboard)
     figure.suptitle(_interval_text(leaderboard), fontsize=12)
-    add_legend(axes, handles, outside=True)
+    add_legend(axes, handles, None)
     return figure
 
 

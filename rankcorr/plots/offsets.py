@@ -155,7 +155,7 @@ def plot_offset(
     axes.set_xscale("log")
     ticks = _offset_ticks(axes, offsets)
     _draw_first_share(axes, ticks, results[0].n_items)
-    add_legend(axes, handles, outside=ax is None)
+    add_legend(axes, handles, ax)
     return drawn(axes, ax)
 
 

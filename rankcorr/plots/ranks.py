@@ -39,6 +39,7 @@ SIDE: Final = 5.6  # of the figure of one system, in inches, without its list
 PANEL: Final = 4.0  # of each of several
 MOST_COLUMNS: Final = 3
 LONGEST_NAME: Final = 28
+NEAR: Final = 11.0  # numbers of markers less far apart would overlap, in points
 LINE_HEIGHT: Final = 0.17  # of a list of items, in inches
 
 FIRST_EDGE: Final = 0.65  # rank where the axes begin: the largest marker fits
@@ -135,8 +136,8 @@ def plot_ranks(
     if several is None:
         parts = contributions(x, y, coefficient=coefficient, missing=missing)  # type: ignore[arg-type]
         worst = _worst(parts, count)
-        axes = own_axes(ax, *_axis_labels(names), SIDE, SIDE - 0.2 + LINE_HEIGHT * len(worst))
-        _draw(axes, parts, worst)
+        axes = own_axes(ax, *_axis_labels(names), SIDE, SIDE + _list_height(worst))
+        _draw(axes, parts, worst, ax)
         return drawn(axes, ax)
     if ax is not None:
         raise OptionError(f"ax takes one ranking; got {len(several)}: draw each into axes of its own")
@@ -179,15 +180,19 @@ def _panels(panels: dict[Any, Contributions], gold: str, count: int) -> Figure:
     worst = {name: _worst(parts, count) for name, parts in panels.items()}
     n_columns = min(MOST_COLUMNS, len(panels))
     n_rows = math.ceil(len(panels) / n_columns)
-    longest = max(len(rows) + 1 if rows else 0 for rows in worst.values())
-    figure = canvas(PANEL * n_columns, (PANEL + 0.1 + LINE_HEIGHT * longest) * n_rows)
+    figure = canvas(PANEL * n_columns, (PANEL + max(map(_list_height, worst.values()))) * n_rows)
     for place, (name, parts) in enumerate(panels.items(), start=1):
         axes = add_axes(figure, (n_rows, n_columns, place), *_axis_labels((gold, name)))
-        _draw(axes, parts, worst[name])
+        _draw(axes, parts, worst[name], None)
     return figure
 
 
-def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution]) -> None:
+def _list_height(worst: list[ItemContribution]) -> float:
+    """Height of the list of items and its heading, in inches."""
+    return LINE_HEIGHT * (len(worst) + 2) if worst else 0.0
+
+
+def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution], ax: Axes | None) -> None:
     ink = Ink.of(axes)
     ends = (FIRST_EDGE, parts.n_items / FIRST_EDGE)
     axes.plot(ends, ends, color=ink.grey(0.4), lw=0.8, zorder=0)
@@ -205,11 +210,10 @@ def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution]) -> No
         ticks = round_numbers(1, parts.n_items, most) if parts.n_items > 6 else list(range(1, parts.n_items + 1))
         axis.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
         axis.set_ticks([], minor=True)
-    axes.set_aspect("equal")
     axes.set_title(f"{described(parts, parts.statistic)}\narea of a marker: weight", fontsize=10)
     if worst:
         _number_worst(axes, worst, dict(zip(map(tuple, places.tolist()), areas.tolist(), strict=True)))
-        _list_worst(axes, worst, labelled=parts.x.labels is not None)
+        _list_worst(axes, worst, ax, labelled=parts.x.labels is not None)
 
 
 def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: Ink) -> NDArray[np.float64]:
@@ -246,17 +250,28 @@ def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: I
 
 
 def _number_worst(axes: Axes, worst: list[ItemContribution], areas: dict[tuple[float, ...], float]) -> None:
-    """Write 1, 2, .. at the upper right of the markers of items; those of items that share a marker stand together."""
+    """Write 1, 2, .. at the upper right of the markers of items; those of items that lie close stand together."""
     ink = Ink.of(axes)
+    low, high = axes.get_xlim()
+    near = math.log(high / low) * NEAR / room(axes)
     ground = {"boxstyle": "square,pad=0.05", "facecolor": ink.paper, "edgecolor": "none", "alpha": 0.6}
-    places: dict[tuple[float, float], list[str]] = {}
+    groups: list[dict[tuple[float, float], list[str]]] = []
     for number, row in enumerate(worst, start=1):
-        places.setdefault((row.x_rank, row.y_rank), []).append(str(number))
-    for place, numbers in places.items():
-        beside = 1.5 + 0.4 * math.sqrt(areas[place])  # in points: half the marker's width, at 45 degrees
+        place = row.x_rank, row.y_rank
+        for group in groups:
+            if all(abs(math.log(own / other)) < near for own, other in zip(place, next(iter(group)), strict=True)):
+                break
+        else:
+            group = {}
+            groups.append(group)
+        group.setdefault(place, []).append(str(number))
+    for group in groups:
+        rightmost = max(group)
+        numbers = [number for place in group for number in group[place]]
+        beside = 1.5 + 0.4 * math.sqrt(areas[rightmost])  # in points: half the marker's width, at 45 degrees
         axes.annotate(
             ", ".join(numbers),
-            place,
+            rightmost,
             xytext=(beside, beside),
             textcoords="offset points",
             fontsize=10,
@@ -267,7 +282,7 @@ def _number_worst(axes: Axes, worst: list[ItemContribution], areas: dict[tuple[f
         )
 
 
-def _list_worst(axes: Axes, worst: list[ItemContribution], *, labelled: bool) -> None:
+def _list_worst(axes: Axes, worst: list[ItemContribution], ax: Axes | None, *, labelled: bool) -> None:
     from matplotlib.lines import Line2D
 
     labels = [label_text(row.label if labelled else f"position {row.label}") for row in worst]
@@ -275,7 +290,8 @@ def _list_worst(axes: Axes, worst: list[ItemContribution], *, labelled: bool) ->
     add_legend(
         axes,
         handles,
-        outside=False,
+        ax,
+        of_panel=True,
         title="Items that cost most",
         alignment="left",
         handlelength=0,

@@ -31,6 +31,7 @@ FORMS: Final = ("png", "svg", "pdf")
 LONGEST_LABEL: Final = 36
 TICK: Final = 26  # that the label of a tick needs, in points
 MOST_LEGEND_COLUMNS: Final = 4
+CHARACTER: Final = 0.58  # width, in sizes of the font
 HANDLE: Final = 45  # of a legend, with the space around it, in points
 BELOW: Final = 42  # from the axes down to a legend below the label of the x-axis, in points
 
@@ -125,24 +126,33 @@ def room(axes: Axes) -> float:
     return 72 * axes.get_position().width * float(axes.figure.bbox.width) / axes.figure.dpi
 
 
-def add_legend(axes: Axes, handles: Sequence[Artist], *, outside: bool, above: bool = False, **options: Any) -> None:
+def add_legend(
+    axes: Axes,
+    handles: Sequence[Artist],
+    ax: Axes | None,
+    *,
+    above: bool = False,
+    of_panel: bool = False,
+    **options: Any,
+) -> None:
     """Put a legend above or below axes, so that it hides nothing.
 
-    `outside` puts it at the edge of the figure, which makes room for it. Otherwise it belongs to the axes, and long
-    labels are broken, or a layout would shrink the axes to nothing.
+    In a figure of ours it stands at the edge of the figure, unless it is `of_panel`. In axes of a caller, `ax`, it
+    belongs to these, and long lines are broken: a layout would shrink the axes to nothing to make room for them.
     """
-    options = {"frameon": False, "fontsize": 9 if outside else 8} | options
-    character = 0.58 * options["fontsize"]
-    texts = [str(handle.get_label()) for handle in handles]
-    width = 72 * axes.figure.bbox.width / axes.figure.dpi if outside else room(axes)
+    ours = ax is None
+    options = {"frameon": False, "fontsize": 9 if ours else 8} | options
+    character = CHARACTER * options["fontsize"]
     handle = HANDLE if options.get("handlelength") != 0 else HANDLE / 3
-    if not outside:
+    width = 72 * axes.figure.bbox.width / axes.figure.dpi if ours else room(axes)
+    texts = [str(each.get_label()) for each in handles]
+    if not ours:
         fitting = max(12, int((width - handle) / character))
         texts = ["\n".join(wrap(text, fitting, break_long_words=False, break_on_hyphens=False)) for text in texts]
     longest = max((len(line) for text in texts for line in text.split("\n")), default=0)
     fit = int(width / (handle + character * longest))
-    options = {"ncols": 1 if above else max(1, min(MOST_LEGEND_COLUMNS, fit))} | options
-    if outside:
+    options = {"ncols": 1 if above or (ours and of_panel) else max(1, min(MOST_LEGEND_COLUMNS, fit))} | options
+    if ours and not of_panel:
         where = "outside upper left" if above else "outside lower center"
         axes.figure.legend(handles, texts, loc=where, **options)  # type: ignore[call-overload]
         return

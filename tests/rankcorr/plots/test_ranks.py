@@ -73,6 +73,17 @@ def test_those_that_cost_most_are_numbered():
     assert axes.get_title() == f"{title}\narea of a marker: weight"
 
 
+def test_numbers_of_items_that_lie_close_stand_together():
+    scores = [40 - item for item in range(40)]
+    scores[19] = scores[20] = 50  # neighbours in x, tied at the top of y
+    (axes,) = plot_ranks(range(40, 0, -1), scores, n_named=4).axes
+    worst = [row.label for row in contributions(range(40, 0, -1), scores).worst(4)]
+    together = ", ".join(str(number) for number, label in enumerate(worst, start=1) if label in (19, 20))
+    assert "," in together
+    alone = [str(number) for number, label in enumerate(worst, start=1) if label not in (19, 20)]
+    assert sorted(text.get_text() for text in axes.texts) == sorted([together, *alone])
+
+
 def test_without_labels_positions_and_only_what_costs():
     assert legend_of(plot_ranks([4, 3, 2, 1], [3, 4, 2, 1])) == ["1  position 0", "2  position 1"]
     assert legend_of(plot_ranks([3, 2, 1], [3, 2, 1])) == []

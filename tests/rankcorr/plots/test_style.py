@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import rankcorr
-from rankcorr import Rho, RhoW, Tau, TauW, null_distribution
+from rankcorr import Rho, RhoW, Tau, TauW, leaderboard, null_distribution
 from rankcorr.plots import MissingMatplotlibError, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
 from rankcorr.plots.style import Ink, described, label_text, round_numbers
 from rankcorr.weights import Hyperbolic
@@ -129,6 +129,30 @@ def test_narrow_axes_keep_their_room(name):
     drawn = figure.get_tightbbox()
     assert drawn.x0 > -0.05
     assert drawn.x1 < 3.45
+
+
+@pytest.mark.parametrize(
+    ("name", "n_systems"),
+    [*((name, 0) for name in FIGURES), ("panels", 1), ("panels", 5), ("gold sets", 1), ("gold sets", 4)],
+)
+def test_nothing_of_a_figure_is_cut_off(name, n_systems):
+    few = {f"a rather long name of a system, {name}": scores for name, scores in list(SYSTEMS.items())[:n_systems]}
+    draw = {
+        "panels": lambda: plot_ranks(dict(enumerate(GOLD)), {name: dict(enumerate(y)) for name, y in few.items()}),
+        "gold sets": lambda: plot_leaderboard(
+            leaderboard(
+                {name: dict(enumerate(GOLD[start:], start)) for start, name in ((0, "a"), (1, "b"), (2, "c"))},
+                {name: dict(enumerate(y)) for name, y in few.items()},
+                coefficient="tau",
+                n_resamples=100,
+            )
+        ),
+    }
+    figure = draw.get(name, FIGURES.get(name))()
+    figure.draw_without_rendering()
+    drawn = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    assert min(drawn.x0, drawn.y0, width - drawn.x1, height - drawn.y1) > -0.02
 
 
 def test_files_are_whole_and_the_same_for_equal_figures(tmp_path):
