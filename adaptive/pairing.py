@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +21,7 @@ from adaptive.columns import check_spelling, check_width
 from adaptive.errors import TableError, TokenError
 from rankcorr.checks import shown, whole_number
 from rankcorr.io.records import Record, TextTable, delimiters_of
+from rankcorr.notices import give_notice
 from rankcorr.results import TableResult, json_ready
 
 __all__ = ["FewRareTokensWarning", "Pairing", "Token", "pair_tokens", "read_tokens"]
@@ -88,12 +88,11 @@ class Pairing(TableResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the pairs with their areas, ready for JSON."""
+        columns = self._columns()
         return {
             "n_admissible": self.n_admissible,
             "rare_tokens": json_ready(self.rare_tokens),
-            "items": [
-                dict(zip(self._columns(), row, strict=True)) for row in zip(*self._columns().values(), strict=True)
-            ],
+            "items": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
         }
 
     def _columns(self) -> dict[str, Sequence[Any]]:
@@ -221,11 +220,10 @@ def pair_tokens(
         n_admissible=n_admissible,
     )
     if rare is not None and len(rare) < _FEW_RARE * len(frequencies):
-        warnings.warn(
+        give_notice(
             f"{len(rare)} of {len(frequencies)} tokens are rare (below 10 % of the mean frequency); "
             "with at least 5 % the data set can show whether a model has hubs",
             FewRareTokensWarning,
-            stacklevel=2,
         )
     return result
 

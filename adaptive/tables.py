@@ -96,7 +96,7 @@ class VoteFile:
             if row.left == row.right:
                 self.fail(f"{shown(row.left)} is compared with itself", row.line)
             if row.comparison is not None and lines.setdefault(row.comparison, row.line) != row.line:
-                self.fail(f"comparison {row.comparison!r} is also on line {lines[row.comparison]}", row.line)
+                self.fail(f"comparison {shown(row.comparison)} is also on line {lines[row.comparison]}", row.line)
             pairs.append([index.setdefault(item, len(index)) for item in (row.left, row.right)])
         left, right = np.array(pairs, np.int32).T
         most = int(np.bincount(left).max())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import MISSING, Missing, align, n_missing, needs_labels
-from rankcorr.checks import check_choice, check_unique, offending
+from rankcorr.checks import check_choice, check_unique, offending, shown
 from rankcorr.coefficients import (
     Coefficient,
     CoefficientLike,
@@ -135,8 +135,9 @@ def correlate_many(
     workers : int, optional
         Number of threads, by default one for each processor. A custom weigher is called from all of them.
     progress : callable, optional
-        Called now and then with the number of systems done since the last call, such as the `update` of a tqdm bar.
-        An exception that it raises stops the work.
+        Called now and then with the number of systems done since the last call, such as the `update` of a tqdm bar;
+        with one worker also with 0 after each pair of lists that are aligned on their own. An exception that it raises
+        stops the work.
 
     Returns
     -------
@@ -163,7 +164,7 @@ def correlate_many(
     named = _by_name(systems)
     if named is not None:
         names, rankings = _named(named, whose="system")
-        called = [("gold", f"system {name!r}") for name in names]
+        called = [("gold", f"system {shown(name)}") for name in names]
         if missing == "raise":
             matrix, ties = _stacked(
                 [align(first, item, names=both)[1] for item, both in zip(rankings, called, strict=True)]
@@ -173,13 +174,15 @@ def correlate_many(
         matrix = _matrix(systems, first, whose="system", missing=missing)
         n_systems = len(matrix)
 
+    look = progress if n_workers == 1 else None  # it is called from the calling thread alone
+
     def correlate(block: slice) -> tuple[NDArray[np.float64], list[Counts]]:
         if names is None:
             ranks, _, row_ties = midrank_rows(matrix[block], descending=True)
             return chosen.of_rows(first, ranks, row_ties, weightless="raise"), [(first.n_items, 0)] * len(ranks)
         if missing == "raise":
             return chosen.of_rows(first, matrix[block], ties[block], weightless="raise"), []
-        return _one_by_one(chosen, first, rankings[block], called[block], missing)
+        return _one_by_one(chosen, first, rankings[block], called[block], missing, look)
 
     step = max(1, BLOCK_ITEMS // first.n_items)
     blocks = [slice(start, min(start + step, n_systems)) for start in range(0, n_systems, step)]
@@ -242,15 +245,17 @@ def correlation_matrix(
         names = None
         rows, best_first, row_ties = midrank_rows(_matrix(rankings, None, whose="ranking"), descending=True)
         items = [Ranking.unchecked(*row) for row in zip(rows, best_first, row_ties.tolist(), strict=True)]
-    called = [f"ranking {name!r}" for name in names or range(len(items))]
+    called = [f"ranking {shown(name)}" for name in names or range(len(items))]
     if missing == "raise":
         ranks, ties = _stacked(
             [align(items[0], item, names=(called[0], name))[1] for item, name in zip(items, called, strict=True)]
         )
 
+    look = progress if n_workers == 1 else None  # it is called from the calling thread alone
+
     def correlate(row: int) -> tuple[NDArray[np.float64], list[Counts]]:
         if missing != "raise":
-            return _one_by_one(chosen, items[row], items, [(called[row], name) for name in called], missing)
+            return _one_by_one(chosen, items[row], items, [(called[row], name) for name in called], missing, look)
         columns = _columns(items[row], items[0])
         others = ranks if columns is None else np.ascontiguousarray(ranks[:, columns])
         others.flags.writeable = False
@@ -276,13 +281,25 @@ def correlation_matrix(
 
 
 def _one_by_one(
-    coefficient: Coefficient, x: Ranking, others: list[Ranking], called: list[tuple[str, str]], missing: Missing
+    coefficient: Coefficient,
+    x: Ranking,
+    others: list[Ranking],
+    called: list[tuple[str, str]],
+    missing: Missing,
+    look: Progress | None,
 ) -> tuple[NDArray[np.float64], list[Counts]]:
-    """Coefficient of x with each of others, each pair aligned on its own, and the counts of each."""
-    pairs = [align(x, other, names=both, missing=missing) for other, both in zip(others, called, strict=True)]
-    sizes = [pair[0].n_items for pair in pairs]
-    counts = [(size, n_missing(x, other, size)) for other, size in zip(others, sizes, strict=True)]
-    return np.array([coefficient.of_pair(*pair) for pair in pairs]), counts
+    """Coefficient of x with each of others, each pair aligned on its own, and the counts of each.
+
+    `look` is called with 0 after each pair, which may stop the work.
+    """
+    values, counts = [], []
+    for other, both in zip(others, called, strict=True):
+        pair = align(x, other, names=both, missing=missing)
+        values.append(coefficient.of_pair(*pair))
+        counts.append((pair[0].n_items, n_missing(x, other, pair[0].n_items)))
+        if look is not None:
+            look(0)
+    return np.array(values), counts
 
 
 def _counted(counts: list[Any]) -> dict[str, NDArray[np.int64]]:
@@ -320,7 +337,7 @@ def _named(rankings: Mapping[Any, RankingLike], *, whose: str) -> tuple[tuple[An
         try:
             items.append(as_ranking(rankings[name]))
         except RankingError as error:
-            raise type(error)(f"{whose} {name!r}: {error}") from error
+            raise type(error)(f"{whose} {shown(name)}: {error}") from error
     return names, items
 
 

@@ -2,13 +2,22 @@
 
 import math
 import operator
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from numbers import Real
-from typing import SupportsIndex, cast
+from typing import Final, SupportsIndex, cast
 
 from rankcorr.errors import OptionError
 
 N_SHOWN = 5
+N_CHARACTERS = 60
+N_READ = 600  # characters that are made before line breaks and rows of blanks become one blank
+_BRACKETS: Final[dict[type, tuple[str, str]]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    dict: ("{", "}"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+}
 
 
 def real_number(value: object) -> float:
@@ -69,13 +78,58 @@ def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def shown(value: object) -> str:
-    """Return the repr of a value for a message, cut to one line."""
-    try:
-        text = repr(value)
-    except ValueError:  # an integer with too many digits for Python to print
-        text = f"{type(value).__name__} that cannot be shown"
-    text = " ".join(text.split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    """Return the repr of a value for a message, cut to one line.
+
+    Only its beginning is made: the repr of a list of seven million numbers takes seconds and 700 MB.
+
+    Examples
+    --------
+    >>> shown([1, "two", {"three": (4,)}])
+    "[1, 'two', {'three': (4,)}]"
+    >>> shown([[0] * 1_000_000] * 1_000_000)
+    '[[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0...'
+    """
+    parts: list[str] = []
+    n_characters = 0
+    is_cut = False
+    for part in _beginning(value, N_CHARACTERS):
+        parts.append(part)
+        n_characters += len(part)
+        if is_cut := n_characters > N_READ:
+            break
+    text = " ".join("".join(parts).split())
+    return text if len(text) <= N_CHARACTERS and not is_cut else f"{text[: N_CHARACTERS - 3]}..."
+
+
+def _beginning(value: object, n_levels: int) -> Iterator[str]:
+    """Parts of the repr of a value, made one by one; no level is entered that has no bracket shown."""
+    kind = type(value)
+    if kind in _BRACKETS:
+        if n_levels == 0:
+            yield "..."
+            return
+        opening, closing = _BRACKETS[kind]
+        entries = cast("Collection[object]", value)
+        if not entries and kind in (set, frozenset):
+            yield f"{kind.__name__}()"
+            return
+        yield opening
+        for place, entry in enumerate(entries):
+            if place:
+                yield ", "
+            yield from _beginning(entry, n_levels - 1)
+            if kind is dict:
+                yield ": "
+                yield from _beginning(cast("dict[object, object]", value)[entry], n_levels - 1)
+        yield ("," if kind is tuple and len(entries) == 1 else "") + closing
+    elif isinstance(value, str | bytes | bytearray):
+        text = repr(value[: N_READ + 1])
+        yield text if len(value) <= N_READ else text[:-1]
+    else:
+        try:
+            yield repr(value)
+        except Exception:  # an integer with too many digits for Python to print, a broken or endless __repr__
+            yield f"{kind.__name__} that cannot be shown"
 
 
 def offending(message: str, values: Iterable[object]) -> str:

@@ -1,4 +1,4 @@
-"""Warnings of undefined values, and how a program with threads collects them."""
+"""Warnings that come with a result, and how a program with threads collects them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,21 @@ _collected: ContextVar[list[str] | None] = ContextVar("rankcorr_notices", defaul
 
 def warn_undefined(why: str, *, what: str = "the correlation", stacklevel: int = 4) -> None:
     """Warn that a statistic is nan; by default at the line that called the public function."""
-    message = f"{what} is undefined, and nan: {why}"
+    give_notice(f"{what} is undefined, and nan: {why}", UndefinedCorrelationWarning, stacklevel=stacklevel + 1)
+
+
+def give_notice(message: str, category: type[Warning], *, stacklevel: int = 3) -> None:
+    """Warn, or leave the message to `collected_notices`; by default at the line that called the public function."""
     collected = _collected.get()
     if collected is None:
-        warnings.warn(message, UndefinedCorrelationWarning, stacklevel=stacklevel)
+        warnings.warn(message, category, stacklevel=stacklevel)
     else:
         collected.append(message)
 
 
 @contextmanager
 def collected_notices() -> Iterator[list[str]]:
-    """Collect, in this thread alone, what would otherwise be an `UndefinedCorrelationWarning`.
+    """Collect, in this thread alone, what would otherwise be a warning.
 
     `warnings.catch_warnings` changes the whole process, so the threads of a server would see each other's warnings.
 

@@ -159,12 +159,12 @@ def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> fl
     wanted = real_number(share)
     if not lower < wanted < 1:
         ends = f"(k/n_items, 1) = ({k}/{n_items}, 1)" if n_items else "(0, 1)"
-        raise ShareError(f"share must lie in the open interval {ends}; got {share!r}")
+        raise ShareError(f"share must lie in the open interval {ends}; got {shown(share)}")
     excess = (Fraction(wanted) - lower) / (1 - Fraction(wanted))
     with localcontext(_CONTEXT):
         n0 = float(_solve_excess(Decimal(excess.numerator) / excess.denominator, k, n_items) - 1)
     if math.isinf(n0):
-        raise ShareError(f"share {share!r} is so close to its lower end that its n0 is beyond the largest float")
+        raise ShareError(f"share {shown(share)} is so close to its lower end that its n0 is beyond the largest float")
     return n0
 
 
@@ -267,12 +267,12 @@ def _checked_sizes(k: object, n_items: object) -> tuple[int, int | None]:
     """`k` and `n_items` as plain integers with 1 <= k <= n_items."""
     checked_k = whole_number(k)
     if checked_k is None or checked_k < 1:
-        raise ShareError(f"k must be a positive integer; got {k!r}")
+        raise ShareError(f"k must be a positive integer; got {shown(k)}")
     if n_items is None:
         return checked_k, None
     checked_n_items = whole_number(n_items)
     if checked_n_items is None or checked_n_items < checked_k:
-        raise ShareError(f"n_items must be None or an integer of at least k = {checked_k}; got {n_items!r}")
+        raise ShareError(f"n_items must be None or an integer of at least k = {checked_k}; got {shown(n_items)}")
     return checked_k, checked_n_items
 
 

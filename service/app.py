@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Flask, Response, g, request
+from flask import Flask, Request, Response, g, request
 from flask_cors import CORS
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError
 from service.api import BLUEPRINTS
-from service.http import logs, metrics
+from service.http import deadline, logs, metrics
 from service.http.access import secured
 from service.http.body import received
 from service.http.json_body import OrjsonProvider
 from service.http.problems import Problem, from_library
 from service.http.state import State, state
+from service.http.transfer import transferred
 from service.openapi.document import CONFIGURATION, Api
 from service.openapi.page import register_page
 from service.settings import Settings
@@ -36,39 +37,63 @@ def app_of(chosen: Settings) -> Flask:
     register_page(app)
     _add_hooks(app)
     if chosen.cors_origins:
-        CORS(app, resources={r"/v1/.*": {"origins": list(chosen.cors_origins)}}, expose_headers=[logs.ID_HEADER])
+        CORS(
+            app,
+            resources={r"/v1/.*": {"origins": list(chosen.cors_origins)}},
+            methods=["GET", "HEAD", "POST"],
+            expose_headers=[logs.ID_HEADER, logs.TRACE_HEADER],
+        )
     if chosen.trusted_proxies:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=chosen.trusted_proxies)  # type: ignore[method-assign]
     return app
+
+
+def count_client(request: Request, shared: State) -> None:
+    """Check the token of a request, and count it for the rate; wrong ones too, or they could be guessed at any rate.
+
+    Raises
+    ------
+    Problem
+        401 without a token that the service knows, 429 above the rate.
+    """
+    address = request.remote_addr or "unknown"
+    try:
+        client = shared.tokens.check(request) or address
+    except Problem:
+        if shared.rate is not None:
+            shared.rate.count(address)
+        raise
+    if shared.rate is not None:
+        shared.rate.count(client)
 
 
 def _add_hooks(app: Flask) -> None:
     @app.before_request
     def admit() -> None:
         logs.begin(request)
-        metrics.IN_PROGRESS.inc()
+        metrics.begin()
         g.counted = True
         if request.path.startswith("/v1/") and request.method != "OPTIONS":
             shared = state()
-            client = shared.tokens.check(request) or request.remote_addr or "unknown"
-            if shared.rate is not None:
-                shared.rate.count(client)
+            count_client(request, shared)
             if request.url_rule is None:  # a path or a method that is not served
                 return
             if request.method == "POST":
                 g.body = received(request)  # before its turn: a client that sends slowly keeps nobody waiting
             shared.gate.enter()
             g.gate = shared.gate
+            deadline.of_request()  # the work begins
 
     @app.after_request
     def finish(response: Response) -> Response:
+        transferred(request, response)
         metrics.count(request, response)
         return logs.end(request, secured(response))
 
     @app.teardown_request
     def release(_error: BaseException | None) -> None:
         if g.pop("counted", False):
-            metrics.IN_PROGRESS.dec()
+            metrics.end()
         if (gate := g.pop("gate", None)) is not None:
             gate.leave()
 

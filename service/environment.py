@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
+from difflib import get_close_matches
 from typing import Any, Final
 
 PREFIX: Final = "RANKCORR_"
@@ -73,6 +74,25 @@ def rows(owner: Any) -> list[tuple[str, Any, str]]:
         for entry in fields(owner)
         if entry.metadata
     ]
+
+
+def unknown(environment: Mapping[str, str], *owners: type[Any]) -> list[str]:
+    """A line for each variable that begins with RANKCORR_ and is no setting of these dataclasses.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Kettle:
+    ...     cups: int = setting(2, whole_number(1, 8), "cups to heat")
+    >>> unknown({"RANKCORR_CUP": "5", "HOME": "/root"}, Kettle)
+    ['RANKCORR_CUP is no setting: is RANKCORR_CUPS meant?']
+    """
+    names = [variable(entry.name) for owner in owners for entry in fields(owner) if entry.metadata]
+    lines = []
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in names:
+            alike = get_close_matches(name, names, n=1)
+            lines.append(f"{name} is no setting" + (f": is {alike[0]} meant?" if alike else ""))
+    return lines
 
 
 def whole_number(least: int, most: int = 2**40) -> Callable[[str, str], int]:

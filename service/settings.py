@@ -29,7 +29,7 @@ class Limits:
     """The most that one request may ask for."""
 
     max_body_bytes: int = setting(16 * 2**20, whole_number(1_000), "bytes of a request body")
-    max_items: int = setting(200_000, whole_number(2), "items of a ranking, a plan or a ballot")
+    max_items: int = setting(200_000, whole_number(2), "items of a ranking, a pairing, a plan or a ballot")
     max_systems: int = setting(1_000, whole_number(1), "systems of a batch")
     max_matrix_cells: int = setting(10_000, whole_number(1), "cells of a matrix: rankings times rankings")
     max_comparisons: int = setting(500_000, whole_number(1), "comparisons of a ballot, and of all ballots to score")
@@ -41,6 +41,12 @@ class Limits:
     )
     max_resampled_values: int = setting(
         20_000_000, whole_number(1), "values of a leaderboard: gold sets times systems times resamples"
+    )
+    max_work: int = setting(
+        1_000_000_000, whole_number(1), "items to rank or match, over all rankings, coefficients and resamples"
+    )
+    max_work_bytes: int = setting(
+        512 * 2**20, whole_number(1), "bytes of memory for the work of a request, as estimated before it begins"
     )
     max_seconds: float = setting(30.0, seconds, "seconds of work for a request")
 
@@ -65,7 +71,6 @@ class Settings:
     trusted_proxies: int = setting(0, whole_number(0, 10), "proxies in front, whose X-Forwarded-For is believed")
     max_concurrent: int = setting(2, whole_number(1, 64), "requests that a worker works on at once")
     max_waiting: int = setting(16, whole_number(0, 1_000), "requests that wait for their turn in a worker")
-    max_body_seconds: float = setting(60.0, seconds, "seconds in which a request body must arrive")
     max_wait_seconds: float = setting(10.0, seconds, "seconds that a request waits before it is turned away")
 
     def __post_init__(self) -> None:
@@ -74,7 +79,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
-        """Read the variables RANKCORR_*; one that is not set leaves the default, and unknown ones are ignored.
+        """Read the variables RANKCORR_*; one that is not set leaves the default; `unknown` finds those that are none.
 
         Raises
         ------

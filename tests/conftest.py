@@ -23,7 +23,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the tests that start servers: they wait more than they compute, and the last file runs alone."""
-    items.sort(key=lambda item: not item.nodeid.startswith("tests/service/server/"))
+    items.sort(key=lambda item: not item.nodeid.startswith(("tests/service/server/", "tests/service/deploy/")))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

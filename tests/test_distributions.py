@@ -16,7 +16,10 @@ from tests.distributions import DISTRIBUTIONS, NAMES, ROOT, project, requirement
 each_distribution = pytest.mark.parametrize(("name", "folder", "package"), DISTRIBUTIONS, ids=NAMES)
 
 # Files that lie in a package's folder and are not part of the package.
-OF_THE_PROJECT = ("pyproject.toml", "README.md", "LICENSE", "server/Dockerfile")
+OF_THE_PROJECT = {
+    *("pyproject.toml", "README.md", "LICENSE", "server/Dockerfile"),
+    *("deploy/compose.yaml", "deploy/nginx.conf.template", "deploy/proxy.env"),
+}
 
 
 @each_distribution

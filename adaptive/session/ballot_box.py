@@ -76,10 +76,10 @@ def read_votes(votes: Votes, boxes: list[BallotBox]) -> dict[tuple[int, int], in
             continue
         if before != UNANSWERED:
             raise VoteError(
-                f"comparison {comparison!r} has the vote {name_of(before)!r} already; got {name_of(code)!r}"
+                f"comparison {shown(comparison)} has the vote {name_of(before)!r} already; got {name_of(code)!r}"
             )
         if box.record is not None:
-            raise VoteError(f"ballot {number} is closed: comparison {comparison!r} can no longer be answered")
+            raise VoteError(f"ballot {number} is closed: comparison {shown(comparison)} can no longer be answered")
         new[place] = code
     return new
 
@@ -99,10 +99,10 @@ def _place_of(comparison: object, boxes: list[BallotBox]) -> tuple[int, int]:
         raise VoteError(f'a comparison has an id like "2-17", ballot and index; got {shown(comparison)}')
     number, index = map(int, match.groups())
     if number > len(boxes):
-        raise VoteError(f"comparison {comparison!r} is unknown: ballot {number} has not been opened")
+        raise VoteError(f"comparison {shown(comparison)} is unknown: ballot {number} has not been opened")
     last = boxes[number - 1].ballot.n_comparisons - 1
     if index > last:
-        raise VoteError(f"comparison {comparison!r} is unknown: those of ballot {number} end at '{number}-{last}'")
+        raise VoteError(f"comparison {shown(comparison)} is unknown: those of ballot {number} end at '{number}-{last}'")
     return number, index
 
 
@@ -112,4 +112,4 @@ def _code_of(comparison: object, winner: object) -> int:
     try:
         return int(parse_vote(winner))  # type: ignore[arg-type]
     except VoteError as error:
-        raise VoteError(f"comparison {comparison!r}: {error}") from None
+        raise VoteError(f"comparison {shown(comparison)}: {error}") from None

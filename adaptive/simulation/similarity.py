@@ -159,7 +159,9 @@ def named_similarity(name: str, n_items: int) -> NDArray[np.float64]:
     array([1.    , 0.4331, 0.0268])
     """
     if not isinstance(name, str) or name not in SIMILARITIES:
-        raise SimilarityError(f"a similarity distribution is one of {', '.join(map(repr, SIMILARITIES))}; got {name!r}")
+        raise SimilarityError(
+            f"a similarity distribution is one of {', '.join(map(repr, SIMILARITIES))}; got {shown(name)}"
+        )
     return SIMILARITIES[name](n_items)
 
 
@@ -270,5 +272,5 @@ def _fractions(n_items: Any) -> NDArray[np.float64]:
 
 def _checked_count(n_items: Any) -> int:
     if isinstance(n_items, bool) or not isinstance(n_items, int | np.integer) or n_items < 2:
-        raise SimilarityError(f"n_items must be a whole number of 2 or more; got {n_items!r}")
+        raise SimilarityError(f"n_items must be a whole number of 2 or more; got {shown(n_items)}")
     return int(n_items)

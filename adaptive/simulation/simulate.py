@@ -24,7 +24,7 @@ from adaptive.selection import Select, select_by_mean
 from adaptive.simulation.similarity import checked_similarity
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, Uniform, weighted_rho, weighted_tau
-from rankcorr.checks import checked_seed
+from rankcorr.checks import checked_seed, shown
 from rankcorr.results import TableResult, json_ready
 from rankcorr.workers import Progress
 
@@ -218,10 +218,10 @@ def simulate(
     """
     values = _checked_similarity(plan, pool, similarity)
     if isinstance(n_simulations, bool) or not isinstance(n_simulations, int | np.integer) or n_simulations < 1:
-        raise SimilarityError(f"n_simulations must be a positive whole number; got {n_simulations!r}")
+        raise SimilarityError(f"n_simulations must be a positive whole number; got {shown(n_simulations)}")
     checked_seed(seed, SimilarityError)
     if not isinstance(approaches, tuple) or not approaches or len(set(approaches)) < len(approaches):
-        raise SimilarityError(f"approaches must be a tuple of different approaches; got {approaches!r}")
+        raise SimilarityError(f"approaches must be a tuple of different approaches; got {shown(approaches)}")
     for approach in approaches:
         _check_approach(approach)
     task = _Simulations(plan, pool, values, int(seed), relatedness, approaches, n0, select, average)
@@ -404,7 +404,7 @@ def _checked_similarity(plan: BallotPlan, pool: object, similarity: ArrayLike) -
 
 def _check_approach(approach: object) -> None:
     if not isinstance(approach, str) or approach not in APPROACHES:
-        raise SimilarityError(f"an approach is one of {', '.join(map(repr, APPROACHES))}; got {approach!r}")
+        raise SimilarityError(f"an approach is one of {', '.join(map(repr, APPROACHES))}; got {shown(approach)}")
 
 
 def _sd(values: NDArray[np.float64]) -> float:

@@ -17,6 +17,7 @@ from adaptive.draw import Ballot
 from adaptive.errors import SimilarityError
 from adaptive.simulation.similarity import checked_similarity
 from rankcorr import Ranking
+from rankcorr.checks import shown
 from rankcorr.results import Result
 
 __all__ = ["Amplitude", "VoterPool", "VoterPopulation", "true_ranking", "vanishing_amplitude"]
@@ -288,7 +289,7 @@ class VoterPopulation(Result):
 
     def __post_init__(self) -> None:
         if isinstance(self.n_voters, bool) or not isinstance(self.n_voters, int | np.integer) or self.n_voters < 1:
-            raise SimilarityError(f"n_voters must be a positive whole number; got {self.n_voters!r}")
+            raise SimilarityError(f"n_voters must be a positive whole number; got {shown(self.n_voters)}")
         _check_interval("nonconformity", self.nonconformity, np.inf)
         _check_interval("oversight", self.oversight, 1.0)
         _check_amplitude(self.amplitude)
@@ -317,9 +318,9 @@ def _levels(name: str, levels: ArrayLike, most: float) -> NDArray[np.float64]:
 def _check_interval(name: str, interval: object, most: float) -> None:
     ends = interval if isinstance(interval, tuple | list) else ()
     if len(ends) != 2 or any(isinstance(end, bool) or not isinstance(end, float | int | np.number) for end in ends):
-        raise SimilarityError(f"{name} must be a pair of numbers, the least and the largest; got {interval!r}")
+        raise SimilarityError(f"{name} must be a pair of numbers, the least and the largest; got {shown(interval)}")
     if not (0 <= ends[0] <= ends[1] <= most and ends[1] < np.inf):
-        raise SimilarityError(f"{name} must be a pair of numbers in order; {_bounds(most)}; got {interval!r}")
+        raise SimilarityError(f"{name} must be a pair of numbers in order; {_bounds(most)}; got {shown(interval)}")
 
 
 def _bounds(most: float) -> str:
@@ -328,7 +329,7 @@ def _bounds(most: float) -> str:
 
 def _check_amplitude(amplitude: object) -> None:
     if not callable(amplitude):
-        raise SimilarityError(f"an amplitude is a callable from similarities to amplitudes; got {amplitude!r}")
+        raise SimilarityError(f"an amplitude is a callable from similarities to amplitudes; got {shown(amplitude)}")
 
 
 def _is_column(item: object, n_items: int) -> bool:

@@ -21,6 +21,7 @@ from rankcorr.errors import (
 )
 from rankcorr.frames import by_name
 from rankcorr.ranking import Ranking, as_ranking
+from rankcorr.workers import Progress
 
 SUM = "sum"
 ONLY_GOLD = "gold"
@@ -65,8 +66,10 @@ def systems_of(systems: Any) -> dict[str, Ranking]:
     return found
 
 
-def entered(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing) -> list[list[Entered]]:
-    """Align each system, a row, with each gold set, a column.
+def entered(
+    gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing, progress: Progress | None = None
+) -> list[list[Entered]]:
+    """Align each system, a row, with each gold set, a column; `progress` is called with 0 after each pair.
 
     With "bottom" each gold set is extended by the items that systems have and no gold set has, so that all systems are
     compared over the same items, as they are with "gold".
@@ -80,7 +83,7 @@ def entered(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing:
     for name, system in systems.items():
         row = []
         for set_name, gold in gold_sets.items():
-            called = (f"gold set {set_name!r}", f"system {name!r}")
+            called = (f"gold set {shown(set_name)}", f"system {shown(name)}")
             own, n_lacking = system, 0
             if gold.labels is not None and system.labels is not None and gold.labels != system.labels:
                 shared = align(gold, system, names=called, missing="intersection")[1]
@@ -88,6 +91,8 @@ def entered(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing:
                 own = system if missing == "bottom" else shared
             pair = align(extended[set_name], own, names=called, missing="gold" if missing == "bottom" else missing)
             row.append(Entered(*pair, n_lacking))
+            if progress is not None:
+                progress(0)
         rows.append(row)
     return rows
 
@@ -97,7 +102,7 @@ def unused_labels(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], mi
     unknown = _unknown(gold_sets, systems)
     for name, labels in unknown.items():
         if labels and missing == "raise":
-            raise LabelMismatchError(offending(f"labels of system {name!r} that are in no gold set", labels))
+            raise LabelMismatchError(offending(f"labels of system {shown(name)} that are in no gold set", labels))
     return [0 if missing == "bottom" else len(labels) for labels in unknown.values()]
 
 
@@ -129,7 +134,7 @@ def _holds_rankings(gold: Any) -> bool:
     if any(rankings) and not all(rankings):
         wrong = values[rankings.index(False)]
         raise DimensionError(
-            f"gold must be one ranking, or a mapping of name to ranking; got {wrong!r} among the rankings"
+            f"gold must be one ranking, or a mapping of name to ranking; got {shown(wrong)} among the rankings"
         )
     return any(rankings)
 
@@ -142,7 +147,7 @@ def _rankings_by_name(rankings: Any, whose: str) -> dict[str, Ranking]:
         try:
             found[name] = as_ranking(rankings[name])
         except RankingError as error:
-            raise type(error)(f"{whose} {name!r}: {error}") from error
+            raise type(error)(f"{whose} {shown(name)}: {error}") from error
     return found
 
 

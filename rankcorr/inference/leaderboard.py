@@ -95,7 +95,7 @@ def leaderboard(
         Number of threads, by default one for each processor. The answer does not depend on it.
     progress : callable, optional
         Called with the number of resamples done since the last call: of the intervals, one gold set after another, and
-        then of the tests. An exception that it raises stops the work.
+        then of the tests; with 0 between the steps before and after them. An exception that it raises stops the work.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def leaderboard(
     sets, found = gold_sets_of(gold), systems_of(systems)
     check_choice("by", by, (SUM, *sets))
     unused = unused_labels(sets, found, missing)
-    entries = entered(sets, found, missing)
+    entries = entered(sets, found, missing, progress)
     columns = list(range(len(sets))) if by == SUM else [list(sets).index(by)]
 
     values = np.column_stack([_coefficients(chosen, [row[g] for row in entries]) for g in range(len(sets))])

@@ -36,7 +36,10 @@ class PairedTests:
 
     def pvalues(self, leader: System, others: Sequence[System]) -> Values:
         """P-value of the leader against each other system; nan where a coefficient is undefined over shared items."""
-        pairs = [self._sorted(leader, other) for other in others]
+        pairs = []
+        for other in others:
+            self._look()
+            pairs.append(self._sorted(leader, other))
         observed = np.array([_observed(items) for items in pairs])
         pvalues = np.full(len(pairs), np.nan)
         drawn = []
@@ -67,6 +70,11 @@ class PairedTests:
         counts = self._counts([items], np.array([observed]), alpha)
         return bool((1 + counts[0]) / (1 + self._n_resamples) < alpha)
 
+    def _look(self) -> None:
+        """Let the caller stop the work; from the calling thread alone."""
+        if self._progress is not None and self._workers == 1:
+            self._progress(0)
+
     def _sorted(self, leader: System, other: System) -> list[SortedItems]:
         return [
             SortedItems.of(self._coefficient, gold, [first, second])
@@ -89,6 +97,7 @@ class PairedTests:
             for gold, width in enumerate(widths):
                 swaps = drawn_swaps(rng, size, width)
                 for row, items in enumerate(pairs):
+                    self._look()
                     n_items = items[gold].n_items
                     sums[row] += items[gold].differences(
                         swaps if n_items == width else np.ascontiguousarray(swaps[:, :n_items])

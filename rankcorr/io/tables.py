@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import Final, Literal, TypeAlias
 
-from rankcorr.checks import check_choice, real_text
+from rankcorr.checks import check_choice, real_text, shown
 from rankcorr.errors import OptionError
 from rankcorr.io.records import Record, TextTable, listed, printable
 from rankcorr.ranking import Ranking
@@ -87,7 +87,7 @@ def read_ranking(
     """
     check_choice("duplicates", duplicates, DUPLICATES)
     if isinstance(id_columns, str) or (id_columns is not None and len(id_columns) == 0):
-        raise OptionError(f"id_columns is {id_columns!r}; it must be a list of one or more column names")
+        raise OptionError(f"id_columns is {shown(id_columns)}; it must be a list of one or more column names")
     table = TextTable(os.fspath(path))
     text = table.text()
     asked = [*(id_columns or ()), *(() if score_column is None else (score_column,))] if header else []

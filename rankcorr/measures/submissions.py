@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import align
-from rankcorr.checks import check_choice, offending
+from rankcorr.checks import check_choice, offending, shown
 from rankcorr.errors import DimensionError, LabelMismatchError, OptionError
 from rankcorr.frames import by_name
 from rankcorr.measures.scores import read_scores
@@ -44,7 +44,7 @@ class CombinedSubmissions(TableResult):
     weights: NDArray[np.float64]
 
     def __repr__(self) -> str:
-        weights = ", ".join(f"{name!r}: {weight:g}" for name, weight in zip(self.names, self.weights, strict=True))
+        weights = ", ".join(f"{shown(name)}: {weight:g}" for name, weight in zip(self.names, self.weights, strict=True))
         return f"CombinedSubmissions(n_items={self.scores.size}, weights={{{weights}}})"
 
     def _columns(self) -> dict[str, Any]:
@@ -106,11 +106,11 @@ def combine_submissions(
         raise OptionError(
             f"weights='exp' needs at most 709 submissions, as exp(710) is too large for a float; got {len(names)}"
         )
-    read = [read_scores(submissions[name], f"submission {name!r}") for name in names]
+    read = [read_scores(submissions[name], f"submission {shown(name)}") for name in names]
     first = read[0].ranking
     rows = []
     for name, scores in zip(names, read, strict=True):
-        align(first, scores.ranking, names=(f"submission {names[0]!r}", f"submission {name!r}"))
+        align(first, scores.ranking, names=(f"submission {shown(names[0])}", f"submission {shown(name)}"))
         rows.append(scores.of(first))
     with np.errstate(over="ignore"):
         combined = alpha @ np.array(rows) / len(names)
@@ -118,7 +118,7 @@ def combine_submissions(
         which = np.flatnonzero(~np.isfinite(combined)).tolist()
         raise OptionError(
             offending(
-                f"weights={weights!r}: the combined scores of some items are too large for a float",
+                f"weights={shown(weights)}: the combined scores of some items are too large for a float",
                 [first.labels[item] for item in which] if first.labels else which,
             )
         )

@@ -1,14 +1,16 @@
 """The resources, a file each: its routes, and the library calls behind them.
 
-What two of them share: `weighing` translates options for the library, and `ballots` finds labels for `scores` too.
+What two of them share: `weighing` translates options for the library, `work` estimates what they cost, and `ballots`
+finds labels for `scores` too.
 """
 
-from service.api import ballots, correlations, leaderboards, operations, plans, scores, simulations, weights
+from service.api import ballots, correlations, leaderboards, operations, pairings, plans, scores, simulations, weights
 
 BLUEPRINTS = (
     correlations.blueprint,
     leaderboards.blueprint,
     weights.blueprint,
+    pairings.blueprint,
     plans.blueprint,
     ballots.blueprint,
     scores.blueprint,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from adaptive import draw_ballot
 from adaptive.protocol import ballot_rng
-from service.openapi.blueprint import Blueprint
+from service.openapi.blueprint import Blueprint, link, operation
 from service.schemas.ballots import BallotAnswer, BallotRequest
 
 Labels = int | Sequence[str | int]
@@ -23,6 +23,18 @@ blueprint = Blueprint("ballots", __name__, url_prefix="/v1/ballots", description
 @blueprint.arguments(
     BallotRequest,
     example={"items": ["king", "queen", "cabbage", "stone"], "presentations": 2, "voters": ["Ann", "Bob"], "seed": 1},
+)
+@operation(
+    "drawBallot",
+    score=link(
+        "scoreBallots",
+        "The scores. Add the plan, the ballots before, and `votes` to each of the comparisons.",
+        {
+            "items": "$request.body#/items",
+            "seed": "$request.body#/seed",
+            "ballots": [{"comparisons": "$response.body#/comparisons"}],
+        },
+    ),
 )
 @blueprint.response(200, BallotAnswer)
 def draw(request: dict[str, Any]) -> dict[str, Any]:

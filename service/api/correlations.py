@@ -10,9 +10,9 @@ from rankcorr import Ranking, align, contributions, correlate_many, correlation,
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test
 from rankcorr.notices import collected_notices
-from service.api import weighing
+from service.api import weighing, work
 from service.http import deadline
-from service.openapi.blueprint import Blueprint
+from service.openapi.blueprint import Blueprint, operation
 from service.schemas.correlations import (
     BatchAnswer,
     BatchRequest,
@@ -30,6 +30,7 @@ SYSTEM = {"order": ["queen", "king", ["cabbage", "stone"]]}
 
 @blueprint.route("", methods=["POST"])
 @blueprint.arguments(CorrelationRequest, example={"gold": GOLD, "system": SYSTEM, "n0": 2})
+@operation("correlate")
 @blueprint.response(200, CorrelationAnswer)
 def correlate(request: dict[str, Any]) -> dict[str, Any]:
     """Compare a system's ranking with a gold ranking."""
@@ -45,6 +46,7 @@ def compare_pair(
     inference: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Coefficients of two rankings; if asked for, what costs the system most, and how they compare with chance."""
+    work.admit(work.of_pair(gold, system, len(coefficients), options["missing"], inference))
     with collected_notices() as notices:
         asked = weighing.of_coefficients(coefficients, options)
         found = correlation.correlate(gold, system, names=("gold", "system"), **asked)
@@ -134,6 +136,7 @@ def _inferred(
     BatchRequest,
     example={"gold": GOLD, "systems": {"bm25": SYSTEM, "dense": {"order": ["king", "queen", "stone", "cabbage"]}}},
 )
+@operation("correlateBatch")
 @blueprint.response(200, BatchAnswer)
 def correlate_batch(request: dict[str, Any]) -> dict[str, Any]:
     """Compare many systems with one gold ranking."""
@@ -150,6 +153,7 @@ def compare_systems(
     """Table of many systems against one gold ranking, the best first, those that are undefined last."""
     first = sort_by or coefficients[0]
     asked = dict.fromkeys((*coefficients, first))
+    work.admit(work.of_many(gold, systems.values(), len(asked), options["missing"]))
     clock = deadline.of_request()
     columns, warnings = {}, []
     n_items: list[int] = [gold.n_items] * len(systems)
@@ -181,6 +185,7 @@ def compare_systems(
 
 @blueprint.route("/matrix", methods=["POST"])
 @blueprint.arguments(MatrixRequest, example={"rankings": {"gold": GOLD, "bm25": SYSTEM}, "coefficient": "tau_w"})
+@operation("correlateMatrix")
 @blueprint.response(200, MatrixAnswer)
 def correlate_matrix(request: dict[str, Any]) -> dict[str, Any]:
     """Compare each of many rankings with each."""
@@ -191,6 +196,7 @@ def compare_each_with_each(
     rankings: Mapping[str, Ranking], coefficient: Any, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Matrix of one coefficient."""
+    work.admit(work.of_matrix(rankings.values()))
     clock = deadline.of_request()
     with collected_notices() as notices:
         result = correlation_matrix(

@@ -8,9 +8,9 @@ from typing import Any
 from rankcorr import Ranking
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.notices import collected_notices
-from service.api import weighing
+from service.api import weighing, work
 from service.http import deadline
-from service.openapi.blueprint import Blueprint
+from service.openapi.blueprint import Blueprint, operation
 from service.schemas.inference import LeaderboardAnswer, LeaderboardRequest
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/v1/leaderboards", description="Which system is better?")
@@ -30,6 +30,7 @@ EXAMPLE = {
 
 @blueprint.route("", methods=["POST"])
 @blueprint.arguments(LeaderboardRequest, example=EXAMPLE)
+@operation("rankSystems")
 @blueprint.response(200, LeaderboardAnswer)
 def rank_systems(request: dict[str, Any]) -> dict[str, Any]:
     """Rank systems on one or several gold sets, with intervals and corrected tests."""
@@ -46,6 +47,8 @@ def make_leaderboard(
 ) -> dict[str, Any]:
     """Systems from best to worst, with intervals and tests."""
     golds: Any = gold_sets if gold is None else gold
+    sets = [gold] if gold is not None else list((gold_sets or {}).values())
+    work.admit(*work.of_leaderboard(sets, systems.values(), chosen["n_resamples"], options["missing"]))
     with collected_notices() as notices:
         result = leaderboard(
             golds,

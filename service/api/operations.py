@@ -9,14 +9,15 @@ from flask import Response, abort, request
 from rankcorr import __version__
 from service.http import metrics
 from service.http.state import settings, state
-from service.openapi.blueprint import Blueprint
+from service.openapi.blueprint import Blueprint, operation
 from service.schemas.operations import LiveAnswer, ReadyAnswer
 
-probes = Blueprint("health", __name__, url_prefix="/health", errors=(500,), description="Probes")
+probes = Blueprint("health", __name__, url_prefix="/health", errors=(500, 503), description="Probes")
 measures = Blueprint("metrics", __name__, url_prefix="/metrics", errors=(401, 404, 500), description="For Prometheus")
 
 
 @probes.route("/live", methods=["GET"])
+@operation("checkLive")
 @probes.response(200, LiveAnswer)
 def live() -> dict[str, str]:
     """Say that the process answers."""
@@ -24,14 +25,17 @@ def live() -> dict[str, str]:
 
 
 @probes.route("/ready", methods=["GET"])
+@operation("checkReady")
 @probes.response(200, ReadyAnswer)
 def ready() -> dict[str, Any]:
-    """Say that requests are welcome, and what the limits are."""
+    """Say that requests are welcome, and what the limits are; 503 from the moment on when the service is to stop."""
+    state().stopping.check()
     limits = {name: value for name, value, _ in settings().table() if name.startswith("RANKCORR_MAX")}
     return {"status": "ok", "version": __version__, "limits": limits}
 
 
 @measures.route("", methods=["GET"])
+@operation("readMetrics")
 @measures.response(200, {"type": "string"}, content_type="text/plain")
 def prometheus() -> Response:
     """Counts and times of all workers, for whom the settings allow it; 404 where they are off."""

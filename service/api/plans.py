@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from adaptive import PlanError, plan_ballots, plan_for_budget, plan_for_top
-from service.openapi.blueprint import Blueprint
+from service.openapi.blueprint import Blueprint, link, operation
 from service.schemas.ballot_fields import LARGEST
 from service.schemas.plans import PlanAnswer, PlanRequest
 
@@ -17,6 +17,19 @@ blueprint = Blueprint("plans", __name__, url_prefix="/v1/plans", description="Si
 @blueprint.arguments(
     PlanRequest,
     example={"n_items": 990, "n_ballots": 7, "fraction": 0.5, "presentations": 20, "seconds_per_comparison": 5},
+)
+@operation(
+    "planBallots",
+    drawFirstBallot=link(
+        "drawBallot",
+        "The first ballot. Add voters and a seed; labels may stand in place of the number of items.",
+        {"items": "$response.body#/plan/n_items", "presentations": "$response.body#/plan/presentations"},
+    ),
+    simulate=link(
+        "simulatePlan",
+        "What the plan would reach. Add similarity, n_simulations and a seed.",
+        {"plan": "$response.body#/plan"},
+    ),
 )
 @blueprint.response(200, PlanAnswer)
 def plan(request: dict[str, Any]) -> dict[str, Any]:

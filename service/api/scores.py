@@ -8,7 +8,7 @@ from typing import Any
 from adaptive import BallotPlan, BallotVotes, score_ballots
 from adaptive.record import BallotRecord
 from service.api.ballots import Labels, labels_at
-from service.openapi.blueprint import Blueprint
+from service.openapi.blueprint import Blueprint, link, operation
 from service.schemas.scores import ScoresAnswer, ScoresRequest
 
 blueprint = Blueprint("scores", __name__, url_prefix="/v1/scores", description="From votes to a ranking")
@@ -35,6 +35,24 @@ blueprint = Blueprint("scores", __name__, url_prefix="/v1/scores", description="
             }
         ],
     },
+)
+@operation(
+    "scoreBallots",
+    drawNextBallot=link(
+        "drawBallot",
+        "The next ballot, unless `next_ballot` is null. Add voters.",
+        {
+            "items": "$response.body#/next_ballot/items",
+            "presentations": "$response.body#/next_ballot/presentations",
+            "number": "$response.body#/next_ballot/number",
+            "seed": "$request.body#/seed",
+        },
+    ),
+    compare=link(
+        "correlate",
+        "How well a system matches the ranking. Add the system.",
+        {"gold": "$response.body#/ranking"},
+    ),
 )
 @blueprint.response(200, ScoresAnswer)
 def score(request: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from adaptive.scores import BallotScores
 from adaptive.simulation.similarity import named_similarity
 from rankcorr.notices import collected_notices
 from service.http import deadline
-from service.openapi.blueprint import Blueprint
+from service.openapi.blueprint import Blueprint, operation
 from service.schemas.simulations import SimulationAnswer, SimulationRequest
 
 blueprint = Blueprint("simulations", __name__, url_prefix="/v1/simulations", description="What a plan would reach")
@@ -30,6 +30,7 @@ blueprint = Blueprint("simulations", __name__, url_prefix="/v1/simulations", des
         "seed": 1,
     },
 )
+@operation("simulatePlan")
 @blueprint.response(200, SimulationAnswer)
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """Simulate a plan, and a uniform ballot of equal cost, with voters who stray and err."""

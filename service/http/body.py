@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 from flask import Request, g
 from marshmallow import RAISE, ValidationError
 from webargs.flaskparser import FlaskParser
+from webargs.multidictproxy import MultiDictProxy
+from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from service.environment import variable
+from service.http import deadline
 from service.http.json_body import parse
 from service.http.problems import Name, Problem
 from service.http.state import settings
@@ -26,33 +27,31 @@ class BodyParser(FlaskParser):
 
     def load_json(self, _req: Request, _schema: Any) -> Any:
         """Parse the body, which `received` has read."""
-        return parse(g.pop("body"))
+        document = parse(g.pop("body"))
+        deadline.of_request()()
+        return document
 
     def load_querystring(self, req: Request, schema: Any) -> Any:
         """Return the query; a name given twice is refused: neither value may win silently."""
         twice = [name for name, values in req.args.lists() if len(values) > 1]
         if twice:
             raise ValidationError({Name(name): ["this field is given more than once"] for name in twice})
-        return super().load_querystring(req, schema)
+        named = MultiDict((Name(name), value) for name, value in req.args.items())
+        return MultiDictProxy(named, schema)
 
 
-def received(request: Request, clock: Callable[[], float] = time.monotonic) -> bytes:
+def received(request: Request) -> bytearray:
     """Read the body of a request, which must be declared as JSON: a form is refused even if its text is JSON.
 
     Raises
     ------
     Problem
-        415 if it is not declared as plain JSON, 413 above the limit, 400 if it does not arrive whole and in time.
+        415 if it is not declared as plain JSON, 413 above the limit, 400 if it does not arrive whole.
     """
     _check_declared(request)
-    most = settings().max_body_seconds
-    end = clock() + most
-    pieces = []
+    body = bytearray()  # which grows in place: joining pieces would hold them twice
     while piece := _piece(request):
-        if clock() > end:
-            raise Problem(400, f"at most {most:g} s for a body to arrive ({variable('max_body_seconds')})")
-        pieces.append(piece)
-    body = b"".join(pieces)
+        body += piece
     g.n_bytes = len(body)
     return body
 

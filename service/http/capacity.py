@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import mmap
+import secrets
 import struct
 import tempfile
 import threading
@@ -13,6 +14,7 @@ import weakref
 from collections.abc import Callable
 
 from service.environment import variable
+from service.http import metrics
 from service.http.problems import Problem
 
 
@@ -44,7 +46,9 @@ class Gate:
         if self._queue is None or not self._queue.acquire(blocking=False):
             raise _over_capacity("too many requests wait already", "max_waiting")
         try:
-            if not self._slots.acquire(timeout=self._seconds):
+            with metrics.waiting():
+                has_slot = self._slots.acquire(timeout=self._seconds)
+            if not has_slot:
                 raise _over_capacity(f"no turn came in {self._seconds:g} s", "max_wait_seconds")
         finally:
             self._queue.release()
@@ -61,8 +65,9 @@ def _over_capacity(why: str, setting: str) -> Problem:
 class RateLimiter:
     """Counts the requests of each client in each minute, over all workers on this machine.
 
-    The counts are in memory that is shared with every worker forked later. A hash of the client's name picks its
-    place; clients in the same place share a count, which happens to about 15 of 1,000 clients in 65,536 places.
+    The counts are in memory that is shared with every worker forked later. A hash of the client's name, with a key that
+    is drawn at the start, picks its place; clients in the same place share a count, which happens to about 15 of 1,000
+    clients in 65,536 places.
     """
 
     PLACES = 1 << 16
@@ -71,11 +76,15 @@ class RateLimiter:
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.time) -> None:
         self._most = per_minute
         self.clock = clock
+        self._key = secrets.token_bytes(16)  # or clients could be found whose requests count for another
         self._counts = mmap.mmap(-1, self.PLACES * self.ENTRY.size)
         # A file lock is given back when a worker is killed; a lock in shared memory would stay closed for ever.
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the limiter lives
         weakref.finalize(self, self._file.close)
         self._threads = threading.Lock()
+
+    def _place(self, client: str) -> int:
+        return int.from_bytes(hashlib.blake2b(client.encode(), digest_size=2, key=self._key).digest())
 
     def count(self, client: str) -> None:
         """Count a request.
@@ -87,7 +96,7 @@ class RateLimiter:
         """
         now = self.clock()
         minute = int(now // 60)
-        place = int.from_bytes(hashlib.blake2b(client.encode(), digest_size=2).digest()) * self.ENTRY.size
+        place = self._place(client) * self.ENTRY.size
         with self._threads:
             fcntl.lockf(self._file, fcntl.LOCK_EX)
             try:

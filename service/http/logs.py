@@ -13,35 +13,72 @@ import orjson
 from flask import Request, Response, g
 
 ID_HEADER: Final = "X-Request-ID"
+TRACE_HEADER: Final = "traceparent"
 _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+# Version 00 of the W3C's Trace Context; ids of zeros are not valid.
+_TRACE: Final = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
 log = logging.getLogger("rankcorr.service")
 
 
 def begin(request: Request) -> None:
-    """Give a request its id and its starting time; a well-formed id from a proxy is kept."""
+    """Give a request its id and its starting time; a well-formed id from a proxy is kept, and so is its trace."""
     given = request.headers.get(ID_HEADER, "")
-    g.request_id = given if _GIVEN_ID.fullmatch(given) else uuid.uuid4().hex
+    g.request_id = given if _GIVEN_ID.fullmatch(given) else new_id()
+    trace = request.headers.get(TRACE_HEADER, "")
+    g.trace = trace if _TRACE.fullmatch(trace) else None
     g.started = time.perf_counter()
 
 
 def end(request: Request, response: Response) -> Response:
-    """Write the log line of a request, and put the id in the response."""
+    """Write the log line of a request, and put the id and the trace in the response."""
     response.headers[ID_HEADER] = g.request_id
+    if g.trace:
+        response.headers[TRACE_HEADER] = g.trace
+    write(
+        g.request_id,
+        method=request.method,
+        route=route(request),
+        status=response.status_code,
+        seconds=time.perf_counter() - g.started,
+        n_bytes=g.get("n_bytes", 0),
+        n_items=g.get("n_items", 0),
+        trace=g.trace,
+    )
+    return response
+
+
+def new_id() -> str:
+    """An id for a request that brings none."""
+    return uuid.uuid4().hex
+
+
+def write(
+    request_id: str,
+    *,
+    method: str,
+    route: str,
+    status: int,
+    seconds: float = 0.0,
+    n_bytes: int = 0,
+    n_items: int = 0,
+    trace: str | None = None,
+) -> None:
+    """Write the log line of a request."""
     line = {
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "id": g.request_id,
-        "method": request.method,
-        "route": route(request),
-        "status": response.status_code,
-        "ms": round(1000 * (time.perf_counter() - g.started), 3),
-        "bytes": g.get("n_bytes", 0),
-        "items": g.get("n_items", 0),
-    }
+        "id": request_id,
+        "method": method,
+        "route": route,
+        "status": status,
+        "ms": round(1000 * seconds, 3),
+        "bytes": n_bytes,
+        "items": n_items,
+    } | ({TRACE_HEADER: trace} if trace else {})
     # One write for the whole line, so that the lines of several workers do not mix.
     sys.stdout.write(orjson.dumps(line).decode() + "\n")
     sys.stdout.flush()
-    return response
 
 
 def route(request: Request) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from flask import Request, Response, g
 from prometheus_client import (
@@ -23,7 +25,10 @@ from prometheus_client import (
 from prometheus_client.mmap_dict import MmapedDict
 
 from service.http.logs import route
+from service.http.room import reserve, take_room
+from service.http.snapshot import Snapshot
 
+FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 _METHODS = frozenset(("GET", "HEAD", "POST", "OPTIONS"))
 
 REQUESTS = Counter("rankcorr_requests_total", "Requests by route and status", ["method", "route", "status"])
@@ -34,36 +39,97 @@ SECONDS = Histogram(
     buckets=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
 )
 ITEMS = Counter("rankcorr_items_total", "Ranked items received", ["route"])
+REFUSALS = Counter("rankcorr_refusals_total", "Requests answered with an error, by the kind of the problem", ["kind"])
 IN_PROGRESS = Gauge("rankcorr_requests_in_progress", "Requests that are being answered", multiprocess_mode="livesum")
+WAITING = Gauge("rankcorr_requests_waiting", "Requests that wait for their turn", multiprocess_mode="livesum")
+
+_COUNTING: Final = threading.Event()  # unless there is no room for the counts of this process
+_COUNTING.set()
+
+
+def start_counting(pid: int) -> None:
+    """Take the room for the counts of a process; without it the process counts nothing, and answers all the same.
+
+    Raises
+    ------
+    OSError
+        There is no room.
+    """
+    if folder := os.environ.get(FOLDER):
+        _COUNTING.clear()
+        take_room(folder, pid)
+        _COUNTING.set()
+
+
+def begin() -> None:
+    """Count a request that is being answered."""
+    if _COUNTING.is_set():
+        IN_PROGRESS.inc()
+
+
+def end() -> None:
+    """Count a request as answered."""
+    if _COUNTING.is_set():
+        IN_PROGRESS.dec()
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Count a request that waits for its turn."""
+    counts = _COUNTING.is_set()
+    if counts:
+        WAITING.inc()
+    try:
+        yield
+    finally:
+        if counts:
+            WAITING.dec()
 
 
 def count(request: Request, response: Response) -> Response:
     """Count an answered request."""
+    if not _COUNTING.is_set():
+        return response
     method = request.method if request.method in _METHODS else "other"
     REQUESTS.labels(method, route(request), str(response.status_code)).inc()
     SECONDS.labels(route(request)).observe(time.perf_counter() - g.started)
     if g.get("n_items"):
         ITEMS.labels(route(request)).inc(g.n_items)
+    if "problem" in g:
+        REFUSALS.labels(g.problem).inc()
     return response
+
+
+def count_refusal(status: int, kind: str) -> None:
+    """Count an answer to what never became a request."""
+    if _COUNTING.is_set():
+        REQUESTS.labels("other", "none", str(status)).inc()
+        REFUSALS.labels(kind).inc()
 
 
 def exposition() -> Response:
     """All metrics as Prometheus reads them."""
-    folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
-    if not folder:
-        return Response(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
+    folder = os.environ.get(FOLDER) or None
+    now = CollectorRegistry()
+    now.register(Snapshot(folder))
+    return Response(_counted(folder) + generate_latest(now), content_type=CONTENT_TYPE_LATEST)
+
+
+def _counted(folder: str | None) -> bytes:
+    if folder is None:
+        return generate_latest(REGISTRY)
     registry = CollectorRegistry()
     multiprocess.MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
     with _locked(folder, fcntl.LOCK_SH):
-        return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+        return generate_latest(registry)
 
 
 def retire(pid: int) -> None:
     """Forget the gauges of a process that has ended, and add its counts to those of all that have ended.
 
-    Each process leaves two files of 64 kB behind, which every later reading of the metrics would go through.
+    Each process leaves two files behind, which every later reading of the metrics would go through.
     """
-    folder = os.environ["PROMETHEUS_MULTIPROC_DIR"]
+    folder = os.environ[FOLDER]
     with _locked(folder, fcntl.LOCK_EX):
         multiprocess.mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
         for kind in ("counter", "histogram"):
@@ -74,6 +140,7 @@ def retire(pid: int) -> None:
 
 
 def _add(source: Path, target: Path) -> None:
+    reserve(target)
     sums = MmapedDict(str(target))  # type: ignore[no-untyped-call]
     try:
         for key, value, _, _ in MmapedDict.read_all_values_from_file(str(source)):  # type: ignore[no-untyped-call]

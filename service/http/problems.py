@@ -30,13 +30,20 @@ STATUSES: Final[Mapping[int, tuple[str, str]]] = {
     401: ("token-needed", "A bearer token is needed"),
     404: ("not-found", "There is no such page"),
     405: ("method-not-allowed", "The page does not know this method"),
+    408: ("too-slow", "The request did not arrive in time"),
     413: ("body-too-large", "The body is too large"),
+    414: ("address-too-long", "The address is too long"),
     415: ("not-declared-as-json", "The body is not declared as JSON"),
     422: ("invalid-request", "The request is not valid"),
     429: ("too-many-requests", "Too many requests"),
+    431: ("head-too-large", "The headers are too large"),
     500: ("unforeseen", "The service failed"),
     503: ("over-capacity", "The service is over its capacity"),
 }
+
+
+CLIENT_LEFT: Final = 499  # nobody reads this answer: it stands in the log and the metrics alone
+_TITLES: Final = {**STATUSES, CLIENT_LEFT: ("client-left", "The client has left")}
 
 
 class Name(str):
@@ -93,22 +100,34 @@ class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
         super().__init__(detail)
         self.status = status
         self.detail = detail
-        self.kind = kind or STATUSES[status][0]
+        self.kind = kind or _TITLES[status][0]
         self.errors = errors
         self.headers = dict(headers or {})
 
-    def response(self) -> Response:
-        """The problem as a response."""
+    @classmethod
+    def of_parser(cls, status: int, detail: str) -> Problem:
+        """The problem for what the parser of HTTP refuses."""
+        if status not in STATUSES:  # 417, 501 for a transfer coding
+            status = 400 if status != 500 else 500
+        return cls(status, detail, kind="malformed-request" if status < 500 else None)
+
+    def body(self, request_id: str) -> bytes:
+        """The problem as JSON."""
         document: dict[str, Any] = {
             "type": TYPE_PREFIX + self.kind,
-            "title": STATUSES[self.status][1],
+            "title": _TITLES[self.status][1],
             "status": self.status,
             "detail": _cut(self.detail, MAX_DETAIL),
-            "request_id": g.get("request_id", ""),
+            "request_id": request_id,
         }
         if self.errors is not None:
             document["errors"] = self.errors
-        return Response(orjson.dumps(document), self.status, self.headers, content_type=MEDIA_TYPE)
+        return orjson.dumps(document)
+
+    def response(self) -> Response:
+        """The problem as a response."""
+        g.problem = self.kind  # for the metrics
+        return Response(self.body(g.get("request_id", "")), self.status, self.headers, content_type=MEDIA_TYPE)
 
 
 def from_library(error: RankingError | AdaptiveError) -> Problem:
@@ -121,7 +140,7 @@ def from_http(error: HTTPException) -> Problem | HTTPException:
     status = error.code or 500
     if status < 400:
         return error
-    if status not in STATUSES:  # such as 414: a client's error that is not in the table above
+    if status not in STATUSES:  # such as 417: a client's error that is not in the table above
         status = 400 if status < 500 else 500
     data = getattr(error, "data", None) or {}
     if "messages" in data:

@@ -8,6 +8,7 @@ from flask import Flask, current_app
 
 from service.http.access import Tokens
 from service.http.capacity import Gate, RateLimiter
+from service.http.stopping import Stopping
 from service.settings import Settings
 
 _EXTENSION = "rankcorr"
@@ -27,6 +28,7 @@ class State:
     tokens: Tokens
     gate: Gate
     rate: RateLimiter | None
+    stopping: Stopping
 
     @classmethod
     def of(cls, chosen: Settings) -> State:
@@ -36,6 +38,7 @@ class State:
             tokens=Tokens(chosen.tokens),
             gate=Gate(concurrent=chosen.max_concurrent, waiting=chosen.max_waiting, seconds=chosen.max_wait_seconds),
             rate=RateLimiter(chosen.requests_per_minute) if chosen.requests_per_minute else None,
+            stopping=Stopping(),
         )
 
     def attach(self, app: Flask) -> None:
@@ -43,9 +46,9 @@ class State:
         app.extensions[_EXTENSION] = self
 
 
-def state() -> State:
-    """State of the app that answers the current request."""
-    found: State = current_app.extensions[_EXTENSION]
+def state(app: Flask | None = None) -> State:
+    """State of an app; by default of the one that answers the current request."""
+    found: State = (app or current_app).extensions[_EXTENSION]
     return found
 
 

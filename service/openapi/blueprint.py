@@ -2,16 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
 from flask_smorest import Blueprint as SmorestBlueprint
 
 from service.http.body import BodyParser
 from service.http.problems import STATUSES
 
-# Statuses that any request to /v1 can meet, and those of a request with a body.
+_View = TypeVar("_View", bound=Callable[..., Any])
+
+# Statuses that any request can meet, any to /v1, and any with a body.
+ERRORS_OF_HTTP: Final = (400, 408, 414, 431)
 ERRORS_OF_ALL: Final = (401, 422, 429, 500, 503)
-ERRORS_OF_BODIES: Final = (400, 413, 415)
+ERRORS_OF_BODIES: Final = (413, 415)
+
+
+def operation(name: str, **links: Mapping[str, Any]) -> Callable[[_View], _View]:
+    """Name an operation, as generated clients name their functions, and say what its answer leads to.
+
+    Parameters
+    ----------
+    name : str
+        The operation's id in the document.
+    **links : mapping
+        By name, what `link` makes.
+    """
+    described: dict[str, Any] = {"operationId": name}
+    if links:
+        described["responses"] = {200: {"links": links}}
+    decorate: Callable[[_View], _View] = Blueprint.doc(**described)
+    return decorate
+
+
+def link(target: str, about: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """A link of OpenAPI: values of an answer, or of its request, that are part of the body of another request.
+
+    Parameters
+    ----------
+    target : str
+        Id of the other operation.
+    about : str
+        What the body needs besides.
+    body : mapping
+        Runtime expressions, such as ``$response.body#/plan``, and what is between them.
+    """
+    return {"operationId": target, "description": about, "requestBody": dict(body)}
 
 
 class Blueprint(SmorestBlueprint):  # type: ignore[misc]
@@ -25,7 +61,7 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
         self._prepare_doc_cbks.append(self._prepare_errors_doc)
 
     def _prepare_errors_doc(self, doc: dict[str, Any], _info: Any, *, method: str, **_: Any) -> dict[str, Any]:
-        statuses = self._errors + (ERRORS_OF_BODIES if method == "post" else ())
+        statuses = ERRORS_OF_HTTP + self._errors + (ERRORS_OF_BODIES if method == "post" else ())
         responses = doc.setdefault("responses", {})
         for status in sorted(statuses):
             responses[status] = STATUSES[status][0]

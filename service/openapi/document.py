@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import orjson
 from flask_smorest import Api as SmorestApi
+from marshmallow import missing
 from werkzeug.exceptions import HTTPException
 
 from rankcorr import __version__
 from service.http.problems import LIBRARY_KINDS, MEDIA_TYPE, STATUSES, from_http
+from service.schemas.ballot_fields import FORM, VOTED_BALLOT
+from service.schemas.ballots import VOTER_COMPARISONS
+from service.schemas.components import VOCABULARIES, Component
 from service.schemas.fields import Documented
-from service.schemas.ranking_fields import RANKING_SCHEMA
+from service.schemas.inference import SCORE
+from service.schemas.pairings import PAIR, TOKEN
+from service.schemas.ranking_fields import RANKING, WAYS_TO_GIVE
+from service.schemas.scores import NEXT_BALLOT, SCORED_BALLOT
+from service.schemas.simulations import SIMULATED_APPROACH, SIMULATED_COEFFICIENT
 
-PROBLEM_SCHEMA: Final[dict[str, Any]] = {
+_PROBLEM: Final[dict[str, Any]] = {
     "type": "object",
     "description": "An error, as RFC 9457 has it.",
     "required": ["type", "title", "status", "detail", "request_id"],
@@ -23,8 +32,8 @@ PROBLEM_SCHEMA: Final[dict[str, Any]] = {
             "description": (
                 "Kind of the problem, for programs: urn:rankcorr:problem: and "
                 + ", ".join(kind for kind, _ in STATUSES.values())
-                + ", bad-request, duplicate-key, too-much-work, malformed-request, or the class of an error of the "
-                "libraries: " + ", ".join(LIBRARY_KINDS) + "."
+                + ", bad-request, duplicate-key, too-much-work, malformed-request, stopping, or the class of an error "
+                "of the libraries: " + ", ".join(LIBRARY_KINDS) + "."
             ),
         },
         "title": {"type": "string", "description": "What the status means here."},
@@ -40,6 +49,18 @@ PROBLEM_SCHEMA: Final[dict[str, Any]] = {
         },
     },
 }
+
+PROBLEM: Final = Component("Problem", _PROBLEM)
+COMPONENTS: Final = (
+    PROBLEM,
+    *VOCABULARIES,
+    *WAYS_TO_GIVE,
+    RANKING,
+    SCORE,
+    *(TOKEN, PAIR),
+    *(VOTER_COMPARISONS, FORM, VOTED_BALLOT, SCORED_BALLOT, NEXT_BALLOT),
+    *(SIMULATED_COEFFICIENT, SIMULATED_APPROACH),
+)
 
 CONFIGURATION: Final = {
     "API_TITLE": "rankcorr",
@@ -73,9 +94,11 @@ class Api(SmorestApi):  # type: ignore[misc]
 
     def _init_spec(self, **options: Any) -> None:
         super()._init_spec(**options)
-        self.ma_plugin.converter.add_attribute_function(_documented)
-        self.spec.components.schema("Problem", PROBLEM_SCHEMA)
-        self.spec.components.schema("Ranking", dict(RANKING_SCHEMA))
+        converter = self.ma_plugin.converter
+        converter.attribute_functions.remove(converter.field2default)
+        converter.add_attribute_function(_documented)
+        for component in COMPONENTS:
+            self.spec.components.schema(component.name, dict(component.schema))
         self.spec.components.security_scheme(
             "token", {"type": "http", "scheme": "bearer", "description": "Needed where RANKCORR_TOKENS is set."}
         )
@@ -88,9 +111,20 @@ class Api(SmorestApi):  # type: ignore[misc]
 
     def _register_responses(self) -> None:
         for kind, title in STATUSES.values():
-            content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+            content = {MEDIA_TYPE: {"schema": PROBLEM.reference}}
             self.spec.components.response(kind, {"description": title, "content": content})
 
 
-def _documented(_converter: Any, field: Any, **_: Any) -> dict[str, Any]:
-    return dict(field.documented) if isinstance(field, Documented) else {}
+def _documented(_converter: Any, field: Any, ret: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """The schema of a field of ours; its description names the default.
+
+    The keyword `default` stands nowhere: openapi-typescript requires a field that has it, and other generators send
+    what the caller left out.
+    """
+    if not isinstance(field, Documented):
+        return {}
+    documented = dict(field.documented)
+    if field.load_default is not missing:
+        about = ret.get("description", documented.get("description", ""))
+        documented["description"] = f"{about} Default: {orjson.dumps(field.load_default).decode()}.".lstrip()
+    return documented

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from adaptive import BallotVotes
 from adaptive.errors import AdaptiveError
 from adaptive.protocol import checked_labels
-from adaptive.simulation.similarity import SIMILARITIES
 from adaptive.votes import UNANSWERED, WORDS
 from rankcorr.checks import shown
 from service.http.problems import unknown_fields
+from service.schemas.components import DISTRIBUTION, VOTE, Component
 from service.schemas.fields import LABEL_SCHEMA, Choice, Documented, Number, Whole, check_limit
 from service.schemas.ranking_fields import check_labels
 
@@ -128,12 +128,12 @@ class Similarity(Documented):
     documented: Mapping[str, Any] = MappingProxyType(
         {
             "oneOf": [
-                {"type": "string", "enum": list(SIMILARITIES)},
+                DISTRIBUTION.reference,
                 {"type": "array", "minItems": 2, "items": {"type": "number", "minimum": -1, "maximum": 1}},
             ]
         }
     )
-    _name = Choice(SIMILARITIES)
+    _name = Choice(DISTRIBUTION)
     _number = Number(least=-1, most=1)
 
     def read(self, value: Any) -> str | NDArray[np.float64]:
@@ -142,7 +142,7 @@ class Similarity(Documented):
             if isinstance(value, str):
                 return self._name.read(value)
             raise ValidationError(
-                f"must be one of {', '.join(map(repr, SIMILARITIES))} or a list of numbers; got {shown(value)}"
+                f"must be one of {', '.join(map(repr, DISTRIBUTION.words))} or a list of numbers; got {shown(value)}"
             )
         if len(value) < 2:
             raise ValidationError(f"must be a similarity for each of at least 2 items; got {len(value)}")
@@ -153,21 +153,33 @@ class Similarity(Documented):
         return np.array(value, np.float64)
 
 
-FORM_SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "required": ["left", "right", "votes"],
-    "additionalProperties": False,
-    "properties": {
-        "voter": {**LABEL_SCHEMA, "description": "Who voted; the scores do not depend on it."},
-        "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
-        "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
-        "votes": {
-            "type": "array",
-            "items": {"enum": list(ANSWERS)},
-            "description": "The answer to each comparison: the side that won, or a tie; null where there is none.",
+FORM: Final = Component(
+    "VotedComparisons",
+    {
+        "type": "object",
+        "required": ["left", "right", "votes"],
+        "additionalProperties": False,
+        "properties": {
+            "voter": {**LABEL_SCHEMA, "description": "Who voted; the scores do not depend on it."},
+            "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
+            "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
+            "votes": {
+                "type": "array",
+                "items": {"oneOf": [VOTE.reference, {"type": "null"}]},
+                "description": "The answer to each comparison: the side that won, or a tie; null where there is none.",
+            },
         },
     },
-}
+)
+VOTED_BALLOT: Final = Component(
+    "VotedBallot",
+    {
+        "type": "object",
+        "required": ["comparisons"],
+        "additionalProperties": False,
+        "properties": {"comparisons": {"type": "array", "minItems": 1, "items": FORM.reference}},
+    },
+)
 
 
 class VotedBallots(Documented):
@@ -177,12 +189,7 @@ class VotedBallots(Documented):
         {
             "type": "array",
             "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["comparisons"],
-                "additionalProperties": False,
-                "properties": {"comparisons": {"type": "array", "minItems": 1, "items": FORM_SCHEMA}},
-            },
+            "items": VOTED_BALLOT.reference,
         }
     )
 
@@ -191,11 +198,11 @@ class VotedBallots(Documented):
         if not isinstance(value, list) or not value:
             raise ValidationError(f"must be a list of ballots, at least one; got {shown(value)}")
         for place, ballot in enumerate(value):
-            _check_keys(ballot, {"comparisons"}, set(), str(place))
+            check_keys(ballot, {"comparisons"}, set(), str(place))
             forms = ballot["comparisons"]
             if not isinstance(forms, list) or not forms:
                 message = f"must be a list of comparisons by voter, at least one; got {shown(forms)}"
-                raise _placed([message], str(place), "comparisons")
+                raise placed([message], str(place), "comparisons")
             for number, form in enumerate(forms):
                 _check_form(form, str(place), "comparisons", str(number))
         total = sum(len(form["votes"]) for ballot in value for form in ballot["comparisons"])
@@ -204,38 +211,40 @@ class VotedBallots(Documented):
 
 
 def _check_form(form: Any, *path: str) -> None:
-    _check_keys(form, {"left", "right", "votes"}, {"voter"}, *path)
+    check_keys(form, {"left", "right", "votes"}, {"voter"}, *path)
     for side in ("left", "right"):
         check_labels(form[side], *path, side)
     if "voter" in form and type(form["voter"]) not in (str, int):
-        raise _placed([f"a label is text or a whole number; got {shown(form['voter'])}"], *path, "voter")
+        raise placed([f"a label is text or a whole number; got {shown(form['voter'])}"], *path, "voter")
     votes = form["votes"]
     if not isinstance(votes, list):
-        raise _placed([f"must be a list of votes; got {shown(votes)}"], *path, "votes")
+        raise placed([f"must be a list of votes; got {shown(votes)}"], *path, "votes")
     if not all(vote is None or (type(vote) is str and vote in ANSWERS) for vote in votes):
         wrong = next(
             place for place, vote in enumerate(votes) if not isinstance(vote, str | None) or vote not in ANSWERS
         )
         words = ", ".join(map(repr, WORDS))
-        raise _placed(
+        raise placed(
             [f"must be one of {words}, or null for no answer; got {shown(votes[wrong])}"], *path, "votes", str(wrong)
         )
     for side in ("left", "right"):
         if len(form[side]) != len(votes):
             message = f"{len(votes)} votes need as many items on each side; got {len(form[side])}"
-            raise _placed([message], *path, side)
+            raise placed([message], *path, side)
 
 
-def _check_keys(value: Any, needed: set[str], possible: set[str], *path: str) -> None:
+def check_keys(value: Any, needed: set[str], possible: set[str], *path: str) -> None:
+    """Refuse anything but an object with these keys."""
     if not isinstance(value, dict):
-        raise _placed([f"must be an object; got {shown(value)}"], *path)
+        raise placed([f"must be an object; got {shown(value)}"], *path)
     faults = {key: ["this field is needed"] for key in sorted(needed - value.keys())}
     faults |= unknown_fields([key for key in value if key not in needed | possible])
     if faults:
-        raise _placed(faults, *path)
+        raise placed(faults, *path)
 
 
-def _placed(messages: Any, *path: str) -> ValidationError:
+def placed(messages: Any, *path: str) -> ValidationError:
+    """The error with these messages, at this place in a field."""
     for step in reversed(path):
         messages = {step: messages}
     return ValidationError(messages)

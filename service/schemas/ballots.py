@@ -11,6 +11,7 @@ from marshmallow.fields import Integer
 from adaptive import BallotCertificate
 from service.schemas.ballot_fields import LABELS_SCHEMA, LARGEST, Names
 from service.schemas.base import Answer, Request
+from service.schemas.components import Component
 from service.schemas.fields import LABEL_SCHEMA, Dumped, Seed, Whole, check_label_bytes, check_limit
 from service.schemas.plans import MAX_BALLOTS
 
@@ -56,6 +57,20 @@ class BallotRequest(Request):
         check_label_bytes("items", [] if isinstance(data["items"], int) else data["items"], data["presentations"])
 
 
+VOTER_COMPARISONS: Final = Component(
+    "VoterComparisons",
+    {
+        "type": "object",
+        "description": "The comparisons of one voter.",
+        "required": ["voter", "left", "right"],
+        "additionalProperties": False,
+        "properties": {
+            "voter": LABEL_SCHEMA,
+            "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
+            "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
+        },
+    },
+)
 _OF_CERTIFICATE: Final = {
     **{field.name: {"type": "integer", "minimum": 0} for field in fields(BallotCertificate)},
     "item_with_one_more": {
@@ -75,16 +90,7 @@ class BallotAnswer(Answer):
         {
             "type": "array",
             "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["voter", "left", "right"],
-                "additionalProperties": False,
-                "properties": {
-                    "voter": LABEL_SCHEMA,
-                    "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
-                    "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
-                },
-            },
+            "items": VOTER_COMPARISONS.reference,
             "description": "Voter by voter, in the order in which they are to be shown. With the answers as `votes`, "
             "an array as long, each is what POST /v1/scores takes.",
         },

@@ -9,12 +9,11 @@ from typing import Any, Final
 
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, post_load, pre_load
 
-from rankcorr.alignment import MISSING
 from rankcorr.checks import shown
-from rankcorr.coefficients import VARIANTS
 from rankcorr.errors import WeightError
-from rankcorr.weights import SCHEMES, TIED_WEIGHTS, Weigher, named_weigher
+from rankcorr.weights import Weigher, named_weigher
 from service.http.problems import MAX_ERRORS, unknown_fields
+from service.schemas.components import MISSING_ITEMS, SCHEME, TIED_WEIGHT, VARIANT
 from service.schemas.fields import Choice, Documented, Number
 
 _WEIGHERS: Final = "hyperbolic|logarithmic|uniform|top-k:[1-9][0-9]{0,17}"
@@ -74,12 +73,12 @@ class WeightOptions(Request):
 
     n0 = Number(above=-1, most=1e300, metadata={"description": "Offset of the weight 1/(n + n0)^2; 2 by default."})
     weigher = WeigherField()
-    scheme = Choice(SCHEMES, load_default=SCHEMES[0])
-    tied_weights = Choice(TIED_WEIGHTS, load_default=TIED_WEIGHTS[0])
-    variant = Choice(VARIANTS, load_default="b", metadata={"description": "Denominator of tau_w and tau."})
+    scheme = Choice(SCHEME, load_default=SCHEME.words[0])
+    tied_weights = Choice(TIED_WEIGHT, load_default=TIED_WEIGHT.words[0])
+    variant = Choice(VARIANT, load_default="b")
     missing = Choice(
-        MISSING,
-        load_default=MISSING[0],
+        MISSING_ITEMS,
+        load_default=MISSING_ITEMS.words[0],
         metadata={
             "description": (
                 "Items in one ranking only: an error; left out; for bottom all kept, tied below what a ranking has; "

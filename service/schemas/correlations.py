@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from marshmallow.fields import Integer, List, Nested, String
 
-from rankcorr.coefficients import COEFFICIENTS
 from service.schemas.base import Answer, WeightOptions
+from service.schemas.components import COEFFICIENT
 from service.schemas.fields import Choice, Choices, Dumped, Part, Whole
 from service.schemas.inference import INFERENCE, InferenceOptions
 from service.schemas.notices import Notice
@@ -41,7 +41,7 @@ class CorrelationRequest(WeightOptions):
 
     gold = RankingField(required=True)
     system = RankingField(required=True)
-    coefficients = Choices(COEFFICIENTS, load_default=COEFFICIENTS)
+    coefficients = Choices(COEFFICIENT, load_default=COEFFICIENT.words)
     worst = Whole(least=1, most=1_000, metadata={"description": "List so many items that cost the system most."})
     inference = Part(InferenceOptions, metadata={"description": "Ask for chance level, test and interval too."})
 
@@ -71,15 +71,15 @@ class BatchRequest(WeightOptions):
 
     gold = RankingField(required=True)
     systems = NamedRankings(required=True)
-    coefficients = Choices(COEFFICIENTS, load_default=COEFFICIENTS)
-    sort_by = Choice(COEFFICIENTS, metadata={"description": "Coefficient to sort by; the first of them by default."})
+    coefficients = Choices(COEFFICIENT, load_default=COEFFICIENT.words)
+    sort_by = Choice(COEFFICIENT, metadata={"description": "Coefficient to sort by; the first of them by default."})
 
 
 class BatchAnswer(Answer):
     """A table of systems, the best first; a system whose coefficient is undefined comes last."""
 
     n_items = Integer(required=True)
-    sort_by = String(required=True)
+    sort_by = Dumped(COEFFICIENT.reference, required=True)
     systems = Dumped(
         {
             "type": "array",
@@ -103,14 +103,14 @@ class MatrixRequest(WeightOptions):
     """Each of many rankings with each."""
 
     rankings = MatrixRankings(required=True)
-    coefficient = Choice(COEFFICIENTS, load_default="tau_w")
+    coefficient = Choice(COEFFICIENT, load_default="tau_w")
 
 
 class MatrixAnswer(Answer):
     """Row i, column j: the coefficient with ranking i as the gold one and ranking j as the system's."""
 
     n_items = Integer(required=True)
-    coefficient = String(required=True)
+    coefficient = Dumped(COEFFICIENT.reference, required=True)
     names = List(String(), required=True)
     matrix = Dumped({"type": "array", "items": {"type": "array", "items": STATISTIC}}, required=True)
     n_compared = Dumped(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from marshmallow.fields import Field, Nested
 from rankcorr.checks import shown
 from service.environment import variable
 from service.http.state import settings
+from service.schemas.components import Vocabulary
 
 LABEL_SCHEMA: Final = {"type": ["string", "integer"]}
 _NUMBER_TYPES: Final = frozenset((int, float))
@@ -141,10 +142,10 @@ class Flag(Documented):
 class Choice(Documented):
     """One of a set of words."""
 
-    def __init__(self, choices: Iterable[str], **kwargs: Any) -> None:
+    def __init__(self, vocabulary: Vocabulary, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.choices = tuple(choices)
-        self.documented = {"type": "string", "enum": list(self.choices)}
+        self.choices = vocabulary.words
+        self.documented = vocabulary.reference
 
     def read(self, value: Any) -> str:
         """Check a value, and return it as the library call takes it."""
@@ -156,11 +157,10 @@ class Choice(Documented):
 class Choices(Documented):
     """A list of words from a set: at least one, each at most once."""
 
-    def __init__(self, choices: Iterable[str], **kwargs: Any) -> None:
+    def __init__(self, vocabulary: Vocabulary, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.choices = tuple(choices)
-        items = {"type": "string", "enum": list(self.choices)}
-        self.documented = {"type": "array", "items": items, "minItems": 1, "uniqueItems": True}
+        self.choices = vocabulary.words
+        self.documented = {"type": "array", "items": vocabulary.reference, "minItems": 1, "uniqueItems": True}
 
     def read(self, value: Any) -> tuple[str, ...]:
         """Check a value, and return it as the library call takes it."""
@@ -209,5 +209,5 @@ class Part(Nested):
 class Seed(Whole):
     """A seed: it decides all that is random in an answer."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(least=0, most=2**63 - 1, required=True, **kwargs)
+    def __init__(self, *, required: bool = True, **kwargs: Any) -> None:
+        super().__init__(least=0, most=2**63 - 1, required=required, **kwargs)

@@ -7,11 +7,8 @@ from typing import Any, Final
 from marshmallow import ValidationError, validates_schema
 from marshmallow.fields import List, Nested
 
-from rankcorr.alignment import MISSING
-from rankcorr.coefficients import COEFFICIENTS
-from rankcorr.inference.bootstrap import METHODS
-from rankcorr.inference.distribution import ALTERNATIVES
 from service.schemas.base import Answer, Request, WeightOptions
+from service.schemas.components import ALTERNATIVE, COEFFICIENT, INTERVAL_METHOD, MISSING_ITEMS, Component
 from service.schemas.fields import Choice, Dumped, Number, Seed, Text, Whole, check_label_bytes, check_limit
 from service.schemas.notices import Notice
 from service.schemas.ranking_fields import NamedRankings, RankingField
@@ -42,8 +39,8 @@ class InferenceOptions(Request):
     seed = Seed(metadata={"description": "The same seed, the same answer."})
     n_resamples = Resamples(least=1, load_default=2_000)
     level = level()
-    method = Choice(METHODS, load_default=METHODS[0], metadata={"description": "Kind of bootstrap interval."})
-    alternative = Choice(ALTERNATIVES, load_default=ALTERNATIVES[0], metadata={"description": "Of the p-value."})
+    method = Choice(INTERVAL_METHOD, load_default=INTERVAL_METHOD.words[0])
+    alternative = Choice(ALTERNATIVE, load_default=ALTERNATIVE.words[0])
 
 
 INFERENCE: Final[dict[str, Any]] = {
@@ -95,7 +92,7 @@ INFERENCE: Final[dict[str, Any]] = {
     },
 }
 
-SCORE: Final[dict[str, Any]] = {
+_SCORE: Final[dict[str, Any]] = {
     "type": "object",
     "required": ["statistic", "low", "high", "n_items", "n_missing", "n_undefined"],
     "properties": {
@@ -107,6 +104,7 @@ SCORE: Final[dict[str, Any]] = {
         "n_undefined": {"type": "integer"},
     },
 }
+SCORE: Final = Component("LeaderboardScore", _SCORE)
 
 
 class LeaderboardRequest(WeightOptions):
@@ -115,14 +113,14 @@ class LeaderboardRequest(WeightOptions):
     gold = RankingField(metadata={"description": "One gold ranking; or gold_sets."})
     gold_sets = NamedRankings(limit="max_systems", of="gold sets", metadata={"description": "By name; or gold."})
     systems = NamedRankings(required=True)
-    coefficient = Choice(COEFFICIENTS, load_default="tau_w")
+    coefficient = Choice(COEFFICIENT, load_default="tau_w")
     by = Text(load_default="sum", metadata={"description": "What ranks the systems: sum, or the name of a gold set."})
     level = level()
     n_resamples = Resamples(least=1, load_default=1_000)
     seed = Seed(metadata={"description": "The same seed, the same answer."})
     missing = Choice(
-        MISSING,
-        load_default=MISSING[0],
+        MISSING_ITEMS,
+        load_default=MISSING_ITEMS.words[0],
         metadata={
             "description": (
                 "Items of a gold set that a system lacks: an error, left out of that gold set, or, for bottom and gold,"
@@ -153,7 +151,7 @@ class LeaderboardRequest(WeightOptions):
 class LeaderboardAnswer(Answer):
     """Systems from best to worst, with the tests of each against the best."""
 
-    coefficient = Dumped({"type": "string"}, required=True)
+    coefficient = Dumped(COEFFICIENT.reference, required=True)
     by = Dumped({"type": "string"}, required=True)
     gold_sets = Dumped({"type": "array", "items": {"type": "string"}}, required=True)
     level = Dumped({"type": "number"}, required=True)
@@ -171,8 +169,12 @@ class LeaderboardAnswer(Answer):
                         "type": ["integer", "null"],
                         "description": "Systems of one group cannot be told apart.",
                     },
-                    "scores": {"type": "object", "description": "By gold set.", "additionalProperties": SCORE},
-                    "total": SCORE,
+                    "scores": {
+                        "type": "object",
+                        "description": "By gold set.",
+                        "additionalProperties": SCORE.reference,
+                    },
+                    "total": SCORE.reference,
                     "pvalue": {**UNDEFINED, "description": "Of the paired test against the best."},
                     "corrected_pvalue": {**UNDEFINED, "description": "Corrected by Holm's method."},
                     "n_unused": {"type": "integer", "description": "Items of the system that are in no gold set."},

@@ -9,7 +9,7 @@ from service.schemas.fields import Dumped
 class LiveAnswer(Answer):
     """The process answers."""
 
-    status = Dumped({"type": "string", "enum": ["ok"]}, required=True)
+    status = Dumped({"type": "string", "const": "ok"}, required=True)
 
 
 class ReadyAnswer(LiveAnswer):

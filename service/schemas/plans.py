@@ -79,6 +79,7 @@ class PlanInputs(Sizes):
         return BallotPlan(**data)
 
 
+PLAN_INPUTS: Final = {"$ref": f"#/components/schemas/{PlanInputs.__name__}"}
 COUNT: Final = {"type": "integer", "minimum": 1}
 COUNTS: Final = {"type": "array", "minItems": 2, "items": COUNT}
 
@@ -87,19 +88,7 @@ class PlanAnswer(Answer):
     """Sizes and cost of all ballots, before any vote."""
 
     plan = Dumped(
-        {
-            "type": "object",
-            "required": ["n_items", "n_ballots", "fraction", "presentations"],
-            "additionalProperties": False,
-            "properties": {
-                "n_items": {"type": "integer", "minimum": 2},
-                "n_ballots": {"type": "integer", "minimum": 2},
-                "fraction": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-                "presentations": COUNT,
-            },
-            "description": "The inputs, as /v1/scores and /v1/simulations take a plan.",
-        },
-        required=True,
+        {**PLAN_INPUTS, "description": "The inputs, as /v1/scores and /v1/simulations take a plan."}, required=True
     )
     sizes = Dumped({**COUNTS, "description": "Items of each ballot."}, required=True)
     comparisons = Dumped({**COUNTS, "description": "Comparisons of each ballot."}, required=True)

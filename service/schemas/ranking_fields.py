@@ -12,71 +12,71 @@ from marshmallow import ValidationError
 from rankcorr import Ranking, RankingError
 from rankcorr.checks import shown
 from rankcorr.errors import LabelError, LengthError
+from service.http import deadline
 from service.http.problems import Name, unknown_fields
+from service.schemas.components import Component
 from service.schemas.fields import LABEL_SCHEMA, Documented, check_limit
 
 _LABEL_TYPES: Final = frozenset((str, int))
 _NUMBER_TYPES: Final = frozenset((int, float))
 
-RANKING_SCHEMA: Final[Mapping[str, Any]] = {
-    "description": (
-        "A ranking, in exactly one way. `scores`: larger is better. `ranks`: smaller is better, 1 is the top. `order`: "
-        "labels from best to worst, where a nested list is a group of ties. Scores and ranks are an object of label to "
-        "number, or an array of numbers, with the labels in a second array if there are any."
-    ),
-    "oneOf": [
-        *(
-            {
-                "type": "object",
-                "title": f"{name} by label",
-                "required": [name],
-                "additionalProperties": False,
-                "properties": {
-                    name: {"type": "object", "minProperties": 2, "additionalProperties": {"type": "number"}}
-                },
-            }
-            for name in ("scores", "ranks")
-        ),
-        *(
-            {
-                "type": "object",
-                "title": f"{name} in an array",
-                "required": [name],
-                "additionalProperties": False,
-                "properties": {
-                    name: {"type": "array", "minItems": 2, "items": {"type": "number"}},
-                    "labels": {"type": "array", "minItems": 2, "uniqueItems": True, "items": LABEL_SCHEMA},
-                },
-            }
-            for name in ("scores", "ranks")
-        ),
+_NUMBERS: Final = {"type": "array", "minItems": 2, "items": {"type": "number"}}
+_NUMBER_OF_LABEL: Final = {"type": "object", "minProperties": 2, "additionalProperties": {"type": "number"}}
+_LABELS: Final = {"type": "array", "minItems": 2, "uniqueItems": True, "items": LABEL_SCHEMA}
+_PLACES: Final = {
+    "type": "array",
+    "minItems": 1,
+    "items": {"anyOf": [LABEL_SCHEMA, {"type": "array", "minItems": 1, "items": LABEL_SCHEMA}]},
+}
+
+
+def _way_to_give(name: str, needed: str, about: str, **properties: Any) -> Component:
+    return Component(
+        name,
         {
             "type": "object",
-            "title": "order",
-            "required": ["order"],
+            "description": about,
+            "required": [needed],
             "additionalProperties": False,
-            "properties": {
-                "order": {
-                    "type": "array",
-                    "minItems": 1,
-                    "items": {"anyOf": [LABEL_SCHEMA, {"type": "array", "minItems": 1, "items": LABEL_SCHEMA}]},
-                }
-            },
+            "properties": properties,
         },
-    ],
-    "example": {"scores": {"king": 9.1, "queen": 8.7, "cabbage": 1.2}},
-}
+    )
+
+
+RANKS_ARRAY: Final = _way_to_give(
+    "RanksArray", "ranks", "Ranks in an array: smaller is better, 1 is the top.", ranks=_NUMBERS, labels=_LABELS
+)
+WAYS_TO_GIVE: Final = (
+    _way_to_give("ScoresByLabel", "scores", "Scores by label: larger is better.", scores=_NUMBER_OF_LABEL),
+    _way_to_give("ScoresArray", "scores", "Scores in an array: larger is better.", scores=_NUMBERS, labels=_LABELS),
+    _way_to_give("RanksByLabel", "ranks", "Ranks by label: smaller is better, 1 is the top.", ranks=_NUMBER_OF_LABEL),
+    RANKS_ARRAY,
+    _way_to_give("Order", "order", "Labels from best to worst; a nested list is a group of ties.", order=_PLACES),
+)
+RANKING: Final = Component(
+    "Ranking",
+    {
+        "description": (
+            "A ranking, in exactly one way. `scores`: larger is better. `ranks`: smaller is better, 1 is the top. "
+            "`order`: labels from best to worst, where a nested list is a group of ties. Scores and ranks are an "
+            "object of label to number, or an array of numbers, with the labels in a second array if there are any."
+        ),
+        "oneOf": [way.reference for way in WAYS_TO_GIVE],
+        "example": {"scores": {"king": 9.1, "queen": 8.7, "cabbage": 1.2}},
+    },
+)
 
 _WAYS: Final = ("scores", "ranks", "order")
 
 
 class RankingField(Documented):
-    """A ranking, in exactly one of the ways of `RANKING_SCHEMA`; it becomes a `Ranking`."""
+    """A ranking, in exactly one of `WAYS_TO_GIVE`; it becomes a `Ranking`."""
 
-    documented: Mapping[str, Any] = MappingProxyType({"$ref": "#/components/schemas/Ranking"})
+    documented: Mapping[str, Any] = RANKING.reference
 
     def read(self, value: Any) -> Ranking:
         """Check a value, and return it as the library call takes it."""
+        deadline.of_request()()
         way = _way(value)
         given = value[way]
         if "labels" in value:
@@ -169,7 +169,7 @@ class NamedRankings(Documented):
         {
             "type": "object",
             "minProperties": 1,
-            "additionalProperties": {"$ref": "#/components/schemas/Ranking"},
+            "additionalProperties": RANKING.reference,
         }
     )
 

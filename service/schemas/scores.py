@@ -8,8 +8,10 @@ from marshmallow import ValidationError, validates_schema
 
 from service.schemas.ballot_fields import LABELS_SCHEMA, Names, VotedBallots
 from service.schemas.base import Answer, Request
+from service.schemas.components import Component
 from service.schemas.fields import Dumped, Part, Seed
 from service.schemas.plans import PlanInputs
+from service.schemas.ranking_fields import RANKS_ARRAY
 
 
 class ScoresRequest(Request):
@@ -63,11 +65,19 @@ _OF_BALLOT: Final[dict[str, Any]] = {
         "description": "Items that shared the score at the cut that followed, of which only some went on.",
     },
 }
+SCORED_BALLOT: Final = Component(
+    "ScoredBallot",
+    {"type": "object", "required": list(_OF_BALLOT), "additionalProperties": False, "properties": _OF_BALLOT},
+)
 _OF_NEXT: Final[dict[str, Any]] = {
     "number": {"type": "integer", "minimum": 2},
     "items": {**LABELS_SCHEMA, "minItems": 2, "description": "Best first."},
     "presentations": {"type": "integer", "minimum": 1},
 }
+NEXT_BALLOT: Final = Component(
+    "NextBallot",
+    {"type": "object", "required": list(_OF_NEXT), "additionalProperties": False, "properties": _OF_NEXT},
+)
 
 
 class ScoresAnswer(Answer):
@@ -77,21 +87,13 @@ class ScoresAnswer(Answer):
         {
             "type": "array",
             "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": list(_OF_BALLOT),
-                "additionalProperties": False,
-                "properties": _OF_BALLOT,
-            },
+            "items": SCORED_BALLOT.reference,
         },
         required=True,
     )
     ranking = Dumped(
         {
-            "type": "object",
-            "required": ["labels", "ranks"],
-            "additionalProperties": False,
-            "properties": {"labels": LABELS_SCHEMA, "ranks": {**NUMBERS, "items": {"type": "number", "minimum": 1}}},
+            **RANKS_ARRAY.reference,
             "description": "All items, best first, as the other endpoints take a ranking; tied items share their rank.",
         },
         required=True,
@@ -106,10 +108,7 @@ class ScoresAnswer(Answer):
     )
     next_ballot = Dumped(
         {
-            "type": ["object", "null"],
-            "required": list(_OF_NEXT),
-            "additionalProperties": False,
-            "properties": _OF_NEXT,
+            "oneOf": [NEXT_BALLOT.reference, {"type": "null"}],
             "description": "With `voters` and the seed it is what POST /v1/ballots takes; null after the last ballot.",
         },
         required=True,

@@ -9,9 +9,10 @@ from marshmallow import ValidationError, post_load, validates_schema
 from marshmallow.fields import Integer, List, Nested
 
 from adaptive import VoterPopulation
-from adaptive.simulation.simulate import APPROACHES, COEFFICIENTS, simulated_comparisons
+from adaptive.simulation.simulate import COEFFICIENTS, simulated_comparisons
 from service.schemas.ballot_fields import LARGEST, Interval, Similarity
 from service.schemas.base import Answer, Request
+from service.schemas.components import APPROACH, Component
 from service.schemas.correlations import STATISTIC
 from service.schemas.fields import Choices, Dumped, Flag, Number, Part, Seed, Whole, check_limit
 from service.schemas.notices import Notice
@@ -56,7 +57,7 @@ class SimulationRequest(Request):
         load_default=True,
         metadata={"description": "Voters judge, and the true ranking follows, the size of the similarity."},
     )
-    approaches = Choices(APPROACHES, load_default=APPROACHES)
+    approaches = Choices(APPROACH, load_default=APPROACH.words)
     n0 = Number(
         above=-1, most=1e300, load_default=2.0, metadata={"description": "Offset of the weights of rho_w and tau_w."}
     )
@@ -79,30 +80,36 @@ class SimulationRequest(Request):
                 raise ValidationError(error.messages, field) from error
 
 
-_OF_COEFFICIENT: Final[dict[str, Any]] = {
-    "type": "object",
-    "required": ["mean", "sd", "se"],
-    "additionalProperties": False,
-    "properties": {
-        "mean": STATISTIC,
-        "sd": {
-            "type": ["number", "null"],
-            "minimum": 0,
-            "description": "Standard deviation over the simulations; null for a single one.",
-        },
-        "se": {
-            "type": ["number", "null"],
-            "minimum": 0,
-            "description": "Standard error of the mean, sd / sqrt(n_simulations); null for a single one.",
+SIMULATED_COEFFICIENT: Final = Component(
+    "SimulatedCoefficient",
+    {
+        "type": "object",
+        "required": ["mean", "sd", "se"],
+        "additionalProperties": False,
+        "properties": {
+            "mean": STATISTIC,
+            "sd": {
+                "type": ["number", "null"],
+                "minimum": 0,
+                "description": "Standard deviation over the simulations; null for a single one.",
+            },
+            "se": {
+                "type": ["number", "null"],
+                "minimum": 0,
+                "description": "Standard error of the mean, sd / sqrt(n_simulations); null for a single one.",
+            },
         },
     },
-}
-_OF_APPROACH: Final[dict[str, Any]] = {
-    "type": "object",
-    "required": list(COEFFICIENTS),
-    "additionalProperties": False,
-    "properties": dict.fromkeys(COEFFICIENTS, _OF_COEFFICIENT),
-}
+)
+SIMULATED_APPROACH: Final = Component(
+    "SimulatedApproach",
+    {
+        "type": "object",
+        "required": list(COEFFICIENTS),
+        "additionalProperties": False,
+        "properties": dict.fromkeys(COEFFICIENTS, SIMULATED_COEFFICIENT.reference),
+    },
+)
 
 
 class SimulationAnswer(Answer):
@@ -114,7 +121,7 @@ class SimulationAnswer(Answer):
             "type": "object",
             "minProperties": 1,
             "additionalProperties": False,
-            "properties": dict.fromkeys(APPROACHES, _OF_APPROACH),
+            "properties": dict.fromkeys(APPROACH.words, SIMULATED_APPROACH.reference),
             "description": "The plan, and the one uniform ballot of equal cost: coefficients against the true ranking.",
         },
         required=True,

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import atexit
 import gc
-import logging
 import os
 import shutil
 import signal
-import socket
-import struct
 import sys
+from functools import partial
 from typing import Any
 
 from service.http import metrics
+from service.http.state import state
 from service.server.serve import METRICS_FOLDER, RUN_FOLDER, RUN_PREFIX
-from service.server.settings import ServerSettings, usable_cores
+from service.server.settings import ServerSettings, connections_within, usable_cores
 from service.server.warm_up import warm_up
 from service.settings import Settings
 
@@ -28,8 +27,7 @@ wsgi_app = "service:create_app()"
 bind = _server.bind
 workers = _server.workers or usable_cores()
 worker_class = "service.server.worker.Worker"
-# Besides the requests that work or wait for their turn, some for probes and refusals; each new connection that is
-# silent holds a thread too, for its first 5 s.
+# Besides the requests that work or wait for their turn, some for probes and refusals; no thread waits for a client.
 threads = _app.max_concurrent + _app.max_waiting + 8
 preload_app = True
 graceful_timeout = _server.seconds_to_stop(_app)
@@ -39,6 +37,9 @@ keepalive = 75  # longer than proxies keep idle connections, so that the proxy c
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # heartbeats need no disk
 accesslog = None  # the app writes a line for each request
 errorlog = "-"
+worker_connections = connections_within(_server.max_connections) + 1  # one more than it keeps: it always accepts
+sendfile = False  # files go the way of every answer, which waits for no client
+http_parser = "python"  # of two that gunicorn may have, the one whose readers of bodies the worker knows
 limit_request_line = 2_048
 limit_request_fields = 64
 limit_request_field_size = 8_190
@@ -50,7 +51,6 @@ def on_starting(arbiter: Any) -> None:
     """Compile before the socket listens and the workers are forked; then fork from a tidy heap."""
     if not os.environ.get(METRICS_FOLDER):
         raise RuntimeError(f"{METRICS_FOLDER} is not set: start the service with rankcorr-serve")
-    arbiter.log.error_log.addFilter(_is_no_silent_client)
     atexit.register(remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn sets its own
     arbiter.log.info("Compiling the kernels: some seconds at the first start, a second at later ones")
@@ -61,13 +61,31 @@ def on_starting(arbiter: Any) -> None:
 
 
 def when_ready(arbiter: Any) -> None:
-    """Limit how long a silent client holds a thread; accepted connections inherit the limit."""
+    """Say where to look, and let the first SIGTERM begin the drain."""
     arbiter.log.info("The page /docs shows every request and answer")
-    seconds, rest = divmod(_server.client_seconds, 1)
-    timeout = struct.pack("@ll", int(seconds), int(rest * 1e6))
-    for listener in arbiter.LISTENERS:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeout)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeout)
+    arbiter.handle_term = partial(drain, arbiter)
+
+
+def drain(arbiter: Any) -> None:
+    """Say at /health/ready that the service stops, and stop some time later, or at the next SIGTERM.
+
+    gunicorn calls this for SIGTERM; it would close the listening socket at once, while a balancer still sends requests.
+    """
+    stopping = state(arbiter.app.wsgi()).stopping
+    if stopping or not _server.drain_seconds:
+        raise StopIteration  # gunicorn's word for the end
+    stopping.begin()
+    arbiter.log.info("Draining: the service stops in %s s", _server.drain_seconds)
+    signal.signal(signal.SIGALRM, lambda *_: arbiter.SIG_QUEUE.put_nowait(signal.SIGTERM))
+    signal.setitimer(signal.ITIMER_REAL, _server.drain_seconds)
+
+
+def post_worker_init(worker: Any) -> None:
+    """Answer without metrics rather than not at all, where there is no room for them."""
+    try:
+        metrics.start_counting(worker.pid)
+    except OSError as error:
+        worker.log.warning("worker %s counts no requests: no room for metrics: %s", worker.pid, error)
 
 
 def post_request(_worker: Any, _request: Any, environ: dict[str, Any], response: Any) -> None:
@@ -83,11 +101,6 @@ def child_exit(arbiter: Any, worker: Any) -> None:
         metrics.retire(worker.pid)
     except Exception:  # an error here would end the service
         arbiter.log.exception("the metrics of worker %s are lost", worker.pid)
-
-
-def _is_no_silent_client(record: logging.LogRecord) -> bool:
-    """Keep out of the log the traceback of each connection that ran into the limit of `when_ready`."""
-    return not (record.exc_info and isinstance(record.exc_info[1], BlockingIOError))
 
 
 def remove_run_folder(folder: str | None, owner: int) -> None:

@@ -12,9 +12,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from service.environment import SettingError, variable
+from service.environment import SettingError, unknown, variable
+from service.http.room import take_room
 from service.server.settings import ServerSettings, usable_cores
-from service.settings import Settings
+from service.settings import Limits, Settings
 
 METRICS_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 KERNEL_FOLDER: Final = "NUMBA_CACHE_DIR"
@@ -51,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         server = ServerSettings.from_environment(environment)
         Settings.from_environment(environment)
+        for line in unknown(environment, ServerSettings, Limits, Settings):
+            print(f"{parser.prog}: warning: {line}", file=sys.stderr)
         if asked.check:
             print(f"the settings are valid: {server.workers or usable_cores()} workers would listen at {server.bind}")
             return
@@ -82,6 +85,7 @@ def prepare(environment: MutableMapping[str, str]) -> None:
         metrics.mkdir(parents=True, exist_ok=True)
         for left_over in metrics.glob("[cgh]*_*.db"):  # of an earlier run: counter_PID.db, gauge_.., histogram_..
             left_over.unlink()
+        take_room(metrics, os.getpid())  # of gunicorn, which this process becomes
         environment[METRICS_FOLDER] = str(metrics)
         kernels = environment.get(KERNEL_FOLDER)
         if kernels and os.path.isdir(kernels) and not is_writable(kernels):

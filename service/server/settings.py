@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import resource
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, Final
 from service.environment import SettingError, read, rows, seconds, setting, whole_number
 from service.settings import Settings
 
+OTHER_FILES: Final = 128  # that a process has open besides its connections
 _TCP: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
 
 
@@ -31,6 +33,21 @@ def usable_cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
         if quota > 0:
             return max(1, min(cores, math.ceil(quota)))
     return cores
+
+
+def connections_within(wanted: int) -> int:
+    """Number of connections, as many as wanted or as this process may open files; its own limit is raised if it can be.
+
+    >>> connections_within(10)
+    10
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        return max(8, min(wanted, soft - OTHER_FILES))
+    return wanted
 
 
 def _quota_v2(cgroup: Path) -> float:
@@ -68,7 +85,21 @@ class ServerSettings:
     graceful_seconds: int = setting(
         0, whole_number(0, 86_400), "seconds for requests to finish at a stop, 0: for the longest wait and work"
     )
-    client_seconds: float = setting(10.0, seconds, "seconds that a client may pause while it sends a request")
+    drain_seconds: int = setting(
+        5, whole_number(0, 3_600), "seconds at a stop in which /health/ready says 503 and everything is still served"
+    )
+    client_seconds: float = setting(
+        10.0, seconds, "seconds for the head of a request, and between two pieces of a body or of an answer"
+    )
+    max_body_seconds: float = setting(60.0, seconds, "seconds in which a request must arrive, and an answer be taken")
+    max_connections: int = setting(
+        800, whole_number(8, 100_000), "connections of a worker; above it the one silent for longest is closed"
+    )
+    max_buffered_bytes: int = setting(
+        128 * 2**20,
+        whole_number(2**20),
+        "bytes of a worker's requests and answers in flight, beyond 64 KiB for each connection",
+    )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> ServerSettings:
@@ -86,7 +117,8 @@ class ServerSettings:
         return rows(self)
 
     def seconds_to_stop(self, app: Settings) -> int:
-        """Time for the last request to arrive, wait for its turn, work and be answered."""
+        """Time for the last request to arrive, wait for its turn, work, and have its answer taken."""
         return (
-            self.graceful_seconds or math.ceil(app.max_body_seconds + app.max_wait_seconds + app.limits.max_seconds) + 5
+            self.graceful_seconds
+            or math.ceil(2 * self.max_body_seconds + app.max_wait_seconds + app.limits.max_seconds) + 5
         )

@@ -1,67 +1,313 @@
-"""gunicorn's worker with threads; a slow client holds up a thread, never the loop that accepts connections."""
+"""gunicorn's worker with threads, in which a thread never waits for a client.
+
+A loop watches all connections. It collects each request, and hands it to a thread when it is complete; what a client
+does not take of its answer at once, the loop sends. So a client that is slow, or silent, costs a socket and what it has
+sent, within limits on time, connections and bytes.
+"""
 
 from __future__ import annotations
 
+import errno
 import time
-import uuid
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from selectors import EVENT_READ, EVENT_WRITE
+from typing import Any, Final
 
 import gunicorn.util
-import orjson
-from gunicorn.workers.gthread import ThreadWorker
+from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
-from service.http.problems import MEDIA_TYPE, TYPE_PREFIX
+from service.environment import variable
+from service.http.deadline import HAS_LEFT
+from service.http.problems import Problem
+from service.http.refusals import refusal
+from service.server.connection import Connection, Patience, Phase
+from service.server.intake import Intake
 from service.server.settings import ServerSettings
 from service.settings import Settings
 
+_NO_FILES: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+_TOO_EARLY: Final = frozenset((errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED))
+_COLLECTED: Final = (Phase.IDLE, Phase.HEAD, Phase.BODY)
+_SWEEP_SECONDS: Final = 0.05
+
 
 class Worker(ThreadWorker):  # type: ignore[misc]
-    """Ends each connection in the thread that served it.
+    """Serves requests that are complete."""
 
-    gunicorn 27 does it in the loop, and waits there up to 2 s for a client that does not close its side: twenty of
-    them kept everybody waiting for 40 s.
-    """
+    wsgi: Any
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        server = ServerSettings.from_environment()
         self._most_bytes = Settings.from_environment().limits.max_body_bytes
-        self._seconds = ServerSettings.from_environment().client_seconds
+        self._most_held = server.max_buffered_bytes
+        self._patience = Patience(
+            idle=float(self.cfg.keepalive), pause=server.client_seconds, whole=server.max_body_seconds
+        )
+        self._connections: dict[Connection, int] = {}  # with what the loop waits for; the longest open come first
+        self._n_held = 0
+        self._swept = 0.0
 
-    def handle(self, conn: Any) -> Any:
-        """Answer a request; False if the connection ends with it."""
-        conn.is_read = False
-        result = super().handle(conn)
-        if result is False:
-            # A client that still sends would lose the answer if the connection just closed.
+    def load_wsgi(self) -> None:
+        """Let the application ask whether a client has left."""
+        super().load_wsgi()
+        application = self.wsgi
+
+        def wsgi(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+            speaks_1_1 = environ["SERVER_PROTOCOL"] != "HTTP/1.0"
+            environ[HAS_LEFT] = partial(environ["gunicorn.socket"].has_left, speaks_1_1=speaks_1_1)
+            found: Iterable[bytes] = application(environ, start_response)
+            return found
+
+        self.wsgi = wsgi
+
+    # What the loop does; nothing of it may wait.
+
+    def accept(self, listener: Any) -> None:
+        """Take a new connection; where there are too many, in place of the one that has kept silent for longest."""
+        while self.nr_conns >= self.worker_connections - 1 and self._give_one_up():
+            pass
+        try:
+            raw, client = listener.accept()
+        except OSError as error:
+            if error.errno in _NO_FILES:
+                if not self._give_one_up():
+                    time.sleep(_SWEEP_SECONDS)  # all are worked on
+            elif error.errno not in _TOO_EARLY:
+                raise
+            return
+        intake = Intake(self.cfg, client, max_body_bytes=self._most_bytes)
+        connection = Connection(raw, client, listener.getsockname(), intake, self._patience)
+        self._connections[connection] = 0
+        self.nr_conns += 1
+        self._watch(connection, EVENT_READ)
+        self._read(connection)
+
+    def finish_request(self, conn: Connection, fs: Any) -> None:
+        """Send what is left of an answer, and go on to the next request of the connection."""
+        if conn not in self._connections:  # everything has been closed
+            return
+        conn.goes_on = not fs.cancelled() and fs.exception() is None and bool(fs.result())
+        self._answer(conn)
+
+    def murder_pending(self) -> None:
+        """Give up the connections whose time is over; gunicorn calls this after each turn of its loop."""
+        now = time.monotonic()
+        if now < self._swept + _SWEEP_SECONDS:
+            return
+        self._swept = now
+        for connection in [found for found in self._connections if found.due < now]:
+            self._expire(connection)
+
+    def murder_keepalived(self, force: bool = False) -> None:
+        """Close everything, if forced; gunicorn keeps idle connections apart, and this worker does not."""
+        if force:
+            for connection in list(self._connections):
+                if connection.phase is not Phase.WORKING:
+                    self._close(connection)
+
+    def wait_for_and_dispatch_events(self, timeout: float) -> None:
+        """Wait until a socket is ready, or the time of a connection is over."""
+        first = min((connection.due for connection in self._connections), default=float("inf"))
+        left = max(_SWEEP_SECONDS, first - time.monotonic())
+        super().wait_for_and_dispatch_events(min(timeout, left))
+
+    def _cap_keepalive(self, deadline: float) -> None:
+        """Close idle connections soon: the worker ends."""
+        for connection in self._connections:
+            if connection.phase is Phase.IDLE:
+                connection.due = min(connection.due, deadline)
+
+    def _read(self, connection: Connection) -> None:
+        try:
+            data = connection.sock.receive()
+        except OSError:
+            self._close(connection)
+            return
+        if data is None:
+            return
+        if connection.phase is Phase.ENDING:
+            connection.n_thrown_away += len(data)
+            if not data or connection.n_thrown_away > self._most_bytes:
+                self._close(connection)
+        elif data:
+            self._collect(connection, data)
+        elif connection.phase is Phase.IDLE:
+            self._close(connection)
+        else:
+            frame = connection.intake.frame
+            short = "the head of the request has no end" if frame is None else frame.missing()
+            self._refuse(connection, Problem(400, f"the connection ended before the request: {short}"))
+
+    def _collect(self, connection: Connection, data: bytes) -> None:
+        """Go on with bytes that have arrived, or that were there already."""
+        intake = connection.intake
+        try:
+            intake.receive(data)
+        except Exception as error:
+            self._refuse(connection, error)
+            return
+        if intake.is_complete:
+            connection.enter(Phase.WORKING)
+            self._weigh(connection)
+            self._watch(connection, 0)
+            self.enqueue_req(connection)
+            return
+        if intake.request is None:
+            if connection.phase is Phase.IDLE and intake.n_bytes:
+                connection.enter(Phase.HEAD)
+        elif connection.phase is Phase.BODY:
+            connection.extend()
+        else:
+            connection.enter(Phase.BODY)
+        if intake.wants_to_go_on():
+            connection.sock.invite()
+        self._weigh(connection)
+
+    def _answer(self, connection: Connection) -> None:
+        """Send what the client takes of its answer."""
+        before = connection.sock.n_unsent
+        try:
+            is_sent = connection.sock.flush()
+        except OSError:
+            self._close(connection)
+            return
+        if is_sent:
+            self._end_answer(connection)
+        elif connection.phase is not Phase.SENDING:
+            connection.enter(Phase.SENDING)
+            self._watch(connection, EVENT_WRITE)
+            self._weigh(connection)
+        elif connection.sock.n_unsent < before:
+            connection.extend()
+            self._weigh(connection)
+
+    def _end_answer(self, connection: Connection) -> None:
+        if connection.goes_on:
+            connection.enter(Phase.IDLE)
+            if not self.alive:
+                connection.due = min(connection.due, time.monotonic() + STOP_KEEPALIVE_LINGER)
+            self._watch(connection, EVENT_READ)
+            self._weigh(connection)
+            self._collect(connection, b"")  # the next request may have come with the last
+            return
+        try:
+            connection.sock.end_sending()
+        except OSError:
+            connection.owes = False
+        if not connection.owes:
+            self._close(connection)
+            return
+        connection.enter(Phase.ENDING)
+        self._watch(connection, EVENT_READ)
+        self._weigh(connection)
+        self._read(connection)
+
+    def _refuse(self, connection: Connection, error: Exception) -> None:
+        """Answer what never became a request, and end the connection."""
+        connection.intake.give_up()
+        connection.owes = True
+        if isinstance(error, Problem):
             with suppress(OSError):
-                conn.close(graceful=not conn.is_read)
-            conn.close = _is_closed
-        return result
+                connection.sock.sendall(refusal(error))
+        else:
+            self.handle_error(None, connection.sock, connection.client, error)
+        connection.goes_on = False
+        self._answer(connection)
 
-    def _keepalive_after(self, conn: Any, keepalive: bool) -> bool:
-        """Read what is left of a body that was refused, within its limit; False if the connection ends."""
-        end = time.monotonic() + self._seconds
-        conn.is_read = bool(conn.parser.finish_body(deadline=end, max_bytes=self._most_bytes + 1))
-        return keepalive and conn.is_read
+    def _expire(self, connection: Connection) -> None:
+        if connection.phase in (Phase.HEAD, Phase.BODY):
+            seconds = f"{self._patience.pause:g} s for a head, and between two pieces ({variable('client_seconds')})"
+            whole = f"{self._patience.whole:g} s in all ({variable('max_body_seconds')})"
+            self._refuse(connection, Problem(408, f"at most {seconds}, and {whole}, for a request to arrive"))
+        else:
+            self._close(connection)
+
+    def _give_one_up(self) -> bool:
+        """Close the connection that has been silent for longest, or else the slowest; False if all are worked on."""
+        found = [connection for connection in self._connections if connection.phase in _COLLECTED]
+        if not found:
+            return False
+        self._close(min(found, key=lambda connection: (connection.phase is not Phase.IDLE, connection.since)))
+        return True
+
+    def _weigh(self, connection: Connection) -> None:
+        """Count what a connection holds; where that is too much, the one that holds most is given up."""
+        self._n_held += connection.weigh()
+        while self._n_held > self._most_held:
+            heavy = max(
+                (found for found in self._connections if found.phase in (Phase.BODY, Phase.SENDING) and found.weight),
+                key=lambda found: found.weight,
+                default=None,
+            )
+            if heavy is None:
+                return
+            if heavy.phase is Phase.BODY:
+                self._refuse(heavy, over_capacity(self._most_held))
+            else:
+                self._close(heavy)
+
+    def _watch(self, connection: Connection, events: int) -> None:
+        """Wait for other events of a connection; 0 is for none."""
+        before = self._connections[connection]
+        if before == events:
+            return
+        self._connections[connection] = events
+        if before:
+            self.poller.unregister(connection.sock.raw)
+        if events:
+            what = self._read if events == EVENT_READ else self._answer
+            self.poller.register(connection.sock.raw, events, lambda _: self._guarded(what, connection))
+
+    def _guarded(self, what: Callable[[Connection], None], connection: Connection) -> None:
+        """Let no error end more than the connection that it is of."""
+        try:
+            what(connection)
+        except Exception:
+            self.log.exception("a connection failed")
+            self._close(connection)
+
+    def _close(self, connection: Connection) -> None:
+        if connection in self._connections:
+            self._watch(connection, 0)
+            del self._connections[connection]
+            self._n_held -= connection.weight
+            self.nr_conns -= 1
+            connection.sock.drop()
+
+    # What a thread does.
+
+    def handle(self, conn: Connection) -> bool:
+        """Answer a request; False if the connection ends with it."""
+        request = conn.intake.request
+        conn.owes = not conn.intake.is_empty
+        try:
+            return bool(self.handle_request(request, conn)) and conn.intake.finish()
+        except (OSError, StopIteration):  # the client has gone
+            pass
+        except Exception as error:
+            self.handle_error(request, conn.sock, conn.client, error)
+        conn.intake.give_up()
+        return False
 
 
-def _is_closed(graceful: bool = False) -> None:
-    """Stand in for the method `close` of a connection that is closed."""
+def over_capacity(most: int) -> Problem:
+    """The problem for a body that finds no room."""
+    return Problem(
+        503,
+        f"requests and answers in flight hold {most} bytes already ({variable('max_buffered_bytes')}); try again",
+        kind="over-capacity",
+        headers={"Retry-After": "1"},
+    )
 
 
 def write_problem(sock: Any, status: int, reason: str, message: str) -> None:
-    """Answer what never became a request, such as a line that is too long, in the format of every other error."""
-    problem = {
-        "type": TYPE_PREFIX + "malformed-request",
-        "title": reason,
-        "status": status,
-        "detail": message,
-        "request_id": uuid.uuid4().hex,
-    }
-    body = orjson.dumps(problem)
-    head = f"HTTP/1.1 {status} {reason}\r\nConnection: close\r\nContent-Type: {MEDIA_TYPE}\r\n"
-    gunicorn.util.write_nonblock(sock, f"{head}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body)
+    """Answer what gunicorn's parser refuses in the format of every other error."""
+    del reason
+    with suppress(OSError):
+        sock.sendall(refusal(Problem.of_parser(status, message)))
 
 
 gunicorn.util.write_error = write_problem  # in place of its page of HTML; gunicorn calls it by this name

@@ -279,3 +279,16 @@ def test_an_unknown_value_of_missing_lists_the_choices():
             rankcorr.OptionError, match="missing must be one of 'raise', 'intersection', 'bottom', 'gold'; got"
         ):
             call()
+
+
+def test_each_pair_of_lists_that_differ_can_be_stopped():
+    lists = {name: Ranking.from_order([name, "p", "q", "r"]) for name in "abcd"}
+    calls = []
+    correlate_many(lists["a"], lists, missing="bottom", workers=1, progress=calls.append)
+    assert calls == [0, 0, 0, 0, 4]
+    calls.clear()
+    correlation_matrix(lists, missing="intersection", workers=1, progress=calls.append)
+    assert calls == [0, 0, 0, 0, 1] * 4
+    calls.clear()
+    correlation_matrix(lists, missing="intersection", workers=2, progress=calls.append)
+    assert calls == [1] * 4

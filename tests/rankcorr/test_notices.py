@@ -4,7 +4,7 @@ import warnings
 import pytest
 
 from rankcorr import UndefinedCorrelationWarning, correlate_many, weighted_rho
-from rankcorr.notices import collected_notices
+from rankcorr.notices import collected_notices, give_notice
 
 UNDEFINED = "the correlation is undefined, and nan: all items that have weight are tied in one ranking"
 
@@ -54,3 +54,15 @@ def test_threads_do_not_mix():
     for thread in threads:
         thread.join()
     assert found == {"flat": 1, "sound": 0}
+
+
+def test_a_notice_of_any_kind_points_to_the_caller_of_the_public_function():
+    def public():
+        give_notice("three left", UserWarning)
+
+    with pytest.warns(UserWarning, match="three left") as caught:
+        public()
+    assert caught[0].filename == __file__
+    with collected_notices() as notices:
+        public()
+    assert notices == ["three left"]

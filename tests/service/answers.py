@@ -1,11 +1,13 @@
 """Requests to the service, and what is checked of every answer."""
 
 from functools import cache
+from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
 from service import create_app
 
+COMMITTED = Path(__file__).with_name("openapi.json")
 CLIENT = create_app().test_client()
 GOLD = {"scores": {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}}
 SYSTEM = {"order": ["queen", "king", ["cabbage", "stone"]]}

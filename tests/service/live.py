@@ -112,7 +112,7 @@ def eventually(condition, seconds: float = 20, what: str = "the condition"):
 def clean_environment(**variables: str) -> dict[str, str]:
     """Environment of a service with default settings on a free loopback port, but for these variables."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-    return {**inherited, "RANKCORR_BIND": "127.0.0.1:0", **variables}
+    return {**inherited, "RANKCORR_BIND": "127.0.0.1:0", "RANKCORR_DRAIN_SECONDS": "0", **variables}
 
 
 @contextlib.contextmanager

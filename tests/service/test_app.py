@@ -2,9 +2,13 @@
 
 import json
 
+import pytest
+
 from service import create_app
 from service.openapi.document import CONFIGURATION
-from tests.service.answers import post_pair
+from tests.service.answers import CLIENT, document, example, post_pair
+
+POSTS = [path for path, methods in document()["paths"].items() if "post" in methods]
 
 
 def test_origins_are_refused_unless_configured(client, make_client):
@@ -28,6 +32,7 @@ def test_a_preflight_needs_no_token(make_client):
     assert answer.status_code == 200
     assert answer.headers["Access-Control-Allow-Origin"] == "https://notebook.example"
     assert "Authorization" in answer.headers["Access-Control-Allow-Headers"]
+    assert answer.headers["Access-Control-Allow-Methods"] == "GET, HEAD, POST"
 
 
 def test_apps_do_not_share_their_settings(make_client):
@@ -40,3 +45,17 @@ def test_the_configuration_is_not_changed_by_an_app():
     before = json.dumps(CONFIGURATION)
     create_app()
     assert json.dumps(CONFIGURATION) == before
+
+
+@pytest.mark.parametrize("path", POSTS)
+@pytest.mark.parametrize("n_levels", [900, 1_000, 1_020, 1_100])
+def test_nesting_is_refused_in_every_field(path, n_levels):
+    deep = b"[" * n_levels + b"]" * n_levels
+    for field, given in example(path).items():
+        others = json.dumps({**example(path), field: "HERE"}).encode()
+        inner = [b'{"%b": %b}' % (key.encode(), deep) for key in given] if isinstance(given, dict) else []
+        for value in (deep, *inner):
+            body = others.replace(b'"HERE"', value)
+            answer = CLIENT.post(path, data=body, content_type="application/json")
+            assert answer.status_code == (400 if n_levels > 1_024 else 422), (field, answer.json)
+            assert len(answer.data) < 3_000

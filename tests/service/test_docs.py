@@ -49,7 +49,7 @@ def test_the_javascript_runs(live_server):
 def test_the_r_code_sends_what_the_service_takes():
     """R is not at hand: what its lists become in JSON is written out here, and the names must be those of the code."""
     (code,) = fenced(PAGE, "r")
-    for word in ("/v1/correlations", "gold", "scores", "system", "order", "coefficients", "detail"):
+    for word in ("jsonlite", "/v1/correlations", "gold", "scores", "system", "order", "coefficients", "detail"):
         assert word in code
     body = {
         "gold": {"scores": {"king": 9.1, "queen": 8.7, "stone": 0.8}},

@@ -180,6 +180,27 @@ def test_progress_counts_resamples_of_intervals_and_tests():
     assert sum(done) == 3 * 200  # two gold sets, one test
 
 
+def test_the_steps_before_resampling_and_each_pair_of_a_test_can_be_stopped():
+    gold, systems = data()
+    calls = []
+    leaderboard(gold, systems, n_resamples=100, workers=1, progress=calls.append)
+    assert calls.index(100) >= len(gold) * len(systems)  # one look for each pair that is aligned
+    assert calls.count(0) >= 3 * len(systems)
+
+    class StoppedError(Exception):
+        pass
+
+    for allowed in range(len(calls)):
+        left = iter(range(allowed))
+
+        def stop(_done, left=left):
+            if next(left, None) is None:
+                raise StoppedError
+
+        with pytest.raises(StoppedError):
+            leaderboard(gold, systems, n_resamples=100, workers=1, progress=stop)
+
+
 def test_one_gold_ranking_alone():
     gold, systems = data(sizes=(30,))
     board = leaderboard(gold["set 0"], systems, n_resamples=100)

@@ -92,7 +92,7 @@ class TestInference:
     def test_the_limit_of_seconds(self, make_client):
         request = PAIR | {"inference": {"seed": 1, "n_resamples": 5_000}}
         answer = make_client(max_seconds=1e-6).post(PATH, json=request)
-        assert (answer.status_code, answer.json["type"]) == (503, "urn:rankcorr:problem:too-much-work")
+        assert (answer.status_code, answer.json["type"]) == (422, "urn:rankcorr:problem:too-much-work")
 
 
 class TestMissing:

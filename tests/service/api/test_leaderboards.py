@@ -69,7 +69,7 @@ class TestLeaderboard:
             "/n_resamples": ["at most 100 resamples (RANKCORR_MAX_RESAMPLES); got 200"],
         }
         answer = make_client(max_seconds=1e-6).post(self.PATH, json=self.request())
-        assert (answer.status_code, answer.json["type"]) == (503, "urn:rankcorr:problem:too-much-work")
+        assert (answer.status_code, answer.json["type"]) == (422, "urn:rankcorr:problem:too-much-work")
 
     def test_the_limit_of_values_from_both_sides(self, make_client):
         assert make_client(max_resampled_values=1200).post(self.PATH, json=self.request()).status_code == 200

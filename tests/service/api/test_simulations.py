@@ -229,19 +229,19 @@ class Clock:
 @pytest.mark.parametrize(
     ("approach", "seconds", "n_simulations"),
     [
-        ("adaptive", 6, 3),  # five looks: at the cut of each simulation, and before the second and the third
-        ("uniform", 3, 3),  # two looks: before the second and the third
+        ("adaptive", 7, 3),  # six looks: at the body, the cut of each simulation, and before the second and the third
+        ("uniform", 4, 3),  # three looks: at the body, and before the second and the third
     ],
 )
 def test_the_limit_of_seconds(make_client, monkeypatch, approach, seconds, n_simulations):
     class Slow(Deadline):
-        def __init__(self, seconds):
-            super().__init__(seconds, Clock())
+        def __init__(self, seconds, has_left):
+            super().__init__(seconds, Clock(), has_left)
 
     monkeypatch.setattr("service.http.deadline.Deadline", Slow)
     request = {**REQUEST, "n_simulations": n_simulations, "approaches": [approach]}
     answer(PATH, make_client(max_seconds=seconds - 1), **request)
-    found = problem(PATH, make_client(max_seconds=seconds - 2), status=503, **request)
+    found = problem(PATH, make_client(max_seconds=seconds - 2), **request)
     assert found["type"] == "urn:rankcorr:problem:too-much-work"
     assert f"at most {seconds - 2} s of work for a request (RANKCORR_MAX_SECONDS)" in found["detail"]
 

@@ -6,8 +6,6 @@ import threading
 import pytest
 
 from service.api import correlations
-from service.http.body import received
-from service.http.problems import Problem
 from service.http.state import state
 from tests.service.answers import PAIR, problem_of
 
@@ -47,19 +45,6 @@ class TestBodies:
 
     def test_an_error_of_the_service_is_not_blamed_on_the_client(self, client):
         assert sent(client, MemoryError()).status_code == 500
-
-    def test_one_that_takes_too_long(self, make_client):
-        application = make_client(max_body_seconds=5.0).application
-        options = {"method": "POST", "content_type": "application/json", "data": BODY}
-        for now, arrives in ((5.0, True), (5.1, False)):
-            times = iter([0.0, now])
-            with application.test_request_context(**options) as context:
-                if arrives:
-                    assert received(context.request, clock=lambda times=times: next(times)) == BODY
-                    continue
-                with pytest.raises(Problem, match=r"at most 5 s for a body .* \(RANKCORR_MAX_BODY_SECONDS\)") as caught:
-                    received(context.request, clock=lambda times=times: next(times))
-                assert caught.value.status == 400
 
     def test_one_that_arrives_slowly_keeps_nobody_waiting(self, make_client):
         client = make_client(max_concurrent=1, max_waiting=0)
@@ -135,6 +120,13 @@ def test_a_body_that_is_not_declared_as_json(client, content_type, message):
 def test_a_body_that_is_declared_as_json(client, charset):
     body = json.dumps(PAIR)
     assert client.post("/v1/correlations", data=body, content_type="application/json" + charset).status_code == 200
+
+
+def test_a_name_of_the_query_is_reported_as_it_is(client):
+    answer = client.get("/v1/weights?_schema=1&n0=2")
+    assert answer.status_code == 422
+    assert answer.json["errors"] == {"/_schema": ["unknown field"]}
+    assert answer.json["detail"] == "/_schema: unknown field"
 
 
 def test_a_query_that_says_something_twice(client):

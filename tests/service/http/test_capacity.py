@@ -57,6 +57,30 @@ class TestRate:
             assert post_pair(client, {"X-Forwarded-For": "192.0.2.1"}).status_code == 200
             assert post_pair(client, {"X-Forwarded-For": "192.0.2.2"}).status_code == second
 
+    def test_which_clients_share_a_count_differs_from_start_to_start(self):
+        def first_met(limiter):
+            """The first client that is counted with client 0."""
+            limiter.count("client 0")
+            for number in range(1, 1_000):
+                try:
+                    limiter.count(f"client {number}")
+                except Problem:
+                    return number
+            return None
+
+        class Few(RateLimiter):
+            def _place(self, client):
+                return super()._place(client) % 16
+
+        assert len({first_met(Few(1, clock=lambda: 0.0)) for _ in range(20)}) > 1
+
+    def test_wrong_tokens_count(self, make_client):
+        token = "0123456789abcdef"
+        client = clocked(make_client(requests_per_minute=2, tokens=(token,)))
+        wrong, right = {"Authorization": "Bearer guess"}, {"Authorization": f"Bearer {token}"}
+        assert [post_pair(client, wrong).status_code for _ in range(3)] == [401, 401, 429]
+        assert [post_pair(client, right).status_code for _ in range(3)] == [200, 200, 429]
+
     def test_processes_share_the_counts(self):
         limiter = RateLimiter(3, clock=lambda: 0.0)
         child = os.fork()

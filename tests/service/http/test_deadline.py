@@ -16,7 +16,7 @@ def test_time_left_and_time_over():
     now[0] = 5.1
     with pytest.raises(Problem, match=r"at most 5 s of work for a request \(RANKCORR_MAX_SECONDS\)") as caught:
         deadline()
-    assert caught.value.status == 503
+    assert caught.value.status == 422
     with pytest.raises(Problem, match="at most 5 s"):
         deadline.submit(max, 1, 2)
 

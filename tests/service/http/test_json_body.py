@@ -1,5 +1,6 @@
 import json
 import math
+from unittest import mock
 
 import orjson
 import pytest
@@ -23,10 +24,11 @@ def count_containers(document):
     return 0 if inner is None else 1 + sum(map(count_containers, inner))
 
 
-@given(DOCUMENTS, st.sampled_from([None, 2]), st.booleans())
-def test_written_keys_are_those_of_the_document(document, indent, ascii_only):
+@given(DOCUMENTS, st.sampled_from([None, 2]), st.booleans(), st.sampled_from([1, 3, 1 << 18]))
+def test_written_keys_are_those_of_the_document(document, indent, ascii_only, block):
     body = json.dumps(document, indent=indent, ensure_ascii=ascii_only).encode()
-    assert counted(body) == (count_keys(document), count_containers(document))
+    with mock.patch.object(json_body, "BLOCK_BYTES", block):
+        assert counted(body) == (count_keys(document), count_containers(document))
     assert parse(body) == document
 
 

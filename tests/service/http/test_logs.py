@@ -43,9 +43,46 @@ class TestLogs:
         assert re.fullmatch("[0-9a-f]{32}", post_pair(client, {"X-Request-ID": given}).headers["X-Request-ID"])
 
 
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"  # the example of the W3C's Trace Context
+
+
+class TestTraces:
+    def test_a_trace_is_logged_and_echoed(self, client, capsys):
+        assert post_pair(client, {"traceparent": TRACE}).headers["traceparent"] == TRACE
+        (line,) = log_lines(capsys)
+        assert line["traceparent"] == TRACE
+
+    def test_so_is_that_of_a_refused_request(self, client, capsys):
+        assert client.get("/nope", headers={"traceparent": TRACE}).headers["traceparent"] == TRACE
+        assert log_lines(capsys)[0]["traceparent"] == TRACE
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            "",
+            TRACE.upper(),
+            TRACE[:-1],
+            TRACE + "-x",
+            "ff" + TRACE[2:],
+            TRACE.replace("0af7651916cd43dd8448eb211c80319c", "0" * 32),
+            TRACE.replace("b7ad6b7169203331", "0" * 16),
+            '"}' + TRACE[2:],
+        ],
+    )
+    def test_what_is_no_trace_is_neither(self, client, capsys, given):
+        assert "traceparent" not in post_pair(client, {"traceparent": given}).headers
+        assert "traceparent" not in log_lines(capsys)[0]
+
+
 @pytest.mark.parametrize("items", [2, ["a", "b"]])
 def test_the_log_counts_the_items_of_a_ballot(client, capsys, items):
     assert (
         client.post("/v1/ballots", json={"items": items, "presentations": 2, "voters": 1, "seed": 1}).status_code == 200
     )
     assert json.loads(capsys.readouterr().out)["items"] == 2
+
+
+def test_the_log_counts_tokens_as_items(client, capsys):
+    tokens = [{"token": text, "area": "x"} for text in "abc"]
+    assert client.post("/v1/pairings", json={"tokens": tokens}).status_code == 200
+    assert json.loads(capsys.readouterr().out)["items"] == 3

@@ -1,15 +1,32 @@
 """What Prometheus reads."""
 
+import os
+import platform
 import re
+import threading
 
+import pytest
+
+from rankcorr import __version__
+from service.http.problems import Problem
+from service.http.snapshot import Snapshot, resident_bytes
+from service.http.state import state
 from tests.service.answers import post_pair
+from tests.service.live import eventually
 
 
-def test_metrics_count_requests_and_items(client):
-    def value(name):
+@pytest.fixture
+def value(client):
+    """Value of a sample by its name and labels, 0 where there is none."""
+
+    def read(name):
         found = re.search(rf"^{re.escape(name)} (\S+)$", client.get("/metrics").text, re.MULTILINE)
         return float(found[1]) if found else 0.0
 
+    return read
+
+
+def test_metrics_count_requests_and_items(client, value):
     requests = 'rankcorr_requests_total{method="POST",route="/v1/correlations",status="200"}'
     items = 'rankcorr_items_total{route="/v1/correlations"}'
     before = value(requests), value(items)
@@ -22,3 +39,59 @@ def test_a_strange_method_makes_no_new_series(client):
     client.open("/health/live", method="BREW")
     assert 'method="other",route="none",status="405"' in client.get("/metrics").text
     assert "BREW" not in client.get("/metrics").text
+
+
+def test_refusals_are_counted_by_their_kind(client, value):
+    def counts():
+        kinds = ("invalid-request", "not-json", "length", "not-found")
+        return [value(f'rankcorr_refusals_total{{kind="{kind}"}}') for kind in kinds]
+
+    before = counts()
+    client.post("/v1/correlations", json={})
+    client.post("/v1/correlations", data="{", content_type="application/json")
+    client.post("/v1/correlations", json={"gold": {"scores": [1, 2]}, "system": {"scores": [1, 2, 3]}})
+    client.get("/nope/secret")
+    post_pair(client)
+    assert [after - then for after, then in zip(counts(), before, strict=True)] == [1, 1, 1, 1]
+
+
+def test_the_queue_is_counted(make_client, value):
+    client = make_client(max_concurrent=1, max_waiting=1, max_wait_seconds=60)
+    gate = state(client.application).gate
+    gate.enter()
+    waiting = threading.Thread(target=post_pair, args=[client])
+    waiting.start()
+    eventually(lambda: value("rankcorr_requests_waiting") == 1, what="a request that waits")
+    gate.leave()
+    waiting.join()
+    assert value("rankcorr_requests_waiting") == 0
+
+
+def test_a_wait_that_is_given_up_is_no_longer_counted(make_client, value):
+    client = make_client(max_concurrent=1, max_waiting=1, max_wait_seconds=0.01)
+    gate = state(client.application).gate
+    gate.enter()
+    with pytest.raises(Problem, match="no turn came in"):
+        gate.enter()
+    gate.leave()
+    assert value("rankcorr_requests_waiting") == 0
+
+
+def test_the_metrics_say_what_runs(value):
+    assert value(f'rankcorr_build_info{{python="{platform.python_version()}",version="{__version__}"}}') == 1
+
+
+def test_the_memory_of_this_process(value):
+    assert 10e6 < value(f'rankcorr_worker_resident_bytes{{pid="{os.getpid()}"}}') < 10e9
+
+
+def test_the_memory_of_each_worker_that_lives(tmp_path):
+    for whose in (os.getpid(), os.getppid(), 2**30, "x"):  # a worker, the process that forks, one that has ended
+        (tmp_path / f"gauge_livesum_{whose}.db").touch()
+    (tmp_path / "counter_1.db").touch()
+    *_, memory = Snapshot(str(tmp_path)).collect()
+    assert [sample.labels for sample in memory.samples] == [{"pid": str(os.getpid())}]
+
+
+def test_a_process_that_has_ended_has_no_memory():
+    assert resident_bytes(2**30) is None

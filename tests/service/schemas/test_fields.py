@@ -7,8 +7,11 @@ from jsonschema import Draft202012Validator
 from marshmallow import ValidationError
 
 from service.schemas.ballot_fields import Fraction, Interval
+from service.schemas.components import Vocabulary
 from service.schemas.fields import Choice, Choices, Flag, Number, Seed, Text, Whole
 
+LETTER = Vocabulary("Letter", {"type": "string", "enum": ["a", "b"]})
+COMPONENTS = {"components": {"schemas": {LETTER.name: LETTER.schema}}}
 FIELDS = [
     Number(),
     Number(above=-1, most=10),
@@ -18,8 +21,8 @@ FIELDS = [
     Seed(),
     Fraction(),
     Flag(),
-    Choice(("a", "b")),
-    Choices(("a", "b")),
+    Choice(LETTER),
+    Choices(LETTER),
     Text(),
     Interval(most=1),
 ]
@@ -31,7 +34,7 @@ VALUES = PLAIN | st.lists(st.sampled_from(["a", "b", "c"]) | NUMBERS, max_size=3
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: str(field.documented))
 @given(value=VALUES)
 def test_a_field_is_as_strict_as_its_documentation(field, value):
-    documented = Draft202012Validator(dict(field.documented)).is_valid(value)
+    documented = Draft202012Validator({**field.documented, **COMPONENTS}).is_valid(value)
     if isinstance(field, Interval) and documented:
         documented = value[0] <= value[1]  # which a JSON Schema cannot say
     try:

@@ -1,8 +1,6 @@
 """The service as its clients meet it: fast ones, silent ones, and more of them than it can serve."""
 
 import contextlib
-import http.client
-import itertools
 import json
 import socket
 import statistics
@@ -10,7 +8,6 @@ import time
 from collections import Counter
 
 import numpy as np
-import pytest
 
 from rankcorr import correlate
 from tests.service.live import ask, eventually, running
@@ -54,26 +51,6 @@ def test_what_http_forbids_is_refused_within_limits(live_server):
     assert live_server.ask("GET", "/health/live")[0] == 200
 
 
-@pytest.mark.parametrize(
-    ("sent", "status"),
-    [
-        (b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414),
-        (b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * 20_000 + b"\r\n\r\n", 431),
-        (b"nonsense\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nHost: x\r\nBad Header: 1\r\n\r\n", 400),
-    ],
-)
-def test_what_never_became_a_request_is_answered_as_every_other_error(live_server, sent, status):
-    with socket.create_connection((live_server.host, live_server.port), timeout=30) as connection:
-        connection.sendall(sent)
-        response = http.client.HTTPResponse(connection)
-        response.begin()
-        found = json.loads(response.read())
-    assert (response.status, response.headers["Content-Type"]) == (status, "application/problem+json")
-    assert (found["type"], found["status"]) == ("urn:rankcorr:problem:malformed-request", status)
-    assert set(found) == {"type", "title", "status", "detail", "request_id"}
-
-
 def test_a_proxy_is_not_believed_unless_it_is_trusted(live_server):
     connection = live_server.connect()
     connection.request("GET", "/health/live", headers={"SCRIPT_NAME": "/health", "X-Forwarded-Proto": "https"})
@@ -88,21 +65,6 @@ def test_each_request_is_a_line_of_json_and_nothing_else_is_on_stdout(live_serve
     assert "GET /health/live" not in live_server.errors.read_text()
 
 
-def test_silent_connections_hold_up_nobody(live_server):
-    silent = [socket.create_connection((live_server.host, live_server.port)) for _ in range(12)]
-    try:
-        times = []
-        for _ in range(20):
-            start = time.perf_counter()
-            assert live_server.ask("GET", "/health/live")[0] == 200
-            times.append(time.perf_counter() - start)
-        assert max(times) < 2.5  # gunicorn gives a new connection 5 s to say something
-        assert statistics.median(times) < 0.25
-    finally:
-        for connection in silent:
-            connection.close()
-
-
 def test_clients_that_do_not_close_their_side_hold_up_nobody(live_server):
     with contextlib.ExitStack() as stack:
         for _ in range(40):
@@ -113,32 +75,6 @@ def test_clients_that_do_not_close_their_side_hold_up_nobody(live_server):
         for _ in range(10):
             assert live_server.ask("GET", "/health/live")[0] == 200
         assert time.perf_counter() - start < 2.0  # what gunicorn's own worker waits for one such client
-
-
-def test_clients_that_stop_half_way_are_given_up(tmp_path):
-    one_worker_of_nine_threads = {
-        "RANKCORR_WORKERS": "1",
-        "RANKCORR_MAX_CONCURRENT": "1",
-        "RANKCORR_MAX_WAITING": "0",
-        "RANKCORR_CLIENT_SECONDS": "0.2",
-    }
-    with running(tmp_path, one_worker_of_nine_threads) as server:
-        head = b"POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        beginnings = (head, head + b"Content-Length: 100\r\n\r\n{")
-        with contextlib.ExitStack() as stack:
-            stalled = [
-                stack.enter_context(socket.create_connection((server.host, server.port), timeout=30)) for _ in range(12)
-            ]
-            for connection, beginning in zip(stalled, itertools.cycle(beginnings), strict=False):
-                connection.sendall(beginning)
-            start = time.perf_counter()
-            assert server.ask("GET", "/health/live")[0] == 200
-            assert time.perf_counter() - start < 15
-            answers = [connection.recv(1_000).partition(b"\r\n")[0] for connection in stalled]
-        assert Counter(answers) == {b"": 6, b"HTTP/1.1 400 BAD REQUEST": 6}
-        assert "Traceback" not in server.errors.read_text()
-        assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
-        assert server.metrics()[IN_PROGRESS] == 1
 
 
 def test_over_capacity_some_are_turned_away_and_probes_are_answered(tmp_path):

@@ -71,6 +71,7 @@ def test_the_build_sees_what_the_wheel_needs_and_no_more():
         "tests/naive.py",
         "service/__pycache__/app.cpython-313.pyc",
         ".venv/bin/python",
+        "service/deploy/compose.yaml",
         "x.pyc",
     ):
         assert ignored(path)

@@ -47,6 +47,9 @@ def test_the_metrics_count_the_requests_of_all_workers(live_server):
     metrics = live_server.metrics()
     assert metrics[ANSWERED] == before + 20
     assert metrics[IN_PROGRESS] == 1  # the reading itself
+    assert metrics["rankcorr_requests_waiting"] == 0
+    memory = {name for name in metrics if name.startswith("rankcorr_worker_resident_bytes")}
+    assert memory == {f'rankcorr_worker_resident_bytes{{pid="{pid}"}}' for pid in live_server.workers()}
 
 
 def test_a_killed_worker_costs_at_most_the_requests_it_had(live_server):
@@ -123,6 +126,50 @@ def test_a_stop_loses_no_request_that_has_begun(tmp_path):
         assert "Traceback" not in server.errors.read_text()
     with pytest.raises(ConnectionRefusedError):
         server.ask("GET", "/health/live")
+
+
+def test_without_room_for_metrics_requests_are_answered(tmp_path):
+    with running(tmp_path, {"RANKCORR_WORKERS": "1"}) as server:
+        (before,) = server.workers()
+        shutil.rmtree(server.folder(METRICS_FOLDER))
+        os.kill(before, signal.SIGKILL)
+        eventually(lambda: server.workers() and server.workers() != [before], what="another worker")
+        for _ in range(3):
+            assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
+        assert server.ask("GET", "/health/ready")[0] == 200
+        assert "counts no requests: no room for metrics" in server.errors.read_text()
+
+
+def test_a_stop_begins_with_a_drain(tmp_path):
+    with running(tmp_path, {"RANKCORR_DRAIN_SECONDS": "1"}) as server:
+        document = seconds_of_work(server, 1.5)
+        statuses = []
+
+        def work():
+            statuses.append(server.ask("POST", "/v1/simulations", document)[0])
+
+        def stop():
+            eventually(lambda: server.metrics()[IN_PROGRESS] >= 3, what="two requests in flight")
+            assert server.ask("GET", "/health/ready")[0] == 200
+            server.process.send_signal(signal.SIGTERM)
+            eventually(lambda: server.ask("GET", "/health/ready")[0] == 503, what="the drain")
+            status, headers, body = server.ask("GET", "/health/ready")
+            assert (status, headers["Content-Type"]) == (503, "application/problem+json")
+            assert json.loads(body)["type"] == "urn:rankcorr:problem:stopping"
+            assert server.ask("GET", "/health/live")[0] == 200
+            assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
+            return server.process.wait(60)
+
+        *_, code = in_threads(work, work, stop)
+        assert (statuses, code) == ([200] * 2, 0)
+        assert "Draining: the service stops in 1 s" in server.errors.read_text()
+
+
+def test_a_second_signal_ends_the_drain(tmp_path):
+    with running(tmp_path, {"RANKCORR_DRAIN_SECONDS": "600"}) as server:
+        server.process.send_signal(signal.SIGTERM)
+        eventually(lambda: server.ask("GET", "/health/ready")[0] == 503, what="the drain")
+        assert server.stop() == 0
 
 
 def test_a_restart_begins_with_empty_metrics(live_server, tmp_path):

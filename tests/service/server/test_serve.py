@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import subprocess
@@ -123,6 +124,29 @@ def test_the_command_becomes_gunicorn_with_folders_of_this_run(monkeypatch, star
     assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
 
 
+def test_an_unknown_variable_is_a_warning(monkeypatch, capsys, started):
+    monkeypatch.setenv("RANKCORR_MAX_ITEM", "5")
+    monkeypatch.setenv("RANKCORR_TOKEN", "0123456789abcdef")
+    main(["--check"])
+    output = capsys.readouterr()
+    assert output.out.startswith("the settings are valid: ")
+    assert output.err == (
+        "rankcorr-serve: warning: RANKCORR_MAX_ITEM is no setting: is RANKCORR_MAX_ITEMS meant?\n"
+        "rankcorr-serve: warning: RANKCORR_TOKEN is no setting: is RANKCORR_TOKENS meant?\n"
+    )
+    assert not started
+
+
+def test_a_full_disk_stops_the_start(monkeypatch, capsys, started, tmp_path):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    assert "no folder for this run: [Errno 28] No space left on device" in refused(capsys)
+    assert not list(tmp_path.iterdir())
+    assert not started
+
+
 @pytest.mark.usefixtures("started")
 def test_a_folder_for_metrics_is_emptied_of_metrics(tmp_path):
     folder = tmp_path / "some" / "metrics"
@@ -131,7 +155,8 @@ def test_a_folder_for_metrics_is_emptied_of_metrics(tmp_path):
     for name in names:
         (folder / name).touch()
     prepare({"PROMETHEUS_MULTIPROC_DIR": str(folder)})
-    assert sorted(file.name for file in folder.iterdir()) == ["counter_1.txt", "mine.db"]
+    own = [f"{kind}_{os.getpid()}.db" for kind in ("counter", "gauge_livesum", "histogram")]
+    assert sorted(file.name for file in folder.iterdir()) == sorted(["counter_1.txt", "mine.db", *own])
 
 
 def test_a_folder_that_cannot_be_made_stops_the_start_and_leaves_nothing(monkeypatch, capsys, started, tmp_path):

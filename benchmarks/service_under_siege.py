@@ -1,0 +1,197 @@
+"""Print how fast the service answers others while many connections send or read as slowly as they can.
+
+The service runs as `rankcorr-serve` does, with two workers, on loopback, and no proxy in front. Each siege lasts
+``--seconds``; a connection that the service ends is opened again. Run it with
+``.venv/bin/python benchmarks/service_under_siege.py``. Nothing here asserts.
+"""
+
+import argparse
+import contextlib
+import http.client
+import json
+import resource
+import select
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from report import heading, machine, row
+
+from service import request, service
+
+PAIR = {"gold": {"scores": [3, 1, 2, 5]}, "system": {"scores": [1, 2, 3, 4]}}
+HEAD = b"POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+# Soon drawn, and an answer of 8 MB.
+BALLOT = {"items": [f"{item:0999d}" for item in range(200)], "presentations": 40, "voters": 1, "seed": 1}
+PATIENCE = 60.0
+Address = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Siege:
+    """Many connections that behave alike."""
+
+    name: str
+    n_connections: int
+    opening: bytes = b""  # sent at once
+    drop: bytes = b""  # sent again and again
+    pause: float = 1.0  # seconds between two drops
+    small_window: bool = False
+
+
+SIEGES = (
+    Siege("nobody", 0),
+    Siege("heads, a byte every 3 s", 80, HEAD + b"X-Slow: ", b"a", 3.0),
+    Siege("bodies, a byte every second", 80, HEAD + b"Content-Length: 10000\r\n\r\n{", b" ", 1.0),
+    Siege("silence", 500),
+    Siege("silence", 2_000),
+    Siege("answers of 8 MB that nobody reads", 80, request("/v1/ballots", BALLOT), small_window=True),
+)
+
+
+class Besiegers:
+    """The connections of a siege, kept open by a thread."""
+
+    def __init__(self, address: Address, siege: Siege) -> None:
+        self._address, self._siege = address, siege
+        self._stop = threading.Event()
+        self.n_ended = 0
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> "Besiegers":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        siege = self._siege
+        connections = [self._opened() for _ in range(siege.n_connections)]
+        while not self._stop.wait(siege.pause):
+            for place, connection in enumerate(connections):
+                if connection is None or not self._goes_on(connection):
+                    self.n_ended += connection is not None
+                    connections[place] = self._opened()
+        for connection in connections:
+            if connection is not None:
+                connection.close()
+
+    def _opened(self) -> socket.socket | None:
+        connection = socket.socket()
+        try:
+            if self._siege.small_window:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
+            connection.settimeout(1.0)
+            connection.connect(self._address)
+            connection.sendall(self._siege.opening)
+            connection.setblocking(False)
+        except OSError:
+            connection.close()
+            return None
+        return connection
+
+    def _goes_on(self, connection: socket.socket) -> bool:
+        try:
+            if self._siege.drop:
+                connection.send(self._siege.drop)
+            if self._siege.small_window:  # what has come is left unread, and hides the end
+                ended = select.poll()
+                ended.register(connection, select.POLLRDHUP)
+                if not ended.poll(0):
+                    return True
+                connection.close()
+                return False
+            return bool(connection.recv(1))
+        except BlockingIOError:
+            return True
+        except OSError:
+            connection.close()
+            return False
+
+
+def seconds_of(ask: Callable[[http.client.HTTPConnection], None], address: Address) -> float | None:
+    """Seconds until a new connection has its answer; None if it has none."""
+    connection = http.client.HTTPConnection(*address, timeout=PATIENCE)
+    start = time.perf_counter()
+    try:
+        ask(connection)
+        if connection.getresponse().status != 200:
+            return None
+    except OSError:
+        return None
+    finally:
+        connection.close()
+    return time.perf_counter() - start
+
+
+def probe(connection: http.client.HTTPConnection) -> None:
+    connection.request("GET", "/health/live")
+
+
+def comparison(connection: http.client.HTTPConnection) -> None:
+    connection.request("POST", "/v1/correlations", json.dumps(PAIR), {"Content-Type": "application/json"})
+
+
+def measured(address: Address, seconds: float) -> dict[str, list[float | None]]:
+    """Seconds of probes and comparisons, one after the other on two threads, for as long as the siege lasts."""
+    times: dict[str, list[float | None]] = {"probe": [], "comparison": []}
+    end = time.monotonic() + seconds
+
+    def repeat(name: str, ask: Callable[[http.client.HTTPConnection], None]) -> None:
+        while time.monotonic() < end:
+            times[name].append(seconds_of(ask, address))
+            time.sleep(0.05)
+
+    threads = [threading.Thread(target=repeat, args=pair) for pair in (("probe", probe), ("comparison", comparison))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return times
+
+
+def shown(times: list[float | None]) -> tuple[str, ...]:
+    answered = [one for one in times if one is not None]
+    if not answered:
+        return "0", str(len(times)), "", ""
+    return (
+        str(len(answered)),
+        str(len(times) - len(answered)),
+        f"{statistics.median(answered) * 1e3:,.1f}",
+        f"{max(answered) * 1e3:,.0f}",
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, help="of each siege")
+    parser.add_argument("--only", default="", help="the sieges whose names begin with this")
+    chosen = parser.parse_args()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8_192)), hard))
+    machine("gunicorn", "flask")
+    heading(
+        f"Requests on new connections under siege, {chosen.seconds:g} s each",
+        *("besieged by", "connections", "ended"),
+        *(
+            f"{name}: {what}"
+            for name in ("probe", "comparison")
+            for what in ("answered", "not", "p50 (ms)", "max (ms)")
+        ),
+    )
+    for siege in (siege for siege in SIEGES if siege.name.startswith(chosen.only)):
+        with service() as (address, _), Besiegers(address, siege) as besiegers:
+            time.sleep(2.0 if siege.n_connections else 0.0)
+            times = measured(address, chosen.seconds)
+            cells = [cell for name in ("probe", "comparison") for cell in shown(times[name])]
+            row(siege.name, f"{siege.n_connections:,}", f"{besiegers.n_ended:,}", *cells)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""POST /v1/pairings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from marshmallow import ValidationError
+
+from adaptive import Token, pair_tokens
+from rankcorr.notices import collected_notices
+from service.http.problems import invalid
+from service.openapi.blueprint import Blueprint, link, operation
+from service.schemas.fields import check_label_bytes
+from service.schemas.pairings import PairingAnswer, PairingRequest
+
+blueprint = Blueprint("pairings", __name__, url_prefix="/v1/pairings", description="From tokens to items")
+
+
+@blueprint.route("", methods=["POST"])
+@blueprint.arguments(
+    PairingRequest,
+    example={
+        "tokens": [
+            {"token": "apple", "area": "fruit"},
+            {"token": "pear", "area": "fruit"},
+            {"token": "plum", "area": "fruit"},
+            {"token": "oak", "area": "tree"},
+            {"token": "pine", "area": "tree"},
+        ],
+        "sample": 3,
+        "seed": 1,
+    },
+)
+@operation(
+    "pairTokens",
+    planBallots=link(
+        "planBallots",
+        "The ballots that rank the items. Add presentations or a budget.",
+        {"n_items": "$response.body#/n_items"},
+    ),
+)
+@blueprint.response(200, PairingAnswer)
+def pair(request: dict[str, Any]) -> dict[str, Any]:
+    """Pair the tokens of each semantic area: the items of a ranking."""
+    return pair_within_limits(**request)
+
+
+def pair_within_limits(
+    tokens: Sequence[Token], across_areas: bool, sample: int | None = None, seed: int | None = None
+) -> dict[str, Any]:
+    """Items of the tokens, unless their text would make the answer too large."""
+    rng = None if seed is None else np.random.default_rng(seed)
+    with collected_notices() as notices:
+        pairing = pair_tokens(tokens, sample=sample, across_areas=across_areas, rng=rng)
+    texts = [text for item in pairing.items for text in item]
+    try:
+        check_label_bytes("tokens", [*texts, *filter(None, pairing.areas)], 1)
+    except ValidationError as error:
+        raise invalid({"/tokens": list(error.messages)}) from error
+    warnings = [{"message": message, "coefficients": []} for message in notices]
+    return {"n_items": pairing.n_items, **pairing.to_dict(), "warnings": warnings}

@@ -1,0 +1,94 @@
+"""How much work a request asks for, estimated before anything is allocated; too much is refused.
+
+The unit is one item that is ranked in one resample, 50 to 300 ns. What needs more than the largest number of them does
+not end in time; the deadline ends what the estimate lets pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from rankcorr import Ranking
+from rankcorr.inference.null import MAX_EXACT_ITEMS
+from service.environment import variable
+from service.http.problems import Problem
+from service.http.state import settings
+
+_MATCHED: Final = 4  # an item is matched by its label in the time in which this many are ranked
+_EXACT: Final = 40_320  # permutations of the longest list of which all are taken
+_BYTES_OF_ITEM: Final = 40  # of an aligned ranking, sorted as well: ranks, positions, reference to the label
+_BYTES_OF_VALUE: Final = 24  # a resampled coefficient, and its place in the sums and quantiles
+_LEFT_OUT: Final = 1_000  # the jackknife of bca leaves out no more items, or groups of them
+
+
+def of_pair(gold: Ranking, system: Ranking, n_coefficients: int, missing: str, inference: Any) -> int:
+    """Items to rank for two rankings, with tests and intervals if they are asked for."""
+    n_items = _aligned(gold, system, missing)
+    n_rankings = 1
+    if inference is not None:
+        n_permutations = _EXACT if n_items <= MAX_EXACT_ITEMS else inference["n_resamples"]
+        n_rankings += n_permutations + inference["n_resamples"]
+        n_rankings += min(n_items, _LEFT_OUT) if inference["method"] == "bca" else 0
+    return n_coefficients * n_items * n_rankings + _matched(gold, system)
+
+
+def of_many(gold: Ranking, systems: Collection[Ranking], n_coefficients: int, missing: str) -> int:
+    """Items to rank and match for a gold ranking and each of many systems."""
+    return n_coefficients * sum(_aligned(gold, one, missing) + _matched(gold, one) for one in systems)
+
+
+def of_matrix(rankings: Collection[Ranking]) -> int:
+    """Items to rank and match for each of many rankings and each."""
+    n_items = sum(ranking.n_items for ranking in rankings)
+    labelled = any(ranking.labels is not None for ranking in rankings)
+    return len(rankings) * n_items * (1 + _MATCHED * labelled)
+
+
+def of_leaderboard(
+    gold_sets: Collection[Ranking], systems: Collection[Ranking], n_resamples: int, missing: str
+) -> tuple[int, int]:
+    """Items to rank and match for a leaderboard, and bytes of memory."""
+    pairs = [(gold, system) for gold in gold_sets for system in systems]
+    if missing == "bottom":  # each gold set receives all items that are in none
+        known = {label for gold in gold_sets for label in gold.labels or ()}
+        n_further = len({label for system in systems for label in system.labels or ()} - known)
+        n_items = len(systems) * sum(gold.n_items + n_further for gold in gold_sets)
+    else:
+        n_items = sum(_aligned(gold, system, missing) for gold, system in pairs)
+    n_matched = sum(_matched(gold, system) for gold, system in pairs)
+    n_bytes = _BYTES_OF_ITEM * n_items + _BYTES_OF_VALUE * len(pairs) * n_resamples
+    return n_items * (1 + 2 * n_resamples) + n_matched, n_bytes
+
+
+def admit(n_items: int, n_bytes: int = 0) -> None:
+    """Refuse work above the limits.
+
+    Raises
+    ------
+    Problem
+        422, with the estimate and the limit.
+    """
+    limits = settings().limits
+    for count, name, of in (
+        (n_items, "max_work", "items to rank or match, over all rankings, coefficients and resamples"),
+        (n_bytes, "max_work_bytes", "bytes of memory for the work"),
+    ):
+        most = getattr(limits, name)
+        if count > most:
+            raise Problem(
+                422,
+                f"at most {most} {of} ({variable(name)}); this request needs about {count}: ask for less at once",
+                kind="too-much-work",
+            )
+
+
+def _aligned(gold: Ranking, system: Ranking, missing: str) -> int:
+    """Number of items of two rankings once they are aligned; with "bottom" at least."""
+    if missing == "intersection":
+        return min(gold.n_items, system.n_items)
+    return max(gold.n_items, system.n_items) if missing == "bottom" else gold.n_items
+
+
+def _matched(gold: Ranking, system: Ranking) -> int:
+    return 0 if gold.labels is None or system.labels is None else _MATCHED * (gold.n_items + system.n_items)

@@ -1,0 +1,68 @@
+"""Schemas that the OpenAPI document defines once, by name, and refers to wherever they are used.
+
+A client that is generated from the document has one class for each, with this name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from adaptive.simulation.similarity import SIMILARITIES
+from adaptive.simulation.simulate import APPROACHES
+from adaptive.votes import WORDS
+from rankcorr.alignment import MISSING
+from rankcorr.coefficients import COEFFICIENTS, VARIANTS
+from rankcorr.inference.bootstrap import METHODS
+from rankcorr.inference.distribution import ALTERNATIVES
+from rankcorr.weights import SCHEMES, TIED_WEIGHTS
+
+
+@dataclass(frozen=True)
+class Component:
+    """A schema with a name.
+
+    Examples
+    --------
+    >>> Component("Count", {"type": "integer"}).reference
+    {'$ref': '#/components/schemas/Count'}
+    """
+
+    name: str
+    schema: Mapping[str, Any]
+
+    @property
+    def reference(self) -> dict[str, str]:
+        """What stands in its place in other schemas."""
+        return {"$ref": f"#/components/schemas/{self.name}"}
+
+
+class Vocabulary(Component):
+    """A set of words, of which a field takes one or some."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words, in the order of the document."""
+        return tuple(self.schema["enum"])
+
+
+def _vocabulary(name: str, words: Any, description: str) -> Vocabulary:
+    return Vocabulary(name, {"type": "string", "enum": list(words), "description": description})
+
+
+COEFFICIENT: Final = _vocabulary("Coefficient", COEFFICIENTS, "Top-weighted or plain, Spearman's or Kendall's.")
+SCHEME: Final = _vocabulary("Scheme", SCHEMES, "How an item's weight follows from its two ranks.")
+TIED_WEIGHT: Final = _vocabulary("TiedWeights", TIED_WEIGHTS, "Weight of tied items: at the mid-rank, or the mean.")
+VARIANT: Final = _vocabulary("Variant", VARIANTS, "Denominator of tau_w and tau.")
+MISSING_ITEMS: Final = _vocabulary("MissingItems", MISSING, "What becomes of items that one of two rankings lacks.")
+INTERVAL_METHOD: Final = _vocabulary("IntervalMethod", METHODS, "Kind of bootstrap interval.")
+ALTERNATIVE: Final = _vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
+APPROACH: Final = _vocabulary("Approach", APPROACHES, "The plan, or one uniform ballot of equal cost.")
+DISTRIBUTION: Final = _vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
+VOTE: Final = _vocabulary("Vote", WORDS, "The side that won, or a tie.")
+
+VOCABULARIES: Final = (
+    *(COEFFICIENT, SCHEME, TIED_WEIGHT, VARIANT, MISSING_ITEMS, INTERVAL_METHOD, ALTERNATIVE),
+    *(APPROACH, DISTRIBUTION, VOTE),
+)

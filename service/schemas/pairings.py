@@ -1,0 +1,135 @@
+"""Pairing tokens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from flask import g
+from marshmallow import ValidationError, validates_schema
+from marshmallow.fields import Integer, List, Nested
+
+from adaptive import Token
+from rankcorr.checks import shown
+from service.schemas.ballot_fields import LARGEST, check_keys, placed
+from service.schemas.base import Answer, Request
+from service.schemas.components import Component
+from service.schemas.fields import Documented, Dumped, Flag, Number, Seed, Text, Whole, check_limit
+from service.schemas.notices import Notice
+
+TOKEN: Final = Component(
+    "Token",
+    {
+        "type": "object",
+        "description": "A word, or words for one concept, in one semantic area.",
+        "required": ["token", "area"],
+        "additionalProperties": False,
+        "properties": {
+            "token": {"type": "string", "minLength": 1},
+            "area": {"type": "string", "minLength": 1, "description": "A token with several areas is given for each."},
+            "frequency": {
+                "type": "number",
+                "minimum": 0,
+                "description": "In texts of the domain, as a count or a share; for all tokens or for none.",
+            },
+        },
+    },
+)
+PAIR: Final = Component(
+    "Pair",
+    {
+        "type": "object",
+        "description": "An item: two tokens.",
+        "required": ["item_1", "item_2", "area"],
+        "additionalProperties": False,
+        "properties": {
+            "item_1": {"type": "string"},
+            "item_2": {"type": "string"},
+            "area": {
+                "type": ["string", "null"],
+                "description": "The first that both have; null where they share none.",
+            },
+            "rare": {"type": "boolean", "description": "Whether one of them is rare, where frequencies are given."},
+        },
+    },
+)
+
+
+class Tokens(Documented):
+    """Tokens with their semantic areas."""
+
+    documented: Mapping[str, Any] = MappingProxyType({"type": "array", "minItems": 2, "items": TOKEN.reference})
+    _text = Text()
+    _frequency = Number(least=0)
+
+    def read(self, value: Any) -> list[Token]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, list) or len(value) < 2:
+            raise ValidationError(f"must be a list of at least 2 tokens; got {shown(value)}")
+        check_limit("max_items", len(value), of="tokens")
+        tokens = [self._token(entry, str(place)) for place, entry in enumerate(value)]
+        areas = Counter(token.text for token in tokens)
+        shared = sum(count * (count - 1) // 2 for count in areas.values())
+        check_limit("max_items", shared, of="pairs of areas that have a token in common")
+        g.n_items = len(tokens)
+        return tokens
+
+    def _token(self, entry: Any, place: str) -> Token:
+        check_keys(entry, {"token", "area"}, {"frequency"}, place)
+        checks = {"token": self._text, "area": self._text, "frequency": self._frequency}
+        for name, given in entry.items():
+            try:
+                checks[name].read(given)
+            except ValidationError as error:
+                raise placed(error.messages, place, name) from error
+        return Token(entry["token"], entry["area"], entry.get("frequency"))
+
+
+class PairingRequest(Request):
+    """Tokens, and which of their pairs are to be items."""
+
+    tokens = Tokens(required=True)
+    sample = Whole(
+        least=1, most=LARGEST, metadata={"description": "Number of random pairs to take; all of them by default."}
+    )
+    seed = Seed(required=False, metadata={"description": "Of the sample, with which it belongs together."})
+    across_areas = Flag(load_default=False, metadata={"description": "Pair any two tokens, of one area or two."})
+
+    @validates_schema
+    def check_size(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a sample without a seed, a seed without a sample, and too many items."""
+        if ("sample" in data) != ("seed" in data):
+            lacks, has = ("seed", "sample") if "sample" in data else ("sample", "seed")
+            raise ValidationError(f"this field is needed: {lacks} and {has} belong together", lacks)
+        n_pairs = _n_pairs(data["tokens"], across_areas=data["across_areas"])
+        field, count = ("sample", data["sample"]) if "sample" in data else ("tokens", n_pairs)
+        try:
+            check_limit("max_items", count, of="pairs of tokens; a sample takes fewer")
+        except ValidationError as error:
+            raise ValidationError(error.messages, field) from error
+
+
+def _n_pairs(tokens: list[Token], *, across_areas: bool) -> int:
+    sizes = (
+        [len({token.text for token in tokens})] if across_areas else Counter(token.area for token in tokens).values()
+    )
+    return sum(size * (size - 1) // 2 for size in sizes)
+
+
+class PairingAnswer(Answer):
+    """The items, in a fixed order: by area, first token and second token, as the tokens came."""
+
+    n_items = Integer(required=True)
+    n_admissible = Integer(required=True, metadata={"description": "Pairs that the items were taken from."})
+    rare_tokens = Dumped(
+        {
+            "type": ["array", "null"],
+            "items": {"type": "string"},
+            "description": "Tokens below 10 % of the mean frequency; null without frequencies.",
+        },
+        required=True,
+    )
+    items = Dumped({"type": "array", "minItems": 1, "items": PAIR.reference}, required=True)
+    warnings = List(Nested(Notice), required=True)

@@ -1,0 +1,70 @@
+"""How messages show a value: as its repr, of which no more is made than is shown."""
+
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankcorr.checks import shown
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.binary(max_size=8)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(st.text(max_size=4) | st.integers(), inner, max_size=4)
+        | st.sets(st.integers(), max_size=4)
+        | st.frozensets(st.integers(), max_size=4)
+    ),
+)
+
+
+@given(VALUES)
+def test_a_value_is_shown_as_its_repr_on_one_line(value):
+    text = " ".join(repr(value).split())
+    assert shown(value) == (text if len(text) <= 60 else f"{text[:57]}...")
+
+
+def deep(n_levels):
+    value = []
+    for _ in range(n_levels):
+        value = [value]
+    return value
+
+
+class Broken:
+    def __repr__(self):
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (deep(100_000), "[" * 57 + "..."),
+        ({"key": deep(2_000)}, "{'key': " + "[" * 49 + "..."),
+        ("x" * 10**7, "'" + "x" * 56 + "..."),
+        (b"x" * 10**7, "b'" + "x" * 55 + "..."),
+        ("a" + " " * 1_000 + "b", "'a..."),
+        (10**5_000, "int that cannot be shown"),
+        ([1, 10**5_000], "[1, int that cannot be shown]"),
+        (Broken(), "Broken that cannot be shown"),
+    ],
+    ids=["deep", "deep in a dict", "text", "bytes", "blanks", "digits", "digits in a list", "broken"],
+)
+def test_what_is_long_deep_or_broken(value, text):
+    assert shown(value) == text
+
+
+def test_a_long_value_costs_no_more_than_a_short_one():
+    rows = [[1.5] * 1_000] * 1_000
+    values = (rows, {"a": rows}, tuple(rows), set(range(100_000)), dict.fromkeys(range(100_000)), "x" * 10**6)
+    tracemalloc.start()
+    try:
+        for value in values:
+            shown(value)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100_000

@@ -1,0 +1,174 @@
+"""Pairings over HTTP are the library's, within limits, and every field is as strict as its documentation."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptive import FewRareTokensWarning, TokenError, pair_tokens
+from tests.service.answers import answer, example, problem, validator
+
+PATH = "/v1/pairings"
+FRUIT = [("apple", "fruit"), ("pear", "fruit"), ("plum", "fruit"), ("oak", "tree"), ("pine", "tree")]
+
+
+def as_tokens(rows):
+    return [dict(zip(("token", "area", "frequency"), row, strict=False)) for row in rows]
+
+
+def as_answer(pairing, messages=()):
+    return {
+        "n_items": pairing.n_items,
+        **pairing.to_dict(),
+        "warnings": [{"message": message, "coefficients": []} for message in messages],
+    }
+
+
+def paired(rows, **options):
+    """The library's pairing as an answer."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FewRareTokensWarning)
+        pairing = pair_tokens(rows, **options)
+    return as_answer(pairing, [str(warning.message) for warning in caught])
+
+
+def test_the_example():
+    request = example(PATH)
+    rows = [(token["token"], token["area"]) for token in request["tokens"]]
+    assert answer(PATH, **request) == paired(rows, sample=3, rng=np.random.default_rng(1))
+
+
+def test_all_pairs_of_each_area():
+    found = answer(PATH, tokens=as_tokens(FRUIT))
+    pairs = [(item["item_1"], item["item_2"], item["area"]) for item in found["items"]]
+    assert pairs == [
+        *(("apple", "pear", "fruit"), ("apple", "plum", "fruit"), ("pear", "plum", "fruit")),
+        ("oak", "pine", "tree"),
+    ]
+    assert (found["n_items"], found["n_admissible"], found["rare_tokens"], found["warnings"]) == (4, 4, None, [])
+    assert "rare" not in found["items"][0]
+
+
+@given(
+    st.lists(st.sampled_from("abcdefgh"), min_size=2, unique=True),
+    st.sampled_from([None, 1.0, 100.0]),
+    st.booleans(),
+    st.none() | st.integers(0, 99),
+)
+def test_every_pairing_is_the_library_call(texts, frequency, across, seed):
+    rows = [(text, "x", *([] if frequency is None else [0.5 + place * frequency])) for place, text in enumerate(texts)]
+    options = {} if seed is None else {"sample": 1}
+    rng = {} if seed is None else {"rng": np.random.default_rng(seed)}
+    sent = {} if seed is None else {"seed": seed}
+    expected = paired(rows, across_areas=across, **options, **rng)
+    assert answer(PATH, tokens=as_tokens(rows), across_areas=across, **options, **sent) == expected
+
+
+def test_an_item_is_rare_if_one_of_its_tokens_is():
+    found = answer(PATH, tokens=as_tokens([("a", "x", 1), ("b", "x", 100), ("c", "x", 100)]))
+    assert found["rare_tokens"] == ["a"]
+    assert [item["rare"] for item in found["items"]] == [True, True, False]
+
+
+def test_few_rare_tokens_are_a_warning_of_the_answer():
+    found = answer(PATH, tokens=as_tokens([("a", "x", 5), ("b", "x", 5)]))
+    (warning,) = found["warnings"]
+    assert warning["message"].startswith("0 of 2 tokens are rare")
+
+
+def test_items_across_areas_may_have_none():
+    found = answer(PATH, tokens=as_tokens([("a", "x"), ("b", "y")]), across_areas=True)
+    assert found["items"] == [{"item_1": "a", "item_2": "b", "area": None}]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "pointer", "message"),
+    [
+        ("a,x", "/tokens", "must be a list of at least 2 tokens; got 'a,x'"),
+        ([{"token": "a", "area": "x"}], "/tokens", "must be a list of at least 2 tokens; got [{"),
+        ([{"token": "a", "area": "x"}, ["b", "x"]], "/tokens/1", "must be an object; got ['b', 'x']"),
+        ([{"token": "a", "area": "x"}, {"token": "b"}], "/tokens/1/area", "this field is needed"),
+        ([{"token": "a", "area": "x", "count": 1}, {}], "/tokens/0/count", "unknown field"),
+        ([{"token": 1, "area": "x"}, {}], "/tokens/0/token", "must be a text that is not empty; got 1"),
+        ([{"token": "a", "area": ""}, {}], "/tokens/0/area", "must be a text that is not empty; got ''"),
+        ([{"token": "a", "area": "x", "frequency": -1}, {}], "/tokens/0/frequency", "a number of at least 0; got -1"),
+        ([{"token": "a", "area": "x", "frequency": None}, {}], "/tokens/0/frequency", "must be a number of at least 0"),
+    ],
+)
+def test_wrong_tokens(tokens, pointer, message):
+    found = problem(PATH, tokens=tokens)
+    assert list(found["errors"]) == [pointer]
+    assert message in found["errors"][pointer][0]
+    assert not validator(PATH, "request").is_valid({"tokens": tokens})
+
+
+@pytest.mark.parametrize(
+    ("options", "errors"),
+    [
+        ({"sample": 2}, {"/seed": ["this field is needed: seed and sample belong together"]}),
+        ({"seed": 2}, {"/sample": ["this field is needed: sample and seed belong together"]}),
+        (
+            {"sample": 0, "seed": 1},
+            {"/sample": ["must be a whole number of at least 1 and of at most 9007199254740992; got 0"]},
+        ),
+        ({"across_areas": "yes"}, {"/across_areas": ["must be true or false; got 'yes'"]}),
+        ({"areas": 1}, {"/areas": ["unknown field"]}),
+    ],
+)
+def test_wrong_options(options, errors):
+    assert problem(PATH, tokens=as_tokens(FRUIT), **options)["errors"] == errors
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        ([("a", "x"), ("b", "y")], {}),
+        ([("a", "x"), ("a", "x")], {}),
+        ([("a", "x"), (" ", "x")], {}),
+        ([("a", "x", 1), ("b", "x")], {}),
+        (FRUIT, {"sample": 5}),
+    ],
+)
+def test_what_makes_no_pairs_is_the_error_of_the_library(rows, options):
+    rng = {"rng": np.random.default_rng(1)} if options else {}
+    with pytest.raises(TokenError) as raised:
+        pair_tokens(rows, **options, **rng)
+    found = problem(PATH, tokens=as_tokens(rows), **options, **({"seed": 1} if options else {}))
+    assert found["type"] == "urn:rankcorr:problem:token"
+    assert found["detail"] == str(raised.value)
+
+
+def test_the_limits_of_items(make_client):
+    client = make_client(max_items=5)
+    assert answer(PATH, client, tokens=as_tokens(FRUIT))["n_items"] == 4
+    found = problem(PATH, client, tokens=as_tokens([*FRUIT, ("fig", "fruit")]))
+    assert found["errors"] == {"/tokens": ["at most 5 tokens (RANKCORR_MAX_ITEMS); got 6"]}
+    found = problem(PATH, client, tokens=as_tokens(FRUIT), across_areas=True)
+    message = "at most 5 pairs of tokens; a sample takes fewer (RANKCORR_MAX_ITEMS); got 10"
+    assert found["errors"] == {"/tokens": [message]}
+    assert answer(PATH, client, tokens=as_tokens(FRUIT), across_areas=True, sample=5, seed=1)["n_admissible"] == 10
+    found = problem(PATH, client, tokens=as_tokens(FRUIT), across_areas=True, sample=6, seed=1)
+    assert found["errors"] == {"/sample": [message.replace("got 10", "got 6")]}
+
+
+def test_a_token_of_several_areas_counts_once_across_areas(make_client):
+    rows = [("a", "x"), ("b", "x"), ("a", "y"), ("c", "y")]
+    assert answer(PATH, make_client(max_items=4), tokens=as_tokens(rows), across_areas=True)["n_items"] == 3
+
+
+def test_a_token_of_very_many_areas_is_refused_before_its_areas_are_compared(make_client):
+    """Whether two tokens share two areas takes time with the square of the areas of a token."""
+    rows = [("a", area) for area in "uvwx"]
+    found = problem(PATH, make_client(max_items=5), tokens=as_tokens(rows))
+    message = "at most 5 pairs of areas that have a token in common (RANKCORR_MAX_ITEMS); got 6"
+    assert found["errors"] == {"/tokens": [message]}
+
+
+def test_the_limit_of_the_text_of_an_answer(make_client):
+    client = make_client(max_label_bytes=51)
+    assert answer(PATH, client, tokens=as_tokens(FRUIT[:3]))["n_items"] == 3
+    found = problem(PATH, client, tokens=as_tokens(FRUIT))
+    message = "at most 51 bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got 52"
+    assert found["errors"] == {"/tokens": [message]}

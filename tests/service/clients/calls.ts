@@ -1,0 +1,95 @@
+// Every operation of the service, called with the types that openapi-typescript makes. Prints what came, as JSON.
+import createClient from "openapi-fetch";
+import type { components, paths } from "./contract.js";
+
+declare const process: { argv: string[] };
+
+type Ranking = components["schemas"]["Ranking"];
+type Vote = components["schemas"]["Vote"];
+
+const client = createClient<paths>({ baseUrl: process.argv[2]! });
+
+async function answer<T extends { data?: unknown; error?: { detail: string } }>(call: Promise<T>) {
+  const { data, error } = await call;
+  if (error) throw new Error(error.detail);
+  return data as NonNullable<T["data"]>;
+}
+
+const rankings: Record<string, Ranking> = {
+  scores_by_label: { scores: { king: 9.1, queen: 8.7, stone: 0.8 } },
+  scores_array: { scores: [9.1, 8.7, 0.8], labels: ["king", "queen", "stone"] },
+  ranks_by_label: { ranks: { king: 1, queen: 2, stone: 3 } },
+  ranks_array: { ranks: [1, 2, 3], labels: ["king", "queen", "stone"] },
+  order: { order: ["king", "queen", "stone"] },
+};
+const gold = rankings.order!;
+const system: Ranking = { order: ["queen", "king", "stone"] };
+
+const statistics: Record<string, number | null> = {};
+for (const [way, ranking] of Object.entries(rankings)) {
+  const found = await answer(client.POST("/v1/correlations", { body: { gold: ranking, system } }));
+  statistics[way] = found.coefficients["tau_w"] ?? null;
+}
+// No option is needed but those that have no default.
+const inferred = await answer(
+  client.POST("/v1/correlations", { body: { gold, system, coefficients: ["tau_w"], inference: { seed: 1 } } }),
+);
+const systems = { bm25: system, dense: gold };
+const batch = await answer(client.POST("/v1/correlations/batch", { body: { gold, systems, sort_by: "tau" } }));
+const matrix = await answer(client.POST("/v1/correlations/matrix", { body: { rankings: systems } }));
+const board = await answer(client.POST("/v1/leaderboards", { body: { gold, systems, n_resamples: 50, seed: 1 } }));
+const weights = await answer(client.GET("/v1/weights", { params: { query: { n0: 2, top: 3 } } }));
+
+const texts = ["apple", "pear", "plum", "fig"];
+const tokens = texts.map((token) => ({ token, area: "fruit" }));
+const pairing = await answer(client.POST("/v1/pairings", { body: { tokens, sample: 4, seed: 1 } }));
+const planned = await answer(
+  client.POST("/v1/plans", { body: { n_items: pairing.n_items, n_ballots: 2, presentations: 2 } }),
+);
+const items = planned.plan.n_items;
+const ballots: components["schemas"]["VotedBallot"][] = [];
+let drawn = await answer(
+  client.POST("/v1/ballots", { body: { items, presentations: planned.plan.presentations, voters: 2, seed: 1 } }),
+);
+let ranking: components["schemas"]["RanksArray"];
+for (;;) {
+  const comparisons = drawn.comparisons.map((form) => {
+    const votes = form.left.map((left, place): Vote =>
+      Number(left) < Number(form.right[place]) ? "left" : "right",
+    );
+    return { ...form, votes };
+  });
+  ballots.push({ comparisons });
+  const scored = await answer(client.POST("/v1/scores", { body: { plan: planned.plan, items, seed: 1, ballots } }));
+  ranking = scored.ranking;
+  if (!scored.next_ballot) break;
+  drawn = await answer(client.POST("/v1/ballots", { body: { ...scored.next_ballot, voters: 2, seed: 1 } }));
+}
+const self = await answer(client.POST("/v1/correlations", { body: { gold: ranking, system: ranking } }));
+const simulated = await answer(
+  client.POST("/v1/simulations", {
+    body: { plan: planned.plan, similarity: "exponential", n_simulations: 1, seed: 1 },
+  }),
+);
+const live = await answer(client.GET("/health/live"));
+const ready = await answer(client.GET("/health/ready"));
+const metrics = await answer(client.GET("/metrics", { parseAs: "text" }));
+const refused = await client.POST("/v1/correlations", { body: { gold, system, worst: 0 } });
+
+console.log(
+  JSON.stringify({
+    statistics,
+    pvalue: inferred.inference?.["tau_w"]?.pvalue,
+    best: batch.systems[0]?.name,
+    matrix: matrix.matrix,
+    leader: board.rows[0]?.system,
+    ranks: weights.ranks.length,
+    n_ballots: ballots.length,
+    self: self.coefficients["tau_w"],
+    simulated: Object.keys(simulated.approaches),
+    live: live.status,
+    ready: ready.status,
+    metrics: metrics.includes("rankcorr_requests_total"),
+    refused: [refused.response.status, Object.keys(refused.error?.errors ?? {})],
+  }),
+);

@@ -1,0 +1,173 @@
+"""The client that openapi-python-client makes of the contract, and calls of a live service with it."""
+
+import importlib
+import json
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from rankcorr import weighted_tau
+from tests.service.answers import COMMITTED
+
+PACKAGE = "generated_rankcorr_client"
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    """The generated package; a warning of the generator, such as for a schema that it leaves out, is an error."""
+    folder = tmp_path_factory.mktemp("python")
+    config = folder / "config.json"
+    config.write_text('{"post_hooks": []}')
+    options = ["--path", str(COMMITTED), "--output-path", str(folder / PACKAGE), "--config", str(config)]
+    command = [sys.executable, "-m", "openapi_python_client", "generate", *options, "--meta=none", "--fail-on-warning"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    sys.path.insert(0, str(folder))
+    yield SimpleNamespace(client=importlib.import_module(PACKAGE), models=importlib.import_module(f"{PACKAGE}.models"))
+    sys.path.remove(str(folder))
+    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def models(generated):
+    return generated.models
+
+
+def operations():
+    methods_of_paths = json.loads(COMMITTED.read_text())["paths"].values()
+    return [operation for methods in methods_of_paths for operation in methods.values()]
+
+
+@pytest.fixture(scope="module")
+def call(generated, live_server):
+    """Call an operation; the answer is of the model that the contract has for it."""
+    client = generated.client.Client(live_server.url, raise_on_unexpected_status=True)
+    tags = {operation["operationId"]: operation["tags"][0] for operation in operations()}
+
+    def called(name, **arguments):
+        function = re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name)
+        return importlib.import_module(f"{PACKAGE}.api.{tags[name]}.{function}").sync(client=client, **arguments)
+
+    with client:
+        yield called
+
+
+@pytest.fixture(scope="module")
+def ways(models):
+    """The same ranking in each way to give one."""
+    labels = ["king", "queen", "stone"]
+    by_label = {
+        "ScoresByLabel": (
+            "scores",
+            models.ScoresByLabelScores.from_dict(dict(zip(labels, [3.0, 2.0, 1.0], strict=True))),
+        ),
+        "RanksByLabel": ("ranks", models.RanksByLabelRanks.from_dict(dict(zip(labels, [1.0, 2.0, 3.0], strict=True)))),
+    }
+    return {name: getattr(models, name)(**{key: value}) for name, (key, value) in by_label.items()} | {
+        "ScoresArray": models.ScoresArray(scores=[3, 2, 1], labels=labels),
+        "RanksArray": models.RanksArray(ranks=[1, 2, 3], labels=labels),
+        "Order": models.Order(order=labels),
+    }
+
+
+def test_a_ranking_is_given_in_each_of_its_ways(call, models, ways):
+    system = models.Order(order=["queen", "king", "stone"])
+    expected = weighted_tau([3, 2, 1], [2, 3, 1]).statistic
+    for way in ways.values():
+        answer = call("correlate", body=models.CorrelationRequest(gold=way, system=system))
+        assert answer.coefficients["tau_w"] == expected
+    tied = models.Order(order=["king", ["queen", "stone"]])
+    assert call("correlate", body=models.CorrelationRequest(gold=tied, system=tied)).ties.gold == 2
+
+
+@pytest.mark.parametrize(
+    "operation", [one for one in operations() if "requestBody" in one], ids=lambda one: one["operationId"]
+)
+def test_every_example_has_a_model_and_an_answer(call, models, operation):
+    content = operation["requestBody"]["content"]["application/json"]
+    model = getattr(models, content["schema"]["$ref"].rpartition("/")[2])
+    request = model.from_dict(content["example"])
+    assert request.to_dict() == content["example"]
+    answer = operation["responses"]["200"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    assert type(call(operation["operationId"], body=request)).__name__ == answer
+
+
+def test_options_are_typed_and_none_is_needed(call, models, ways):
+    request = models.CorrelationRequest(
+        gold=ways["Order"],
+        system=ways["RanksArray"],
+        coefficients=[models.Coefficient.TAU_W],
+        scheme=models.Scheme.FIRST,
+        worst=1,
+        inference=models.InferenceOptions(seed=1, method=models.IntervalMethod.PERCENTILE),
+    )
+    answer = call("correlate", body=request)
+    assert list(answer.coefficients.to_dict()) == ["tau_w"]
+    assert answer.inference["tau_w"].interval.n_resamples == 2_000
+    assert answer.worst["tau_w"][0].label in ("king", "queen", "stone")
+
+
+def test_many_rankings(call, models, ways):
+    gold, other = ways["Order"], models.Order(order=["queen", "king", "stone"])
+    systems = models.BatchRequestSystems.from_dict({"bm25": other.to_dict(), "dense": gold.to_dict()})
+    batch = call("correlateBatch", body=models.BatchRequest(gold=gold, systems=systems))
+    assert [row.name for row in batch.systems] == ["dense", "bm25"]
+    assert batch.sort_by is models.Coefficient.RHO_W
+    rankings = models.MatrixRequestRankings.from_dict(systems.to_dict())
+    assert call("correlateMatrix", body=models.MatrixRequest(rankings=rankings)).matrix[0][0] == 1
+    systems = models.LeaderboardRequestSystems.from_dict(systems.to_dict())
+    board = call("rankSystems", body=models.LeaderboardRequest(gold=gold, systems=systems, n_resamples=50, seed=1))
+    assert board.rows[0].system == "dense"
+    assert board.rows[0].total.statistic == 1
+
+
+def test_weights(call):
+    answer = call("showWeights", n0=2, top=3)
+    assert [row.rank for row in answer.ranks] == [1, 2, 3]
+
+
+def test_from_tokens_to_a_ranking(call, models):
+    tokens = [models.Token(token=text, area="fruit") for text in ("apple", "pear", "plum", "fig")]
+    pairing = call("pairTokens", body=models.PairingRequest(tokens=tokens, sample=4, seed=1))
+    plan = call("planBallots", body=models.PlanRequest(n_items=pairing.n_items, n_ballots=2, presentations=2)).plan
+    draw = models.BallotRequest(items=plan.n_items, presentations=plan.presentations, voters=2, seed=1)
+    ballots = []
+    while draw is not None:
+        forms = call("drawBallot", body=draw).comparisons
+        voted = []
+        for form in forms:
+            pairs = zip(form.left, form.right, strict=True)
+            votes = [models.Vote.LEFT if left < right else models.Vote.RIGHT for left, right in pairs]
+            voted.append(models.VotedComparisons(left=form.left, right=form.right, votes=votes))
+        ballots.append(models.VotedBallot(comparisons=voted))
+        request = models.ScoresRequest(plan=plan, items=plan.n_items, seed=1, ballots=ballots)
+        scored = call("scoreBallots", body=request)
+        following = scored.next_ballot
+        draw = following and models.BallotRequest(
+            items=following.items, presentations=following.presentations, number=following.number, voters=1, seed=1
+        )
+    assert [ballot.number for ballot in scored.ballots] == [1, 2]
+    itself = models.CorrelationRequest(gold=scored.ranking, system=scored.ranking)
+    assert call("correlate", body=itself).coefficients["tau_w"] == 1
+    simulation = models.SimulationRequest(
+        plan=plan, similarity=models.SimilarityDistribution.EXPONENTIAL, n_simulations=1, seed=1
+    )
+    assert call("simulatePlan", body=simulation).approaches.adaptive.tau_w.sd is None
+
+
+def test_operations(call):
+    assert call("checkLive").status == "ok"
+    assert call("checkReady").limits["RANKCORR_MAX_ITEMS"] == 200_000
+    assert "rankcorr_requests_total" in call("readMetrics")
+
+
+def test_an_error_is_a_problem(call, models, ways):
+    request = models.CorrelationRequest(gold=ways["Order"], system=ways["Order"], worst=0)
+    problem = call("correlate", body=request)
+    assert isinstance(problem, models.Problem)
+    assert problem.status == 422
+    assert list(problem.errors.to_dict()) == ["/worst"]

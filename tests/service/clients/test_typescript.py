@@ -1,0 +1,78 @@
+"""The types that openapi-typescript makes of the contract, and a client that node runs against a live service."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rankcorr import weighted_tau
+from tests.service.answers import COMMITTED
+
+HERE = Path(__file__).parent
+# Folder with node_modules, where the packages of package.json are installed; .ci/run makes one.
+FOLDER = os.environ.get("NODE_CLIENTS")
+COMPILER_OPTIONS = {
+    "target": "es2022",
+    "module": "nodenext",
+    "lib": ["es2022", "dom", "dom.iterable"],
+    "types": [],
+    "strict": True,
+    "noUncheckedIndexedAccess": True,
+    "exactOptionalPropertyTypes": True,
+    "skipLibCheck": True,
+}
+
+
+def node(script, *arguments, cwd):
+    command = [shutil.which("node"), script, *arguments]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory, live_server):
+    """What the program prints, compiled with all checks of types."""
+    folder = tmp_path_factory.mktemp("typescript")
+    modules = Path(FOLDER, "node_modules")
+    (folder / "node_modules").symlink_to(modules.resolve())
+    for name in ("package.json", "calls.ts"):
+        shutil.copy(HERE / name, folder)
+    (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": COMPILER_OPTIONS, "files": ["calls.ts"]}))
+    node(modules / "openapi-typescript/bin/cli.js", str(COMMITTED), "--output", "contract.ts", cwd=folder)
+    node(modules / "typescript/bin/tsc", cwd=folder)
+    return json.loads(node("calls.js", live_server.url, cwd=folder))
+
+
+@pytest.mark.skipif(
+    not FOLDER or not shutil.which("node"),
+    reason="needs node, and NODE_CLIENTS: a folder where the packages of tests/service/clients/package.json are",
+)
+def test_every_operation_is_called_with_its_types(printed):
+    tau_w = weighted_tau([3, 2, 1], [2, 3, 1]).statistic
+    ways = ["scores_by_label", "scores_array", "ranks_by_label", "ranks_array", "order"]
+    assert printed.pop("statistics") == dict.fromkeys(ways, tau_w)
+    assert 0 < printed.pop("pvalue") <= 1
+    assert printed.pop("matrix") == [[1, tau_w], [tau_w, 1]]
+    assert printed.pop("refused") == [422, ["/worst"]]
+    assert printed == {
+        "best": "dense",
+        "leader": "dense",
+        "ranks": 3,
+        "n_ballots": 2,
+        "self": 1,
+        "simulated": ["adaptive", "uniform"],
+        "live": "ok",
+        "ready": "ok",
+        "metrics": True,
+    }
+
+
+def test_the_program_calls_every_operation():
+    program = (HERE / "calls.ts").read_text()
+    for path, methods in json.loads(COMMITTED.read_text())["paths"].items():
+        for method in methods:
+            assert f'{method.upper()}("{path}"' in program

@@ -1,0 +1,222 @@
+"""Debian's nginx with the configuration of service/deploy/, in front of a live service."""
+
+import contextlib
+import http.client
+import json
+import resource
+import shutil
+import socket
+import ssl
+import threading
+import time
+
+import pytest
+
+from tests.service.deploy.proxy import NGINX, proxied
+from tests.service.live import eventually
+from tests.service.load import IN_PROGRESS, PAIR
+
+pytestmark = pytest.mark.skipif(
+    not NGINX or not shutil.which("openssl"), reason="nginx or openssl is not installed: .ci/run installs them"
+)
+
+N_SLOW = 2_000
+HEAD = b"POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+@pytest.fixture(scope="module")
+def proxy(live_server, tmp_path_factory):
+    with proxied(live_server, tmp_path_factory.mktemp("nginx")) as running:
+        yield running
+
+
+def problem_of(answer):
+    status, headers, body = answer
+    assert headers["Content-Type"] == "application/problem+json"
+    problem = json.loads(body)
+    assert problem["status"] == status
+    assert set(problem) == {"type", "title", "status", "detail", "request_id"}
+    return problem
+
+
+def answer_on(connection):
+    """Status, headers and body of the answer on a connection."""
+    response = http.client.HTTPResponse(connection)
+    response.begin()
+    return response.status, dict(response.headers), response.read()
+
+
+def test_requests_pass_over_tls(proxy, live_server):
+    status, headers, body = proxy.ask("POST", "/v1/correlations", PAIR)
+    assert status == 200
+    assert body == live_server.ask("POST", "/v1/correlations", PAIR)[2]
+    assert headers["Strict-Transport-Security"] == "max-age=31536000"
+    assert proxy.ask("GET", "/docs")[0] == 200
+    assert proxy.ask("GET", "/health/ready")[0] == 200
+
+
+def test_the_errors_of_the_service_are_its_own(proxy):
+    status, _, body = proxy.ask("POST", "/v1/correlations", {})
+    assert status == 422
+    assert "errors" in json.loads(body)
+
+
+def test_http_leads_to_https_and_keeps_the_method(proxy):
+    status, headers, _ = proxy.ask_plain("POST", "/v1/weights?n0=2", PAIR)
+    assert status == 308
+    assert headers["Location"] == "https://127.0.0.1/v1/weights?n0=2"
+
+
+def test_the_probe_of_the_container_needs_no_tls(proxy):
+    assert proxy.ask_plain("GET", "/health/live")[0] == 200
+
+
+def test_the_metrics_stay_inside(proxy):
+    problem = problem_of(proxy.ask("GET", "/metrics"))
+    assert (problem["status"], problem["type"]) == (404, "urn:rankcorr:problem:not-found")
+
+
+def test_a_body_above_the_limit_never_reaches_the_service(proxy, live_server):
+    before = live_server.output.read_text().count('"status":413')
+    problem = problem_of(proxy.ask("POST", "/v1/correlations", b" " * (16 * 2**20 + 1)))
+    assert (problem["status"], problem["type"]) == (413, "urn:rankcorr:problem:body-too-large")
+    assert live_server.output.read_text().count('"status":413') == before
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "kind"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", 400, "malformed-request"),
+        (b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414, "address-too-long"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 9_000 + b"\r\n\r\n", 431, "head-too-large"),
+    ],
+)
+def test_what_is_no_request_is_a_problem_too(proxy, sent, status, kind):
+    context = ssl.create_default_context(cafile=str(proxy.certificate))
+    with (
+        socket.create_connection(("127.0.0.1", proxy.https), timeout=20) as plain,
+        context.wrap_socket(plain, server_hostname="127.0.0.1") as connection,
+    ):
+        connection.sendall(sent)
+        problem = problem_of(answer_on(connection))
+    assert (problem["status"], problem["type"]) == (status, f"urn:rankcorr:problem:{kind}")
+
+
+def test_http_where_tls_is_due_is_a_problem_too(proxy):
+    with socket.create_connection(("127.0.0.1", proxy.https), timeout=20) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert problem_of(answer_on(connection))["status"] == 400
+
+
+def test_the_id_of_a_request_is_that_of_the_service(proxy, live_server):
+    _, headers, _ = proxy.ask("POST", "/v1/correlations", PAIR)
+    given = headers["X-Request-ID"]
+    assert f'"id":"{given}"' in live_server.output.read_text()
+    eventually(
+        lambda: f'"id":"{given}","method":"POST","status":200' in proxy.log.read_text(), what="a line of the log"
+    )
+
+
+def test_clients_beyond_the_rate_are_told_so(live_server, tmp_path):
+    with proxied(live_server, tmp_path, PROXY_REQUESTS_PER_SECOND="1", PROXY_BURST="2") as strict:
+        answers = [strict.ask("GET", "/health/live") for _ in range(5)]
+    assert [answer[0] for answer in answers[:3]] == [200, 200, 200]
+    problem = problem_of(answers[4])
+    assert (problem["status"], problem["type"]) == (429, "urn:rankcorr:problem:too-many-requests")
+
+
+def test_a_service_that_is_gone_is_a_problem_too(live_server, tmp_path):
+    nobody = socket.create_server(("127.0.0.1", 0))
+    with contextlib.closing(nobody):
+        address = "{}:{}".format(*nobody.getsockname())
+    with proxied(live_server, tmp_path, PROXY_SERVICE=address) as lonely:
+        problem = problem_of(lonely.ask("GET", "/health/live"))
+    assert (problem["status"], problem["title"]) == (502, "The service cannot be reached")
+
+
+def test_a_head_that_does_not_arrive_in_time_ends_the_connection(live_server, tmp_path):
+    with proxied(live_server, tmp_path, PROXY_CLIENT_TIME="1s") as strict:
+        context = ssl.create_default_context(cafile=str(strict.certificate))
+        with (
+            socket.create_connection(("127.0.0.1", strict.https), timeout=20) as silent,
+            socket.create_connection(("127.0.0.1", strict.https), timeout=20) as plain,
+            context.wrap_socket(plain, server_hostname="127.0.0.1") as begun,
+        ):
+            begun.sendall(b"GET /health/live HTTP/1.1\r\nHost: local")
+            assert silent.recv(1) == b""
+            with contextlib.suppress(ConnectionResetError, ssl.SSLEOFError):
+                assert begun.recv(1) == b""
+
+
+class Slow:
+    """Connections that take for ever, from 100 addresses: a quarter each of four kinds."""
+
+    def __init__(self, proxy, stack):
+        context = ssl.create_default_context(cafile=str(proxy.certificate))
+        self.connections = []
+        self.dripping = []  # with the bytes that follow, one at a time
+        self.ended = threading.Event()
+        for number in range(N_SLOW):
+            source = (f"127.0.{1 + number % 100}.1", 0)
+            client = socket.create_connection(("127.0.0.1", proxy.https), timeout=20, source_address=source)
+            stack.enter_context(client)
+            kind = ("silent", "handshake", "head", "body")[number // 100 % 4]
+            if kind == "handshake":
+                self.dripping.append((client, b"\x16\x03\x01\x02\x00" + bytes(500)))
+            elif kind != "silent":
+                client = stack.enter_context(context.wrap_socket(client, server_hostname="127.0.0.1"))
+                begun = b"X-Slow: " if kind == "head" else b"Content-Length: 1000\r\n\r\n"
+                client.sendall(HEAD + begun)
+                self.dripping.append((client, b" " * 1_000))
+            self.connections.append(client)
+
+    def drip(self):
+        """Send a byte on each connection, over and over, until told to end."""
+        place = 0
+        while not self.ended.wait(0.3):
+            for client, sent in self.dripping:
+                with contextlib.suppress(OSError):
+                    client.send(sent[place : place + 1])
+            place += 1
+
+    def n_open(self):
+        """Number of connections that nginx has neither answered nor ended."""
+        number = 0
+        for client in self.connections:
+            client.setblocking(False)
+            with contextlib.suppress(ConnectionError):
+                try:
+                    client.recv(1)
+                except (BlockingIOError, ssl.SSLWantReadError):
+                    number += 1
+        return number
+
+
+@pytest.fixture
+def many_files():
+    """As many open files as the slow connections need."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 3 * N_SLOW:
+        pytest.skip(f"{N_SLOW} connections need more open files than {hard}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 3 * N_SLOW), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("many_files")
+def test_two_thousand_slow_connections_change_nothing(live_server, tmp_path):
+    with proxied(live_server, tmp_path, PROXY_CLIENT_TIME="60s") as proxy, contextlib.ExitStack() as stack:
+        slow = Slow(proxy, stack)
+        dripping = threading.Thread(target=slow.drip)
+        dripping.start()
+        end = time.monotonic() + 3
+        try:
+            while time.monotonic() < end:
+                assert proxy.ask("GET", "/health/live", timeout=1)[0] == 200
+                assert proxy.ask("POST", "/v1/correlations", PAIR, timeout=1)[0] == 200
+                time.sleep(0.02)
+            assert live_server.metrics()[IN_PROGRESS] == 1  # the reading itself: none of the slow ones has come through
+        finally:
+            slow.ended.set()
+            dripping.join()
+        assert slow.n_open() == N_SLOW
