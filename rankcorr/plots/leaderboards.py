@@ -259,7 +259,7 @@ def _options(result: Computed) -> tuple[Any, ...]:
 def _column(leaderboard: Leaderboard, name: str, chance: ChanceLevels | None) -> _Column:
     """Values, intervals and chance of a gold set, or of what the leaderboard is ranked by."""
     sets = leaderboard.gold_sets
-    standardized = bool(getattr(leaderboard, "standardized", False))
+    standardized = _is_standardized(leaderboard)
     if name in sets:
         scores = [row.scores[sets.index(name)] for row in leaderboard.rows]
         values = [(score.statistic, score.low, score.high) for score in scores]
@@ -298,8 +298,14 @@ def _title(leaderboard: Leaderboard, name: str) -> str:
     return f"{name.capitalize()} over {len(leaderboard.gold_sets)} gold sets"
 
 
+def _is_standardized(leaderboard: Leaderboard) -> bool:
+    """Whether the values are standardized coefficients, for which chance gives 0 on average."""
+    return bool(getattr(leaderboard, "standardized", False))
+
+
 def _interval_text(leaderboard: Leaderboard) -> str:
-    return f"{described(leaderboard)}, with its {100 * leaderboard.level:g} % interval"
+    what = f"{described(leaderboard)}, standardized" if _is_standardized(leaderboard) else described(leaderboard)
+    return f"{what}, with its {100 * leaderboard.level:g} % interval"
 
 
 def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[Any]:

@@ -195,6 +195,7 @@ def test_other_columns_are_read_from_the_table(standardized):
     levels = chance_levels(GOLDS, systems)
     total, first, _ = plot_leaderboard(result, chance=levels).axes
     assert total.get_title() == "Mean over 2 gold sets"
+    assert ("standardized" in total.figure.get_suptitle()) is standardized
     assert points_of(total) == [(summed.rows[0].total.statistic / 2, 0)]
     assert total.get_xlim() == first.get_xlim()  # a mean has the scale of its gold sets
     nulls = [levels[name]["good"] for name in "ab"]
