@@ -23,7 +23,7 @@ from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking
 from rankcorr.checks import checked_seed
 from rankcorr.io.files import write_atomically
-from rankcorr.plots.style import MissingMatplotlibError, add_axes, canvas, figure_bytes, figure_class
+from rankcorr.plots.style import Ink, MissingMatplotlibError, add_axes, add_legend, canvas, figure_bytes, figure_class
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,15 +62,25 @@ def draw_rescaling(result: ProtocolResult) -> Figure:
     points, counts = np.unique(np.column_stack([second.x, before[second.places]]), axis=0, return_counts=True)
     figure = canvas()
     axes = add_axes(figure, (1, 1, 1), "Score in ballot 2, x⁽²⁾", "Score after ballot 1, ȳ⁽¹⁾")
-    label = "items of ballot 2 (area: how many)"
-    axes.scatter(
-        points[:, 0], points[:, 1], s=12.0 * counts, facecolors="0.85", edgecolors="0.3", linewidths=0.7, label=label
+    ink = Ink.of(axes)
+    markers = axes.scatter(
+        points[:, 0],
+        points[:, 1],
+        s=12.0 * counts,
+        facecolors=[ink.grey(0.85)],
+        edgecolors=[ink.grey(0.3)],
+        linewidths=0.7,
+        label="items of ballot 2 (area: how many)",
     )
     ends = np.array([0.0, 1.0])
-    axes.plot(
-        ends, 1 - second.b + second.b * ends, "k-", lw=2, label=f"y = 1 \N{MINUS SIGN} b + bx, b = {second.b:.3f}"
+    (line,) = axes.plot(
+        ends,
+        1 - second.b + second.b * ends,
+        color=ink.full,
+        lw=2,
+        label=f"y = 1 \N{MINUS SIGN} b + bx, b = {second.b:.3f}",
     )
-    axes.legend(loc="lower right")
+    add_legend(axes, [markers, line], None)
     return figure
 
 
@@ -88,22 +98,23 @@ def draw_similarities(similarities: dict[str, NDArray[np.float64]]) -> Figure:
     """
     figure = canvas()
     axes = add_axes(figure, (1, 1, 1), "Item, most similar first", "Similarity z")
+    ink = Ink.of(axes)
     for shift, (name, values) in enumerate(similarities.items()):
         marker, style = _LINES[name]
         every = max(1, values.size // 9)
         axes.plot(
             np.arange(values.size),
             values,
-            color="k",
+            color=ink.full,
             ls=style,
             lw=1.5,
             marker=marker,
-            mfc="w",
+            mfc=ink.paper,
             ms=6,
             markevery=(shift * every // 3, every),
             label=name.replace("_", " "),
         )
-    axes.axhline(0, color="0.6", lw=0.6, zorder=0)
+    axes.axhline(0, color=ink.grey(0.6), lw=0.6, zorder=0)
     axes.legend()
     return figure
 
@@ -135,7 +146,9 @@ def _draw_panel(
 ) -> None:
     lower, left = place > 3, place % 3 == 1
     axes = add_axes(figure, (2, 3, place), "True rank" if lower else "", "Score" if left else "")
-    axes.plot(ranks, scores, marker, ms=3.5, color="k", mfc="k" if marker == "." else "none", mew=0.5)
+    ink = Ink.of(axes)
+    face = ink.full if marker == "." else "none"
+    axes.plot(ranks, scores, marker, ms=3.2, color=ink.full, mfc=face, mew=0.5, alpha=0.5)
     axes.set_title(title, fontsize=11)
     axes.set_xscale("log")
     axes.set_xlim(0.8, 1.3 * ranks.max() if place == 1 else figure.axes[0].get_xlim()[1])

@@ -73,8 +73,8 @@ class BoardOptions:
 
     def compute(
         self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
-    ) -> tuple[Leaderboard, list[Named], list[Note]]:
-        """Read the files and rank the systems; return also the gold sets, and what the library warned of."""
+    ) -> tuple[Leaderboard, list[Named], list[Named], list[Note]]:
+        """Read the files and rank the systems; return also gold sets, systems, and what the library warned of."""
         chosen = weights.of_one(self.coefficient)
         n_golds = 1 + len(self.golds)
         read = files.read([gold, *self.golds], systems)
@@ -91,7 +91,7 @@ class BoardOptions:
                 progress=advance,
                 coefficient=chosen,
             )
-        return board, read[:n_golds], notes_of(notices, [self.coefficient])
+        return board, read[:n_golds], read[n_golds:], notes_of(notices, [self.coefficient])
 
 
 def board_options(command: Command) -> Command:
@@ -114,7 +114,7 @@ def leaderboard_command(
     Each system is tested against the best one, with Holm's correction. A group holds the systems that tests cannot
     tell from its first. With several gold sets a SYSTEM file holds the items of all of them.
     """
-    board, golds, notes = options.compute(gold, systems, files, weights)
+    board, golds, _, notes = options.compute(gold, systems, files, weights)
     if as_json:
         chosen = {
             **files.described(),

@@ -1,4 +1,4 @@
-"""`rankcorr plot`: files of rankings -> a figure -> a PNG or SVG file."""
+"""`rankcorr plot`: files of rankings -> a figure -> a PNG, SVG or PDF file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankcorr.cli.leaderboard import BoardOptions, board_options
-from rankcorr.cli.options import Files, Weights, by_name, file_options, scheme_options, weight_options
+from rankcorr.cli.options import Files, Named, Weights, by_name, file_options, scheme_options, weight_options
 from rankcorr.cli.output import Note, check_items, errors_of, notes_of, print_notes
 from rankcorr.cli.resampling import alternative_option, coefficient_option, resamples_option, seed_option
 from rankcorr.cli.tests import RESAMPLES
@@ -19,6 +19,7 @@ from rankcorr.io.records import printable
 from rankcorr.notices import collected_notices
 from rankcorr.plots import (
     MissingMatplotlibError,
+    chance_levels,
     plot_leaderboard,
     plot_null,
     plot_offset,
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _EXAMPLES = {
-    "ranks": "rankcorr plot ranks gold.csv system_a.csv --out ranks.png",
+    "ranks": "rankcorr plot ranks gold.csv system_a.csv system_b.csv --out ranks.png",
     "offset": "rankcorr plot offset gold.csv system_a.csv system_b.csv --out offset.svg",
     "leaderboard": "rankcorr plot leaderboard gold.csv system_a.csv system_b.csv --out leaderboard.svg",
-    "null": "rankcorr plot null gold.csv system_a.csv --alternative greater --out null.svg",
+    "null": "rankcorr plot null gold.csv system_a.csv system_b.csv --alternative greater --out null.pdf",
 }
 
 
@@ -46,7 +47,7 @@ def _example(*names: str) -> str:
 def _ready(context: click.Context, parameter: click.Parameter, out: str) -> str:
     """Refuse, before any work, a file that no figure could be written to."""
     if Path(out).suffix.lower().removeprefix(".") not in FORMS:
-        raise click.BadParameter(f"'{out}' must end with .png or .svg", context, parameter)
+        raise click.BadParameter(f"'{out}' must end with .png, .svg or .pdf", context, parameter)
     if not Path(out).parent.is_dir():
         raise click.ClickException(f"{out}: cannot be written: there is no folder {Path(out).parent}")
     try:
@@ -59,20 +60,20 @@ def _ready(context: click.Context, parameter: click.Parameter, out: str) -> str:
 _out_option = click.option(
     "--out",
     required=True,
-    metavar="FILE.png|FILE.svg",
+    metavar="FILE.png|.svg|.pdf",
     callback=_ready,
     help="Write the figure here; an existing file is replaced.",
 )
 
 
-@click.group(no_args_is_help=False, epilog=_example(*_EXAMPLES), short_help="Draw figures as PNG or SVG.")
+@click.group(no_args_is_help=False, epilog=_example(*_EXAMPLES), short_help="Draw figures as PNG, SVG or PDF.")
 def plot() -> None:
     """Draw figures of rankings and their coefficients. Needs matplotlib: pip install 'rankcorr[plot]'."""
 
 
-@plot.command(epilog=_example("ranks"), short_help="The rank of each item in a system against that in gold.")
+@plot.command(epilog=_example("ranks"), short_help="The rank of each item in systems against that in gold.")
 @click.argument("gold")
-@click.argument("system")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
 @_out_option
 @file_options
 @coefficient_option()
@@ -85,24 +86,30 @@ def plot() -> None:
     metavar="K",
     help="Name the K items that cost most.",
 )
-def ranks(gold: str, system: str, out: str, files: Files, coefficient: str, weights: Weights, worst: int) -> None:
-    """Draw the rank of each item in SYSTEM against its rank in GOLD; the area of a marker grows with the weight."""
+def ranks(
+    gold: str, systems: tuple[str, ...], out: str, files: Files, coefficient: str, weights: Weights, worst: int
+) -> None:
+    """Draw the rank of each item in SYSTEM against its rank in GOLD; the area of a marker grows with the weight.
+
+    Several systems have a panel each.
+    """
     chosen = weights.of_one(coefficient)
-    first, second = files.read([gold], [system])
-    check_items(first, [second], files.missing)
+    reference, *others = files.read([gold], systems)
+    named = by_name(others, "system")
+    check_items(reference, others, files.missing)
 
     def draw() -> Figure:
-        with errors_of(first, second):
+        with errors_of(reference, *others):
             return plot_ranks(
-                first.ranking,
-                second.ranking,
+                reference.ranking,
+                others[0].ranking if len(others) == 1 else named,
                 missing=files.missing,
-                names=(first.name, second.name),
+                names=(reference.name, others[0].name),
                 n_named=worst,
                 coefficient=chosen,
             )
 
-    _write(draw, out, coefficient, second.name)
+    _write(draw, out, coefficient, _only(others))
 
 
 @plot.command(epilog=_example("offset"), short_help="The coefficient of each system as a function of n0.")
@@ -138,14 +145,32 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
 def leaderboard_figure(
     gold: str, systems: tuple[str, ...], out: str, options: BoardOptions, files: Files, weights: Weights
 ) -> None:
-    """Draw what `rankcorr leaderboard` prints: the coefficient of each system, its interval, and the groups."""
-    board, _, notes = options.compute(gold, systems, files, weights)
-    _write(lambda: plot_leaderboard(board), out, options.coefficient, notes=notes)
+    """Draw what `rankcorr leaderboard` prints: the coefficient of each system, its interval, and the groups.
+
+    Bars behind the systems show what chance alone gives, by as many permutations as there are resamples. Several gold
+    sets have a panel each, beside the one of what the systems are ranked by.
+    """
+    board, golds, others, notes = options.compute(gold, systems, files, weights)
+
+    def draw() -> Figure:
+        with progress_bar(None, "permutation") as advance:
+            chance = chance_levels(
+                by_name(golds, "gold set"),
+                by_name(others, "system"),
+                missing=files.missing,
+                n_resamples=options.resamples,
+                seed=options.seed,
+                progress=advance,
+                coefficient=weights.of_one(options.coefficient),
+            )
+        return plot_leaderboard(board, chance=chance)
+
+    _write(draw, out, options.coefficient, notes=notes)
 
 
-@plot.command(epilog=_example("null"), short_help="What chance alone gives, and where the system lies.")
+@plot.command(epilog=_example("null"), short_help="What chance alone gives, and where systems lie.")
 @click.argument("gold")
-@click.argument("system")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
 @_out_option
 @file_options
 @coefficient_option()
@@ -155,7 +180,7 @@ def leaderboard_figure(
 @seed_option()
 def null(
     gold: str,
-    system: str,
+    systems: tuple[str, ...],
     out: str,
     files: Files,
     coefficient: str,
@@ -164,25 +189,44 @@ def null(
     resamples: int,
     seed: int,
 ) -> None:
-    """Draw the coefficients of the permuted ranks of SYSTEM with GOLD, and where the observed one lies."""
+    """Draw the coefficients of the permuted ranks of SYSTEM with GOLD, and where the observed one lies.
+
+    Several systems have a row each.
+    """
     chosen = weights.of_one(coefficient)
-    first, second = files.read([gold], [system])
-    check_items(first, [second], files.missing)
+    reference, *others = files.read([gold], systems)
+    by_name(others, "system")
+    check_items(reference, others, files.missing)
 
     def draw() -> Figure:
-        with errors_of(first, second), progress_bar(resamples, "permutation") as advance:
-            test = permutation_test(
-                first.ranking,
-                second.ranking,
-                missing=files.missing,
-                n_resamples=resamples,
-                seed=seed,
-                progress=advance,
-                coefficient=chosen,
+        with errors_of(reference, *others), progress_bar(resamples * len(others), "permutation") as advance:
+            tests = {
+                other.name: permutation_test(
+                    reference.ranking,
+                    other.ranking,
+                    missing=files.missing,
+                    n_resamples=resamples,
+                    seed=seed,
+                    progress=advance,
+                    coefficient=chosen,
+                )
+                for other in others
+            }
+            if len(tests) == 1:
+                (test,) = tests.values()
+                return plot_null(test.null, test.statistic, alternative=alternative)
+            return plot_null(
+                {name: test.null for name, test in tests.items()},
+                {name: test.statistic for name, test in tests.items()},
+                alternative=alternative,
             )
-            return plot_null(test.null, test.statistic, alternative=alternative)
 
-    _write(draw, out, coefficient, second.name)
+    _write(draw, out, coefficient, _only(others))
+
+
+def _only(systems: Sequence[Named]) -> str | None:
+    """Name of the system that a note is about; None if there are several."""
+    return systems[0].name if len(systems) == 1 else None
 
 
 def _write(

@@ -1,8 +1,17 @@
 """Figures of rankings, coefficients, their chance level, and leaderboards (extra `plot`)."""
 
 from rankcorr.plots.chance import plot_null
-from rankcorr.plots.leaderboards import plot_leaderboard
-from rankcorr.plots.rankings import plot_offset, plot_ranks
+from rankcorr.plots.leaderboards import chance_levels, plot_leaderboard
+from rankcorr.plots.offsets import plot_offset
+from rankcorr.plots.ranks import plot_ranks
 from rankcorr.plots.style import MissingMatplotlibError, save_figure
 
-__all__ = ["MissingMatplotlibError", "plot_leaderboard", "plot_null", "plot_offset", "plot_ranks", "save_figure"]
+__all__ = [
+    "MissingMatplotlibError",
+    "chance_levels",
+    "plot_leaderboard",
+    "plot_null",
+    "plot_offset",
+    "plot_ranks",
+    "save_figure",
+]

@@ -1,86 +1,222 @@
-"""The chance level of a coefficient as a figure."""
+"""The chance level of a coefficient as a figure: a histogram, or a row for each system."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice
-from rankcorr.errors import OptionError
+from rankcorr.checks import check_choice, offending
+from rankcorr.errors import OptionError, RankingError
 from rankcorr.inference.distribution import ALTERNATIVES, Alternative, NullDistribution
-from rankcorr.plots.style import add_axes, canvas, figure_class, signed
+from rankcorr.plots.style import Ink, add_legend, described, drawn, figure_class, label_text, own_axes, signed
 from rankcorr.results import RankCorrelation
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_BINS = 60
+Observed: TypeAlias = float | RankCorrelation
+
+MOST_BINS: Final = 60
+ROW_BINS: Final = 40
+ROW_HEIGHT: Final = 0.42  # in inches
+PEAK: Final = 0.78  # of the highest row, in rows
 
 
+@overload
 def plot_null(
-    null: NullDistribution, statistic: float | RankCorrelation, *, alternative: Alternative = "two-sided"
-) -> Figure:
+    null: NullDistribution | Mapping[Any, NullDistribution],
+    statistic: Observed | Mapping[Any, Observed],
+    *,
+    alternative: Alternative = "two-sided",
+    ax: None = None,
+) -> Figure: ...
+@overload
+def plot_null(
+    null: NullDistribution | Mapping[Any, NullDistribution],
+    statistic: Observed | Mapping[Any, Observed],
+    *,
+    alternative: Alternative = "two-sided",
+    ax: Axes,
+) -> Axes: ...
+def plot_null(
+    null: NullDistribution | Mapping[Any, NullDistribution],
+    statistic: Observed | Mapping[Any, Observed],
+    *,
+    alternative: Alternative = "two-sided",
+    ax: Axes | None = None,
+) -> Figure | Axes:
     """Draw the values of a coefficient by chance alone, and where an observed value lies.
+
+    Several systems have a row each, with bins of the same width and heights on the same scale, and the p-value on the
+    right.
 
     Parameters
     ----------
-    null : NullDistribution
-        From `null_distribution`.
-    statistic : float or RankCorrelation
-        The observed coefficient.
+    null : NullDistribution, or mapping of name to NullDistribution
+        From `null_distribution`; those of several systems are of one coefficient with the same options.
+    statistic : float or RankCorrelation, or mapping of name to them
+        The observed coefficient, or those of the same systems. Among several, nan is shown as undefined.
     alternative : {"two-sided", "greater", "less"}
-        Which p-value the legend gives.
+        Which p-value is given.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the legend lies above, where ``layout="constrained"`` makes room for it.
 
     Returns
     -------
-    matplotlib.figure.Figure
+    matplotlib.figure.Figure, or `ax`
 
     Raises
     ------
     MissingMatplotlibError
         When matplotlib is not installed.
     OptionError
-        For a distribution without values, a statistic that is nan or was computed with other options, or an unknown
-        alternative.
+        For a distribution without values, a statistic that is nan or was computed with other options, an unknown
+        alternative, or several systems that do not match.
 
     Examples
     --------
     >>> from rankcorr.inference.null import null_distribution
-    >>> figure = plot_null(null_distribution(range(4), range(4)), 0.5, alternative="greater")
-    >>> figure.axes[0].get_xlabel()
-    'Coefficient tau_w'
+    >>> null = null_distribution(range(4), range(4))
+    >>> plot_null(null, 0.5, alternative="greater").axes[0].get_ylabel()
+    'Share of the permutations'
+    >>> rows = plot_null({"good": null, "poor": null}, {"good": 0.5, "poor": -0.2}).axes[0]
+    >>> [label.get_text() for label in rows.get_yticklabels()]
+    ['good', 'poor']
     """
     figure_class()
     check_choice("alternative", alternative, ALTERNATIVES)
+    if isinstance(null, Mapping) != isinstance(statistic, Mapping):
+        raise OptionError("null and statistic must both be of one system, or both mappings of the names of systems")
+    if isinstance(null, Mapping):
+        assert isinstance(statistic, Mapping)
+        return _rows(null, statistic, alternative, ax)
+    assert not isinstance(statistic, Mapping)
+    return _histogram(null, statistic, alternative, ax)
+
+
+def _histogram(null: NullDistribution, statistic: Observed, alternative: Alternative, ax: Axes | None) -> Figure | Axes:
     if null.values.size == 0:
         raise OptionError("there is nothing to draw: the coefficient is undefined for every permutation")
     pvalue = null.pvalue(statistic, alternative)
     observed = float(statistic)
-    if np.isnan(observed):
+    if math.isnan(observed):
         raise OptionError("the statistic is nan and cannot be drawn")
-    figure = canvas()
-    axes = add_axes(figure, (1, 1, 1), f"Coefficient {null.coefficient}", "Share of the permutations")
-    number = f"{null.values.size:,}"
-    which = f"all {number}" if null.exact and null.n_undefined == 0 else f"{number} {'' if null.exact else 'random '}"
+    axes = own_axes(ax, f"Coefficient {described(null)}", "Share of the permutations")
+    ink = Ink.of(axes)
     n_bins = min(MOST_BINS, max(10, int(np.sqrt(null.values.size))))
-    axes.hist(
-        null.values,
-        bins=n_bins,
-        weights=np.full(null.values.size, 1 / null.values.size),
-        histtype="stepfilled",
-        facecolor="0.85",
-        edgecolor="k",
+    counts, edges = np.histogram(null.values, n_bins)
+    filled = axes.stairs(
+        counts / null.values.size,
+        edges,
+        fill=True,
+        facecolor=ink.grey(0.85),
+        edgecolor=ink.full,
         lw=0.8,
-        label=f"{which.strip()} permutations of {null.n_items} items",
+        label=_permutations([null], f"of {null.n_items:,} items"),
     )
-    axes.axvline(null.mean, color="k", ls=":", lw=1.5, label=f"mean by chance, {signed(null.mean)}")
-    axes.axvline(
-        observed, color="k", lw=2.2, label=f"observed, {signed(observed)}: {_pvalue_text(pvalue)}, {alternative}"
+    mean = axes.axvline(null.mean, color=ink.full, ls=":", lw=1.5, label=f"mean by chance, {signed(null.mean)}")
+    line = axes.axvline(
+        observed, color=ink.full, lw=2.2, label=f"observed, {signed(observed)}: {_pvalue_text(pvalue)}, {alternative}"
     )
     axes.margins(x=0.06)
-    figure.legend(loc="outside upper left", frameon=False, fontsize=10)
-    return figure
+    add_legend(axes, [filled, mean, line], ax, above=True)
+    return drawn(axes, ax)
+
+
+def _rows(
+    nulls: Mapping[Any, NullDistribution],
+    statistics: Mapping[Any, Observed],
+    alternative: Alternative,
+    ax: Axes | None,
+) -> Figure | Axes:
+    names = _checked_names(nulls, statistics)
+    pvalues = {}
+    for name in names:
+        try:
+            pvalues[name] = nulls[name].pvalue(statistics[name], alternative)
+        except RankingError as error:
+            raise type(error)(f"system {name!r}: {error}") from error
+    shown = [name for name in names if not math.isnan(pvalues[name])]
+    if not shown:
+        raise OptionError("there is nothing to draw: the coefficient is undefined for every system")
+    first = nulls[shown[0]]
+    axes = own_axes(ax, f"Coefficient {described(first)}", "", 6.8, 1.6 + ROW_HEIGHT * max(3, len(names)))
+    ink = Ink.of(axes)
+    ends = [nulls[name].values[[0, -1]] for name in shown]
+    edges = (
+        np.linspace(np.min(ends), np.max(ends), ROW_BINS + 1)
+        if np.ptp(ends) > 0
+        else ends[0][0] + np.array([-0.01, 0.01])
+    )
+    shares = {name: np.histogram(nulls[name].values, edges)[0] / nulls[name].values.size for name in shown}
+    scale = PEAK / max(share.max() for share in shares.values())
+    handles: list[Any] = []
+    for row, name in enumerate(names):
+        text = "undefined"
+        if name in shares:
+            handles = _draw_row(axes, row, edges, scale * shares[name], nulls[name].mean, float(statistics[name]), ink)
+            text = _pvalue_text(pvalues[name])
+        axes.text(1.01, row, text, transform=axes.get_yaxis_transform(), va="bottom", fontsize=9)
+    labels = (
+        _permutations([nulls[name] for name in shown], "for each system"),
+        "mean by chance",
+        f"observed; p on the right, {alternative}",
+    )
+    for handle, label in zip(handles, labels, strict=True):
+        handle.set_label(label)
+    axes.set_yticks(range(len(names)), labels=[label_text(name) for name in names], va="bottom", fontsize=10)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(names) - 0.75, -1)
+    axes.margins(x=0.04)
+    axes.spines["left"].set_visible(False)
+    add_legend(axes, handles, ax, above=True)
+    return drawn(axes, ax)
+
+
+def _draw_row(
+    axes: Axes,
+    row: int,
+    edges: NDArray[np.float64],
+    heights: NDArray[np.float64],
+    mean: float,
+    observed: float,
+    ink: Ink,
+) -> list[Any]:
+    """Draw a histogram that stands on a row; its outline, the mean, and the observed value on top."""
+    filled = axes.stairs(
+        row - heights, edges, baseline=row, fill=True, facecolor=ink.grey(0.85), edgecolor=ink.grey(0.3), lw=0.6
+    )
+    axes.axhline(row, color=ink.grey(0.6), lw=0.6, zorder=1)
+    (middle,) = axes.plot([mean, mean], [row, row - PEAK], color=ink.full, ls=":", lw=1.3)
+    (line,) = axes.plot([observed, observed], [row, row - PEAK], color=ink.full, lw=2.2, solid_capstyle="butt")
+    return [filled, middle, line]
+
+
+def _checked_names(nulls: Mapping[Any, NullDistribution], statistics: Mapping[Any, Observed]) -> list[Any]:
+    """Names of the systems, in the order of the distributions, which are of the same coefficient and options."""
+    if only := [name for name in dict.fromkeys([*nulls, *statistics]) if name not in nulls or name not in statistics]:
+        raise OptionError(offending("null and statistic must name the same systems; in one of them only", only))
+    if not nulls:
+        raise OptionError("there is nothing to draw: null and statistic name no system")
+    if len(computed := {described(null) for null in nulls.values()}) > 1:
+        raise OptionError(
+            offending("the distributions must be of one coefficient with the same options; got", list(computed))
+        )
+    return list(nulls)
+
+
+def _permutations(nulls: list[NullDistribution], of: str) -> str:
+    """What the values of distributions are, for a legend."""
+    null = nulls[0]
+    number = f"{null.values.size:,}" if len({each.values.size for each in nulls}) == 1 else ""
+    exact = all(each.exact for each in nulls)
+    every = "all" if exact and all(each.n_undefined == 0 for each in nulls) else ""
+    return " ".join(filter(None, [every, number, "" if exact else "random", "permutations", of]))
 
 
 def _pvalue_text(pvalue: float) -> str:

@@ -1,89 +1,372 @@
-"""A leaderboard as a figure: coefficients, intervals and groups."""
+"""A leaderboard as a figure: coefficients, intervals and groups, beside what chance alone gives."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 
-from rankcorr.inference.gold_sets import SUM
-from rankcorr.inference.leaderboard_rows import Leaderboard, LeaderboardRow, Score
-from rankcorr.plots.style import add_axes, canvas, figure_class, label_text
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.alignment import MISSING, Missing
+from rankcorr.checks import check_choice, checked_seed, offending
+from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr.errors import OptionError
+from rankcorr.inference.distribution import NullDistribution
+from rankcorr.inference.gold_sets import SUM, entered, gold_sets_of, systems_of, unused_labels
+from rankcorr.inference.leaderboard_rows import Leaderboard
+from rankcorr.inference.null import null_of
+from rankcorr.inference.sorted_items import derived_seed
+from rankcorr.plots.style import (
+    LONGEST_LABEL,
+    UNWEIGHTED,
+    Ink,
+    add_axes,
+    add_legend,
+    canvas,
+    described,
+    drawn,
+    figure_class,
+    label_text,
+    own_axes,
+    room,
+)
+from rankcorr.ranking import RankingLike
+from rankcorr.results import Computed
+from rankcorr.workers import Progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Values: TypeAlias = NDArray[np.float64]
+ChanceLevels: TypeAlias = Mapping[str, Mapping[str, NullDistribution]]
+
 MARKERS: Final = ("o", "s", "^", "D", "v")
 ROW_HEIGHT: Final = 0.26  # in inches
+PANEL_WIDTH: Final = 2.3
+CHANCE_LEVEL: Final = 0.95  # of the values of chance, in the bars
+N_SUMS: Final = 10_000
 
 
-def plot_leaderboard(leaderboard: Leaderboard) -> Figure:
+class _Chance(NamedTuple):
+    """What chance alone gives a system; without spread, the ends are nan."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class _Column(NamedTuple):
+    """What one panel shows, best system first: values with the ends of their intervals, and what chance gives."""
+
+    name: str
+    values: list[tuple[float, float, float]]
+    chance: list[_Chance | None]
+
+
+def chance_levels(
+    gold: RankingLike | Mapping[str, RankingLike],
+    systems: Mapping[str, RankingLike],
+    *,
+    coefficient: CoefficientLike = "tau_w",
+    missing: Missing = "raise",
+    n_resamples: int = 1_000,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, dict[str, NullDistribution]]:
+    """What chance alone gives each system of a leaderboard in each gold set, for `plot_leaderboard`.
+
+    Parameters
+    ----------
+    gold, systems, coefficient, missing
+        As in `leaderboard`.
+    n_resamples, seed, workers, progress
+        As in `null_distribution`; systems with equal ties share permutations, and so are done once.
+
+    Returns
+    -------
+    dict of str to dict of str to NullDistribution
+        By the name of the gold set, and then of the system. One without values belongs to a coefficient that is
+        undefined.
+
+    Raises
+    ------
+    RankingError
+        The subclass says what is wrong; the message names the system and the gold set.
+
+    Examples
+    --------
+    >>> gold = {word: place for place, word in enumerate(["ant", "bee", "cat", "dog", "eel", "fox"])}
+    >>> levels = chance_levels(gold, {"good": gold, "ties": gold | {"ant": 1, "cat": 1}})
+    >>> {system: round(null.mean, 3) for system, null in levels["gold"].items()}
+    {'good': -0.094, 'ties': -0.105}
+    """
+    chosen = as_coefficient(coefficient)
+    check_choice("missing", missing, MISSING)
+    key = checked_seed(seed)
+    sets, found = gold_sets_of(gold), systems_of(systems)
+    unused_labels(sets, found, missing)
+    entries = entered(sets, found, missing)
+    levels: dict[str, dict[str, NullDistribution]] = {name: {} for name in sets}
+    for number, of_set in enumerate(levels.values()):
+        done: dict[tuple[bytes, bytes], NullDistribution] = {}
+        for system, row in zip(found, entries, strict=True):
+            entry = row[number]
+            ties = np.sort(entry.gold.ranks).tobytes(), np.sort(entry.system.ranks).tobytes()
+            if ties not in done:
+                done[ties] = null_of(
+                    chosen,
+                    entry.gold,
+                    entry.system,
+                    missing=missing,
+                    n_resamples=n_resamples,
+                    seed=derived_seed(key, 2, number),
+                    workers=workers,
+                    progress=progress,
+                )
+            of_set[system] = done[ties]
+    return levels
+
+
+@overload
+def plot_leaderboard(
+    leaderboard: Leaderboard, *, chance: ChanceLevels | None = None, column: str | None = None, ax: None = None
+) -> Figure: ...
+@overload
+def plot_leaderboard(
+    leaderboard: Leaderboard, *, chance: ChanceLevels | None = None, column: str | None = None, ax: Axes
+) -> Axes: ...
+def plot_leaderboard(
+    leaderboard: Leaderboard,
+    *,
+    chance: ChanceLevels | None = None,
+    column: str | None = None,
+    ax: Axes | None = None,
+) -> Figure | Axes:
     """Draw the coefficient of each system with its interval, best first; each group has its own band and marker.
 
-    The column drawn is the one that the leaderboard is ranked by. The line of a system without a
-    coefficient says "undefined".
+    The first panel is what the leaderboard is ranked by; of several gold sets, each has a panel beside it, with the
+    systems in the same order. The line of a system without a coefficient says "undefined".
 
     Parameters
     ----------
     leaderboard : Leaderboard
+    chance : mapping of gold set to mapping of system to NullDistribution, optional
+        From `chance_levels`, with the options of the leaderboard. A bar behind each system then spans the middle 95 %
+        of the values of chance, with a line at their mean. Without it only a mean that is 0 whatever the rankings, that
+        of rho and tau, is drawn.
+    column : str, optional
+        Draw one panel alone: what the leaderboard is ranked by, or the name of a gold set.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw one panel, by default what the leaderboard is ranked by. The legend lies below, where
+        ``layout="constrained"`` makes room for it.
 
     Returns
     -------
-    matplotlib.figure.Figure
+    matplotlib.figure.Figure, or `ax`
 
     Raises
     ------
     MissingMatplotlibError
         When matplotlib is not installed.
+    OptionError
+        An unknown column, or chance levels that lack a system or were computed with other options.
 
     Examples
     --------
     >>> from rankcorr.inference.leaderboard import leaderboard
     >>> gold = {word: place for place, word in enumerate(["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"])}
     >>> systems = {"poor": {word: -place for word, place in gold.items()}, "good": gold | {"hen": 5.5}}
-    >>> figure = plot_leaderboard(leaderboard(gold, systems, n_resamples=200))
+    >>> board = leaderboard(gold, systems, n_resamples=200)
+    >>> figure = plot_leaderboard(board, chance=chance_levels(gold, systems))
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['good', 'poor']
     """
     figure_class()
-    rows = leaderboard.rows
-    figure = canvas(7.0, 1.5 + ROW_HEIGHT * max(3, len(rows)))
-    what = f"{leaderboard.coefficient} with its {100 * leaderboard.level:g} % interval"
-    if leaderboard.by != SUM:
-        what = f"{what}, {label_text(leaderboard.by)}"
-    elif len(leaderboard.gold_sets) > 1:
-        what = f"Sum over {len(leaderboard.gold_sets)} gold sets of {what}"
-    axes = add_axes(figure, (1, 1, 1), what, "")
-    place = 0
-    for number, members in groupby(rows, key=lambda row: row.group):
-        systems = list(members)
-        _draw_group(axes, number, place, [_score(leaderboard, row) for row in systems])
-        place += len(systems)
-    axes.set_yticks(range(len(rows)), labels=[label_text(row.system) for row in rows], fontsize=10)
-    axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.margins(x=0.04)
-    axes.xaxis.grid(visible=True, color="0.85", lw=0.6)
-    axes.set_axisbelow(True)
+    names = tuple(dict.fromkeys([leaderboard.by, *leaderboard.gold_sets]))
+    if column is not None:
+        check_choice("column", column, names)
+        names = (column,)
+    elif ax is not None or len(leaderboard.gold_sets) == 1:
+        names = (leaderboard.by,)
+    if chance is not None:
+        _check_chance(leaderboard, chance)
+    columns = [_column(leaderboard, name, chance) for name in names]
+    height = 1.7 + ROW_HEIGHT * max(3, len(leaderboard.rows))
+    if len(columns) == 1:
+        axes = own_axes(ax, _interval_text(leaderboard), "", 7.0, height)
+        handles = _draw_panel(axes, leaderboard, columns[0])
+        if len(leaderboard.gold_sets) > 1:
+            axes.set_title(_title(leaderboard, names[0]), fontsize=11)
+        # Half of narrow axes is left for the coefficients.
+        _name_systems(axes, leaderboard, LONGEST_LABEL if ax is None else max(12, int(room(axes) / 12)))
+        _name_groups(axes, leaderboard)
+        add_legend(axes, handles, ax)
+        return drawn(axes, ax)
+    figure = canvas(3.0 + PANEL_WIDTH * len(columns), height + 0.3)
+    of_one: Axes | None = None  # a sum has another scale than the values of gold sets
+    for place, each in enumerate(columns, start=1):
+        axes = add_axes(figure, (1, len(columns), place), "", "")
+        if of_one is not None:
+            axes.sharex(of_one)
+        elif each.name != SUM:
+            of_one = axes
+        handles = _draw_panel(axes, leaderboard, each)
+        axes.set_title(_title(leaderboard, each.name), fontsize=10, fontweight="bold" if place == 1 else "normal")
+        if place == 1:
+            _name_systems(axes, leaderboard, LONGEST_LABEL)
+        else:
+            axes.set_yticks(range(len(leaderboard.rows)), labels=[])
+    _name_groups(axes, leaderboard)
+    figure.suptitle(_interval_text(leaderboard), fontsize=12)
+    add_legend(axes, handles, None)
     return figure
 
 
-def _draw_group(axes: Axes, number: int | None, place: int, scores: list[Score]) -> None:
-    """Draw the systems of one group from a line downwards: a band, points, and the number of the group on the right."""
+def _check_chance(leaderboard: Leaderboard, chance: ChanceLevels) -> None:
+    """Refuse chance levels that are not those of the leaderboard."""
+    cells = [(name, row.system) for name in leaderboard.gold_sets for row in leaderboard.rows]
+    if absent := [(name, system) for name, system in cells if system not in chance.get(name, {})]:
+        raise OptionError(offending("chance must have every system in every gold set; without", absent))
+    options = _options(leaderboard)
+    if other := [(name, system) for name, system in cells if _options(chance[name][system]) != options]:
+        raise OptionError(offending("chance must have the options of the leaderboard; others for", other))
+    sizes = {
+        (name, row.system): score.n_items
+        for row in leaderboard.rows
+        for name, score in zip(leaderboard.gold_sets, row.scores, strict=True)
+    }
+    if other := [(name, system) for name, system in cells if chance[name][system].n_items != sizes[name, system]]:
+        raise OptionError(offending("chance must have as many items as the leaderboard; others for", other))
+
+
+def _options(result: Computed) -> tuple[Any, ...]:
+    return (
+        result.coefficient,
+        result.scheme,
+        result.n0,
+        result.weigher,
+        result.tied_weights,
+        result.variant,
+        result.missing,
+    )
+
+
+def _column(leaderboard: Leaderboard, name: str, chance: ChanceLevels | None) -> _Column:
+    """Values, intervals and chance of a gold set, or of what the leaderboard is ranked by."""
+    sets = leaderboard.gold_sets
+    standardized = _is_standardized(leaderboard)
+    if name in sets:
+        scores = [row.scores[sets.index(name)] for row in leaderboard.rows]
+        values = [(score.statistic, score.low, score.high) for score in scores]
+    else:
+        values = [(row[name], row["low"], row["high"]) for row in leaderboard.table()]
+    if chance is None:
+        zero = leaderboard.coefficient in UNWEIGHTED or standardized
+        return _Column(name, values, [_Chance(0.0, math.nan, math.nan) if zero else None] * len(values))
+    summed = (name,) if name in sets else sets
+
+    def of_chance(system: str) -> _Chance | None:
+        nulls = [chance[set_name][system] for set_name in summed]
+        parts = [null.standardize(null.values) if standardized else null.values for null in nulls]
+        return _sum_of_chance(parts, 1 if name in (*sets, SUM) else len(sets))
+
+    return _Column(name, values, [of_chance(row.system) for row in leaderboard.rows])
+
+
+def _sum_of_chance(parts: list[Values], divisor: int) -> _Chance | None:
+    """The sum of independent values over a divisor; None where one of them has no values."""
+    if any(part.size == 0 for part in parts):
+        return None
+    if len(parts) == 1:
+        (sums,) = parts
+    else:
+        rng = np.random.default_rng(0)
+        sums = np.sum([rng.choice(part, N_SUMS) for part in parts], axis=0)
+    tail = (1 - CHANCE_LEVEL) / 2
+    low, high = np.quantile(sums, [tail, 1 - tail]) / divisor
+    return _Chance(sum(float(part.mean()) for part in parts) / divisor, float(low), float(high))
+
+
+def _title(leaderboard: Leaderboard, name: str) -> str:
+    if name in leaderboard.gold_sets:
+        return label_text(name, longest=24)
+    return f"{name.capitalize()} over {len(leaderboard.gold_sets)} gold sets"
+
+
+def _is_standardized(leaderboard: Leaderboard) -> bool:
+    """Whether the values are standardized coefficients, for which chance gives 0 on average."""
+    return bool(getattr(leaderboard, "standardized", False))
+
+
+def _interval_text(leaderboard: Leaderboard) -> str:
+    what = f"{described(leaderboard)}, standardized" if _is_standardized(leaderboard) else described(leaderboard)
+    return f"{what}, with its {100 * leaderboard.level:g} % interval"
+
+
+def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[Any]:
+    """Draw the systems from top to bottom in bands of groups; return what the legend explains."""
+    ink = Ink.of(axes)
+    place = 0
+    for number, members in groupby(leaderboard.rows, key=lambda row: row.group):
+        count = len(list(members))
+        if number is not None and number % 2 == 1:
+            axes.axhspan(place - 0.5, place + count - 0.5, color=ink.grey(0.94), lw=0, zorder=0)
+        marker = MARKERS[((number or 1) - 1) % len(MARKERS)]
+        for line in range(place, place + count):
+            value, low, high = column.values[line]
+            if not math.isnan(low):
+                axes.plot([low, high], [line, line], color=ink.full, lw=1.3, marker="|", ms=5)
+            if not math.isnan(value):
+                axes.plot([value], [line], ls="", marker=marker, ms=6.5, mfc=ink.paper, mec=ink.full, mew=1.2)
+        place += count
+    axes.set_ylim(place - 0.5, -0.5)
+    axes.use_sticky_edges = False
+    axes.margins(x=0.05)
+    handles = _draw_chance(axes, column.chance, ink)
+    axes.xaxis.grid(visible=True, color=ink.grey(0.85), lw=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="y", length=0)
+    return handles
+
+
+def _draw_chance(axes: Axes, chance: list[_Chance | None], ink: Ink) -> list[Any]:
+    """Draw a bar and a mean behind each system; return what the legend explains."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    known = [(line, each) for line, each in enumerate(chance) if each is not None]
+    if not known:
+        return []
+    look: dict[str, Any] = {"color": ink.grey(0.25), "ls": ":", "lw": 1.4}
+    for line, (mean, _, _) in known:
+        axes.plot([mean, mean], [line - 0.5, line + 0.5], zorder=0.8, **look)
+    handles: list[Any] = [Line2D([], [], label="mean by chance alone", **look)]
+    spread = [(line, each) for line, each in known if not math.isnan(each.low)]
+    if spread:
+        for line, (_, low, high) in spread:
+            axes.barh(line, high - low, left=low, height=0.62, color=ink.grey(0.82), lw=0, zorder=0.5)
+        handles.append(Patch(facecolor=ink.grey(0.82), label=f"{100 * CHANCE_LEVEL:g} % of the values by chance alone"))
+    return handles
+
+
+def _name_systems(axes: Axes, leaderboard: Leaderboard, longest: int) -> None:
+    rows = leaderboard.rows
+    axes.set_yticks(
+        range(len(rows)), labels=[label_text(row.system, min(longest, LONGEST_LABEL)) for row in rows], fontsize=10
+    )
+
+
+def _name_groups(axes: Axes, leaderboard: Leaderboard) -> None:
+    """Write the number of each group on the right."""
     right = axes.get_yaxis_transform()  # across the axes from 0 to 1, and lines downwards
-    if number is not None and number % 2 == 1:
-        axes.axhspan(place - 0.5, place + len(scores) - 0.5, color="0.93", lw=0, zorder=0)
-    text = "undefined" if number is None else f"group {number}"
-    axes.text(1.01, place + (len(scores) - 1) / 2, text, transform=right, va="center", fontsize=10)
-    if number is None:
-        return
-    marker = MARKERS[(number - 1) % len(MARKERS)]
-    for line, score in enumerate(scores, start=place):
-        if not math.isnan(score.low):
-            axes.plot([score.low, score.high], [line, line], color="k", lw=1.3, marker="|", ms=5)
-        axes.plot([score.statistic], [line], ls="", marker=marker, ms=6.5, mfc="w", mec="k", mew=1.2)
-
-
-def _score(leaderboard: Leaderboard, row: LeaderboardRow) -> Score:
-    return row.total if leaderboard.by == SUM else row.scores[leaderboard.gold_sets.index(leaderboard.by)]
+    place = 0
+    for number, members in groupby(leaderboard.rows, key=lambda row: row.group):
+        count = len(list(members))
+        text = "undefined" if number is None else f"group {number}"
+        axes.text(1.02, place + (count - 1) / 2, text, transform=right, va="center", fontsize=10)
+        place += count

@@ -9,7 +9,7 @@ from rankcorr import Ranking, RhoW, correlate
 from rankcorr.cli import plot as cli_plot
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.null import null_distribution
-from rankcorr.plots import plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
+from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
 from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import LONG, refusal, run, run_ok, write_rankings
 
@@ -38,6 +38,10 @@ def board(**options):
     return leaderboard({"long_gold.csv": GOLD}, SYSTEMS, n_resamples=100, **collapsed(**options))
 
 
+def chance(seed=0, **options):
+    return chance_levels({"long_gold.csv": GOLD}, SYSTEMS, n_resamples=100, seed=seed, **options)
+
+
 def null(statistic, **options):
     values = null_distribution(GOLD, A, n_resamples=100, **collapsed(coefficient=statistic.coefficient, **options))
     return values, statistic.statistic
@@ -55,6 +59,10 @@ RESULTS = correlate(GOLD, A)
             "ranks long_gold.csv long_a.csv --worst 0 --coefficient rho_w --n0 1 --scheme first",
             lambda: plot_ranks(GOLD, A, n_named=0, **collapsed(coefficient="rho_w", n0=1, scheme="first", **NAMES)),
         ),
+        (
+            "ranks long_gold.csv long_a.csv long_b.csv --worst 2",
+            lambda: plot_ranks(GOLD, SYSTEMS, n_named=2, names=("long_gold.csv", "")),
+        ),
         ("offset long_gold.csv long_a.csv long_b.csv", lambda: plot_offset(GOLD, SYSTEMS)),
         (
             "offset long_gold.csv long_a.csv long_b.csv --coefficient rho_w --tied-weights expected",
@@ -62,11 +70,13 @@ RESULTS = correlate(GOLD, A)
         ),
         (
             "leaderboard long_gold.csv long_a.csv long_b.csv --resamples 100",
-            lambda: plot_leaderboard(board()),
+            lambda: plot_leaderboard(board(), chance=chance()),
         ),
         (
             "leaderboard long_gold.csv long_a.csv long_b.csv --resamples 100 --coefficient tau --level 0.5 --seed 2",
-            lambda: plot_leaderboard(board(coefficient="tau", level=0.5, seed=2)),
+            lambda: plot_leaderboard(
+                board(coefficient="tau", level=0.5, seed=2), chance=chance(coefficient="tau", seed=2)
+            ),
         ),
         (
             "null long_gold.csv long_a.csv --resamples 100",
@@ -75,6 +85,13 @@ RESULTS = correlate(GOLD, A)
         (
             "null long_gold.csv long_a.csv --resamples 100 --coefficient rho --alternative greater --seed 3",
             lambda: plot_null(*null(RESULTS["rho"], seed=3), alternative="greater"),
+        ),
+        (
+            "null long_gold.csv long_a.csv long_b.csv --resamples 100",
+            lambda: plot_null(
+                {name: null_distribution(GOLD, system, n_resamples=100) for name, system in SYSTEMS.items()},
+                {name: correlate(GOLD, system)["tau_w"] for name, system in SYSTEMS.items()},
+            ),
         ),
     ],
 )
@@ -101,6 +118,20 @@ def test_undefined_is_noted():
     assert result.stderr.startswith("rankcorr: note: tau_w: the correlation is undefined")
 
 
+def test_undefined_among_several_is_noted():
+    for figure in ("ranks", "null"):
+        result = run("plot", figure, "gold.csv", "constant.csv", "system.csv", "--out", "figure.svg")
+        assert (result.exit_code, result.stdout) == (0, "figure.svg\n")
+        assert result.stderr.startswith("rankcorr: note: tau_w: the correlation is undefined")
+
+
+def test_gold_sets_have_panels(folder):
+    arguments = "plot leaderboard long_gold.csv long_a.csv long_b.csv --gold long_c.csv --resamples 50"
+    run_ok(*arguments.split(), "--out", "sets.svg")
+    text = (folder / "sets.svg").read_text(encoding="utf-8")
+    assert all(f">{title}<" in text for title in ("Sum over 2 gold sets", "long_gold.csv", "long_c.csv"))
+
+
 def test_letters_that_the_font_lacks_are_noted(folder):
     (folder / "日.csv").write_text((folder / "system.csv").read_text(encoding="utf-8"), encoding="utf-8")
     result = run("plot", "ranks", "gold.csv", "日.csv", "--out", "figure.png")
@@ -122,9 +153,9 @@ def test_other_warnings_are_not_hidden(monkeypatch):
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        ("figure.pdf", "Invalid value for '--out': 'figure.pdf' must end with .png or .svg"),
-        ("figure", "Invalid value for '--out': 'figure' must end with .png or .svg"),
-        ("", "Invalid value for '--out': '' must end with .png or .svg"),
+        ("figure.jpg", "Invalid value for '--out': 'figure.jpg' must end with .png, .svg or .pdf"),
+        ("figure", "Invalid value for '--out': 'figure' must end with .png, .svg or .pdf"),
+        ("", "Invalid value for '--out': '' must end with .png, .svg or .pdf"),
         ("folder/figure.png", "folder/figure.png: cannot be written: there is no folder folder"),
         ("taken.svg", "taken.svg: cannot be written: Is a directory"),
     ],
@@ -147,8 +178,15 @@ def test_without_matplotlib(figure):
         ("", "Missing command; 'rankcorr plot --help' lists the options"),
         ("bars", "No such command 'bars'"),
         ("ranks gold.csv system.csv", "Missing option '--out'"),
-        ("ranks gold.csv --out f.png", "Missing argument 'SYSTEM'"),
-        ("ranks gold.csv system.csv gold.csv --out f.png", "Got unexpected extra argument (gold.csv)"),
+        ("ranks gold.csv --out f.png", "Missing argument 'SYSTEM...'"),
+        ("null gold.csv --out f.png", "Missing argument 'SYSTEM...'"),
+        *(
+            (
+                f"{figure} gold.csv system.csv system.csv --out f.png",
+                "each system can be given only once; more than once:",
+            )
+            for figure in ("ranks", "null")
+        ),
         ("ranks gold.csv system.csv --worst -1 --out f.png", "Invalid value for '--worst': -1 is not in the range"),
         ("ranks gold.csv other.csv --out f.png", "gold.csv and other.csv: labels in gold.csv only: 'b', 'c', 'd', 'e'"),
         ("ranks gold.csv system.csv --coefficient tau --n0 1 --out f.png", "takes neither --n0 nor --weigher"),

@@ -1,0 +1,299 @@
+"""Rank against rank as a figure, a panel for each system."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.alignment import Missing
+from rankcorr.batch import ManyRankings
+from rankcorr.checks import shown, whole_number
+from rankcorr.coefficients import CoefficientLike
+from rankcorr.contributions import Contributions, ItemContribution, contributions
+from rankcorr.errors import OptionError, RankingError
+from rankcorr.frames import by_name
+from rankcorr.plots.style import (
+    TICK,
+    Ink,
+    add_axes,
+    add_legend,
+    canvas,
+    described,
+    drawn,
+    figure_class,
+    label_text,
+    own_axes,
+    room,
+    round_numbers,
+)
+from rankcorr.ranking import Ranking, RankingLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SIDE: Final = 5.6  # of the figure of one system, in inches, without its list
+PANEL: Final = 4.0  # of each of several
+MOST_COLUMNS: Final = 3
+LONGEST_NAME: Final = 28
+NEAR: Final = 11.0  # numbers of markers less far apart would overlap, in points
+LINE_HEIGHT: Final = 0.17  # of a list of items, in inches
+
+FIRST_EDGE: Final = 0.65  # rank where the axes begin: the largest marker fits
+
+SMALLEST_AREA, WHOLE_AREA = 8.0, 2_000.0  # of a marker, and of all weight together, in square points
+FULL_SIDE: Final = 4.2  # of axes where markers have these areas, in inches
+
+# From this number of places on, those of little weight are dots without an edge, the paler the more there are.
+DENSE: Final = 400
+HEAVY: Final = 0.02  # of the largest weight; with n0 = 2, rank 19 has it
+DOT_AREA: Final = 5.0
+MOST_HEAVY: Final = 100
+
+
+@overload
+def plot_ranks(
+    x: RankingLike,
+    y: RankingLike | ManyRankings,
+    *,
+    coefficient: CoefficientLike = "tau_w",
+    missing: Missing = "raise",
+    names: tuple[str, str] = ("x", "y"),
+    n_named: int = 5,
+    ax: None = None,
+) -> Figure: ...
+@overload
+def plot_ranks(
+    x: RankingLike,
+    y: RankingLike | ManyRankings,
+    *,
+    coefficient: CoefficientLike = "tau_w",
+    missing: Missing = "raise",
+    names: tuple[str, str] = ("x", "y"),
+    n_named: int = 5,
+    ax: Axes,
+) -> Axes: ...
+def plot_ranks(
+    x: RankingLike,
+    y: RankingLike | ManyRankings,
+    *,
+    coefficient: CoefficientLike = "tau_w",
+    missing: Missing = "raise",
+    names: tuple[str, str] = ("x", "y"),
+    n_named: int = 5,
+    ax: Axes | None = None,
+) -> Figure | Axes:
+    """Draw the rank of each item in y against its rank in x; the area of a marker grows with the weight.
+
+    Both axes are logarithmic, because the top is where the weight is. Items that share both ranks share a marker, with
+    their weights added. Items on the diagonal agree; those that cost the coefficient most are numbered, and listed
+    below with their labels. Where there are many items, those of little weight are dots.
+
+    Parameters
+    ----------
+    x : Ranking, mapping of label to score, or array_like of shape (n_items,)
+        As in `weighted_tau`.
+    y : the same, or several of them
+        Several rankings, as in `correlate_many`, have a panel each.
+    coefficient, missing
+        As in `contributions`.
+    names : pair of str
+        Names of the two rankings, for the axes. Of several rankings each has its own name, and the second is not used.
+    n_named : int
+        How many items to number, from the largest cost down, and to list by label, or by position where there are no
+        labels.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw one ranking; the list lies below, where ``layout="constrained"`` makes room for it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure, or `ax`
+
+    Raises
+    ------
+    MissingMatplotlibError
+        When matplotlib is not installed.
+    RankingError
+        The subclass says what is wrong with the rankings or the options; for several, its message names the ranking.
+
+    Examples
+    --------
+    >>> figure = plot_ranks([4, 3, 2, 1], [3, 4, 1, 2], names=("gold", "system"))
+    >>> figure.axes[0].get_xlabel()
+    'Rank in gold'
+    >>> figure = plot_ranks([4, 3, 2, 1], {"good": [3, 4, 2, 1], "poor": [1, 3, 2, 4]}, names=("gold", ""))
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['Rank in good', 'Rank in poor']
+    """
+    figure_class()  # before the work
+    count = whole_number(n_named)
+    if count is None or count < 0:
+        raise OptionError(f"n_named must be a whole number, not negative; got {shown(n_named)}")
+    several = _several(y)
+    if several is None:
+        parts = contributions(x, y, coefficient=coefficient, missing=missing)  # type: ignore[arg-type]
+        worst = _worst(parts, count)
+        axes = own_axes(ax, *_axis_labels(names), SIDE, SIDE + _list_height(worst))
+        _draw(axes, parts, worst, ax)
+        return drawn(axes, ax)
+    if ax is not None:
+        raise OptionError(f"ax takes one ranking; got {len(several)}: draw each into axes of its own")
+    panels = {}
+    for name, ranking in several.items():
+        try:
+            panels[name] = contributions(x, ranking, coefficient=coefficient, missing=missing)
+        except RankingError as error:
+            raise type(error)(f"system {name!r}: {error}") from error
+    return _panels(panels, names[0], count)
+
+
+def _several(y: Any) -> dict[Any, RankingLike] | None:
+    """Rankings by name, or by number from 0; None for a single one."""
+    if isinstance(y, Ranking) or getattr(y, "ndim", 2) == 1:
+        return None
+    named = by_name(y)
+    if named is not None:
+        rows = {name: named[name] for name in dict.fromkeys(named.keys())}
+    elif isinstance(y, list | tuple | np.ndarray):
+        rows = dict(enumerate(y))
+    else:
+        return None
+    hold = [hasattr(row, "__len__") and not isinstance(row, str | bytes) for row in rows.values()]
+    return rows if rows and all(hold) else None
+
+
+def _axis_labels(names: tuple[str, str]) -> tuple[str, str]:
+    return f"Rank in {label_text(names[0], LONGEST_NAME)}", f"Rank in {label_text(names[1], LONGEST_NAME)}"
+
+
+def _worst(parts: Contributions, count: int) -> list[ItemContribution]:
+    """At most `count` items that cost something, the largest cost first."""
+    if count == 0 or math.isnan(parts.statistic):
+        return []
+    return [row for row in parts.worst(count) if row.cost > 0]
+
+
+def _panels(panels: dict[Any, Contributions], gold: str, count: int) -> Figure:
+    worst = {name: _worst(parts, count) for name, parts in panels.items()}
+    n_columns = min(MOST_COLUMNS, len(panels))
+    n_rows = math.ceil(len(panels) / n_columns)
+    figure = canvas(PANEL * n_columns, (PANEL + max(map(_list_height, worst.values()))) * n_rows)
+    for place, (name, parts) in enumerate(panels.items(), start=1):
+        axes = add_axes(figure, (n_rows, n_columns, place), *_axis_labels((gold, name)))
+        _draw(axes, parts, worst[name], None)
+    return figure
+
+
+def _list_height(worst: list[ItemContribution]) -> float:
+    """Height of the list of items and its heading, in inches."""
+    return LINE_HEIGHT * (len(worst) + 2) if worst else 0.0
+
+
+def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution], ax: Axes | None) -> None:
+    ink = Ink.of(axes)
+    ends = (FIRST_EDGE, parts.n_items / FIRST_EDGE)
+    axes.plot(ends, ends, color=ink.grey(0.4), lw=0.8, zorder=0)
+    pairs: NDArray[Any] = np.column_stack([parts.x.ranks, parts.y.ranks])
+    places, which = np.unique(pairs, axis=0, return_inverse=True)
+    weights = np.bincount(which.reshape(-1), parts.weights)
+    areas = _draw_places(axes, places, weights, ink)
+    most = min(10, int(room(axes) / TICK))
+    for set_scale, set_limits, axis in (
+        (axes.set_xscale, axes.set_xlim, axes.xaxis),
+        (axes.set_yscale, axes.set_ylim, axes.yaxis),
+    ):
+        set_scale("log")
+        set_limits(*ends)
+        ticks = round_numbers(1, parts.n_items, most) if parts.n_items > 6 else list(range(1, parts.n_items + 1))
+        axis.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
+        axis.set_ticks([], minor=True)
+    axes.set_title(f"{described(parts, parts.statistic)}\narea of a marker: weight", fontsize=10)
+    if worst:
+        _number_worst(axes, worst, dict(zip(map(tuple, places.tolist()), areas.tolist(), strict=True)))
+        _list_worst(axes, worst, ax, labelled=parts.x.labels is not None)
+
+
+def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: Ink) -> NDArray[np.float64]:
+    """Draw a marker for each place, and return their areas."""
+    box, of_figure = axes.get_position(), axes.figure.bbox
+    side = min(of_figure.width * box.width, of_figure.height * box.height) / axes.figure.dpi  # in inches
+    scale = min(1.0, (side / FULL_SIDE) ** 2)
+    areas: NDArray[np.float64] = (SMALLEST_AREA + WHOLE_AREA * weights) * scale
+    heavy = np.ones(len(places), bool)
+    if len(places) >= DENSE:
+        heavy = weights > max(HEAVY * weights.max(), np.sort(weights)[-MOST_HEAVY - 1])
+        areas[~heavy] = DOT_AREA * scale
+        # As vectors, so many dots would make large and slow files.
+        axes.scatter(
+            places[~heavy, 0],
+            places[~heavy, 1],
+            s=areas[~heavy],
+            color=[ink.grey(0.25)],
+            alpha=min(1.0, max(0.03, 17 / math.sqrt(len(places)))),
+            linewidths=0,
+            rasterized=True,
+            zorder=1,
+        )
+    axes.scatter(
+        places[heavy, 0],
+        places[heavy, 1],
+        s=areas[heavy],
+        facecolors=[ink.grey(0.85)],
+        edgecolors=[ink.full],
+        linewidths=0.8,
+        zorder=2,
+    )
+    return areas
+
+
+def _number_worst(axes: Axes, worst: list[ItemContribution], areas: dict[tuple[float, ...], float]) -> None:
+    """Write 1, 2, .. at the upper right of the markers of items; those of items that lie close stand together."""
+    ink = Ink.of(axes)
+    low, high = axes.get_xlim()
+    near = math.log(high / low) * NEAR / room(axes)
+    ground = {"boxstyle": "square,pad=0.05", "facecolor": ink.paper, "edgecolor": "none", "alpha": 0.6}
+    groups: list[dict[tuple[float, float], list[str]]] = []
+    for number, row in enumerate(worst, start=1):
+        place = row.x_rank, row.y_rank
+        for group in groups:
+            if all(abs(math.log(own / other)) < near for own, other in zip(place, next(iter(group)), strict=True)):
+                break
+        else:
+            group = {}
+            groups.append(group)
+        group.setdefault(place, []).append(str(number))
+    for group in groups:
+        rightmost = max(group)
+        numbers = [number for place in group for number in group[place]]
+        beside = 1.5 + 0.4 * math.sqrt(areas[rightmost])  # in points: half the marker's width, at 45 degrees
+        axes.annotate(
+            ", ".join(numbers),
+            rightmost,
+            xytext=(beside, beside),
+            textcoords="offset points",
+            fontsize=10,
+            fontweight="bold",
+            color=ink.full,
+            bbox=ground if len(areas) >= DENSE else None,
+            zorder=3,
+        )
+
+
+def _list_worst(axes: Axes, worst: list[ItemContribution], ax: Axes | None, *, labelled: bool) -> None:
+    from matplotlib.lines import Line2D
+
+    labels = [label_text(row.label if labelled else f"position {row.label}") for row in worst]
+    handles = [Line2D([], [], ls="", label=f"{number}  {label}") for number, label in enumerate(labels, start=1)]
+    add_legend(
+        axes,
+        handles,
+        ax,
+        of_panel=True,
+        title="Items that cost most",
+        alignment="left",
+        handlelength=0,
+        handletextpad=0,
+    )

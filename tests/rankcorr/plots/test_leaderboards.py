@@ -1,0 +1,244 @@
+"""Leaderboards: coefficients, intervals and groups of each gold set, and what chance alone gives."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import rankcorr
+from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.inference.leaderboard_rows import Leaderboard
+from rankcorr.inference.null import null_distribution
+from rankcorr.plots import chance_levels, plot_leaderboard
+from tests.coefficients import collapsed
+from tests.rankcorr.plots.figures import GOLD, legend_of, own_axes
+
+LABELS = [f"item {number}" for number in range(60)]
+NOISE = np.random.default_rng(6).normal(0, 0.1, (3, 60))
+ONE_GOLD = dict(zip(LABELS, GOLD, strict=True))
+pytestmark = pytest.mark.filterwarnings("ignore:.*resamples, which are left out:rankcorr.UndefinedCorrelationWarning")
+THREE = {
+    name: dict(zip(LABELS, scores, strict=True))
+    for name, scores in {"good": GOLD + NOISE[0], "bad": -GOLD + NOISE[1], "worse": -GOLD + NOISE[2]}.items()
+}
+GOLDS = {"a": {1: 3, 2: 2, 3: 1}, "b": {4: 3, 5: 2, 6: 1, 7: 0}}
+FLAT = {"flat": dict.fromkeys(range(1, 8), 0), "good": {item: -item for item in range(1, 8)}}
+
+
+def board(**options):
+    return leaderboard(ONE_GOLD, THREE, n_resamples=100, **collapsed(**options))
+
+
+def two_golds(systems=FLAT, **options):
+    return leaderboard(GOLDS, systems, n_resamples=50, **collapsed(**options))
+
+
+def points_of(axes):
+    return [(line.get_xdata()[0], line.get_ydata()[0]) for line in axes.lines if line.get_linestyle() == "None"]
+
+
+def intervals_of(axes):
+    return [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "|"]
+
+
+def means_of(axes):
+    """Means by chance, by the row they stand in."""
+    lines = [line for line in axes.lines if line.get_linestyle() == ":"]
+    return {sum(line.get_ydata()) / 2: line.get_xdata()[0] for line in lines}
+
+
+def bars_of(axes):
+    """Ends of the bars of chance, by row."""
+    return {
+        round(bar.get_y() + bar.get_height() / 2, 9): (bar.get_x(), bar.get_x() + bar.get_width())
+        for container in axes.containers
+        for bar in container
+    }
+
+
+def test_coefficients_intervals_and_groups():
+    result = board(coefficient="tau", level=0.9)
+    (axes,) = plot_leaderboard(result).axes
+    assert axes.get_xlabel() == r"$\tau$, with its 90 % interval"
+    assert axes.get_title() == ""
+    assert [text.get_text() for text in axes.get_yticklabels()] == [row.system for row in result.rows]
+    assert axes.get_ylim() == (2.5, -0.5)
+    assert points_of(axes) == [(row.total.statistic, place) for place, row in enumerate(result.rows)]
+    assert intervals_of(axes) == [[row.total.low, row.total.high] for row in result.rows]
+    groups = [row.group for row in result.rows]
+    assert groups == [1, 2, 2]
+    markers = [line.get_marker() for line in axes.lines if line.get_linestyle() == "None"]
+    assert markers[0] != markers[1] == markers[2]
+    assert [(text.get_text(), text.get_position()[1]) for text in axes.texts] == [("group 1", 0), ("group 2", 1.5)]
+
+
+@pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
+def test_each_gold_set_has_a_panel():
+    result = two_golds(coefficient="tau")
+    figure = plot_leaderboard(result)
+    total, first, second = figure.axes
+    assert [axes.get_title() for axes in figure.axes] == ["Sum over 2 gold sets", "a", "b"]
+    assert figure.get_suptitle() == r"$\tau$, with its 95 % interval"
+    assert [text.get_text() for text in total.get_yticklabels()] == ["good", "flat"]
+    assert points_of(total) == [(2, 0)]
+    assert points_of(first) == points_of(second) == [(1, 0)]
+    assert [text.get_text() for text in second.texts] == ["group 1", "undefined"]
+    assert second.get_xlim() == first.get_xlim() != total.get_xlim()
+    assert len({axes.get_ylim() for axes in figure.axes}) == 1
+
+
+def test_panels_show_scores_in_one_order():
+    rng = np.random.default_rng(3)
+    systems = {f"system {number}": {item: rng.normal() for item in range(1, 8)} for number in range(3)}
+    result = two_golds(systems, by="b")
+    second, first = plot_leaderboard(result).axes
+    assert (second.get_title(), first.get_title()) == ("b", "a")  # what it is ranked by comes first
+    for axes, number in ((first, 0), (second, 1)):
+        scores = [row.scores[number] for row in result.rows]
+        assert points_of(axes) == [(score.statistic, place) for place, score in enumerate(scores)]
+        assert intervals_of(axes) == [[score.low, score.high] for score in scores]
+    (alone,) = plot_leaderboard(result, column="a").axes
+    assert (alone.get_title(), points_of(alone)) == ("a", points_of(first))
+
+
+def test_chance_levels_are_the_null_distributions():
+    systems = THREE | {"ties": {label: round(score / 4) for label, score in ONE_GOLD.items()}}
+    levels = chance_levels(ONE_GOLD, systems, n_resamples=100, coefficient="rho_w")
+    assert list(levels) == ["gold"]
+    assert list(levels["gold"]) == list(systems)
+    assert levels["gold"]["good"] is levels["gold"]["bad"]  # equal ties, the same permutations
+    assert levels["gold"]["good"].mean != levels["gold"]["ties"].mean
+    for name, null in levels["gold"].items():
+        own = null_distribution(ONE_GOLD, systems[name], n_resamples=4_000, coefficient="rho_w")
+        assert abs(null.mean - own.mean) < 5 * own.std / 10
+        assert (null.n_items, null.coefficient, null.n_resamples) == (60, "rho_w", 100)
+    # Few items have all permutations, and then there is nothing random.
+    exact = chance_levels(GOLDS, {"good": FLAT["good"]})
+    assert_allclose(
+        exact["b"]["good"].values,
+        null_distribution(GOLDS["b"], dict(list(FLAT["good"].items())[3:])).values,
+        rtol=0,
+        atol=1e-15,
+    )
+
+
+@pytest.mark.parametrize("missing", ["intersection", "bottom", "gold"])
+def test_chance_levels_have_the_items_of_the_leaderboard(missing):
+    systems = {"good": {1: 5, 2: 4, 3: 3, 4: 5, 5: 2, 6: 1}, "short": {1: 3, 3: 1, 4: 2, 6: 1, 7: 0, 8: 4}}
+    result = two_golds(systems, missing=missing)
+    levels = chance_levels(GOLDS, systems, missing=missing)
+    plot_leaderboard(result, chance=levels)
+    for row in result.rows:
+        assert [levels[name][row.system].n_items for name in "ab"] == [score.n_items for score in row.scores]
+
+
+def test_the_chance_level_is_drawn():
+    result = board()
+    levels = chance_levels(ONE_GOLD, THREE, n_resamples=100)
+    figure = plot_leaderboard(result, chance=levels)
+    (axes,) = figure.axes
+    nulls = [levels["gold"][row.system] for row in result.rows]
+    assert means_of(axes) == {place: pytest.approx(null.mean) for place, null in enumerate(nulls)}
+    ends = [tuple(np.quantile(null.values, [0.025, 0.975])) for null in nulls]
+    assert bars_of(axes) == {place: pytest.approx(pair) for place, pair in enumerate(ends)}
+    assert legend_of(figure) == ["mean by chance alone", "95 % of the values by chance alone"]
+    bare = plot_leaderboard(result)
+    assert means_of(bare.axes[0]) == bars_of(bare.axes[0]) == {}
+    assert legend_of(bare) == []
+
+
+def test_equal_weights_have_a_mean_of_0_by_chance():
+    figure = plot_leaderboard(board(coefficient="rho"))
+    assert means_of(figure.axes[0]) == dict.fromkeys(range(3), 0)
+    assert bars_of(figure.axes[0]) == {}
+    assert legend_of(figure) == ["mean by chance alone"]
+
+
+@pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
+def test_the_chance_level_of_a_sum():
+    levels = chance_levels(GOLDS, FLAT)
+    assert levels["a"]["flat"].values.size == 0
+    total, first, second = plot_leaderboard(two_golds(), chance=levels).axes
+    mean = {name: levels[name]["good"].mean for name in "ab"}
+    assert means_of(first) == {0: pytest.approx(mean["a"])}  # that of a system without coefficient has no values
+    assert means_of(second) == {0: pytest.approx(mean["b"])}
+    sums = np.add.outer(levels["a"]["good"].values, levels["b"]["good"].values).reshape(-1)
+    assert means_of(total) == {0: pytest.approx(sum(mean.values()))}
+    ((low, high),) = bars_of(total).values()
+    assert np.mean(sums < low - 1e-9) <= 0.03
+    assert np.mean(sums > high + 1e-9) <= 0.03
+    assert np.mean((sums >= low - 1e-9) & (sums <= high + 1e-9)) >= 0.94
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MeanBoard(Leaderboard):
+    """A leaderboard that is ranked by something else than a sum, which its table holds."""
+
+    standardized: bool = False
+
+    def table(self):
+        return [
+            row | {"mean": row["sum"] / 2, "low": row["low"] / 2, "high": row["high"] / 2} for row in super().table()
+        ]
+
+    def _column(self, row):
+        return row.total
+
+
+@pytest.mark.parametrize("standardized", [False, True])
+def test_other_columns_are_read_from_the_table(standardized):
+    systems = {"good": FLAT["good"]}
+    summed = two_golds(systems)
+    fields = {name: getattr(summed, name) for name in summed.__dataclass_fields__}
+    result = MeanBoard(**fields | {"by": "mean"}, standardized=standardized)
+    levels = chance_levels(GOLDS, systems)
+    total, first, _ = plot_leaderboard(result, chance=levels).axes
+    assert total.get_title() == "Mean over 2 gold sets"
+    assert ("standardized" in total.figure.get_suptitle()) is standardized
+    assert points_of(total) == [(summed.rows[0].total.statistic / 2, 0)]
+    assert total.get_xlim() == first.get_xlim()  # a mean has the scale of its gold sets
+    nulls = [levels[name]["good"] for name in "ab"]
+    means = [0 if standardized else null.mean for null in nulls]
+    assert means_of(first) == {0: pytest.approx(means[0], abs=1e-9)}
+    assert means_of(total) == {0: pytest.approx(sum(means) / 2, abs=1e-9)}
+    drawn = nulls[0].standardize(nulls[0].values) if standardized else nulls[0].values
+    assert bars_of(first)[0] == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
+    if standardized:
+        assert means_of(plot_leaderboard(result).axes[1]) == {0: 0}
+
+
+def test_axes_of_the_caller():
+    result = two_golds({"good": FLAT["good"], "bad": {item: item for item in range(1, 8)}})
+    levels = chance_levels(GOLDS, {"good": FLAT["good"], "bad": FLAT["good"]})
+    axes = own_axes()
+    assert plot_leaderboard(result, ax=axes, chance=levels) is axes
+    assert axes.get_title() == "Sum over 2 gold sets"
+    assert legend_of(axes) == ["mean by chance alone", "95 % of the values by chance alone"]
+    assert axes.figure.legends == []
+    axes = own_axes()
+    assert points_of(plot_leaderboard(result, ax=axes, column="b")) == [
+        (row.scores[1].statistic, place) for place, row in enumerate(result.rows)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (None, r"chance must have every system in every gold set; without: \('gold', 'good'\)"),
+        ({"coefficient": "tau"}, r"chance must have the options of the leaderboard; others for: \('gold', 'good'\)"),
+        ({"n_items": 9}, r"chance must have as many items as the leaderboard; others for: \('gold', 'good'\)"),
+    ],
+)
+def test_other_chance_levels_are_refused(changed, message):
+    (levels,) = chance_levels(ONE_GOLD, THREE, n_resamples=9).values()
+    chance = {} if changed is None else {"gold": {name: replace(null, **changed) for name, null in levels.items()}}
+    with pytest.raises(rankcorr.OptionError, match=message):
+        plot_leaderboard(board(), chance=chance)
+
+
+def test_unknown_columns_are_refused():
+    with pytest.raises(rankcorr.OptionError, match="column must be one of 'sum', 'gold'; got 'x'"):
+        plot_leaderboard(board(), column="x")
+    with pytest.raises(rankcorr.OptionError, match="missing must be one of"):
+        chance_levels(ONE_GOLD, THREE, missing="x")

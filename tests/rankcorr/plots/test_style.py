@@ -1,0 +1,203 @@
+"""What figures share: symbols, labels that stay text, colours of the reader's style, and whole files."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+import rankcorr
+from rankcorr import Rho, RhoW, Tau, TauW, leaderboard, null_distribution
+from rankcorr.plots import MissingMatplotlibError, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
+from rankcorr.plots.style import Ink, described, label_text, round_numbers
+from rankcorr.weights import Hyperbolic
+from tests.rankcorr.plots.figures import GOLD, SYSTEMS
+from tests.rankcorr.plots.test_leaderboards import board
+
+MISSING = "figures need matplotlib: pip install 'rankcorr[plot]'"
+FOUR = range(4)
+FIGURES = {
+    "ranks": lambda **options: plot_ranks(GOLD, SYSTEMS["system 1"], **options),
+    "offset": lambda **options: plot_offset(GOLD, SYSTEMS, n0s=[0, 2], **options),
+    "null": lambda **options: plot_null(null_distribution(FOUR, FOUR), 0, **options),
+    "nulls": lambda **options: plot_null({"a": null_distribution(FOUR, FOUR)}, {"a": 0}, **options),
+    "leaderboard": lambda **options: plot_leaderboard(board(), **options),
+}
+
+
+def test_labels_are_text_of_one_line():
+    assert label_text("a\n b\t c") == "a b c"
+    assert label_text("costs 5$ or $6") == r"costs 5\$ or \$6"
+    assert label_text(" ") == "' '"
+    assert label_text(("a", 1)) == "a, 1"
+    assert label_text("a\x00b\ud800 \ufffe") == r"a\x00b\ud800 \ufffe"
+    cut = label_text("a model with a very long name, version 12")
+    assert (len(cut), cut[:7], cut[-10:]) == (36, "a model", "version 12")
+    assert label_text("a model with a very long name, version 12", 12) == "a mode…on 12"
+
+
+@pytest.mark.parametrize(
+    ("coefficient", "text"),
+    [
+        (TauW(), r"$\tau_w$, $n_0 = 2$"),
+        (RhoW(n0=-0.5), r"$\rho_w$, $n_0 = -0.5$"),
+        (Tau(variant="a"), r"$\tau$, variant a"),
+        (Rho(), r"$\rho$"),
+        (TauW(weigher=Hyperbolic(), scheme="first"), r"$\tau_w$, weights Hyperbolic, scheme first"),
+        (TauW(tied_weights="expected"), r"$\tau_w$, $n_0 = 2$, expected weights of ties"),
+    ],
+)
+def test_coefficients_are_set_as_symbols(coefficient, text):
+    assert described(null_distribution(FOUR, FOUR, coefficient=coefficient)) == text
+
+
+def test_symbols_have_values():
+    null = null_distribution(FOUR, FOUR)
+    assert described(null, -0.25) == r"$\tau_w$ = −0.250, $n_0 = 2$"  # noqa: RUF001 - the sign of figures
+    assert described(null, float("nan"), offset=False) == r"$\tau_w$ is undefined"
+
+
+def test_round_numbers():
+    assert round_numbers(1, 20) == [1, 2, 5, 10, 20]
+    assert round_numbers(1, 20, 4) == [1, 10]
+    assert round_numbers(5, 20_000) == [10, 100, 1_000, 10_000]
+
+
+def colours_of(figure):
+    """Colours of all lines, markers, areas and texts of a figure, without those that are not drawn."""
+    from matplotlib.collections import Collection
+    from matplotlib.colors import to_rgba
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Text
+
+    found = []
+    for axes in figure.axes:
+        for artist in axes.findobj():
+            if isinstance(artist, Collection):
+                found += list(artist.get_edgecolors())
+            elif (isinstance(artist, Text) and artist.get_text()) or isinstance(artist, Line2D):
+                found.append(artist.get_color())
+    return {tuple(to_rgba(colour)[:3]) for colour in found}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_have_the_colours_of_the_style(name):
+    from matplotlib import style
+
+    with style.context("dark_background"):
+        dark = colours_of(FIGURES[name]())
+    assert (1, 1, 1) in dark
+    assert (0, 0, 0) not in dark
+    light = colours_of(FIGURES[name]())
+    assert (0, 0, 0) in light
+    assert (1, 1, 1) not in light
+
+
+@pytest.mark.parametrize(
+    ("paper", "text", "expected"),
+    [("none", "white", (0, 0, 0)), ("none", "black", (1, 1, 1)), ("yellow", "black", (1, 1, 0))],
+)
+def test_ink_on_a_transparent_ground(paper, text, expected):
+    from matplotlib.figure import Figure
+
+    figure = Figure(facecolor="none")
+    axes = figure.add_subplot(facecolor=paper)
+    axes.xaxis.label.set_color(text)
+    ink = Ink.of(axes)
+    assert ink.paper == expected
+    assert (ink.grey(0), ink.grey(1)) == (ink.full, ink.paper)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_axes_must_be_one(name):
+    from matplotlib.figure import Figure
+
+    with pytest.raises(rankcorr.OptionError, match="ax must be one Axes of matplotlib; got "):
+        FIGURES[name](ax=Figure().subplots(1, 2))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_narrow_axes_keep_their_room(name):
+    """A layout makes room for legends and labels, and the axes keep a good part of the figure."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.4, 3.6), layout="constrained")
+    axes = FIGURES[name](ax=figure.add_subplot())
+    figure.draw_without_rendering()
+    width, height = axes.get_window_extent().size / figure.dpi
+    assert width > 1.2
+    assert height > 1.0
+    drawn = figure.get_tightbbox()
+    assert drawn.x0 > -0.05
+    assert drawn.x1 < 3.45
+
+
+@pytest.mark.parametrize(
+    ("name", "n_systems"),
+    [*((name, 0) for name in FIGURES), ("panels", 1), ("panels", 5), ("gold sets", 1), ("gold sets", 4)],
+)
+def test_nothing_of_a_figure_is_cut_off(name, n_systems):
+    few = {f"a rather long name of a system, {name}": scores for name, scores in list(SYSTEMS.items())[:n_systems]}
+    draw = {
+        "panels": lambda: plot_ranks(dict(enumerate(GOLD)), {name: dict(enumerate(y)) for name, y in few.items()}),
+        "gold sets": lambda: plot_leaderboard(
+            leaderboard(
+                {name: dict(enumerate(GOLD[start:], start)) for start, name in ((0, "a"), (1, "b"), (2, "c"))},
+                {name: dict(enumerate(y)) for name, y in few.items()},
+                coefficient="tau",
+                n_resamples=100,
+            )
+        ),
+    }
+    figure = draw.get(name, FIGURES.get(name))()
+    figure.draw_without_rendering()
+    drawn = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    assert min(drawn.x0, drawn.y0, width - drawn.x1, height - drawn.y1) > -0.02
+
+
+def test_files_are_whole_and_the_same_for_equal_figures(tmp_path):
+    x = {"a$b$": 3, "b\x01": 2, "c": 1}
+    files = {}
+    for name in ("one.png", "two.PNG", "one.svg", "two.svg", "one.pdf", "two.pdf"):
+        path = save_figure(plot_ranks(x, {"a$b$": 1, "b\x01": 4, "c": 3}), tmp_path / name)
+        assert path == tmp_path / name
+        files[name] = path.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(files)  # no temporary files are left
+    assert files["one.png"] == files["two.PNG"]
+    assert files["one.png"].startswith(b"\x89PNG\r\n\x1a\n")
+    assert files["one.png"].endswith(b"IEND\xaeB`\x82")
+    assert files["one.svg"] == files["two.svg"]
+    assert files["one.pdf"] == files["two.pdf"]
+    assert files["one.pdf"].startswith(b"%PDF-")
+    assert files["one.pdf"].endswith(b"%%EOF\n")
+    texts = {element.text for element in ET.fromstring(files["one.svg"]).iter("{http://www.w3.org/2000/svg}text")}
+    assert {"Rank in x", "Items that cost most", "1  a$b$", r"2  b\x01"} <= texts
+
+
+@pytest.mark.parametrize("name", ["figure.jpg", "figure", ".png", "figure.png.gz"])
+def test_files_of_another_form(tmp_path, name):
+    wanted = re.escape(f"the file name of a figure must end with .png, .svg or .pdf; got '{name}'")
+    with pytest.raises(rankcorr.OptionError, match=wanted):
+        save_figure(plot_ranks([2, 1], [2, 1]), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_is_replaced_and_keeps_its_mode(tmp_path):
+    path = tmp_path / "figure.svg"
+    path.write_text("old")
+    path.chmod(0o640)
+    save_figure(plot_ranks([2, 1], [2, 1]), path)
+    assert path.read_text().startswith("<?xml")
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        save_figure(plot_ranks([2, 1], [2, 1]), tmp_path / "missing" / "figure.png")
+
+
+@pytest.mark.usefixtures("without_matplotlib")
+@pytest.mark.parametrize("name", FIGURES)
+def test_missing_matplotlib(name):
+    with pytest.raises(MissingMatplotlibError, match=re.escape(MISSING)):
+        FIGURES[name]()
