@@ -33,7 +33,6 @@ from rankcorr.cli.resampling import (
     resamples_option,
     seed_option,
 )
-from rankcorr.inference.bootstrap import METHODS
 from rankcorr.inference.comparison import MAX_EXACT, SystemComparison, compare_systems
 from rankcorr.inference.holm import holm
 from rankcorr.inference.inversion import MIN_RESAMPLES
@@ -213,7 +212,7 @@ def _print_differences(systems: Sequence[Named], rows: Sequence[dict[str, Any]],
     click.echo(gold_line(first, "a"))
     click.echo(f"p: {chosen['alternative']}, paired test of {name} ({swaps}){'; corrected by Holm' * several}")
     drawn = resamples_text(max(chosen["resamples"], MIN_RESAMPLES), chosen["seed"])
-    click.echo(f"low, high: {percent_text(chosen['level'])} interval of a - b ({METHODS[0]}, {drawn})\n")
+    click.echo(f"low, high: {percent_text(chosen['level'])} interval of a - b ({drawn})\n")
     print_table(
         ["b", f"{name} of a", "of b", "a - b", "low", "high", "p", *(["p (Holm)"] * several), "n"],
         [

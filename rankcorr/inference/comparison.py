@@ -14,7 +14,7 @@ from rankcorr.alignment import MISSING, Missing, align
 from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import TooFewItemsError
-from rankcorr.inference.copula import difference_interval
+from rankcorr.inference.differences import difference_interval
 from rankcorr.inference.distribution import ALTERNATIVES, Alternative
 from rankcorr.inference.inversion import MIN_RESAMPLES, ROUNDING
 from rankcorr.inference.resampling import in_blocks
@@ -107,9 +107,13 @@ def compare_systems(
 
     The interval of the difference supposes a t copula of gold and both systems, fitted to their ranks. Two correlations
     that differ by more or less, about the fitted mean, are tested as in `bootstrap_interval`, and it lies between the
-    mean differences of the coefficients for the two that would just not be surprising. Two systems that rank all items
-    alike have the interval from 0 to 0. Where systems have many ties it is too wide; docs/systems.md has measured
-    levels and widths.
+    mean differences of the coefficients for the two that would just not be surprising. It is the percentile interval of
+    items drawn with replacement where at least 5 % of the pairs of items are tied in one of the systems, and the
+    systems correlate by at least 0.9 given gold: two systems with few levels often agree on whole groups of items,
+    which no copula would. Since its spread is estimated, the interval has the quantiles of Student's t with
+    n_items - 3 degrees of freedom, and at least 3, instead of normal ones. Two systems that rank all items alike have
+    the interval from 0 to 0; exchanging the systems gives the mirror image. docs/systems.md has measured levels and
+    widths.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ from rankcorr import (
     weighted_tau,
 )
 from rankcorr.inference.comparison import align_three, all_swaps, as_extreme, compare_systems, drawn_swaps
-from rankcorr.inference.copula import difference_interval
+from rankcorr.inference.differences import difference_interval
 from rankcorr.inference.sorted_items import derived_seed
 from tests import naive
 from tests.coefficients import collapsed
@@ -126,13 +126,11 @@ def test_all_swaps_are_the_product():
     )
 
 
-@pytest.mark.needs_numba
 def test_swapping_the_systems_changes_the_sign():
     gold, a, b = np.random.default_rng(1).normal(size=(3, 10))
-    one, other = (compare_systems(gold, *systems, n_resamples=5_000) for systems in ((a, b), (b, a)))
+    one, other = (compare_systems(gold, *systems, n_resamples=1_000) for systems in ((a, b), (b, a)))
     assert (one.difference, one.pvalue) == (-other.difference, other.pvalue)
-    # The interval is drawn anew: the standard error of an end is 0.1 standard deviations of 0.4.
-    assert_allclose((one.low, one.high), (-other.high, -other.low), rtol=0, atol=0.2)
+    assert (one.low, one.high) == (-other.high, -other.low)
     assert_allclose(
         compare_systems(gold, a, b, alternative="greater").pvalue,
         compare_systems(gold, b, a, alternative="less").pvalue,
