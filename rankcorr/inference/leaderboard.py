@@ -173,8 +173,10 @@ def leaderboard(
     deciding = values[:, columns].sum(axis=1)
     best_first = np.argsort(-deciding, kind="stable")  # nan sorts last
     defined = best_first[: np.count_nonzero(~np.isnan(deciding))]
+    names = list(found)
     competitors = [
         Competitor(
+            name=names[system],
             parts=[entries[system][column] for column in columns],
             total=deciding[system],
             codes=None if codes is None else codes[system],
@@ -189,9 +191,12 @@ def leaderboard(
         resamples = [standardized_columns(drawn, exponents[:, number]) for number, drawn in enumerate(resamples)]
     scores, totals = _score(values, resamples, entries, confidence, draws)
     tests = replace(draws, seed=derived_seed(draws.seed, 1))
-    golds = [_whole(list(sets.values())[column], [row[column] for row in entries]) for column in columns]
+    golds = {
+        name: _whole(sets[name], [row[column] for row in entries])
+        for column, name in enumerate(sets)
+        if column in columns
+    }
     pvalues, corrected, groups = contested(Contest(chosen, golds, competitors, tests), confidence)
-    names = list(found)
     if untested := [names[s] for s, p in zip(defined[1:], pvalues[1:], strict=True) if math.isnan(p)]:
         warn_undefined(
             offending(

@@ -459,7 +459,8 @@ def test_systems_without_items_in_common():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
         with pytest.raises(
-            TooFewItemsError, match="two systems must have at least two items of a gold set in common; got 1"
+            TooFewItemsError,
+            match="systems 'x' and 'y' must have at least two items of gold set 'gold' in common, to be tested; got 1",
         ):
             leaderboard(gold, systems, missing="intersection", n_resamples=50)
 
