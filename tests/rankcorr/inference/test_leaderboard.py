@@ -504,7 +504,9 @@ def test_standardized_coefficients():
             assert score.statistic == pytest.approx(null.standardize(raw.statistic), abs=1e-12)
             assert raw.low < score.low < score.statistic  # chance gives less than 0
         assert row.total.statistic == pytest.approx(sum(score.statistic for score in row.scores))
-    with pytest.raises(StandardizationError, match="use percentile or zscore"):
+    with pytest.raises(
+        StandardizationError, match=r"system .+, gold set .+: the values of chance .+ use percentile or zscore"
+    ):
         leaderboard(gold, systems, coefficient=TauW(n0=-0.9), standardized=True, n_resamples=100)
 
 
