@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 from flask import Response, g
 from werkzeug.exceptions import HTTPException
+from werkzeug.routing import WebsocketMismatch
 
 import adaptive.errors
 import rankcorr.errors
@@ -153,6 +154,8 @@ def from_http(error: HTTPException) -> Problem | HTTPException:
         405: "this path is served, but not for this method; the header Allow lists those that it has",
         413: "the body is larger than the service accepts",
     }
+    if isinstance(error, WebsocketMismatch):
+        details[status] = "this service does not speak WebSocket"
     allowed = {name: value for name, value in error.get_headers() if name in ("Allow", "Retry-After")}
     return Problem(status, details.get(status, error.description or error.name), headers=allowed)
 

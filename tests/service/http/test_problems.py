@@ -57,6 +57,12 @@ class TestErrors:
         assert answer.content_type == "application/problem+json"
 
 
+    def test_a_websocket_is_refused_in_plain_words(self, client):
+        answer = client.get("/health/live", headers={"Connection": "Upgrade", "Upgrade": "websocket"})
+        assert (answer.status_code, answer.content_type) == (400, "application/problem+json")
+        assert answer.json["detail"] == "this service does not speak WebSocket"
+
+
 class TestSmallAnswers:
     @pytest.mark.parametrize(
         "request_of",
