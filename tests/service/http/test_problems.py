@@ -56,7 +56,6 @@ class TestErrors:
         assert answer.status_code == 400
         assert answer.content_type == "application/problem+json"
 
-
     def test_a_websocket_is_refused_in_plain_words(self, client):
         answer = client.get("/health/live", headers={"Connection": "Upgrade", "Upgrade": "websocket"})
         assert (answer.status_code, answer.content_type) == (400, "application/problem+json")
