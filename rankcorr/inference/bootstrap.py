@@ -93,7 +93,7 @@ def bootstrap_interval(
       shape of its distribution from the model.
     - "percentile" draws items with replacement, and lies between quantiles of their coefficients. Copies of one item
       are ties in both rankings; a top-weighted coefficient, which a few items decide, is then distorted. It supposes
-      nothing about dependence, and is a good choice for `tau` and `rho` and for data with few levels.
+      nothing about dependence.
     - "bca", bias-corrected and accelerated (Efron 1987), shifts these quantiles. Its acceleration comes from the
       jackknife: from the coefficients without each item up to 1,000 items, and without each of 1,000 random groups of
       items above.
@@ -109,11 +109,12 @@ def bootstrap_interval(
     Clayton, tau 1/3, top           0.930 to 0.971  0.935 to 0.990  0.952 to 0.999
     t, 4 degrees                    0.925 to 0.947  0.930 to 0.950  0.939 to 0.957
     normal, 30 % independent        0.947 to 0.955  0.942 to 0.959  0.942 to 0.969
-    normal, five levels             0.951 to 0.972  not measured    not measured
+    normal, five levels             0.951 to 0.972  0.936 to 0.948  0.920 to 0.960
     ==============================  ==============  ==============  ==============
 
-    Those above 0.975 are of rho_w where the dependence is at the top. docs/systems.md has all cells with mean widths,
-    and some beside those of the other methods.
+    Five levels have 250 data sets with 300 items and 100 with 1,000, so that the standard errors are 0.014 and 0.022.
+    Coverages above 0.975 are of rho_w where the dependence is at the top. docs/systems.md has all cells with mean
+    widths, and some beside those of the other methods.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ def test_the_table_of_paired_tests():
         "gold: long_gold.csv (20 items, 20 ties)",
         f"a: long_a.csv (20 items, {TIES} ties)",
         "p: two-sided, paired test of tau_w (300 random swaps of ranks); corrected by Holm",
-        "low, high: 90 % interval of a - b (copula, 1,000 resamples, seed 0)",
+        "low, high: 90 % interval of a - b (1,000 resamples, seed 0)",
         "",
         "b           tau_w of a     of b   a - b      low    high       p  p (Holm)   n",
     ]
