@@ -113,8 +113,8 @@ def bootstrap_interval(
     ==============================  ==============  ==============  ==============
 
     Five levels have 250 data sets with 300 items and 100 with 1,000, so that the standard errors are 0.014 and 0.022.
-    Coverages above 0.975 are of rho_w where the dependence is at the top. docs/systems.md has all cells with mean widths,
-    and some beside those of the other methods.
+    Coverages above 0.975 are of rho_w where the dependence is at the top. docs/systems.md has all cells with mean
+    widths, and some beside those of the other methods.
 
     Parameters
     ----------
