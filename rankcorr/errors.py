@@ -63,3 +63,7 @@ class MissingPandasError(ImportError):
 
 class UndefinedCorrelationWarning(UserWarning):
     """A correlation that does not exist, because one ranking does not tell the weighted items apart."""
+
+
+class ManyGoldSetsWarning(UserWarning):
+    """Intervals and tests over many gold sets, of which they take none as a sample."""

@@ -103,7 +103,8 @@ class Details:
     @property
     def n_resamples_each(self) -> int:
         """Resamples and permutations of one coefficient of one system."""
-        return sum(each["resamples"] for each in (self._ci, self._standardize) if each is not None)
+        n_permutations = 0 if self._standardize is None else self._standardize["resamples"]
+        return n_permutations + (0 if self._ci is None else _n_drawn(self._ci))
 
     @property
     def taken_apart(self) -> Any:
@@ -189,8 +190,7 @@ class Details:
             lines.append(f"standardized: chance is 0; percentile: per cent of chance below the value ({drawn})")
         if (draws := self._ci) is not None:
             model = draws["method"] == METHODS[0]
-            number = max(draws["resamples"], MIN_RESAMPLES) if model else draws["resamples"]
-            drawn = resamples_text(number, draws["seed"], None if model else "the items")
+            drawn = resamples_text(_n_drawn(draws), draws["seed"], None if model else "the items")
             lines.append(f"low, high: {percent_text(draws['level'])} interval ({draws['method']}, {drawn})")
         return lines
 
@@ -251,3 +251,9 @@ def _described(item: ItemContribution) -> dict[str, Any]:
         "contribution": item.contribution,
         "cost": item.cost,
     }
+
+
+def _n_drawn(ci: dict[str, Any]) -> int:
+    """Number of resamples of an interval, which is more than was asked for where few would not do."""
+    number: int = ci["resamples"]
+    return max(number, MIN_RESAMPLES) if ci["method"] == METHODS[0] else number

@@ -22,7 +22,7 @@ from rankcorr.cli.output import (
     resamples_text,
 )
 from rankcorr.cli.resampling import coefficient_option, json_option, level_option, resamples_option, seed_option
-from rankcorr.inference.gold_sets import SUM
+from rankcorr.inference.gold_sets import MEAN, SUM, TOTALS
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.leaderboard_rows import Leaderboard
 from rankcorr.io.records import printable
@@ -50,8 +50,11 @@ _OPTIONS = (
         "--by",
         default=SUM,
         show_default=True,
-        metavar="sum|NAME",
-        help="Rank and test by the sum over the gold sets, or by the one of this name.",
+        metavar="sum|mean|NAME",
+        help="Rank and test by the sum or the mean over the gold sets, or by the one of this name.",
+    ),
+    click.option(
+        "--standardized", is_flag=True, help="Standardize coefficients, so that chance gives 0 in each gold set."
     ),
     coefficient_option(),
     level_option(what="Level of confidence of the intervals, and of the tests behind the groups."),
@@ -66,6 +69,7 @@ class BoardOptions:
 
     golds: tuple[str, ...]
     by: str
+    standardized: bool
     coefficient: Any
     level: float
     resamples: int
@@ -84,6 +88,7 @@ class BoardOptions:
                 golds,
                 others,
                 by=self.by,
+                standardized=self.standardized,
                 missing=files.missing,
                 level=self.level,
                 n_resamples=self.resamples,
@@ -111,8 +116,9 @@ def leaderboard_command(
 ) -> None:
     """Rank the SYSTEM files by their agreement with GOLD and further gold sets.
 
-    Each system is tested against the best one, with Holm's correction. A group holds the systems that tests cannot
-    tell from its first. With several gold sets a SYSTEM file holds the items of all of them.
+    Each system is tested against the best one; the p-values are corrected for a best one that was found by looking. A
+    group holds the systems that tests cannot tell from its first. With several gold sets a SYSTEM file holds the items
+    of all of them; items are resampled within each, so that nothing is said of further gold sets.
     """
     board, golds, _, notes = options.compute(gold, systems, files, weights)
     if as_json:
@@ -132,18 +138,18 @@ def _print(board: Leaderboard, golds: list[Named], options: BoardOptions) -> Non
     for number, each in enumerate(golds, start=1):
         click.echo(gold_line(each, f"gold {number}" if several else "gold"))
     chosen = printable(options.by, limit=None)
-    ranked = f"ranked by {'the sum' if options.by == SUM else chosen}, " if several else ""
+    ranked = f"ranked by {f'the {chosen}' if options.by in TOTALS else chosen}, " if several else ""
     drawn = resamples_text(board.n_resamples, options.seed, "items and swaps")
-    click.echo(
-        f"{board.coefficient}: {ranked}{percent_text(board.level)} intervals, tests against the best ({drawn})\n"
-    )
-    columns = [*board.gold_sets, SUM] if several else [SUM]
-    headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), SUM] if several else [board.coefficient]
+    name = f"{board.coefficient}{', standardized' * board.standardized}"
+    click.echo(f"{name}: {ranked}{percent_text(board.level)} intervals, tests against the best ({drawn})\n")
+    total = MEAN if options.by == MEAN else SUM
+    columns = [*board.gold_sets, total] if several else [SUM]
+    headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), total] if several else [board.coefficient]
     rows = board.table()
     lacking = any(row["n_missing"] for row in rows)
     system, *names = left_aligned(["system", *(printable(row["system"], limit=None) for row in rows)])
     print_table(
-        ["rank", "group", system, *headings, "low", "high", "p (Holm)", "n", *(["missing"] * lacking)],
+        ["rank", "group", system, *headings, "low", "high", "p (corrected)", "n", *(["missing"] * lacking)],
         [
             [
                 rank_text(row["rank"]),

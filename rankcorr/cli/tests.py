@@ -33,9 +33,10 @@ from rankcorr.cli.resampling import (
     resamples_option,
     seed_option,
 )
-from rankcorr.inference.comparison import MAX_EXACT, SystemComparison, compare_systems
+from rankcorr.inference.comparison import SystemComparison, compare_systems
 from rankcorr.inference.holm import holm
 from rankcorr.inference.inversion import MIN_RESAMPLES
+from rankcorr.inference.paired_test import MAX_EXACT
 from rankcorr.inference.permutation import PermutationTest, permutation_test
 from rankcorr.notices import collected_notices
 from rankcorr.progress import progress_bar
@@ -80,8 +81,8 @@ def run_tests(
     of the permutations, 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay, and
     'percentile' the percentage of the permutations below it.
 
-    With --versus, test whether two systems differ: the ranks that they give an item are swapped at random. The
-    interval of the difference is by resampling items; p-values of several tests are also corrected by Holm's method.
+    With --versus, test whether two systems differ: the ranks that they give an item are swapped at random. P-values of
+    several tests are also corrected by Holm's method.
     """
     if versus and len(systems) < 2:
         raise OptionError("--versus needs at least two SYSTEM files; got one")
@@ -175,7 +176,8 @@ def _differences(
 ) -> tuple[list[SystemComparison], list[Note]]:
     """The first system against each other one, and what the library warned of."""
     results, notes = [], []
-    with progress_bar(2 * len(others) * options["n_resamples"], "resample") as advance:
+    number = options["n_resamples"]
+    with progress_bar(len(others) * (number + max(number, MIN_RESAMPLES)), "resample") as advance:
         for other in others:
             with errors_of(gold, first, other), collected_notices() as notices:
                 results.append(compare_systems(gold.ranking, first.ranking, other.ranking, **options, progress=advance))

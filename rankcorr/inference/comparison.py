@@ -5,27 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing, align
 from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending
-from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import TooFewItemsError
 from rankcorr.inference.differences import difference_interval
 from rankcorr.inference.distribution import ALTERNATIVES, Alternative
-from rankcorr.inference.inversion import MIN_RESAMPLES, ROUNDING
-from rankcorr.inference.resampling import in_blocks
-from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
+from rankcorr.inference.exchange import SWAPS, Exchange, Swap, codes_of_items, score_codes
+from rankcorr.inference.inversion import MIN_RESAMPLES
+from rankcorr.inference.paired_test import MAX_EXACT, PairedTest, paired_tests
+from rankcorr.inference.sorted_items import SortedItems, derived_seed
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed
 from rankcorr.workers import Progress, checked_workers
 
-MAX_EXACT: Final = 12
 NAMES: Final = ("gold", "a", "b")
+TURNED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -42,6 +42,8 @@ class SystemComparison(Computed):
         Of the paired randomization test; nan where the difference is undefined.
     alternative : str
         "two-sided", "greater" (the first system is better) or "less".
+    swap : str
+        What the test exchanges, "ranks" or "scores".
     exact : bool
         Whether all swaps were enumerated.
     low, high : float
@@ -65,6 +67,7 @@ class SystemComparison(Computed):
     difference: float
     pvalue: float
     alternative: str
+    swap: str
     exact: bool
     low: float
     high: float
@@ -83,6 +86,7 @@ def compare_systems(
     coefficient: CoefficientLike = "tau_w",
     missing: Missing = "raise",
     alternative: Alternative = "two-sided",
+    swap: Swap = "ranks",
     level: float = 0.95,
     n_resamples: int = 10_000,
     seed: int = 0,
@@ -92,18 +96,20 @@ def compare_systems(
     """Compare two systems by their correlations with one gold ranking.
 
     The null hypothesis of the test is that the two systems are exchangeable, item by item: which of the two gave an
-    item its place is a coin toss. Their scores may be on different scales, so it is their mid-ranks that are swapped,
-    item by item with probability 1/2; both are then ranked again, and the difference of the coefficients is computed
-    anew. Up to 12 items all 2^n swaps are enumerated. Above, the p-value is (1 + count) / (1 + n_resamples), with the
-    number of swaps that give a difference at least as extreme.
+    item its place is a coin toss. Items are swapped with probability 1/2, both systems are ranked again, and the
+    difference of the coefficients is computed anew. Up to 12 items all 2^n swaps are enumerated. Above, the p-value is
+    (1 + count) / (1 + n_resamples), with the number of swaps that give a difference at least as extreme.
 
-    Swapping scores would hold the level exactly; swapping ranks holds it nearly, since the ranks of one system mixed
-    with those of the other can collide. Measured share of p-values at most 0.05 where the systems are exchangeable
-    (benchmarks/statistical_truth_intervals.py; tau, rho, and tau_w and rho_w with n0 = 2; 10, 30 and 100 items; 2,000
-    data sets, so that the standard error is 0.005): 0.038 to 0.058 for two systems with independent noise; 0.043 to
-    0.068 for two that share most of their noise, the largest for rho_w and 30 items; 0.040 to 0.065 on five levels, but
-    0.015 and 0.019 for rho_w and tau_w and 100 items there. Equal mean coefficients are not the null hypothesis: two
-    systems of which one is noisy at the top and the other at the bottom gave 0.036 to 0.102.
+    Scores on one scale are best swapped themselves: with ``swap="scores"`` the test holds its level exactly. By default
+    it is ranks that are swapped, since systems score on scales of their own; where a swapped rank meets the same rank
+    of the other system, chance says which of the two is better (see `rankcorr.inference.exchange`). Measured
+    share of p-values at most 0.05 where systems are exchangeable, by 4,000 pairs of systems each (standard error at
+    most 0.004; benchmarks/levels_of_tests.py, and the table in docs/systems.md): at most 0.061, for tau_w and rho_w,
+    20 to 200 items, and systems that share none to 99.9 % of their noise. It is smaller, down to 0, where few items
+    change places: then no swap can be extreme.
+
+    Equal mean coefficients are not the null hypothesis: systems of which one is noisy at the top and the other at the
+    bottom are not exchangeable, even if the mean of the difference is 0.
 
     The interval of the difference supposes a t copula of gold and both systems, fitted to their ranks. Two correlations
     that differ by more or less, about the fitted mean, are tested as in `bootstrap_interval`, and it lies between the
@@ -127,6 +133,8 @@ def compare_systems(
         each ranking that lacks them. "gold" keeps the items of gold alone.
     alternative : {"two-sided", "greater", "less"}
         "greater" asks whether the first system is better.
+    swap : {"ranks", "scores"}
+        What the two systems exchange in the test. "scores" needs scores, and scores that mean the same in both.
     level : float, default 0.95
         Level of confidence of the interval.
     n_resamples : int, default 10000
@@ -160,6 +168,7 @@ def compare_systems(
     """
     chosen = as_coefficient(coefficient)
     check_choice("alternative", alternative, ALTERNATIVES)
+    check_choice("swap", swap, SWAPS)
     confidence, number, key = checked_level(level), checked_resamples(n_resamples), checked_seed(seed)
     n_workers = checked_workers(workers)
     (first, second, third), n_left = align_three(gold, a, b, missing)
@@ -169,21 +178,25 @@ def compare_systems(
     difference = float(values[0] - values[1])
     items = SortedItems.of(chosen, first, [second, third])
 
-    exact = items.n_items <= MAX_EXACT
     pvalue = low = high = math.nan
     n_undefined, n_undefined_swaps = number, 0
     if math.isnan(difference):
         which = [name for name, value in zip(NAMES[1:], values, strict=True) if math.isnan(value)]
         warn_undefined(offending("all items that have weight are tied in gold or in", which), stacklevel=3)
     else:
-        if exact:
-            drawn = items.differences(all_swaps(items.n_items))
-            counts = as_extreme(drawn, difference, alternative)
-            pvalue = counts[0] / len(drawn)
-        else:
-            counts = _randomized(items, difference, alternative, number, derived_seed(key, 0), n_workers, progress)
-            pvalue = (1 + counts[0]) / (1 + number)
-        n_undefined_swaps = counts[1]
+        test = _test(
+            chosen,
+            (first, second, third),
+            (a, b),
+            difference,
+            swap=swap,
+            alternative=alternative,
+            n_resamples=number,
+            seed=derived_seed(key, 0),
+            workers=n_workers,
+            progress=progress,
+        )
+        pvalue, n_undefined_swaps = test.pvalue, test.n_undefined
         drawn_for_interval = max(number, MIN_RESAMPLES)
         if np.array_equal(second.ranks, third.ranks):
             low = high = 0.0
@@ -205,8 +218,7 @@ def compare_systems(
             )
         if n_undefined_swaps:
             warn_undefined(
-                f"in {n_undefined_swaps:,} of {2**items.n_items if exact else number:,} swaps, which count against "
-                "a difference",
+                f"in {n_undefined_swaps:,} of {test.n_swaps:,} swaps, which count against a difference",
                 stacklevel=3,
             )
     return SystemComparison(
@@ -215,7 +227,8 @@ def compare_systems(
         difference=difference,
         pvalue=pvalue,
         alternative=alternative,
-        exact=exact,
+        swap=swap,
+        exact=items.n_items <= MAX_EXACT,
         low=low,
         high=high,
         level=confidence,
@@ -227,41 +240,27 @@ def compare_systems(
     )
 
 
-def as_extreme(drawn: Values, observed: float, alternative: str) -> tuple[int, int]:
-    """Number of differences at least as extreme as the observed one, and how many of these are undefined."""
-    n_undefined = int(np.count_nonzero(np.isnan(drawn)))
-    if alternative == "two-sided":
-        drawn, observed = np.abs(drawn), abs(observed)
-    elif alternative == "less":
-        drawn, observed = -drawn, -observed
-    return int(np.count_nonzero(drawn >= observed - ROUNDING)) + n_undefined, n_undefined
-
-
-def all_swaps(n_items: int) -> NDArray[np.uint8]:
-    """Every choice of items to swap, shape (2^n_items, n_items)."""
-    codes = np.arange(2**n_items, dtype=np.uint32)[:, np.newaxis]
-    return (codes >> np.arange(n_items, dtype=np.uint32) & 1).astype(np.uint8)
-
-
-def drawn_swaps(rng: np.random.Generator, size: int, n_items: int) -> NDArray[np.uint8]:
-    """`size` random choices of items to swap, each item with probability 1/2."""
-    return rng.integers(0, 2, (size, n_items), dtype=np.uint8)
-
-
-def _randomized(
-    items: SortedItems,
-    observed: float,
-    alternative: str,
-    n_resamples: int,
-    seed: int,
-    workers: int,
-    progress: Progress | None,
-) -> tuple[int, int]:
-    def task(rng: np.random.Generator, size: int) -> tuple[int, int]:
-        return as_extreme(items.differences(drawn_swaps(rng, size, items.n_items)), observed, alternative)
-
-    counts = in_blocks(task, n_resamples, items.n_items, seed=seed, workers=workers, progress=progress)
-    return sum(count for count, _ in counts), sum(undefined for _, undefined in counts)
+def _test(
+    coefficient: Coefficient,
+    aligned: tuple[Ranking, Ranking, Ranking],
+    given: tuple[RankingLike, RankingLike],
+    difference: float,
+    *,
+    swap: Swap,
+    alternative: Alternative,
+    **draws: Any,
+) -> PairedTest:
+    """The paired test of two systems. They enter in an order of their own, so that a and b in turn draw alike."""
+    gold, *systems = aligned
+    rows = [codes_of_items(own, gold.labels) for own in score_codes(given, NAMES[1:])] if swap == "scores" else None
+    if systems[0].ranks.tolist() > systems[1].ranks.tolist():
+        systems, difference, alternative = systems[::-1], -difference, TURNED[alternative]
+        rows = rows and rows[::-1]
+    if rows is None:
+        exchange = Exchange.of_ranks(coefficient, gold, systems)
+    else:
+        exchange = Exchange.of_scores(coefficient, gold, systems, np.array(rows))
+    return paired_tests([[exchange]], np.array([difference]), alternative=alternative, **draws)[0]
 
 
 def align_three(

@@ -23,7 +23,7 @@ from rankcorr.frames import by_name
 from rankcorr.ranking import Ranking, as_ranking
 from rankcorr.workers import Progress
 
-SUM = "sum"
+SUM, MEAN = TOTALS = ("sum", "mean")
 ONLY_GOLD = "gold"
 
 # What `Leaderboard.table` calls its other columns.
@@ -45,8 +45,9 @@ def gold_sets_of(gold: Any) -> dict[str, Ranking]:
     if named is None or not _holds_rankings(named):
         return {ONLY_GOLD: as_ranking(gold)}
     sets = _rankings_by_name(named, "gold set")
-    if SUM in sets:
-        raise OptionError(f"a gold set cannot have the name {SUM!r}, which stands for the sum over gold sets")
+    for total in TOTALS:
+        if total in sets:
+            raise OptionError(f"a gold set cannot have the name {total!r}, which stands for the {total} over gold sets")
     if taken := [name for name in sets if name in COLUMNS]:
         raise OptionError(offending("a gold set cannot have the name of another column of the table; got", taken))
     without = [name for name, ranking in sets.items() if ranking.labels is None]

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing
 from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending
-from rankcorr.coefficients import (
-    Coefficient,
-    CoefficientLike,
-    as_coefficient,
-)
-from rankcorr.errors import OptionError
+from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
+from rankcorr.frames import by_name
 from rankcorr.inference.bootstrap import percentile_interval, resampled
-from rankcorr.inference.comparison import MAX_EXACT
-from rankcorr.inference.gold_sets import SUM, Entered, entered, gold_sets_of, systems_of, unused_labels
-from rankcorr.inference.leaderboard_groups import PairedTests, alpha_of, corrected_pvalues, groups_of
+from rankcorr.inference.exchange import SWAPS, Codes, Swap, score_codes
+from rankcorr.inference.gold_sets import SUM, TOTALS, Entered, entered, gold_sets_of, systems_of, unused_labels
+from rankcorr.inference.leaderboard_groups import Competitor, Contest, Draws, alpha_of, contested
 from rankcorr.inference.leaderboard_rows import Leaderboard, LeaderboardRow, Score
+from rankcorr.inference.null import null_of
+from rankcorr.inference.paired_test import MAX_EXACT
 from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
-from rankcorr.notices import warn_undefined
-from rankcorr.ranking import RankingLike
+from rankcorr.inference.standardization import standardized_columns
+from rankcorr.notices import give_notice, warn_undefined
+from rankcorr.ranking import Ranking, RankingLike
 from rankcorr.workers import Progress, checked_workers
 
-ROUNDED = 12
+ROUNDED: Final = 12
+MANY_GOLD_SETS: Final = 5
 
 
 def leaderboard(
@@ -37,6 +38,8 @@ def leaderboard(
     *,
     coefficient: CoefficientLike = "tau_w",
     by: str = SUM,
+    standardized: bool = False,
+    swap: Swap = "ranks",
     missing: Missing = "raise",
     level: float = 0.95,
     n_resamples: int = 1_000,
@@ -46,37 +49,50 @@ def leaderboard(
 ) -> Leaderboard:
     """Rank systems by their correlation with gold, with intervals, tests and groups.
 
-    They are ranked by the sum of the coefficients over gold sets, as in SemEval-2014 task 3, or by one gold set.
+    They are ranked by the sum of the coefficients over gold sets, as in SemEval-2014 task 3, by their mean, or by one
+    gold set.
 
-    - Intervals are percentile intervals: the items of each gold set are resampled, the same for all its systems, and
-      gold sets independently of one another. `bootstrap_interval` tells how far such intervals can be trusted.
-    - Tests are those of `compare_systems`, two-sided, each system against the best; for a sum, the mid-ranks are
-      swapped within each gold set, and the sum of the differences counts. All swaps are enumerated where both systems
-      have no more than 12 items in all. The p-values are corrected by Holm's method.
+    - The unit of intervals and tests is the item. Items are resampled, or exchanged between systems, within each gold
+      set, and gold sets independently of one another: the figures speak of further items of the same gold sets, and say
+      nothing of further gold sets. More than five of them give a `ManyGoldSetsWarning`.
+    - Intervals are percentile intervals; the items are the same for all systems. `bootstrap_interval` tells how far
+      such intervals can be trusted.
+    - P-values are those of the paired test of `compare_systems`, two-sided, each system against the best; for several
+      gold sets the sum of the differences counts. All swaps are enumerated where both systems have no more than 12
+      items in all.
+    - Corrected p-values allow for a best system that was found by looking at the same data. All systems exchange their
+      places at random, and the lead of the best over another is compared with the range, from the best to the worst,
+      that they have then (Tukey's test of all pairs, randomized). Systems that are told apart leave, and the others are
+      tested again among themselves. Leads over systems that differ from the best by more than two of the systems do on
+      average are scaled down. No corrected p-value is below that of the paired test.
     - Groups are runs of the ranking. The best leads the first. A system is in the group of the one before it unless
-      the leader of that group can be told apart from it; then it leads the next group. Two systems are told apart by a
-      corrected p-value below 1 - level: Holm's, against the best; for a later leader, the p-value times the number of
-      systems below it (Bonferroni's, which is never less strict, and lets a test end as soon as its outcome is sure). A
-      leader that is not the better of the two over the items of the test is not told apart from the other.
+      the leader of that group can be told apart from it; then it leads the next group, and is tested in the same way
+      against those below it. Two systems are told apart by a corrected p-value below 1 - level; in a later group, of
+      which the leader and all below it are m of k systems, below (1 - level) m / k (Ryan's levels), so that all groups
+      together are wrong no more often. A leader that is not the better of the two over the items of the test is not
+      told apart from the other.
 
-    Holm's correction holds the level for a best system that is named beforehand. This one, and each later leader, is
-    found by looking at the same data, which the tests ignore: the probability that some system is wrongly told
-    apart from the best can exceed 1 - level, and grows with the number of systems. Measured at level 0.95 for systems
-    that are all equally good (gold plus independent normal noise of its size, 50 items; 400, 300, 200 and 100 boards of
-    2, 5, 20 and 60 systems): in 0.05, 0.08, 0.17 and 0.35 of the boards for tau, and in 0.02, 0.03, 0.04 and 0.05
-    for tau_w with n0 = 2.
+    Measured at level 0.95 for systems that are all equally good (benchmarks/levels_of_tests.py; 400 boards each, 50
+    items, tau_w; standard error at most 0.01): a difference was named in 0.015 to 0.043 of the boards, for 5 and 20
+    systems with independent noise, and with noise of which they share 99 or 99.9 %.
 
     Parameters
     ----------
     gold : ranking, or mapping of name to ranking
         One gold ranking, or several gold sets by name. Several have labels; sets that share items are resampled as if
-        they did not. A single ranking is named "gold". "sum" and the columns of `Leaderboard.table` cannot be names.
+        they did not. A single ranking is named "gold". "sum", "mean" and the columns of `Leaderboard.table` cannot be
+        names.
     systems : mapping of name to ranking
         One ranking of the items of all gold sets together; in each gold set it is restricted to the items of that.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         As in `correlate_many`.
     by : str
-        "sum" or the name of a gold set.
+        "sum", "mean" or the name of a gold set.
+    standardized : bool, default False
+        Standardize each coefficient (`NullDistribution.standardize`), so that chance gives 0 on average in each gold
+        set, whatever its length and ties; sums and means then add like to like.
+    swap : {"ranks", "scores"}
+        What systems exchange in tests; "scores" needs scores that mean the same in all systems.
     missing : {"raise", "intersection", "bottom", "gold"}
         What becomes of items of gold that a system lacks: an error, left out of that gold set for that system, or, with
         "bottom" and "gold", placed last in the system. With "intersection", scores are of different items, and tests of
@@ -87,8 +103,8 @@ def leaderboard(
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 1000
-        Number of resamples of each interval and of each test; more than (n_systems - 1) / (1 - level), or no corrected
-        p-value could fall below 1 - level.
+        Number of resamples of each interval and of each test; more than n_systems / (2 (1 - level)), or the last two
+        systems could never be told apart.
     seed : int, default 0
         The same seed gives the same answer; another one shows the Monte Carlo error.
     workers : int, optional
@@ -111,6 +127,12 @@ def leaderboard(
     ----------
     D. Jurgens, M. T. Pilehvar and R. Navigli, SemEval-2014 Task 3: Cross-Level Semantic Similarity, section 4.
 
+    B. Carterette, Multiple testing in statistical analysis of systems-based information retrieval experiments, ACM
+    Transactions on Information Systems 30 (2012): randomized tests of all pairs by the range.
+
+    T. A. Ryan, Significance tests for multiple comparison of proportions, variances, and other statistics,
+    Psychological Bulletin 57 (1960).
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -129,25 +151,48 @@ def leaderboard(
     chosen = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
     confidence = checked_level(level)
-    draws = _Draws(checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers), progress)
+    draws = Draws(checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers), progress)
     sets, found = gold_sets_of(gold), systems_of(systems)
-    check_choice("by", by, (SUM, *sets))
+    check_choice("by", by, (*TOTALS, *sets))
+    check_choice("swap", swap, SWAPS)
+    codes = _codes(systems) if swap == "scores" else None
+    if len(sets) > MANY_GOLD_SETS:
+        give_notice(
+            f"{len(sets)} gold sets are taken as they are: items are resampled within each, so that intervals and "
+            "tests say nothing of further gold sets",
+            ManyGoldSetsWarning,
+        )
     unused = unused_labels(sets, found, missing)
     entries = entered(sets, found, missing, progress)
-    columns = list(range(len(sets))) if by == SUM else [list(sets).index(by)]
+    columns = list(range(len(sets))) if by in TOTALS else [list(sets).index(by)]
 
     values = np.column_stack([_coefficients(chosen, [row[g] for row in entries]) for g in range(len(sets))])
+    exponents = _exponents(chosen, entries, draws) if standardized else None
+    if exponents is not None:
+        values = standardized_columns(values.reshape(1, -1), exponents.ravel()).reshape(values.shape)
     deciding = values[:, columns].sum(axis=1)
     best_first = np.argsort(-deciding, kind="stable")  # nan sorts last
     defined = best_first[: np.count_nonzero(~np.isnan(deciding))]
-    competing = [[entries[system][column] for column in columns] for system in defined]
-    _check_reach(competing, draws.n_resamples, confidence)
+    competitors = [
+        Competitor(
+            parts=[entries[system][column] for column in columns],
+            total=deciding[system],
+            codes=None if codes is None else codes[system],
+            exponents=None if exponents is None else exponents[system, columns],
+        )
+        for system in defined
+    ]
+    _check_reach(competitors, draws.n_resamples, confidence)
 
     resamples = _resample(chosen, entries, draws)
+    if exponents is not None:
+        resamples = [standardized_columns(drawn, exponents[:, number]) for number, drawn in enumerate(resamples)]
     scores, totals = _score(values, resamples, entries, confidence, draws)
-    tested = _test(chosen, competing, confidence, draws)
+    tests = replace(draws, seed=derived_seed(draws.seed, 1))
+    golds = [_whole(list(sets.values())[column], [row[column] for row in entries]) for column in columns]
+    pvalues, corrected, groups = contested(Contest(chosen, golds, competitors, tests), confidence)
     names = list(found)
-    if untested := [names[s] for s, p in zip(defined[1:], tested.pvalues[1:], strict=True) if math.isnan(p)]:
+    if untested := [names[s] for s, p in zip(defined[1:], pvalues[1:], strict=True) if math.isnan(p)]:
         warn_undefined(
             offending(
                 "all items that have weight are tied among those that the best system and each of these has", untested
@@ -163,11 +208,12 @@ def leaderboard(
             LeaderboardRow(
                 system=names[system],
                 rank=float(ranks[place]),
-                group=tested.groups[place] if ranked else None,
+                group=groups[place] if ranked else None,
                 scores=scores[system],
                 total=totals[system],
-                pvalue=float(tested.pvalues[place]) if ranked else math.nan,
-                corrected_pvalue=float(tested.corrected[place]) if ranked else math.nan,
+                mean=_divided(totals[system], len(sets)),
+                pvalue=float(pvalues[place]) if ranked else math.nan,
+                corrected_pvalue=float(corrected[place]) if ranked else math.nan,
                 n_unused=unused[system],
             )
         )
@@ -175,32 +221,16 @@ def leaderboard(
         rows=tuple(rows),
         gold_sets=tuple(sets),
         by=by,
+        standardized=standardized,
+        swap=swap,
+        unit="items",
         level=confidence,
         n_resamples=draws.n_resamples,
         **chosen.described(sum(ranking.n_items for ranking in sets.values()), missing),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Draws:
-    """How resamples are drawn."""
-
-    n_resamples: int
-    seed: int
-    workers: int
-    progress: Progress | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Tested:
-    """What the tests say of the systems, which are listed best first."""
-
-    pvalues: Values
-    corrected: Values
-    groups: list[int]
-
-
-def _resample(coefficient: Coefficient, entries: Sequence[Sequence[Entered]], draws: _Draws) -> list[Values]:
+def _resample(coefficient: Coefficient, entries: Sequence[Sequence[Entered]], draws: Draws) -> list[Values]:
     """Resampled coefficients of each gold set, shape (n_resamples, n_systems) each."""
     resamples = []
     for number in range(len(entries[0])):
@@ -220,7 +250,7 @@ def _resample(coefficient: Coefficient, entries: Sequence[Sequence[Entered]], dr
 
 
 def _score(
-    values: Values, resamples: list[Values], entries: Sequence[Sequence[Entered]], level: float, draws: _Draws
+    values: Values, resamples: list[Values], entries: Sequence[Sequence[Entered]], level: float, draws: Draws
 ) -> tuple[list[tuple[Score, ...]], list[Score]]:
     """Scores of each system in each gold set, and of their sum."""
     sums = sum(resamples[1:], start=resamples[0])
@@ -245,17 +275,41 @@ def _interval(value: float, resamples: Values, entries: Sequence[Entered], level
     return Score(float(value), low, high, n_items, n_missing, resamples.size - kept.size)
 
 
-def _test(coefficient: Coefficient, competing: list[list[Entered]], level: float, draws: _Draws) -> _Tested:
-    """Test each system against the best, and form the groups."""
-    tests = PairedTests(
-        coefficient,
-        draws.n_resamples,
-        seed=derived_seed(draws.seed, 1),
-        workers=draws.workers,
-        progress=draws.progress,
-    )
-    pvalues, corrected = corrected_pvalues(tests, competing)
-    return _Tested(pvalues, corrected, groups_of(tests, competing, corrected, level) if competing else [])
+def _codes(systems: Any) -> list[Codes]:
+    """Codes of the scores of all systems together."""
+    named = by_name(systems) or {}
+    return score_codes([named[name] for name in named.keys()], [f"system {name!r}" for name in named.keys()])  # noqa: SIM118
+
+
+def _divided(total: Score, number: int) -> Score:
+    """Score of the mean over gold sets, from that of their sum."""
+    return replace(total, statistic=total.statistic / number, low=total.low / number, high=total.high / number)
+
+
+def _whole(gold: Ranking, column: Sequence[Entered]) -> Ranking:
+    """Gold over all items that systems enter with: more than those of the gold set where "bottom" adds to them."""
+    return max((entry.gold for entry in column if entry.gold.n_items >= gold.n_items), key=len, default=gold)
+
+
+def _exponents(coefficient: Coefficient, entries: Sequence[Sequence[Entered]], draws: Draws) -> Values:
+    """Exponents of the maps that standardize each system, a row, in each gold set, a column."""
+    exponents = np.empty((len(entries), len(entries[0])))
+    for system, row in enumerate(entries):
+        for number, entry in enumerate(row):
+            null = null_of(
+                coefficient,
+                entry.gold,
+                entry.system,
+                missing="raise",
+                n_resamples=draws.n_resamples,
+                seed=derived_seed(draws.seed, 2, number),
+                workers=draws.workers,
+                progress=draws.progress,
+            )
+            if null.saturates:
+                raise StandardizationError(null.why_saturated)
+            exponents[system, number] = null.exponent
+    return exponents
 
 
 def _alike(column: Sequence[Entered]) -> list[list[int]]:
@@ -277,17 +331,17 @@ def _coefficients(coefficient: Coefficient, column: Sequence[Entered]) -> Values
     return values
 
 
-def _check_reach(competing: list[list[Entered]], n_resamples: int, level: float) -> None:
-    """Refuse a number of resamples with which no test could ever tell two systems apart."""
-    sizes = sorted(sum(entry.gold.n_items for entry in entries) for entries in competing)
-    if len(sizes) < 2 or sizes[-2] <= MAX_EXACT:  # no two systems share enough items for swaps to be drawn
+def _check_reach(competitors: Sequence[Competitor], n_resamples: int, level: float) -> None:
+    """Refuse a number of resamples with which tests could never tell the last two systems apart."""
+    n_systems, alpha = len(competitors), alpha_of(level)
+    sizes = sorted(sum(part.gold.n_items for part in each.parts) for each in competitors)
+    if n_systems < 2 or (n_systems == 2 and sizes[0] <= MAX_EXACT):  # no exchange is drawn, or all are
         return
-    alpha, n_tests = alpha_of(level), len(sizes) - 1
-    needed = math.floor(n_tests / alpha + 1e-9)
-    if n_tests / (1 + n_resamples) >= alpha:
+    smallest = alpha * 2 / n_systems
+    if 1 / (1 + n_resamples) >= smallest:
         raise OptionError(
-            f"n_resamples must be at least {needed:,} to compare {n_tests + 1} systems at level {level:g}, "
-            f"or no corrected p-value can fall below {alpha:g}; got {n_resamples:,}"
+            f"n_resamples must be at least {math.floor(1 / smallest + 1e-9):,} to compare {n_systems} systems at level "
+            f"{level:g}, or no test could tell the last two of them apart; got {n_resamples:,}"
         )
 
 

@@ -3,120 +3,234 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rankcorr.alignment import align
 from rankcorr.coefficients import Coefficient
-from rankcorr.inference.comparison import MAX_EXACT, all_swaps, drawn_swaps
+from rankcorr.inference.exchange import Codes, Exchange, codes_of_items
 from rankcorr.inference.gold_sets import Entered, common
-from rankcorr.inference.holm import holm
 from rankcorr.inference.inversion import ROUNDING
+from rankcorr.inference.paired_test import paired_tests
 from rankcorr.inference.resampling import in_blocks
-from rankcorr.inference.sorted_items import SortedItems, Values
+from rankcorr.inference.sorted_items import Values, derived_seed
+from rankcorr.ranking import Ranking
 from rankcorr.workers import Progress
 
-System = Sequence[Entered]
+PAIRED, JOINT = range(2)
 
 
-class PairedTests:
-    """Two-sided randomization tests of one system against others, over the sum of some gold sets.
+@dataclass(frozen=True, eq=False, slots=True)
+class Competitor:
+    """A system as it competes.
 
-    The mid-ranks of two systems are swapped item by item, within each gold set, and ranked again. Tests of one leader
-    share the items to swap. All swaps are enumerated where two systems have no more than 12 items in all.
+    Attributes
+    ----------
+    parts : sequence of Entered
+        Its part in each gold set that counts.
+    total : float
+        What it is ranked by: the sum of its coefficients in these.
+    codes : Codes or None
+        `score_codes`, where systems exchange scores.
+    exponents : ndarray of float64, shape (n_gold_sets,), or None
+        Of the map that standardizes its coefficient in each gold set.
+    """
+
+    parts: Sequence[Entered]
+    total: float
+    codes: Codes | None = None
+    exponents: Values | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How resamples are drawn."""
+
+    n_resamples: int
+    seed: int
+    workers: int
+    progress: Progress | None
+
+
+class Contest:
+    """Systems, from best to worst, that compete on the sum of their coefficients over gold sets.
+
+    The lead of the best system over another is compared with the range, from the best to the worst, that all systems
+    have when they exchange places at random: Tukey's test of all pairs, randomized. So it allows for a best one that
+    was found by looking. Those that are told apart leave, and the others are tested again among themselves (a step-down
+    test). Systems that are less alike than others differ by more: where the distance of two systems, the root of the
+    mean squared difference of their ranks, surely exceeds that of two systems on average, their lead is scaled down by
+    as much, as Tukey and Kramer scale by standard errors. No p-value is below that of the paired test of the two alone.
     """
 
     def __init__(
-        self, coefficient: Coefficient, n_resamples: int, *, seed: int, workers: int, progress: Progress | None
+        self, coefficient: Coefficient, golds: Sequence[Ranking], systems: Sequence[Competitor], draws: Draws
     ) -> None:
         self._coefficient = coefficient
-        self._n_resamples = n_resamples
-        self._seed = seed
-        self._workers = workers
-        self._progress = progress
+        self._golds = golds
+        self._systems = systems
+        self._draws = draws
+        several = range(len(systems)) if len(systems) > 1 else ()
+        self._together = [self._exchange(gold, several, number) for number, gold in enumerate(golds) if several]
+        squares = sum((np.nan_to_num(each.distances()) for each in self._together), np.zeros(()))
+        self._distances = np.sqrt(squares)
 
-    def pvalues(self, leader: System, others: Sequence[System]) -> Values:
-        """P-value of the leader against each other system; nan where a coefficient is undefined over shared items."""
+    @property
+    def n_systems(self) -> int:
+        """Number of systems."""
+        return len(self._systems)
+
+    def pvalues(self, leader: int, others: Sequence[int]) -> tuple[Values, Values]:
+        """P-value of the paired test of a system and each other one, and its lead over the items that both have.
+
+        Both are nan where a coefficient is undefined over these items.
+        """
+        draws, pvalues, leads = self._draws, np.full(len(others), np.nan), np.full(len(others), np.nan)
         pairs = []
-        for other in others:
+        for row, other in enumerate(others):
             self._look()
-            pairs.append(self._sorted(leader, other))
-        observed = np.array([_observed(items) for items in pairs])
-        pvalues = np.full(len(pairs), np.nan)
-        drawn = []
-        for row, items in enumerate(pairs):
-            if np.isnan(observed[row]):
-                continue
-            if (pvalue := _exact(items, observed[row])) is None:
-                drawn.append(row)
-            else:
-                pvalues[row] = pvalue
-        if drawn:
-            counts = self._counts([pairs[row] for row in drawn], observed[drawn], None)
-            pvalues[drawn] = (1 + counts) / (1 + self._n_resamples)
+            pair = self._pair(leader, other)
+            pairs.append(pair)
+            totals = np.sum([each.observed() for each in pair], axis=0)
+            leads[row] = totals[0] - totals[1]
+        known = np.flatnonzero(~np.isnan(leads)).tolist()
+        tests = paired_tests(
+            [pairs[row] for row in known],
+            leads[known],
+            n_resamples=draws.n_resamples,
+            seed=derived_seed(draws.seed, PAIRED, leader),
+            workers=draws.workers,
+            progress=draws.progress,
+        )
+        pvalues[known] = [test.pvalue for test in tests]
+        return pvalues, leads
+
+    def corrected(self, rows: Sequence[int], stage: int = 0) -> Values:
+        """P-value of the first of some systems against each other one, corrected for having been chosen; step-down.
+
+        Shape (len(rows) - 1,), in the order of `rows`.
+        """
+        first, others = rows[0], np.array(rows[1:])
+        among = self._distances[np.ix_(rows, rows)]
+        typical = np.sqrt((among**2).sum() / (len(rows) * (len(rows) - 1)))
+        sure = sum((np.nan_to_num(each.sure_distances(first)) for each in self._together), np.zeros(()))
+        own = np.sqrt(sure)[others]
+        totals = np.array([self._systems[row].total for row in rows])
+        leads = (totals[0] - totals[1:]) * np.divide(typical, own, out=np.ones(own.size), where=own > typical)
+        ranges = self._ranges(rows, stage)
+        pvalues, largest = np.empty(others.size), 0.0
+        for n_before, row in enumerate(np.argsort(-leads, kind="stable").tolist()):
+            # The systems with larger leads have left; which of the exchanged ones stand for the others is all one.
+            reached = ~(ranges[:, len(rows) - 1 - n_before] < leads[row] - ROUNDING)  # true for nan
+            largest = max(largest, (1 + int(np.count_nonzero(reached))) / (1 + ranges.shape[0]))
+            pvalues[row] = largest
         return pvalues
 
-    def leads(self, leader: System, other: System) -> bool:
-        """Whether the leader is the better of the two over the items of the test, which both systems have."""
-        return _observed(self._sorted(leader, other)) > 0
-
-    def told_apart(self, leader: System, other: System, alpha: float) -> bool:
-        """Whether the leader leads, with a p-value below alpha; the test ends as soon as that is known."""
-        items = self._sorted(leader, other)
-        observed = _observed(items)
-        if not observed > 0:  # no p-value, however small, would put the other below; also true for nan
-            return False
-        if (pvalue := _exact(items, observed)) is not None:
-            return pvalue < alpha
-        counts = self._counts([items], np.array([observed]), alpha)
-        return bool((1 + counts[0]) / (1 + self._n_resamples) < alpha)
-
-    def _look(self) -> None:
-        """Let the caller stop the work; from the calling thread alone."""
-        if self._progress is not None and self._workers == 1:
-            self._progress(0)
-
-    def _sorted(self, leader: System, other: System) -> list[SortedItems]:
-        return [
-            SortedItems.of(self._coefficient, gold, [first, second])
-            for gold, first, second in (common(*pair) for pair in zip(leader, other, strict=True))
-        ]
-
-    def _counts(self, pairs: list[list[SortedItems]], observed: Values, alpha: float | None) -> Values:
-        """Number of differences at least as extreme as the observed ones; undefined ones count too.
-
-        With `alpha`, counting stops where p-values below it are out of reach.
-        """
-        widths = [max(items[gold].n_items for items in pairs) for gold in range(len(pairs[0]))]
-        enough = np.inf if alpha is None else alpha * (1 + self._n_resamples)
-        so_far = np.zeros(len(pairs))
+    def _ranges(self, rows: Sequence[int], stage: int) -> Values:
+        """Range of the first 1, 2, .. of some systems in random exchanges, shape (n_resamples, len(rows))."""
+        draws = self._draws
+        together = [self._exchange(gold, rows, number) for number, gold in enumerate(self._golds)]
 
         def task(rng: np.random.Generator, size: int) -> Values:
-            if so_far.min() >= enough:
-                return np.zeros(len(pairs))
-            sums = np.zeros((len(pairs), size))
-            for gold, width in enumerate(widths):
-                swaps = drawn_swaps(rng, size, width)
-                for row, items in enumerate(pairs):
-                    self._look()
-                    n_items = items[gold].n_items
-                    sums[row] += items[gold].differences(
-                        swaps if n_items == width else np.ascontiguousarray(swaps[:, :n_items])
-                    )
-            extreme = ~(np.abs(sums) < np.abs(observed)[:, np.newaxis] - ROUNDING)  # true for nan
-            found = np.asarray(extreme.sum(axis=1), dtype=np.float64)
-            so_far[:] += found
-            return found
+            totals = np.sum([each.drawn(rng, size) for each in together], axis=0)
+            return np.asarray(np.maximum.accumulate(totals, axis=1) - np.minimum.accumulate(totals, axis=1))
 
-        # A swap takes one byte, an eighth of a number.
         blocks = in_blocks(
             task,
-            self._n_resamples,
-            max(1, sum(widths) // 8),
-            seed=self._seed,
-            workers=self._workers,
-            progress=self._progress,
+            draws.n_resamples,
+            2 * len(rows) * sum(each.n_items for each in together),
+            seed=derived_seed(draws.seed, JOINT, rows[0], stage),
+            workers=draws.workers,
+            progress=draws.progress,
         )
-        return np.asarray(np.sum(blocks, axis=0))
+        return np.concatenate(blocks)
+
+    def _look(self) -> None:
+        """Let the caller stop the work between its steps."""
+        if self._draws.progress is not None:
+            self._draws.progress(0)
+
+    def _pair(self, leader: int, other: int) -> list[Exchange]:
+        """Two systems that exchange places in each gold set, over the items that both have."""
+        pairs = zip(self._systems[leader].parts, self._systems[other].parts, strict=True)
+        return [self._made(number, (leader, other), *_apart(common(*parts))) for number, parts in enumerate(pairs)]
+
+    def _exchange(self, gold: Ranking, rows: Sequence[int], number: int) -> Exchange:
+        """Systems that exchange places in one gold set, of which each may lack items."""
+        parts = [self._systems[row].parts[number] for row in rows]
+        present = np.ones((len(parts), gold.n_items), bool)
+        rankings = []
+        for row, part in enumerate(parts):
+            self._look()
+            if part.gold.labels == gold.labels:
+                rankings.append(part.system)
+            else:
+                has = set(part.gold.labels or ())
+                present[row] = [label in has for label in gold.labels or ()]
+                rankings.append(align(gold, part.system, missing="gold")[1])
+        return self._made(number, rows, gold, rankings, present)
+
+    def _made(
+        self,
+        number: int,
+        rows: Sequence[int],
+        gold: Ranking,
+        rankings: Sequence[Ranking],
+        present: NDArray[np.bool_] | None = None,
+    ) -> Exchange:
+        systems = [self._systems[row] for row in rows]
+        codes = [codes_of_items(each.codes, gold.labels) for each in systems if each.codes is not None]
+        if codes:
+            exchange = Exchange.of_scores(self._coefficient, gold, rankings, np.array(codes), present)
+        else:
+            exchange = Exchange.of_ranks(self._coefficient, gold, rankings, present)
+        exponents = [each.exponents[number] for each in systems if each.exponents is not None]
+        return replace(exchange, exponents=np.array(exponents)) if exponents else exchange
+
+
+def contested(contest: Contest, level: float) -> tuple[Values, Values, list[int]]:
+    """P-values of the best system against each, the same corrected, both nan for the best, and all groups, from 1.
+
+    The first group is told from the others at 1 - level, each later one among m of all k systems at (1 - level) m / k,
+    as in Ryan's procedure, so that all groups together are wrong no more often than that.
+    """
+    n_systems, alpha = contest.n_systems, alpha_of(level)
+    pvalues, corrected, leads = (np.full(n_systems, np.nan) for _ in range(3))
+    if n_systems > 1:
+        pvalues[1:], leads[1:] = contest.pvalues(0, range(1, n_systems))
+        corrected[1:] = _step_down(contest, pvalues, alpha)
+    groups, leader = [1] * min(1, n_systems), 0
+    joint, joint_alpha = corrected, alpha
+    for row in range(1, n_systems):
+        apart = bool(joint[row] < joint_alpha)
+        if leader > 0 and apart:
+            (pvalue,), (lead,) = contest.pvalues(leader, [row])
+            apart = bool(pvalue < joint_alpha and lead > 0)
+        elif apart:
+            apart = bool(leads[row] > 0)
+        groups.append(groups[-1] + apart)
+        if apart and row + 1 < n_systems:
+            leader, joint = row, np.full(n_systems, np.nan)
+            joint[row + 1 :] = contest.corrected(range(row, n_systems))
+            joint_alpha = alpha * (n_systems - row) / n_systems
+    return pvalues, corrected, groups
+
+
+def _step_down(contest: Contest, pvalues: Values, alpha: float) -> Values:
+    """Corrected p-values of the best against each other system, after those told apart have left."""
+    corrected = np.full(pvalues.size, np.nan)
+    left, largest = np.arange(1, pvalues.size), 0.0
+    for stage in range(pvalues.size):
+        joint = contest.corrected([0, *left.tolist()], stage) if left.size > 1 else pvalues[left]
+        corrected[left] = np.maximum(np.maximum(joint, pvalues[left]), largest)  # nan stays nan
+        apart = corrected[left] < alpha
+        if not apart.any() or apart.all():
+            break
+        largest = float(corrected[left][apart].max())
+        left = left[~apart]
+    return corrected[1:]
 
 
 def alpha_of(level: float) -> float:
@@ -124,43 +238,5 @@ def alpha_of(level: float) -> float:
     return round(1 - level, 12)
 
 
-def groups_of(tests: PairedTests, systems: Sequence[System], corrected: Values, level: float) -> list[int]:
-    """Number of the group, from 1, of each system; they come from best to worst.
-
-    `corrected` holds the corrected p-values against the best, nan for the best itself.
-    """
-    alpha = alpha_of(level)
-    groups = [1]
-    leader = 0
-    for row in range(1, len(systems)):
-        if leader == 0:
-            apart = bool(corrected[row] < alpha) and tests.leads(systems[0], systems[row])
-        else:
-            apart = tests.told_apart(systems[leader], systems[row], alpha / (len(systems) - 1 - leader))
-        if apart:
-            leader = row
-        groups.append(groups[-1] + apart)
-    return groups
-
-
-def corrected_pvalues(tests: PairedTests, systems: Sequence[System]) -> tuple[Values, Values]:
-    """P-values of the first system against each, nan against itself, as they are and with Holm's correction."""
-    pvalues = np.full(len(systems), np.nan)
-    if len(systems) > 1:
-        pvalues[1:] = tests.pvalues(systems[0], systems[1:])
-    return pvalues, holm(pvalues)
-
-
-def _observed(items: list[SortedItems]) -> float:
-    """Sum of the differences as they are, by the same kernel that computes those of swapped ranks."""
-    return float(sum(each.differences(np.zeros((1, each.n_items), np.uint8))[0] for each in items))
-
-
-def _exact(items: list[SortedItems], observed: float) -> float | None:
-    """P-value by enumeration; None where there are too many swaps."""
-    n_items = [each.n_items for each in items]
-    if sum(n_items) > MAX_EXACT:
-        return None
-    swaps = np.split(all_swaps(sum(n_items)), np.cumsum(n_items)[:-1], axis=1)
-    sums = sum(each.differences(np.ascontiguousarray(part)) for each, part in zip(items, swaps, strict=True))
-    return float(np.mean(~(np.abs(sums) < abs(observed) - ROUNDING)))
+def _apart(three: tuple[Ranking, Ranking, Ranking]) -> tuple[Ranking, list[Ranking]]:
+    return three[0], [three[1], three[2]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankcorr.checks import N_SHOWN
-from rankcorr.inference.gold_sets import SUM
+from rankcorr.inference.gold_sets import MEAN, SUM
 from rankcorr.results import Computed, Result, TableResult, json_ready
 
 
@@ -48,10 +48,11 @@ class LeaderboardRow(Result):
         Number of the group, from 1 for that of the best; None where the coefficient is undefined.
     scores : tuple of Score
         One for each gold set.
-    total : Score
-        The sum over gold sets.
+    total, mean : Score
+        The sum over gold sets, and the mean.
     pvalue, corrected_pvalue : float
-        P-value of the two-sided test against the best system, and with Holm's correction; nan for the best itself.
+        P-value of the two-sided test against the best system, and corrected for a best one that was found by looking;
+        nan for the best itself.
         With ``missing="intersection"`` the test is over the items that both have, where either may be the better, and
         the p-value is nan where a coefficient is undefined over these items.
     n_unused : int
@@ -63,6 +64,7 @@ class LeaderboardRow(Result):
     group: int | None
     scores: tuple[Score, ...]
     total: Score
+    mean: Score
     pvalue: float
     corrected_pvalue: float
     n_unused: int
@@ -79,7 +81,14 @@ class Leaderboard(Computed, TableResult):
     gold_sets : tuple of str
         Names of the gold sets, in the order of `LeaderboardRow.scores`.
     by : str
-        What the systems are ranked by, and tested on: "sum" or the name of a gold set.
+        What the systems are ranked by, and tested on: "sum", "mean" or the name of a gold set.
+    standardized : bool
+        Whether coefficients are standardized, so that chance gives 0 on average in each gold set.
+    swap : str
+        What the tests exchange, "ranks" or "scores".
+    unit : str
+        What is resampled and exchanged: always "items", within each gold set. Intervals and tests speak of further
+        items of the same gold sets, and say nothing of further gold sets.
     level : float
         Level of confidence of the intervals; 1 - level is that of the tests behind the groups.
     n_resamples : int
@@ -91,6 +100,9 @@ class Leaderboard(Computed, TableResult):
     rows: tuple[LeaderboardRow, ...]
     gold_sets: tuple[str, ...]
     by: str
+    standardized: bool
+    swap: str
+    unit: str
     level: float
     n_resamples: int
 
@@ -102,14 +114,20 @@ class Leaderboard(Computed, TableResult):
         return f"<Leaderboard of {systems}, {self.coefficient}, {sets}, by {self.by}: {best}{more}>"
 
     def _column(self, row: LeaderboardRow) -> Score:
-        return row.total if self.by == SUM else row.scores[self.gold_sets.index(self.by)]
+        totals = {SUM: row.total, MEAN: row.mean}
+        return totals[self.by] if self.by in totals else row.scores[self.gold_sets.index(self.by)]
 
     def table(self) -> list[dict[str, Any]]:
         """One flat row for each system, to print or to plot: the coefficients, and interval and test of column `by`."""
         return [
             {"rank": row.rank, "group": row.group, "system": row.system}
             | {name: score.statistic for name, score in zip(self.gold_sets, row.scores, strict=True)}
-            | {SUM: row.total.statistic, "low": self._column(row).low, "high": self._column(row).high}
+            | {
+                SUM: row.total.statistic,
+                MEAN: row.mean.statistic,
+                "low": self._column(row).low,
+                "high": self._column(row).high,
+            }
             | {"pvalue": row.pvalue, "corrected_pvalue": row.corrected_pvalue}
             | {"n_missing": row.total.n_missing}
             for row in self.rows

@@ -108,20 +108,6 @@ class SortedItems:
         )
         return values
 
-    def differences(self, swaps: NDArray[np.uint8]) -> Values:
-        """Coefficient of x with the first other ranking less that with the second, in each row of swaps.
-
-        `swaps` holds 1 where the two exchange their mid-ranks of an item; then both are ranked again.
-        """
-        from rankcorr.inference import kernels
-
-        values = np.empty(len(swaps))
-        first, second = self.y_halves[0], self.y_halves[1]
-        kernels.swapped_differences(
-            swaps, self.x_keys, first, second, self.table, self.expected, self.scheme, self.kind, values
-        )
-        return values
-
 
 def derived_seed(seed: int, *path: int) -> int:
     """Return a separate seed for each part of a computation, so that no two parts draw the same numbers."""

@@ -73,6 +73,12 @@ def standardized(statistics: NDArray[np.float64], exponent: float) -> NDArray[np
     return np.asarray(2 * shares - 1)
 
 
+def standardized_columns(values: NDArray[np.float64], exponents: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Map g of each column of a matrix, with the exponent of the column."""
+    columns = zip(values.T, exponents.tolist(), strict=True)
+    return np.column_stack([standardized(column, exponent) for column, exponent in columns])
+
+
 def mean_standardized(values: NDArray[np.float64], exponent: float) -> float:
     """E g(T) over equally likely values, block by block, so that the memory in use does not grow with their number."""
     starts = range(0, values.size, BLOCK)

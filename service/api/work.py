@@ -19,6 +19,7 @@ _MATCHED: Final = 4  # an item is matched by its label in the time in which this
 _EXACT: Final = 40_320  # permutations of the longest list of which all are taken
 _BYTES_OF_ITEM: Final = 40  # of an aligned ranking, sorted as well: ranks, positions, reference to the label
 _BYTES_OF_VALUE: Final = 24  # a resampled coefficient, and its place in the sums and quantiles
+_BOARD: Final = 6  # rankings of a system in a leaderboard for each resample: interval, two of its test, joint tests
 _LEFT_OUT: Final = 1_000  # the jackknife of bca leaves out no more items, or groups of them
 
 
@@ -58,7 +59,7 @@ def of_leaderboard(
         n_items = sum(_aligned(gold, system, missing) for gold, system in pairs)
     n_matched = sum(_matched(gold, system) for gold, system in pairs)
     n_bytes = _BYTES_OF_ITEM * n_items + _BYTES_OF_VALUE * len(pairs) * n_resamples
-    return n_items * (1 + 2 * n_resamples) + n_matched, n_bytes
+    return n_items * (1 + _BOARD * n_resamples) + n_matched, n_bytes
 
 
 def admit(n_items: int, n_bytes: int = 0) -> None:

@@ -9,7 +9,7 @@ from marshmallow.fields import List, Nested
 
 from service.schemas.base import Answer, Request, WeightOptions
 from service.schemas.components import ALTERNATIVE, COEFFICIENT, INTERVAL_METHOD, MISSING_ITEMS, Component
-from service.schemas.fields import Choice, Dumped, Number, Seed, Text, Whole, check_label_bytes, check_limit
+from service.schemas.fields import Choice, Dumped, Flag, Number, Seed, Text, Whole, check_label_bytes, check_limit
 from service.schemas.notices import Notice
 from service.schemas.ranking_fields import NamedRankings, RankingField
 
@@ -114,7 +114,12 @@ class LeaderboardRequest(WeightOptions):
     gold_sets = NamedRankings(limit="max_systems", of="gold sets", metadata={"description": "By name; or gold."})
     systems = NamedRankings(required=True)
     coefficient = Choice(COEFFICIENT, load_default="tau_w")
-    by = Text(load_default="sum", metadata={"description": "What ranks the systems: sum, or the name of a gold set."})
+    by = Text(
+        load_default="sum", metadata={"description": "What ranks the systems: sum, mean, or the name of a gold set."}
+    )
+    standardized = Flag(
+        load_default=False, metadata={"description": "Standardize coefficients: chance gives 0 in each gold set."}
+    )
     level = level()
     n_resamples = Resamples(least=1, load_default=1_000)
     seed = Seed(metadata={"description": "The same seed, the same answer."})
@@ -153,6 +158,9 @@ class LeaderboardAnswer(Answer):
 
     coefficient = Dumped(COEFFICIENT.reference, required=True)
     by = Dumped({"type": "string"}, required=True)
+    standardized = Dumped({"type": "boolean"}, required=True)
+    swap = Dumped({"type": "string", "description": "What the tests exchange between systems: ranks."}, required=True)
+    unit = Dumped({"type": "string", "description": "What is resampled: items, within each gold set."}, required=True)
     gold_sets = Dumped({"type": "array", "items": {"type": "string"}}, required=True)
     level = Dumped({"type": "number"}, required=True)
     n_resamples = Dumped({"type": "integer"}, required=True)
@@ -161,7 +169,7 @@ class LeaderboardAnswer(Answer):
             "type": "array",
             "items": {
                 "type": "object",
-                "required": ["system", "rank", "group", "scores", "total", "pvalue", "corrected_pvalue"],
+                "required": ["system", "rank", "group", "scores", "total", "mean", "pvalue", "corrected_pvalue"],
                 "properties": {
                     "system": {"type": "string"},
                     "rank": {**UNDEFINED, "description": "Mid-rank; null where the coefficient is undefined."},
@@ -175,8 +183,12 @@ class LeaderboardAnswer(Answer):
                         "additionalProperties": SCORE.reference,
                     },
                     "total": SCORE.reference,
+                    "mean": SCORE.reference,
                     "pvalue": {**UNDEFINED, "description": "Of the paired test against the best."},
-                    "corrected_pvalue": {**UNDEFINED, "description": "Corrected by Holm's method."},
+                    "corrected_pvalue": {
+                        **UNDEFINED,
+                        "description": "Corrected for a best one that was found by looking.",
+                    },
                     "n_unused": {"type": "integer", "description": "Items of the system that are in no gold set."},
                 },
             },

@@ -75,9 +75,13 @@ def test_without_tqdm(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "total", "unit"),
     [
-        ("compare long_gold.csv long_a.csv long_b.csv --ci --standardize --resamples 30", 2 * 4 * 2 * 30, "resample"),
+        (
+            "compare long_gold.csv long_a.csv long_b.csv --ci --standardize --resamples 30",
+            2 * 4 * (1_000 + 30),
+            "resample",
+        ),
         ("test long_gold.csv long_a.csv long_b.csv --resamples 30", 2 * 30, "permutation"),
-        ("test long_gold.csv long_a.csv long_b.csv --versus --resamples 30", 2 * 30, "resample"),
+        ("test long_gold.csv long_a.csv long_b.csv --versus --resamples 30", 30 + 1_000, "resample"),
         ("plot null long_gold.csv long_a.csv --resamples 30 --out null.svg", 30, "permutation"),
         ("leaderboard long_gold.csv long_a.csv long_b.csv --resamples 30", None, "resample"),
     ],

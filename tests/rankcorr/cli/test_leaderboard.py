@@ -72,7 +72,7 @@ def test_the_table():
         "",
         lines[3],
     ]
-    assert lines[3].split() == ["rank", "group", "system", "tau_w", "low", "high", "p", "(Holm)", "n"]
+    assert lines[3].split() == ["rank", "group", "system", "tau_w", "low", "high", "p", "(corrected)", "n"]
     for line, row in zip(lines[4:], board.rows, strict=True):
         numbers = (row.total.statistic, row.total.low, row.total.high)
         assert line.split() == [
@@ -93,7 +93,19 @@ def test_several_gold_sets_have_a_column_each():
         assert lines[2] == (
             f"tau_w: {heading}, 90 % intervals, tests against the best (200 resamples of items and swaps, seed 0)"
         )
-        assert lines[4].split()[2:] == ["system", "gold", "1", "gold", "2", "sum", "low", "high", "p", "(Holm)", "n"]
+        assert lines[4].split()[2:] == [
+            "system",
+            "gold",
+            "1",
+            "gold",
+            "2",
+            "sum",
+            "low",
+            "high",
+            "p",
+            "(corrected)",
+            "n",
+        ]
         board = leaderboard(GOLDS | {"half.csv": HALF}, SYSTEMS, by=by, level=0.9, n_resamples=200)
         for line, row in zip(lines[5:], board.rows, strict=True):
             ranked = row.total if by == "sum" else row.scores[1]
@@ -152,7 +164,7 @@ def test_undefined_has_no_rank():
         ("gold.csv system.csv system.csv", "each system can be given only once; more than once: system.csv"),
         ("gold.csv system.csv --gold gold.csv", "each gold set can be given only once; more than once: gold.csv"),
         ("gold.csv system.csv --gold missing.csv", "missing.csv: cannot be read: No such file or directory"),
-        ("gold.csv system.csv --by half.csv", "by must be one of 'sum', 'gold.csv'; got 'half.csv'"),
+        ("gold.csv system.csv --by half.csv", "by must be one of 'sum', 'mean', 'gold.csv'; got 'half.csv'"),
         ("gold.csv system.csv --coefficient ap", "'ap' is not one of 'rho_w', 'tau_w', 'rho', 'tau'"),
         ("gold.csv system.csv --coefficient tau --n0 2", "--coefficient tau weighs all items alike"),
         ("gold.csv system.csv --level 1", "'--level': the level must be a number between 0 and 1, both excluded"),

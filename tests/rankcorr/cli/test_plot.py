@@ -197,7 +197,7 @@ def test_without_matplotlib(figure):
             "each system can be given only once; more than once: system.csv",
         ),
         ("offset gold.csv other.csv --out f.png", "gold.csv and other.csv: labels in gold.csv only: 'b', 'c'"),
-        ("leaderboard gold.csv system.csv --by x --out f.png", "by must be one of 'sum', 'gold.csv'; got 'x'"),
+        ("leaderboard gold.csv system.csv --by x --out f.png", "by must be one of 'sum', 'mean', 'gold.csv'; got 'x'"),
         (
             "null gold.csv system.csv --resamples 0 --out f.png",
             "Invalid value for '--resamples': 0 is not in the range",

@@ -1,14 +1,12 @@
-"""The paired test is scipy's permutation test of swapped mid-ranks, and holds its level."""
+"""The paired test of scores is scipy's permutation test, that of ranks holds its level where systems are alike."""
 
-import itertools
 import math
 import warnings
 
 import numpy as np
+import pandas
 import pytest
 import scipy.stats
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankcorr import (
@@ -22,92 +20,61 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
-from rankcorr.inference.comparison import align_three, all_swaps, as_extreme, compare_systems, drawn_swaps
+from rankcorr.coefficients import named_coefficient
+from rankcorr.inference.comparison import align_three, compare_systems
 from rankcorr.inference.differences import difference_interval
+from rankcorr.inference.exchange import Exchange
+from rankcorr.inference.paired_test import paired_tests
 from rankcorr.inference.sorted_items import derived_seed
-from tests import naive
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import sorted_items
-from tests.strategies import TIED_WEIGHT, scores, weighings
 
-TRIPLES = st.integers(2, 6).flatmap(lambda n: st.tuples(scores(n), scores(n), scores(n)))
 FUNCTIONS = {"tau_w": weighted_tau, "rho_w": weighted_rho}
-
-
-def value_of(coefficient, gold, ranks, **options):
-    """The coefficient of gold with mid-ranks that are ranked anew; nan without a warning."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        return FUNCTIONS[coefficient](gold, Ranking.from_ranks(ranks), **options).statistic
-
-
-@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
-@given(TRIPLES, weighings().filter(lambda weighing: "TopK" not in repr(weighing)), TIED_WEIGHT)
-def test_differences_are_those_of_swapped_ranks_ranked_anew(coefficient, triple, weighing, tied):
-    gold, a, b = triple
-    options, _ = weighing
-    items = sorted_items(gold, a, b, coefficient=coefficient, **options, tied_weights=tied)
-    order = Ranking.from_scores(gold).best_first
-    swaps = all_swaps(gold.size)
-    found = items.differences(np.ascontiguousarray(swaps[:, order]))
-    first, second = (np.array(naive.midranks(values)) for values in (a, b))
-    for swap, value in zip(swaps.astype(bool), found, strict=True):
-        left = value_of(coefficient, gold, np.where(swap, second, first), **options, tied_weights=tied)
-        right = value_of(coefficient, gold, np.where(swap, first, second), **options, tied_weights=tied)
-        assert_allclose(value, left - right, rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
 @pytest.mark.parametrize("seed", range(4))
-def test_scipy_permutation_test_of_few_items(coefficient, alternative, seed):
+def test_scipy_permutation_test_of_the_scores_of_few_items(coefficient, alternative, seed):
     rng = np.random.default_rng(seed)
     gold, a, b = rng.integers(0, 6, (3, 7)).astype(float)
-    ranks = np.array([naive.midranks(values) for values in (a, b)])
 
     def difference(first, second):
         # Rounded, since scipy compares floats that differ by rounding alone.
-        return round(value_of(coefficient, gold, first) - value_of(coefficient, gold, second), 10)
+        return round(float(FUNCTIONS[coefficient](gold, first)) - float(FUNCTIONS[coefficient](gold, second)), 10)
 
-    peer = scipy.stats.permutation_test(
-        tuple(ranks),
-        difference,
-        permutation_type="samples",
-        vectorized=False,
-        n_resamples=np.inf,
-        alternative=alternative,
-    )
-    with warnings.catch_warnings():  # of resamples of the interval
+    with warnings.catch_warnings():  # of swaps, and of resamples of the interval
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        found = compare_systems(gold, a, b, coefficient=coefficient, alternative=alternative, n_resamples=20)
-    assert found.exact
+        peer = scipy.stats.permutation_test(
+            (a, b),
+            difference,
+            permutation_type="samples",
+            vectorized=False,
+            n_resamples=np.inf,
+            alternative=alternative,
+        )
+        found = compare_systems(
+            gold, a, b, swap="scores", coefficient=coefficient, alternative=alternative, n_resamples=20
+        )
+    assert (found.exact, found.swap) == (True, "scores")
     assert_allclose(found.difference, peer.statistic, rtol=0, atol=1e-10)
     # scipy doubles the smaller tail; by symmetry that is the two tails, except that a difference of 0 is in both.
     assert_allclose(found.pvalue, min(1.0, peer.pvalue), rtol=1e-12)
 
 
-@pytest.mark.needs_numba
-def test_drawn_swaps_come_close_to_all_of_them():
-    rng = np.random.default_rng(5)
-    gold, a, b = rng.normal(size=(3, 12))
-    items = sorted_items(gold, a, b)
-    exact = compare_systems(gold, a, b, n_resamples=50)
-    drawn = items.differences(drawn_swaps(np.random.default_rng(0), 20_000, 12))
-    share = as_extreme(drawn, exact.difference, "two-sided")[0] / 20_000
-    assert exact.exact
-    assert 0.05 < exact.pvalue < 0.95
-    assert abs(share - exact.pvalue) < 4 * math.sqrt(exact.pvalue * (1 - exact.pvalue) / 20_000)
-
-
-def test_each_item_is_swapped_half_of_the_time_whatever_the_others():
-    swaps = drawn_swaps(np.random.default_rng(0), 20_000, 12) * 2.0 - 1.0
-    assert_array_equal(np.unique(swaps), [-1, 1])
-    # Means and products of signs have a standard error of 1/sqrt(20,000); 5 of them, as there are 12 + 66.
-    bound = 5 / math.sqrt(20_000)
-    assert np.abs(swaps.mean(axis=0)).max() < bound
-    assert np.abs(swaps.T @ swaps / 20_000 - np.eye(12)).max() < bound
-    # All 240,000 signs together see a bias of 1 %.
-    assert abs(swaps.mean()) < 5 / math.sqrt(240_000)
+def test_exchanged_scores_are_matched_by_label():
+    rng = np.random.default_rng(0)
+    gold, a, b = (dict(zip("abcdefgh", values, strict=True)) for values in rng.normal(size=(3, 8)))
+    turned = dict(reversed(list(b.items())))
+    options = {"swap": "scores", "n_resamples": 20}
+    found = compare_systems(gold, a, b, **options)
+    assert compare_systems(gold, a, turned, **options) == found
+    assert found.pvalue == compare_systems(*(list(each.values()) for each in (gold, a, b)), **options).pvalue
+    assert found.pvalue == compare_systems(gold, *(pandas.Series(each) for each in (a, turned)), **options).pvalue
+    # An item that a system lacks lies below all of its own, and below all of the other's when the two exchange it.
+    lowest = {"i": min(*a.values(), *b.values()) - 1}
+    lacking = compare_systems(gold | {"i": 0.3}, a | {"i": 0.1}, b, missing="bottom", **options)
+    assert lacking.pvalue == compare_systems(gold | {"i": 0.3}, a | {"i": 0.1}, b | lowest, **options).pvalue
 
 
 def test_a_drawn_p_value_counts_the_difference_itself():
@@ -120,12 +87,7 @@ def test_a_drawn_p_value_counts_the_difference_itself():
     assert found.low > 0
 
 
-def test_all_swaps_are_the_product():
-    assert_array_equal(
-        sorted(all_swaps(4).tolist()), sorted(list(swap) for swap in itertools.product([0, 1], repeat=4))
-    )
-
-
+@pytest.mark.needs_numba
 def test_swapping_the_systems_changes_the_sign():
     gold, a, b = np.random.default_rng(1).normal(size=(3, 10))
     one, other = (compare_systems(gold, *systems, n_resamples=1_000) for systems in ((a, b), (b, a)))
@@ -190,7 +152,7 @@ def test_a_constant_system_has_no_test():
 def test_undefined_swaps_count_against_a_difference():
     # Of the 4 swaps of two items two make both systems constant, and the others give differences of 2 and -2.
     with pytest.warns(UndefinedCorrelationWarning) as caught:
-        found = compare_systems([2, 1], [2, 1], [1, 2], n_resamples=50)
+        found = compare_systems([2, 1], [2, 1], [1, 2], swap="scores", n_resamples=50)
     assert (found.difference, found.pvalue, found.n_undefined_swaps) == (2, 1, 2)
     messages = [str(each.message) for each in caught]
     assert any("in 2 of 4 swaps, which count against a difference" in message for message in messages)
@@ -240,6 +202,19 @@ def test_labels_are_matched():
         (([1, 2], [1, 2], [1, 2]), {"level": 0}, OptionError, "level must be a number between 0 and 1"),
         (([1, 2], [1, 2], [1, 2]), {"seed": None}, OptionError, "seed must be a whole number"),
         (([1, 2], [1, 2], [1, 2]), {"alternative": "both"}, OptionError, "alternative must be one of 'two-sided'"),
+        (([1, 2], [1, 2], [1, 2]), {"swap": "items"}, OptionError, "swap must be one of 'ranks', 'scores'"),
+        (
+            ([1, 2], [1, 2], Ranking.from_order(["a", "b"])),
+            {"swap": "scores"},
+            LabelError,
+            "b has labels and gold has none",
+        ),
+        (
+            ([1, 2], [1, 2], Ranking.from_ranks([1, 2])),
+            {"swap": "scores"},
+            OptionError,
+            'swap="scores" exchanges scores, and b is a Ranking, which holds ranks alone; give its scores',
+        ),
         (([1, 2], [1, 2], [1, 2]), {"missing": "drop"}, OptionError, "missing must be one of"),
         (([1, 2], [1, 2], [1, 2, 3]), {}, LengthError, "gold has 2 items and b has 3"),
         (([1, 2], [1, 2], {"a": 1, "b": 2}), {"missing": "bottom"}, LabelError, "b has labels and gold has none"),
@@ -264,24 +239,35 @@ def test_invalid_inputs(three, options, error, message):
 
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(
-    ("coefficient", "n_items"),
+    ("coefficient", "n_items", "share", "decimals"),
     [
-        ("rho_w", 30),
-        pytest.param("tau_w", 30, marks=pytest.mark.figures),
-        pytest.param("tau", 10, marks=pytest.mark.figures),
+        ("tau_w", 30, 0.98, None),
+        ("rho_w", 65, 0.999, None),
+        pytest.param("tau_w", 65, 0.999, None, marks=pytest.mark.figures),
+        pytest.param("tau_w", 65, 0.999, 1, marks=pytest.mark.figures),
+        pytest.param("tau_w", 200, 0.995, 1, marks=pytest.mark.figures),
+        pytest.param("rho_w", 200, 0.9, None, marks=pytest.mark.figures),
     ],
 )
-def test_the_level_is_held_where_systems_are_exchangeable(coefficient, n_items):
+def test_the_level_is_held_where_systems_are_exchangeable(coefficient, n_items, share, decimals):
+    """Systems that share most of their noise are the hard ones: many of their ranks collide when they are swapped."""
     n_samples = 500
     rejected = 0
     for seed in range(n_samples):
         rng = np.random.default_rng([9, seed])
-        gold = rng.normal(size=n_items)
-        a, b = gold + rng.normal(size=(2, n_items))
-        rejected += compare_systems(gold, a, b, coefficient=coefficient, n_resamples=99, seed=seed).pvalue <= 0.05
-    # A binomial count with p = 0.05 lies outside with probability 0.001 on either side.
-    low, high = scipy.stats.binom.ppf([0.001, 0.999], n_samples, 0.05)
-    assert low <= rejected <= high
+        gold, shared, *own = rng.normal(size=(4, n_items))
+        systems = [gold + math.sqrt(share) * shared + math.sqrt(1 - share) * each for each in own]
+        if decimals is not None:
+            systems = [np.round(each, decimals) for each in systems]
+        rankings = [Ranking.from_scores(each) for each in systems]
+        exchange = Exchange.of_ranks(named_coefficient(coefficient), Ranking.from_scores(gold), rankings)
+        values = exchange.observed()
+        (test,) = paired_tests(
+            [[exchange]], np.array([values[0] - values[1]]), n_resamples=99, seed=seed, workers=1, progress=None
+        )
+        rejected += test.pvalue <= 0.05
+    # A binomial count with p = 0.06 exceeds it with probability 0.001, one with p = 0.02 falls below as rarely.
+    assert scipy.stats.binom.ppf(0.001, n_samples, 0.02) <= rejected <= scipy.stats.binom.ppf(0.999, n_samples, 0.06)
 
 
 @pytest.mark.needs_numba

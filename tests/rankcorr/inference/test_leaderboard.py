@@ -6,16 +6,18 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from rankcorr import (
     DimensionError,
     DuplicateLabelError,
     LabelError,
     LabelMismatchError,
+    ManyGoldSetsWarning,
     MissingValueError,
     OptionError,
     Ranking,
+    StandardizationError,
     Tau,
     TauW,
     TooFewItemsError,
@@ -25,11 +27,10 @@ from rankcorr import (
     weighted_tau,
 )
 from rankcorr.coefficients import named_coefficient
-from rankcorr.inference import leaderboard_groups
 from rankcorr.inference.comparison import compare_systems
-from rankcorr.inference.gold_sets import COLUMNS
-from rankcorr.inference.holm import holm
+from rankcorr.inference.gold_sets import COLUMNS, TOTALS
 from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.inference.null import null_distribution
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import data
 
@@ -94,56 +95,42 @@ def test_p_values_are_those_of_the_paired_test():
     gold, systems = data(sizes=(9,))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        board = leaderboard(gold, systems, n_resamples=100)
+        board = leaderboard(gold, systems, swap="scores", n_resamples=100)
         best, *others = board.rows
         assert math.isnan(best.pvalue)
         assert math.isnan(best.corrected_pvalue)
         # Nine items: both enumerate all swaps.
         for row in others:
-            peer = compare_systems(gold["set 0"], systems[best.system], systems[row.system], n_resamples=10)
-            assert row.pvalue == peer.pvalue
-    assert_array_equal([row.corrected_pvalue for row in board.rows], holm([row.pvalue for row in board.rows]))
-
-
-@pytest.mark.needs_numba
-def test_swaps_within_two_gold_sets_are_enumerated_and_drawn_alike(monkeypatch):
-    gold, systems = data(sizes=(6, 6), seed=3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        exact = leaderboard(gold, systems, n_resamples=100)
-        monkeypatch.setattr(leaderboard_groups, "MAX_EXACT", 0)
-        drawn = by_name(leaderboard(gold, systems, n_resamples=5_000))
-    pvalues = {row.system: row.pvalue for row in exact.rows[1:]}
-    assert min(pvalues.values()) < 0.9
-    for name, pvalue in pvalues.items():
-        assert abs(pvalue * 2**12 - round(pvalue * 2**12)) < 1e-9
-        assert abs(drawn[name].pvalue - pvalue) < 4 * math.sqrt(pvalue * (1 - pvalue) / 5_000) + 1 / 5_000
+            pair = systems[best.system], systems[row.system]
+            assert row.pvalue == compare_systems(gold["set 0"], *pair, swap="scores", n_resamples=10).pvalue
+            assert row.corrected_pvalue >= row.pvalue
 
 
 def test_swaps_of_two_gold_sets_by_hand():
     gold, systems = data(sizes=(3, 4), seed=1, noise={"a": 0.1, "b": 3.0})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        board = leaderboard(gold, systems, coefficient="tau", n_resamples=50)
-        ranks = [
-            [Ranking.from_scores([systems[row.system][label] for label in scores]).ranks for row in board.rows]
+        board = leaderboard(gold, systems, coefficient="tau", swap="scores", n_resamples=50)
+        assert board.swap == "scores"
+        numbers = [
+            [np.array([systems[row.system][label] for label in scores]) for row in board.rows]
             for scores in gold.values()
         ]
         golds = [list(scores.values()) for scores in gold.values()]
 
-        def value(scores, ranks):
-            return weighted_tau(scores, Ranking.from_ranks(ranks), weigher=lambda rank: rank**0).statistic
+        def value(scores, others):
+            return weighted_tau(scores, others, weigher=lambda rank: rank**0).statistic
 
         drawn = []
         for code in range(2**7):
             swap = np.array([code >> item & 1 for item in range(7)], bool)
             total = 0.0
-            for scores, (a, b), part in zip(golds, ranks, (swap[:3], swap[3:]), strict=True):
+            for scores, (a, b), part in zip(golds, numbers, (swap[:3], swap[3:]), strict=True):
                 total += value(scores, np.where(part, b, a)) - value(scores, np.where(part, a, b))
             drawn.append(total)
     # Undefined swaps count against a difference.
     expected = np.mean([not abs(total) < abs(drawn[0]) - 1e-9 for total in drawn])
-    assert board.rows[1].pvalue == expected
+    assert board.rows[1].pvalue == board.rows[1].corrected_pvalue == expected
 
 
 @pytest.mark.needs_numba
@@ -154,8 +141,9 @@ def test_undefined_swaps_count_against_a_difference():
     systems = {"a": np.eye(20)[19], "b": np.eye(20)[0]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        board = leaderboard(gold, systems, coefficient="tau", n_resamples=100)
-        assert compare_systems(gold, *systems.values(), coefficient="tau", n_resamples=100).n_undefined_swaps > 30
+        options = {"coefficient": "tau", "swap": "scores", "n_resamples": 100}
+        board = leaderboard(gold, systems, **options)
+        assert compare_systems(gold, *systems.values(), **options).n_undefined_swaps > 30
     assert board.rows[1].pvalue == 1
 
 
@@ -354,10 +342,10 @@ def test_tests_are_of_the_gold_set_that_ranks():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
         for name, scores in gold.items():
-            best, *others = leaderboard(gold, systems, by=name, n_resamples=100).rows
+            best, *others = leaderboard(gold, systems, by=name, swap="scores", n_resamples=100).rows
             for row in others:
                 own = ({label: systems[each.system][label] for label in scores} for each in (best, row))
-                assert row.pvalue == compare_systems(scores, *own, n_resamples=10).pvalue
+                assert row.pvalue == compare_systems(scores, *own, swap="scores", n_resamples=10).pvalue
 
 
 def test_an_undefined_coefficient_has_no_interval():
@@ -390,10 +378,9 @@ def test_json_and_table():
     assert content["rows"][0]["scores"]["set 1"]["n_items"] == 30
     assert (content["coefficient"], content["by"], content["gold_sets"]) == ("tau_w", "sum", ["set 0", "set 1"])
     first = board.table()[0]
-    assert list(first) == (
-        ["rank", "group", "system", "set 0", "set 1", "sum", "low", "high", "pvalue", "corrected_pvalue", "n_missing"]
-    )
-    assert {*first} - {*gold} == {*COLUMNS, "sum"}
+    scored = ["rank", "group", "system", "set 0", "set 1", "sum", "mean"]
+    assert list(first) == [*scored, "low", "high", "pvalue", "corrected_pvalue", "n_missing"]
+    assert {*first} - {*gold} == {*COLUMNS, *TOTALS}
     assert first["system"] == "good"
     assert first["low"] < first["sum"] < first["high"]
 
@@ -419,7 +406,15 @@ GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
         (GOLD, {"x": SYSTEM}, {"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number; got 0"),
         (GOLD, {"x": SYSTEM}, {"level": 1}, OptionError, "level must be a number between 0 and 1"),
         (GOLD, {"x": SYSTEM}, {"seed": -1}, OptionError, "seed must be a whole number"),
-        (GOLD, {"x": SYSTEM}, {"by": "mean"}, OptionError, "by must be one of 'sum', 'gold'; got 'mean'"),
+        (GOLD, {"x": SYSTEM}, {"by": "all"}, OptionError, "by must be one of 'sum', 'mean', 'gold'; got 'all'"),
+        (GOLD, {"x": SYSTEM}, {"swap": "items"}, OptionError, "swap must be one of 'ranks', 'scores'; got 'items'"),
+        (
+            GOLD,
+            {"x": SYSTEM, "y": Ranking.from_order(["a", "b", "c"])},
+            {"swap": "scores"},
+            OptionError,
+            "system 'y' is a Ranking, which holds ranks alone; give its scores",
+        ),
         (GOLD, {"x": SYSTEM}, {"missing": "drop"}, OptionError, "missing must be one of"),
         (GOLD, {}, {}, TooFewItemsError, "there is no system to rank"),
         (GOLD, [SYSTEM], {}, DimensionError, "systems must be a mapping of name to ranking; got"),
@@ -428,6 +423,7 @@ GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
         (GOLD, {"x": {"a": 1, "b": float("nan")}}, {}, MissingValueError, "system 'x': every item needs a score; nan"),
         ({"g": {"a": 1}}, {"x": SYSTEM}, {}, TooFewItemsError, "gold set 'g': "),
         ({"sum": GOLD}, {"x": SYSTEM}, {}, OptionError, "a gold set cannot have the name 'sum'"),
+        ({"mean": GOLD}, {"x": SYSTEM}, {}, OptionError, "a gold set cannot have the name 'mean'"),
         (
             {"low": GOLD, "rank": GOLD},
             {"x": SYSTEM},
@@ -468,18 +464,56 @@ def test_systems_without_items_in_common():
             leaderboard(gold, systems, missing="intersection", n_resamples=50)
 
 
-def test_too_few_resamples_to_tell_any_two_apart():
+def test_too_few_resamples_to_tell_the_last_two_apart():
     gold, systems = data()
-    # Three tests, level 0.95: 3 / (1 + n) < 0.05 from n = 60 on.
-    with pytest.raises(OptionError, match=r"n_resamples must be at least 60 to compare 4 systems at level 0\.95"):
-        leaderboard(gold, systems, n_resamples=59)
-    leaderboard(gold, systems, n_resamples=60)
+    # The last two of four are tested at 0.05 * 2 / 4: 1 / (1 + n) < 0.025 from n = 40 on.
+    with pytest.raises(OptionError, match=r"n_resamples must be at least 40 to compare 4 systems at level 0\.95"):
+        leaderboard(gold, systems, n_resamples=39)
+    leaderboard(gold, systems, n_resamples=40)
     # All swaps of 12 items are enumerated, and those of 13 are drawn.
     twelve, thirteen = (list(range(n_items)) for n_items in (12, 13))
     leaderboard(twelve, {"a": twelve, "b": twelve[::-1]}, coefficient="tau", n_resamples=19)
     with pytest.raises(OptionError, match="n_resamples must be at least 20"):
         leaderboard(thirteen, {"a": thirteen, "b": thirteen[::-1]}, coefficient="tau", n_resamples=19)
-    # One system with few items leaves the tests between the others as they are.
-    systems["few"] = dict(list(systems["poor"].items())[:10])
-    with pytest.raises(OptionError, match="n_resamples must be at least 80 to compare 5 systems"):
-        leaderboard(gold["set 0"], systems, missing="intersection", n_resamples=79)
+
+
+def test_ranked_by_the_mean():
+    gold, systems = data(sizes=(20, 25))
+    summed, board = (leaderboard(gold, systems, by=by, n_resamples=100) for by in ("sum", "mean"))
+    for row, other in zip(board.rows, summed.rows, strict=True):
+        assert row == other
+        assert (row.mean.statistic, row.mean.low) == (row.total.statistic / 2, row.total.low / 2)
+    assert f"by mean: {board.rows[0].system} {board.rows[0].mean.statistic:.3f}, " in repr(board)
+    assert board.table()[0]["high"] == board.rows[0].mean.high
+    assert (board.by, board.unit, board.standardized) == ("mean", "items", False)
+
+
+def test_standardized_coefficients():
+    gold, systems = data(sizes=(8, 7), noise={"good": 0.2, "poor": 2.0})
+    options = {"n_resamples": 200, "seed": 3}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        plain = by_name(leaderboard(gold, systems, **options))
+        board = leaderboard(gold, systems, standardized=True, **options)
+    assert board.standardized
+    for row in board.rows:
+        for scores, score, raw in zip(gold.values(), row.scores, plain[row.system].scores, strict=True):
+            null = null_distribution(scores, {label: systems[row.system][label] for label in scores})
+            assert null.exact
+            assert score.statistic == pytest.approx(null.standardize(raw.statistic), abs=1e-12)
+            assert raw.low < score.low < score.statistic  # chance gives less than 0
+        assert row.total.statistic == pytest.approx(sum(score.statistic for score in row.scores))
+    with pytest.raises(StandardizationError, match="use percentile or zscore"):
+        leaderboard(gold, systems, coefficient=TauW(n0=-0.9), standardized=True, n_resamples=100)
+
+
+def test_more_than_five_gold_sets_are_no_sample():
+    gold, systems = data(sizes=(8,) * 6, noise={"good": 0.2, "poor": 2.0})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        leaderboard(gold, systems, coefficient="tau", n_resamples=100)
+        del gold["set 5"]
+        leaderboard(gold, systems, coefficient="tau", missing="intersection", n_resamples=100)
+    (found,) = [each for each in caught if each.category is ManyGoldSetsWarning]
+    assert "6 gold sets are taken as they are" in str(found.message)
+    assert found.filename == __file__

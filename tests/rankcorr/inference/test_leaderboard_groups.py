@@ -1,18 +1,66 @@
-"""Groups of a leaderboard end where a leader can be told apart, and tests of it end as soon as that is known."""
+"""Groups of a leaderboard end where a leader can be told apart, although it was found by looking at the same data."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_array_equal
 
-from rankcorr import Tau, TauW
-from rankcorr.inference import resampling
+from rankcorr import Tau, TauW, UndefinedCorrelationWarning
 from rankcorr.inference.comparison import compare_systems
+from rankcorr.inference.gold_sets import entered, gold_sets_of, systems_of
 from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.inference.leaderboard_groups import PairedTests, groups_of
+from rankcorr.inference.leaderboard_groups import Competitor, Contest, Draws, alpha_of, contested
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import data
+
+
+class KnownContest:
+    """Stands in for a contest with known p-values: systems are numbers, and those far apart are told apart."""
+
+    def __init__(self, systems):
+        self.systems = systems
+        self.asked = []
+
+    @property
+    def n_systems(self):
+        return len(self.systems)
+
+    def pvalues(self, leader, others):
+        gaps = np.array([self.systems[other] - self.systems[leader] for other in others], float)
+        return np.where(np.abs(gaps) > 5, 0.001, 0.5), gaps
+
+    def corrected(self, rows, stage=0):
+        self.asked.append((list(rows), stage))
+        return np.where(self.pvalues(rows[0], rows[1:])[0] < 0.01, 0.004 * len(rows), 0.9)
+
+
+def test_groups_are_runs_and_each_has_a_leader():
+    contest = KnownContest([0, 1, 6, 7, 3, 20, 21])
+    pvalues, corrected, groups = contested(contest, 0.95)
+    # The fifth is in the second group, though the best cannot be told from it: groups are runs.
+    assert groups == [1, 1, 2, 2, 2, 3, 3]
+    assert_array_equal(pvalues, [np.nan, 0.5, 0.001, 0.001, 0.5, 0.001, 0.001])
+    assert_array_equal(corrected, [np.nan, 0.9, 0.028, 0.028, 0.9, 0.028, 0.028])
+    # All; those that are left, once more; then each leader and all below it.
+    assert contest.asked == [([0, *range(1, 7)], 0), ([0, 1, 4], 1), (list(range(2, 7)), 0), ([5, 6], 0)]
+
+
+def test_later_groups_are_tested_at_smaller_levels():
+    # The leader of the second group and four more: 5/7 of 0.05 is above 0.02, and 0.9 of 0.0278 is not.
+    assert contested(KnownContest([0, 6, 7, 7, 7, 7, 20]), 0.95)[2] == [1, 2, 2, 2, 2, 2, 3]
+    assert contested(KnownContest([0, 6, 7, 7, 7, 7, 20]), 0.97)[2] == [1, 2, 2, 2, 2, 2, 3]
+    assert contested(KnownContest([0, 6, 7, 7, 7, 7, 20]), 0.972)[2] == [1, 1, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(("n_systems", "expected"), [(0, []), (1, [1])])
+def test_nobody_to_be_told_apart_from(n_systems, expected):
+    assert contested(KnownContest([0] * n_systems), 0.95)[2] == expected
+
+
+def test_alpha_has_no_rounding():
+    assert alpha_of(0.95) == 0.05
 
 
 @pytest.mark.needs_numba
@@ -23,31 +71,6 @@ def test_groups_of_systems_that_cannot_be_told_apart():
     assert groups == {"good": 1, "as good": 1, "fair": 2, "as fair": 2, "poor": 3}
     for row in board.rows[1:]:
         assert (row.corrected_pvalue >= 0.05) == (row.group == 1)
-
-
-class KnownTests:
-    """Stands in for tests with known p-values: systems are numbers, far ones are told apart."""
-
-    def __init__(self):
-        self.asked = []
-
-    def leads(self, leader, other):
-        return leader <= other  # the best is 0
-
-    def told_apart(self, leader, other, alpha):
-        self.asked.append((leader, other, alpha))
-        return abs(leader - other) > 5
-
-
-def test_a_group_ends_where_its_leader_can_be_told_apart():
-    tests, systems = KnownTests(), [0, 1, 6, 7, 3, 20, 21]
-    corrected = np.array([np.nan, 0.05, 0.04, 0.01, 0.9, 0.01, 0.01])
-    # The second: 0.05 is not below 1 - 0.95. The third starts a group; the fifth is in it, though the best cannot be
-    # told from it: groups are runs.
-    assert groups_of(tests, systems, corrected, 0.95) == [1, 1, 2, 2, 2, 3, 3]
-    assert [(leader, other) for leader, other, _ in tests.asked] == [(6, 7), (6, 3), (6, 20), (20, 21)]
-    # Bonferroni over the systems below a leader.
-    assert_allclose([alpha for *_, alpha in tests.asked], [0.05 / 4, 0.05 / 4, 0.05 / 4, 0.05 / 1], rtol=1e-12)
 
 
 @pytest.mark.needs_numba
@@ -67,54 +90,77 @@ def test_a_leader_that_is_worse_over_shared_items_is_not_told_apart():
     assert [(row.system, row.group) for row in board.rows] == [("gold", 1), ("even", 2), ("all", 2)]
 
 
+def contest_of(gold, systems, coefficient, n_resamples=500, missing="raise"):
+    """Systems in the order given, which is that of their sums."""
+    sets = gold_sets_of(gold)
+    entries = entered(sets, systems_of(systems), missing)
+    totals = [sum(float(coefficient(each.gold, each.system)) for each in row) for row in entries]
+    competitors = [Competitor(row, total) for row, total in zip(entries, totals, strict=True)]
+    return Contest(coefficient, list(sets.values()), competitors, Draws(n_resamples, 1, 1, None))
+
+
+@pytest.mark.needs_numba
+def test_the_corrected_p_value_of_alike_systems_is_that_of_the_range():
+    """Without scaling and step-down: the share of exchanges in which best and worst lie as far apart."""
+    gold, systems = data(sizes=(40,), noise={"a": 0.5, "b": 1.0, "c": 2.0})
+    contest = contest_of(gold, systems, Tau())
+    exchange = contest._exchange(gold_sets_of(gold)["set 0"], range(3), 0)
+    drawn = exchange.drawn(np.random.default_rng(5), 20_000)
+    lead = np.subtract(*[contest._systems[row].total for row in (0, 2)])
+    distances = np.sqrt(exchange.distances())
+    typical = math.sqrt((distances**2).sum() / 6)
+    scaled = lead * min(1, typical / math.sqrt(exchange.sure_distances(0)[2]))
+    expected = np.mean(np.ptp(drawn, axis=1) >= scaled)
+    found = contest.corrected([0, 1, 2])[1]
+    assert abs(found - expected) < 4 * math.sqrt(expected * (1 - expected) / 500) + 1 / 500
+
+
+@pytest.mark.needs_numba
+def test_who_is_told_apart_makes_room_for_the_others():
+    gold, systems = data(sizes=(60,), noise={"a": 0.2, "b": 0.5, "c": 9.0}, seed=2)
+    board = leaderboard(gold, systems, coefficient="tau", n_resamples=999)
+    alone = leaderboard(gold, {name: systems[name] for name in "ab"}, coefficient="tau", n_resamples=999)
+    last = board.rows[-1]
+    assert (last.system, last.corrected_pvalue) == ("c", 0.001)
+    # Two are left, and their test is that of a board of two, but for the draws.
+    assert board.rows[1].corrected_pvalue == pytest.approx(alone.rows[1].corrected_pvalue, abs=0.02)
+
+
+def test_systems_that_lack_items_exchange_those_that_both_have():
+    gold, systems = data(sizes=(30,))
+    del systems["fair"]["0-3"], systems["alike"]["0-5"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        contest = contest_of(gold, systems, TauW(), missing="intersection")
+    exchange = contest._exchange(gold_sets_of(gold)["set 0"], range(4), 0)
+    assert exchange.present.sum(axis=1).tolist() == [30, 29, 29, 30]
+    totals = [competitor.total for competitor in contest._systems]
+    assert exchange.observed() == pytest.approx(totals, abs=1e-12)
+    assert np.isfinite(contest.corrected(range(4))).all()
+
+
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(
-    ("coefficient", "n_systems", "documented", "n_documented"),
-    [  # the docstring's shares, and of how many boards they are
-        ("tau", 2, 0.05, 400),
-        pytest.param("tau", 5, 0.08, 300, marks=pytest.mark.figures),
-        pytest.param("tau", 20, 0.17, 200, marks=pytest.mark.figures),
-        pytest.param("tau_w", 20, 0.04, 200, marks=pytest.mark.figures),
+    ("coefficient", "n_systems", "share", "n_boards"),
+    [
+        ("tau_w", 5, 0.999, 100),
+        pytest.param("tau", 20, 0.0, 200, marks=pytest.mark.figures),
+        pytest.param("tau", 20, 0.99, 200, marks=pytest.mark.figures),
+        pytest.param("rho_w", 20, 0.999, 200, marks=pytest.mark.figures),
     ],
 )
-def test_the_documented_share_of_boards_with_a_system_wrongly_told_apart(
-    coefficient, n_systems, documented, n_documented
+def test_equally_good_systems_are_told_apart_in_no_more_than_one_of_twenty_boards(
+    coefficient, n_systems, share, n_boards
 ):
-    n_boards, wrong = 100, 0
+    wrong = 0
     for seed in range(n_boards):
         rng = np.random.default_rng([6, seed])
-        gold = rng.normal(size=50)
-        systems = {str(number): gold + rng.normal(size=50) for number in range(n_systems)}
-        board = leaderboard(gold, systems, coefficient=coefficient, n_resamples=499, seed=seed, workers=1)
-        wrong += min(row.corrected_pvalue for row in board.rows[1:]) < 0.05
-    error = math.sqrt(documented * (1 - documented) * (1 / n_boards + 1 / n_documented))
-    assert abs(wrong / n_boards - documented) < 3 * error
-
-
-def entries_of(gold, systems):
-    from rankcorr.inference.gold_sets import entered, gold_sets_of, systems_of
-
-    return entered(gold_sets_of(gold), systems_of(systems), "raise")
-
-
-@pytest.mark.needs_numba
-@pytest.mark.parametrize("factor", [0.02, 0.9, 1.1])
-def test_a_test_that_ends_early_decides_as_the_whole_one(factor, monkeypatch):
-    monkeypatch.setattr(resampling, "BLOCK_NUMBERS", 64)  # blocks of 8 swaps, so that there is something to leave out
-    gold, systems = data()
-    done = []
-    tests = PairedTests(TauW(), 500, seed=1, workers=2, progress=done.append)
-    best, *others = entries_of(gold, systems)
-    for other in others:
-        pvalue = tests.pvalues(best, [other])[0]
-        assert tests.told_apart(best, other, factor * pvalue) == (factor > 1)
-    assert len(done) > 100
-
-
-def test_an_exact_test_decides_too():
-    gold, systems = data(sizes=(8,))
-    tests = PairedTests(Tau(), 100, seed=1, workers=1, progress=None)
-    good, *_, poor = entries_of(gold, systems)
-    pvalue = tests.pvalues(good, [poor])[0]
-    assert tests.told_apart(good, poor, pvalue + 1e-9)
-    assert not tests.told_apart(good, poor, pvalue)
+        gold, shared, *own = rng.normal(size=(2 + n_systems, 50))
+        systems = {
+            str(number): gold + math.sqrt(share) * shared + math.sqrt(1 - share) * each
+            for number, each in enumerate(own)
+        }
+        board = leaderboard(gold, systems, coefficient=coefficient, n_resamples=299, seed=seed, workers=1)
+        wrong += board.rows[-1].group > 1
+    # A binomial count with p = 0.05 exceeds this with probability 0.001.
+    assert wrong <= n_boards * 0.05 + 3.1 * math.sqrt(n_boards * 0.05 * 0.95)

@@ -1,6 +1,6 @@
 """Leaderboards: coefficients, intervals and groups of each gold set, and what chance alone gives."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 
 import rankcorr
 from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.inference.leaderboard_rows import Leaderboard
 from rankcorr.inference.null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard
 from tests.coefficients import collapsed
@@ -171,32 +170,15 @@ def test_the_chance_level_of_a_sum():
     assert np.mean((sums >= low - 1e-9) & (sums <= high + 1e-9)) >= 0.94
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MeanBoard(Leaderboard):
-    """A leaderboard that is ranked by something else than a sum, which its table holds."""
-
-    standardized: bool = False
-
-    def table(self):
-        return [
-            row | {"mean": row["sum"] / 2, "low": row["low"] / 2, "high": row["high"] / 2} for row in super().table()
-        ]
-
-    def _column(self, row):
-        return row.total
-
-
 @pytest.mark.parametrize("standardized", [False, True])
-def test_other_columns_are_read_from_the_table(standardized):
+def test_a_board_by_the_mean(standardized):
     systems = {"good": FLAT["good"]}
-    summed = two_golds(systems)
-    fields = {name: getattr(summed, name) for name in summed.__dataclass_fields__}
-    result = MeanBoard(**fields | {"by": "mean"}, standardized=standardized)
+    result = two_golds(systems, by="mean", standardized=standardized)
     levels = chance_levels(GOLDS, systems)
     total, first, _ = plot_leaderboard(result, chance=levels).axes
     assert total.get_title() == "Mean over 2 gold sets"
     assert ("standardized" in total.figure.get_suptitle()) is standardized
-    assert points_of(total) == [(summed.rows[0].total.statistic / 2, 0)]
+    assert points_of(total) == [(result.rows[0].mean.statistic, 0)]
     assert total.get_xlim() == first.get_xlim()  # a mean has the scale of its gold sets
     nulls = [levels[name]["good"] for name in "ab"]
     means = [0 if standardized else null.mean for null in nulls]

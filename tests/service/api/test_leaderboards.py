@@ -59,7 +59,7 @@ class TestLeaderboard:
     def test_ranked_by_what_is_unknown(self, client):
         answer = client.post(self.PATH, json=self.request(by="third"))
         assert (answer.status_code, answer.json["type"]) == (422, "urn:rankcorr:problem:option")
-        assert "by must be one of 'sum', 'first', 'second'; got 'third'" in answer.json["detail"]
+        assert "by must be one of 'sum', 'mean', 'first', 'second'; got 'third'" in answer.json["detail"]
 
     def test_limits(self, make_client):
         client = make_client(max_systems=2, max_resamples=100)

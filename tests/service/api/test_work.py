@@ -34,7 +34,7 @@ REQUESTS = [
     ),
     ("/v1/correlations/matrix", {"rankings": {"x": PLAIN, "y": PLAIN}}, 2 * 6),
     ("/v1/correlations/matrix", {"rankings": {"x": GOLD, "y": FIVE}}, 2 * 10 * 5),
-    ("/v1/leaderboards", {"gold": PLAIN, "systems": {"x": PLAIN, "y": PLAIN}, "seed": 1, "n_resamples": 50}, 6 * 101),
+    ("/v1/leaderboards", {"gold": PLAIN, "systems": {"x": PLAIN, "y": PLAIN}, "seed": 1, "n_resamples": 50}, 6 * 301),
     (
         "/v1/leaderboards",
         {
@@ -44,7 +44,7 @@ REQUESTS = [
             "n_resamples": 50,
             "missing": "intersection",
         },
-        2 * ((2 + 5) * 101 + 4 * (7 + 10)),
+        2 * ((2 + 5) * 301 + 4 * (7 + 10)),
     ),
 ]
 
