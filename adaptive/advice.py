@@ -111,7 +111,8 @@ def four_digits(number: float, rounding: str) -> str:
     >>> four_digits(0.68129206905796, ROUND_FLOOR), four_digits(1.3666666666666667, ROUND_CEILING)
     ('0.6812', '1.367')
     """
-    return f"{Context(prec=4, rounding=rounding).create_decimal_from_float(number):f}"
+    # Of the shortest text of the float: 0.0495 stays so, though the binary number behind it is a little more.
+    return f"{Context(prec=4, rounding=rounding).create_decimal(repr(number)):f}"
 
 
 def _ballots(numbers: Sequence[int]) -> str:

@@ -114,12 +114,12 @@ def compare_systems(
     The interval of the difference supposes a t copula of gold and both systems, fitted to their ranks. Two correlations
     that differ by more or less, about the fitted mean, are tested as in `bootstrap_interval`, and it lies between the
     mean differences of the coefficients for the two that would just not be surprising. It is the percentile interval of
-    items drawn with replacement where at least 5 % of the pairs of items are tied in one of the systems, and the
-    systems correlate by at least 0.9 given gold: two systems with few levels often agree on whole groups of items,
-    which no copula would. Since its spread is estimated, the interval has the quantiles of Student's t with
-    n_items - 3 degrees of freedom, and at least 3, instead of normal ones. Two systems that rank all items alike have
-    the interval from 0 to 0; exchanging the systems gives the mirror image. docs/systems.md has measured levels and
-    widths.
+    items drawn with replacement where there are at most 100 items, at least 5 % of their pairs are tied in one of the
+    systems, and the systems correlate by at least 0.9 given gold: two systems with few levels often agree on whole
+    groups of items, which no copula would. Since its spread is estimated, the interval has the quantiles of Student's t
+    with n_items - 3 degrees of freedom, and at least 3, instead of normal ones. Two systems that rank all items alike
+    have the interval from 0 to 0; exchanging the systems gives the mirror image. docs/systems.md has measured levels
+    and widths.
 
     Parameters
     ----------

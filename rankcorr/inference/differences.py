@@ -15,9 +15,11 @@ from rankcorr.inference.sorted_items import SortedItems, Values
 from rankcorr.workers import Progress
 
 # Two systems of which one has at least this share of tied pairs of items, and with at least this correlation given
-# gold, have the percentile interval of their difference.
+# gold, have the percentile interval of their difference up to this number of items. With 200 items on five levels that
+# interval of tau_w excludes 0 in 10 % of cases where the systems are equally good; that of the copula, in 3 to 5 %.
 TIED_SHARE: Final = 0.05
 ALIKE: Final = 0.9
+MAX_TIED: Final = 100
 
 
 def difference_interval(
@@ -83,7 +85,7 @@ def swapped(items: SortedItems) -> bool:
 
 
 def tied_and_alike(items: SortedItems, copula: TCopula) -> bool:
-    """Whether one of the two others has many ties, and they share most of what x does not explain.
+    """Whether, in a short list, one of the two others has many ties, and they share most of what x does not explain.
 
     The copula spreads what they do not share over all items. Systems with few levels often agree on whole groups, such
     as the one at the top, and differ elsewhere; it is then far from the truth, and copies of items do no harm.
@@ -91,7 +93,7 @@ def tied_and_alike(items: SortedItems, copula: TCopula) -> bool:
     pairs = items.n_items * (items.n_items - 1)
     sizes = [np.unique(row, return_counts=True)[1] for row in items.y_halves]
     share = max(int((each * (each - 1)).sum()) for each in sizes) / pairs
-    return share >= TIED_SHARE and float(copula.factor[0] @ copula.factor[1]) >= ALIKE
+    return items.n_items <= MAX_TIED and share >= TIED_SHARE and float(copula.factor[0] @ copula.factor[1]) >= ALIKE
 
 
 def students_level(level: float, n_items: int) -> float:

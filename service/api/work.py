@@ -10,6 +10,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from rankcorr import Ranking
+from rankcorr.inference.inversion import MIN_RESAMPLES
 from rankcorr.inference.null import MAX_EXACT_ITEMS
 from service.environment import variable
 from service.http.problems import Problem
@@ -29,8 +30,7 @@ def of_pair(gold: Ranking, system: Ranking, n_coefficients: int, missing: str, i
     n_rankings = 1
     if inference is not None:
         n_permutations = _EXACT if n_items <= MAX_EXACT_ITEMS else inference["n_resamples"]
-        n_rankings += n_permutations + inference["n_resamples"]
-        n_rankings += min(n_items, _LEFT_OUT) if inference["method"] == "bca" else 0
+        n_rankings += n_permutations + _of_interval(n_items, **inference)
     return n_coefficients * n_items * n_rankings + _matched(gold, system)
 
 
@@ -82,6 +82,13 @@ def admit(n_items: int, n_bytes: int = 0) -> None:
                 f"at most {most} {of} ({variable(name)}); this request needs about {count}: ask for less at once",
                 kind="too-much-work",
             )
+
+
+def _of_interval(n_items: int, *, n_resamples: int, method: str, **_: Any) -> int:
+    """Number of rankings for an interval."""
+    if method == "copula":
+        return 2 * max(n_resamples, MIN_RESAMPLES)  # gold and system are both drawn anew
+    return n_resamples + (min(n_items, _LEFT_OUT) if method == "bca" else 0)
 
 
 def _aligned(gold: Ranking, system: Ranking, missing: str) -> int:

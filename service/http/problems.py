@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 from flask import Response, g
 from werkzeug.exceptions import HTTPException
+from werkzeug.routing import WebsocketMismatch
 
 import adaptive.errors
 import rankcorr.errors
@@ -153,13 +154,17 @@ def from_http(error: HTTPException) -> Problem | HTTPException:
         405: "this path is served, but not for this method; the header Allow lists those that it has",
         413: "the body is larger than the service accepts",
     }
+    if isinstance(error, WebsocketMismatch):
+        details[status] = "this service does not speak WebSocket"
     allowed = {name: value for name, value in error.get_headers() if name in ("Allow", "Retry-After")}
     return Problem(status, details.get(status, error.description or error.name), headers=allowed)
 
 
 def invalid(errors: Mapping[str, list[str]]) -> Problem:
     """The problem for a request that a schema refuses."""
-    shown = {_cut(pointer, MAX_POINTER): messages for pointer, messages in islice(errors.items(), MAX_ERRORS)}
+    shown: dict[str, list[str]] = {}
+    for pointer, messages in islice(errors.items(), MAX_ERRORS):
+        shown.setdefault(_cut_inside(pointer, MAX_POINTER), []).extend(messages)
     first = "; ".join(
         f"{pointer or 'the body'}: {', '.join(messages)}" for pointer, messages in islice(shown.items(), 3)
     )
@@ -176,6 +181,12 @@ def unknown_fields(keys: Sequence[str]) -> dict[str, list[str]]:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _cut_inside(text: str, most: int) -> str:
+    """Keep both ends: the last steps of a pointer say most, and names are often alike where they begin."""
+    half = most // 2
+    return text if len(text) <= most else f"{text[: most - half - 3]}...{text[-half:]}"
 
 
 def pointers(messages: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:

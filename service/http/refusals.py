@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from email.utils import formatdate
 from http import HTTPStatus
 
 from service.http import logs, metrics
@@ -16,6 +17,7 @@ def refusal(problem: Problem) -> bytes:
     request_id = logs.new_id()
     body = problem.body(request_id)
     headers = {
+        "Date": formatdate(usegmt=True),
         "Connection": "close",
         "Content-Type": MEDIA_TYPE,
         "Content-Length": str(len(body)),

@@ -22,9 +22,10 @@ def transferred(request: Request, response: Response) -> Response:
     """Leave out a body that the client has, and compress a long one for a client that reads gzip."""
     if response.status_code == 200 and request.url_rule is not None and request.url_rule.rule in TAGGED:
         _tag(request, response)
-    if response.status_code not in (204, 206, 304) and response.mimetype in _COMPRESSIBLE:
+    if response.mimetype in _COMPRESSIBLE:
         response.vary.add("Accept-Encoding")
-        if "Content-Encoding" not in response.headers and reads_gzip(request):
+        is_whole = response.status_code not in (204, 206, 304) and "Content-Encoding" not in response.headers
+        if is_whole and reads_gzip(request):
             _compress(response)
     return response
 

@@ -101,6 +101,8 @@ class Intake:
             raise Problem(400, "the head of the request does not end as HTTP has it") from error
         if request.version >= (1, 1) and not any(name == "HOST" for name, _ in request.headers):
             raise Problem(400, "a request of HTTP/1.1 has the header Host")
+        if any(name == "TRANSFER-ENCODING" and value.lower() != "chunked" for name, value in request.headers):
+            raise Problem(400, "chunked is the one transfer coding that is read")  # gunicorn unpacks no other
         self._waits = request._expected_100_continue
         request._expected_100_continue = False  # gunicorn would invite the client when a thread begins
         self.request, self.frame = request, self._frame(request)
@@ -131,6 +133,7 @@ class Intake:
         self.request = self.frame = None
         self._store = Stored()
         self._n_stored = 0
+        self._waits = False
 
     @property
     def is_empty(self) -> bool:

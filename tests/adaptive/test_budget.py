@@ -4,7 +4,7 @@ import dataclasses
 from decimal import Decimal
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from adaptive.budget import plan_for_budget, plan_for_top
@@ -53,6 +53,8 @@ def test_the_largest_budget_that_counts():
 
 
 @given(st.floats(1e-3, 1e5))
+@example(0.03)  # the cost is a round number, and the float behind it a little more
+@example(1.2)
 def test_what_the_message_calls_enough_is_enough(seconds):
     with pytest.raises(PlanError, match=r"takes [0-9.]+ hours$") as caught:
         plan_for_budget(990, hours=1e-9, seconds_per_comparison=seconds, **PAPER)

@@ -60,6 +60,8 @@ def test_equal_systems_are_not_swapped():
         (tuple(np.round(each, 1) for each in alike(0.98)), False),
         (levels(alike(0.0)), False),
         (levels(alike(0.98)), True),
+        (levels(alike(0.98, n_items=100)), True),
+        (levels(alike(0.98, n_items=101)), False),
         ((*alike(0.98)[:2], levels(alike(0.98))[2]), True),
     ],
 )

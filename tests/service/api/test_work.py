@@ -8,7 +8,8 @@ GOLD = {"scores": {"a": 5, "b": 4, "c": 3, "d": 2, "e": 1}}
 FIVE = {"scores": {"a": 1, "b": 4, "c": 3, "d": 2, "e": 5}}
 TWO = {"order": ["b", "a"]}
 PLAIN = {"scores": [3, 2, 1]}
-INFERENCE = {"seed": 1, "n_resamples": 50}
+INFERENCE = {"seed": 1, "n_resamples": 50, "method": "percentile"}
+COPULA = INFERENCE | {"method": "copula"}
 NINE = {"scores": list(range(9))}
 
 # What a request needs, counted by hand: items that are ranked, and 4 for each that is matched by its label.
@@ -23,6 +24,13 @@ REQUESTS = [
         "/v1/correlations",
         {"gold": NINE, "system": NINE, "coefficients": ["tau"], "inference": INFERENCE | {"method": "bca"}},
         9 * (101 + 9),
+    ),
+    # each resample from a copula ranks both lists, and there are at least 1,000 of them
+    ("/v1/correlations", {"gold": NINE, "system": NINE, "coefficients": ["tau"], "inference": COPULA}, 9 * 2_051),
+    (
+        "/v1/correlations",
+        {"gold": NINE, "system": NINE, "coefficients": ["tau"], "inference": COPULA | {"n_resamples": 1_500}},
+        9 * 4_501,
     ),
     # all 40,320 permutations of 8 items stand for those of fewer
     ("/v1/correlations", {"gold": PLAIN, "system": PLAIN, "coefficients": ["tau"], "inference": INFERENCE}, 3 * 40_371),

@@ -9,7 +9,7 @@ from werkzeug.exceptions import NotImplemented as NotImplemented501
 from werkzeug.exceptions import TooManyRequests
 
 from service.api import correlations
-from service.http.problems import MAX_DETAIL, MAX_ERRORS, MAX_POINTER, STATUSES, Problem, from_http, pointers
+from service.http.problems import MAX_DETAIL, MAX_ERRORS, MAX_POINTER, STATUSES, Problem, from_http, invalid, pointers
 from tests.service.answers import post_pair
 
 PAIR = {"gold": {"order": [1, 2]}, "system": {"order": [1, 2]}}
@@ -56,6 +56,11 @@ class TestErrors:
         assert answer.status_code == 400
         assert answer.content_type == "application/problem+json"
 
+    def test_a_websocket_is_refused_in_plain_words(self, client):
+        answer = client.get("/health/live", headers={"Connection": "Upgrade", "Upgrade": "websocket"})
+        assert (answer.status_code, answer.content_type) == (400, "application/problem+json")
+        assert answer.json["detail"] == "this service does not speak WebSocket"
+
 
 class TestSmallAnswers:
     @pytest.mark.parametrize(
@@ -85,8 +90,18 @@ class TestSmallAnswers:
     def test_a_long_key_is_cut(self, client):
         answer = client.post("/v1/correlations", json=PAIR | {"k" * 1_000_000: 1})
         (pointer,) = answer.json["errors"]
-        assert pointer == "/" + "k" * (MAX_POINTER - 4) + "..."
+        assert len(pointer) == MAX_POINTER
+        assert re.fullmatch(r"/k+\.\.\.k+", pointer)
         assert len(answer.data) < 2_000
+
+    def test_a_long_key_is_cut_before_the_place_within_it(self, client):
+        systems = {"x" * 1_000 + end: {"order": ["a", None]} for end in "yz"}
+        answer = client.post("/v1/correlations/batch", json={"gold": PAIR["gold"], "systems": systems})
+        assert [pointer[-10:] for pointer in answer.json["errors"]] == ["xy/order/1", "xz/order/1"]
+
+    def test_of_keys_that_are_cut_alike_no_message_is_lost(self):
+        alike = {"/" + "x" * 1_000 + middle + "x" * 1_000: [middle] for middle in "yz"}
+        assert list((invalid(alike).errors or {}).values()) == [["y", "z"]]
 
     def test_a_long_detail_is_cut(self, client):
         with client.application.test_request_context():

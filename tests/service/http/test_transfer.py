@@ -122,3 +122,11 @@ def test_an_error_and_the_answer_to_a_post_have_no_tag(client):
     assert refused.status_code == 422
     assert "ETag" not in refused.headers
     assert "ETag" not in client.post("/v1/correlations", json=PAIR).headers
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/v1/weights?n_items=3", "/docs/swagger-ui.css"])
+def test_an_answer_without_a_body_has_what_caches_need(client, path):
+    with client.get(path) as whole, client.get(path, headers={"If-None-Match": whole.headers["ETag"]}) as again:
+        assert (again.status_code, again.data) == (304, b"")
+        for name in ("Vary", "ETag", "Cache-Control"):  # RFC 9110, section 15.4.5
+            assert again.headers[name] == whole.headers[name]

@@ -1,11 +1,14 @@
 """The service as its clients meet it: fast ones, silent ones, and more of them than it can serve."""
 
 import contextlib
+import http.client
 import json
+import re
 import socket
 import statistics
 import time
 from collections import Counter
+from email.utils import parsedate_to_datetime
 
 import numpy as np
 
@@ -49,6 +52,29 @@ def test_what_http_forbids_is_refused_within_limits(live_server):
     assert connection.getresponse().status == 431
     connection.close()
     assert live_server.ask("GET", "/health/live")[0] == 200
+
+
+def test_nothing_follows_the_answer_to_a_client_that_would_have_waited_with_its_body(live_server):
+    body = json.dumps(PAIR).encode()
+    head = "POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += f"Content-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n"
+    probe = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    with socket.create_connection((live_server.host, live_server.port), timeout=30) as connection:
+        connection.sendall(head.encode() + body)
+        answers = connection.recv(1 << 16)
+        connection.sendall(probe)
+        answers += b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    assert re.findall(rb"HTTP/1.1 (\d+)", answers) == [b"200", b"200"]
+
+
+def test_what_never_became_a_request_is_answered_with_the_date(live_server):
+    with socket.create_connection((live_server.host, live_server.port), timeout=30) as connection:
+        connection.sendall(b"GET /health/live HTTP/1.1\r\n\r\n")
+        with http.client.HTTPResponse(connection) as response:
+            response.begin()
+            assert response.status == 400
+            sent = parsedate_to_datetime(response.headers["Date"])
+    assert abs(time.time() - sent.timestamp()) < 60
 
 
 def test_a_proxy_is_not_believed_unless_it_is_trusted(live_server):

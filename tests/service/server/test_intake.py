@@ -90,6 +90,12 @@ def test_a_large_body_is_read_in_time_that_grows_with_its_length():
         (POST + b"Content-Length: -5\r\n\r\n", InvalidHeader, "CONTENT-LENGTH"),
         (POST + b"Transfer-Encoding: gzip\r\n\r\n", InvalidHeader, "TRANSFER-ENCODING"),
         (POST + b"Transfer-Encoding: chunked, chunked\r\n\r\n", InvalidHeader, "TRANSFER-ENCODING"),
+        (POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n", Problem, "chunked is the one transfer coding"),
+        (
+            POST + b"Transfer-Encoding: deflate\r\nTransfer-Encoding: chunked\r\n\r\n",
+            Problem,
+            "chunked is the one transfer coding",
+        ),
         (b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", InvalidHeader, "TRANSFER-ENCODING"),
         (POST + b"Transfer-Encoding: chunked\r\n\r\nnone\r\n", Problem, "a chunk of the body begins with no size"),
     ],
@@ -133,6 +139,15 @@ def test_a_client_is_invited_once_to_send_its_body():
     at_once.receive(waits + b"abcde")
     assert not too_large.wants_to_go_on()
     assert not at_once.wants_to_go_on()
+
+
+def test_a_client_that_has_its_answer_is_not_invited():
+    intake = make_intake()
+    intake.receive(POST + b"Content-Length: 5\r\nExpect: 100-continue\r\n\r\nabcde")
+    assert intake.is_complete
+    assert intake.finish()
+    intake.receive(b"")
+    assert not intake.wants_to_go_on()  # it would take that for the answer to its next request
 
 
 def test_nothing_after_a_body_that_gunicorn_reads_otherwise_is_believed():

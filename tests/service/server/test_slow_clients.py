@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.service.live import eventually, running
-from tests.service.load import PAIR, in_threads, seconds_of_work, simulation
+from tests.service.load import IN_PROGRESS, PAIR, in_threads, seconds_of_work, simulation
 
 HEAD = b"POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 BODY = json.dumps(PAIR).encode()
@@ -198,7 +198,9 @@ class TestBrokenOff:
         document = json.dumps(simulation(3_000)).encode()  # many seconds of work
         connection = sockets(patient, b"POST /v1/simulations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
         connection.sendall(b"Content-Length: %d\r\n\r\n" % len(document) + document)
-        eventually(lambda: patient.ask("POST", "/v1/correlations", PAIR)[0] == 503, what="the work")
+        # To ask for work here might take the turn of the simulation, which would be refused.
+        eventually(lambda: patient.metrics()[IN_PROGRESS] >= 2, what="the work")
+        assert patient.ask("POST", "/v1/correlations", PAIR)[0] == 503
         connection.close()
         eventually(lambda: patient.ask("POST", "/v1/correlations", PAIR)[0] == 200, 15, "the end of the work")
         lines = [json.loads(line) for line in patient.output.read_text().splitlines()]
