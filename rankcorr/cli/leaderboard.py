@@ -138,7 +138,7 @@ def _print(board: Leaderboard, golds: list[Named], options: BoardOptions) -> Non
     for number, each in enumerate(golds, start=1):
         click.echo(gold_line(each, f"gold {number}" if several else "gold"))
     chosen = printable(options.by, limit=None)
-    ranked = f"ranked by {f'the {chosen}' if options.by in TOTALS else chosen}, " if several else ""
+    ranked = f"ranked by {f'the {chosen}' if options.by in TOTALS else chosen}, its " if several else ""
     drawn = resamples_text(board.n_resamples, options.seed, "items and swaps")
     name = f"{board.coefficient}{', standardized' * board.standardized}"
     click.echo(f"{name}: {ranked}{percent_text(board.level)} intervals, tests against the best ({drawn})\n")

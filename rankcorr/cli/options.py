@@ -169,6 +169,8 @@ class Files:
             raise OptionError(
                 f"--name must be given once for each system; got {len(self.names)} for {len(systems)} systems"
             )
+        if "" in self.names:
+            raise OptionError("--name must not be empty")
         if again := repeated(self.names):
             raise OptionError(f"--name must differ; more than once: {', '.join(map(str, again))}")
         if paths.count("-") > 1:

@@ -277,7 +277,9 @@ def align_three(
         for label in ranking.labels or ():
             union[label] = union.get(label, 0) + 1
     common = [label for label, number in union.items() if number == len(given)]
-    kept = {"intersection": common, "gold": list(given[0].labels or ())}.get(missing, list(union))
+    own = list(given[0].labels or ())
+    # Items that gold lacks are tied there: in an order that does not change when a and b change places.
+    kept = {"intersection": common, "gold": own}.get(missing, own + sorted(list(union)[len(own) :], key=str))
     if len(kept) < 2:
         raise TooFewItemsError(
             "gold, a and b must have at least two labels in common; they have "

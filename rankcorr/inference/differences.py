@@ -43,7 +43,7 @@ def difference_interval(
         found = difference_interval(
             turned, -observed, level=level, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress
         )
-        return replace(found, low=-found.high, high=-found.low)
+        return replace(found, low=0.0 - found.high, high=0.0 - found.low)  # no -0.0
     copula = TCopula.fitted(items)
     students = students_level(level, items.n_items)
     if tied_and_alike(items, copula):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,14 +113,17 @@ def _unknown(gold_sets: dict[str, Ranking], systems: dict[str, Ranking]) -> dict
     return {name: [label for label in system.labels or () if label not in known] for name, system in systems.items()}
 
 
-def common(best: Entered, other: Entered) -> tuple[Ranking, Ranking, Ranking]:
-    """Gold and two systems over the items that both systems have."""
+def common(best: Entered, other: Entered, names: Sequence[str], set_name: str) -> tuple[Ranking, Ranking, Ranking]:
+    """Gold and two systems over the items that both systems have; `names` are those of the systems."""
     if best.gold.labels == other.gold.labels:
         return best.gold, best.system, other.system
     labels = set(other.gold.labels or ())
     kept: list[Hashable] = [label for label in best.gold.labels or () if label in labels]
     if len(kept) < 2:
-        raise TooFewItemsError(f"two systems must have at least two items of a gold set in common; got {len(kept)}")
+        raise TooFewItemsError(
+            f"systems {shown(names[0])} and {shown(names[1])} must have at least two items of gold set "
+            f"{shown(set_name)} in common, to be tested; got {len(kept)}"
+        )
     everything = Ranking.from_ranks(np.zeros(len(kept)), kept)
     first, second, third = (
         align(everything, ranking, missing="intersection")[1] for ranking in (best.gold, best.system, other.system)

@@ -392,7 +392,8 @@ def draw_exchanges(
     """
     n_systems, n_items = slot_of.shape
     places, held = np.empty(first.size, np.int64), np.empty(n_places, np.bool_)
-    order, orders = np.arange(n_systems), np.empty((n_places, n_systems), np.int32)
+    n_ordered = 0 if tied.all() else n_places  # scores, of which there may be many, come in no order of systems
+    order, orders = np.arange(n_systems), np.empty((n_ordered, n_systems), np.int32)
     having = np.empty(n_systems, np.int32)
     for row in range(sources.shape[0]):
         share = rng.random()
@@ -401,7 +402,7 @@ def draw_exchanges(
             places[slot] = first[slot] + int(share * width[slot])
             if tied[slot]:
                 held[places[slot]] = True
-        for place in range(n_places):
+        for place in range(n_ordered):
             if place == 0 or rng.random() < REDRAWN:
                 shuffle(rng, order, n_systems)
             for system in range(n_systems):
@@ -411,7 +412,9 @@ def draw_exchanges(
             for system in range(n_systems):
                 slot = slot_of[system, item]
                 if slot >= 0:
-                    keys[row, system, item] = n_systems * places[slot] + orders[places[slot], system]
+                    keys[row, system, item] = n_systems * places[slot]
+                    if n_ordered > 0:
+                        keys[row, system, item] += orders[places[slot], system]
                     having[n_having] = system
                     n_having += 1
             for place in range(n_having):

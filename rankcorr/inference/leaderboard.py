@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing
-from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending
+from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
 from rankcorr.frames import by_name
@@ -167,14 +167,16 @@ def leaderboard(
     columns = list(range(len(sets))) if by in TOTALS else [list(sets).index(by)]
 
     values = np.column_stack([_coefficients(chosen, [row[g] for row in entries]) for g in range(len(sets))])
-    exponents = _exponents(chosen, entries, draws) if standardized else None
+    exponents = _exponents(chosen, entries, draws, list(found), list(sets)) if standardized else None
     if exponents is not None:
         values = standardized_columns(values.reshape(1, -1), exponents.ravel()).reshape(values.shape)
     deciding = values[:, columns].sum(axis=1)
     best_first = np.argsort(-deciding, kind="stable")  # nan sorts last
     defined = best_first[: np.count_nonzero(~np.isnan(deciding))]
+    names = list(found)
     competitors = [
         Competitor(
+            name=names[system],
             parts=[entries[system][column] for column in columns],
             total=deciding[system],
             codes=None if codes is None else codes[system],
@@ -189,9 +191,12 @@ def leaderboard(
         resamples = [standardized_columns(drawn, exponents[:, number]) for number, drawn in enumerate(resamples)]
     scores, totals = _score(values, resamples, entries, confidence, draws)
     tests = replace(draws, seed=derived_seed(draws.seed, 1))
-    golds = [_whole(list(sets.values())[column], [row[column] for row in entries]) for column in columns]
+    golds = {
+        name: _whole(sets[name], [row[column] for row in entries])
+        for column, name in enumerate(sets)
+        if column in columns
+    }
     pvalues, corrected, groups = contested(Contest(chosen, golds, competitors, tests), confidence)
-    names = list(found)
     if untested := [names[s] for s, p in zip(defined[1:], pvalues[1:], strict=True) if math.isnan(p)]:
         warn_undefined(
             offending(
@@ -291,7 +296,13 @@ def _whole(gold: Ranking, column: Sequence[Entered]) -> Ranking:
     return max((entry.gold for entry in column if entry.gold.n_items >= gold.n_items), key=len, default=gold)
 
 
-def _exponents(coefficient: Coefficient, entries: Sequence[Sequence[Entered]], draws: Draws) -> Values:
+def _exponents(
+    coefficient: Coefficient,
+    entries: Sequence[Sequence[Entered]],
+    draws: Draws,
+    names: Sequence[str],
+    set_names: Sequence[str],
+) -> Values:
     """Exponents of the maps that standardize each system, a row, in each gold set, a column."""
     exponents = np.empty((len(entries), len(entries[0])))
     for system, row in enumerate(entries):
@@ -307,7 +318,8 @@ def _exponents(coefficient: Coefficient, entries: Sequence[Sequence[Entered]], d
                 progress=draws.progress,
             )
             if null.saturates:
-                raise StandardizationError(null.why_saturated)
+                where = f"system {shown(names[system])}, gold set {shown(set_names[number])}"
+                raise StandardizationError(f"{where}: {null.why_saturated}")
             exponents[system, number] = null.exponent
     return exponents
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,6 +28,8 @@ class Competitor:
 
     Attributes
     ----------
+    name : str
+        Its name.
     parts : sequence of Entered
         Its part in each gold set that counts.
     total : float
@@ -38,6 +40,7 @@ class Competitor:
         Of the map that standardizes its coefficient in each gold set.
     """
 
+    name: str
     parts: Sequence[Entered]
     total: float
     codes: Codes | None = None
@@ -66,14 +69,15 @@ class Contest:
     """
 
     def __init__(
-        self, coefficient: Coefficient, golds: Sequence[Ranking], systems: Sequence[Competitor], draws: Draws
+        self, coefficient: Coefficient, golds: Mapping[str, Ranking], systems: Sequence[Competitor], draws: Draws
     ) -> None:
         self._coefficient = coefficient
-        self._golds = golds
+        self._golds = list(golds.values())
+        self._set_names = list(golds)
         self._systems = systems
         self._draws = draws
         several = range(len(systems)) if len(systems) > 1 else ()
-        self._together = [self._exchange(gold, several, number) for number, gold in enumerate(golds) if several]
+        self._together = [self._exchange(gold, several, number) for number, gold in enumerate(self._golds) if several]
         squares = sum((np.nan_to_num(each.distances()) for each in self._together), np.zeros(()))
         self._distances = np.sqrt(squares)
 
@@ -154,8 +158,12 @@ class Contest:
 
     def _pair(self, leader: int, other: int) -> list[Exchange]:
         """Two systems that exchange places in each gold set, over the items that both have."""
-        pairs = zip(self._systems[leader].parts, self._systems[other].parts, strict=True)
-        return [self._made(number, (leader, other), *_apart(common(*parts))) for number, parts in enumerate(pairs)]
+        first, second = self._systems[leader], self._systems[other]
+        pairs = []
+        for number, parts in enumerate(zip(first.parts, second.parts, strict=True)):
+            gold, *systems = common(*parts, (first.name, second.name), self._set_names[number])
+            pairs.append(self._made(number, (leader, other), gold, systems))
+        return pairs
 
     def _exchange(self, gold: Ranking, rows: Sequence[int], number: int) -> Exchange:
         """Systems that exchange places in one gold set, of which each may lack items."""
@@ -236,7 +244,3 @@ def _step_down(contest: Contest, pvalues: Values, alpha: float) -> Values:
 def alpha_of(level: float) -> float:
     """Return 1 - level, rounded: 1 - 0.95 exceeds 0.05 in the last digit, and a p-value of 3/60 is not below 0.05."""
     return round(1 - level, 12)
-
-
-def _apart(three: tuple[Ranking, Ranking, Ranking]) -> tuple[Ranking, list[Ranking]]:
-    return three[0], [three[1], three[2]]

@@ -91,7 +91,7 @@ def test_several_gold_sets_have_a_column_each():
         lines = run_ok(*arguments, "--by", by).splitlines()
         assert lines[:2] == ["gold 1: long_gold.csv (20 items, 20 ties)", "gold 2: half.csv (15 items, 15 ties)"]
         assert lines[2] == (
-            f"tau_w: {heading}, 90 % intervals, tests against the best (200 resamples of items and swaps, seed 0)"
+            f"tau_w: {heading}, its 90 % intervals, tests against the best (200 resamples of items and swaps, seed 0)"
         )
         assert lines[4].split()[2:] == [
             "system",

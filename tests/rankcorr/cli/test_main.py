@@ -476,3 +476,4 @@ def test_systems_have_the_names_that_are_given():
     assert refusal("compare", "gold.csv", "system.csv", "gold.csv", "--name", "a", "--name", "a") == (
         "--name must differ; more than once: a"
     )
+    assert refusal("compare", "gold.csv", "system.csv", "--name", "") == "--name must not be empty"

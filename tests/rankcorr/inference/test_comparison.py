@@ -100,6 +100,25 @@ def test_swapping_the_systems_changes_the_sign():
     )
 
 
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("swap", ["ranks", "scores"])
+def test_items_that_gold_lacks_do_not_tell_which_system_came_first(swap):
+    numbers = np.random.default_rng(1).normal(size=(3, 16))
+    gold, a, b = (dict(zip("abcdefghijklmnop", row.tolist(), strict=True)) for row in numbers)
+    a, b = a | {"x": 3.0, "y": -1.0, "z": 0.2}, b | {"w": 0.5, "z": 2.0, "y": -0.3, "x": 0.4}
+    one, other = (
+        compare_systems(gold, *systems, missing="bottom", swap=swap, n_resamples=500) for systems in ((a, b), (b, a))
+    )
+    assert (one.difference, one.pvalue) == (-other.difference, other.pvalue)
+    assert (one.low, one.high) == (-other.high, -other.low)
+
+
+@pytest.mark.needs_numba
+def test_an_end_at_zero_has_no_sign():
+    found = compare_systems([1, 2, 3], [1.1, 1.2, 0.1], [1.1, 5, 2], n_resamples=100)
+    assert (found.high, np.signbit(found.high)) == (0, False)
+
+
 def test_scales_do_not_matter():
     gold, a, b = np.random.default_rng(1).normal(size=(3, 50))
     assert compare_systems(gold, a, np.exp(9 * b), n_resamples=99) == compare_systems(gold, a, b, n_resamples=99)

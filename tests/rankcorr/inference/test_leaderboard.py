@@ -459,7 +459,8 @@ def test_systems_without_items_in_common():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
         with pytest.raises(
-            TooFewItemsError, match="two systems must have at least two items of a gold set in common; got 1"
+            TooFewItemsError,
+            match="systems 'x' and 'y' must have at least two items of gold set 'gold' in common, to be tested; got 1",
         ):
             leaderboard(gold, systems, missing="intersection", n_resamples=50)
 
@@ -503,7 +504,9 @@ def test_standardized_coefficients():
             assert score.statistic == pytest.approx(null.standardize(raw.statistic), abs=1e-12)
             assert raw.low < score.low < score.statistic  # chance gives less than 0
         assert row.total.statistic == pytest.approx(sum(score.statistic for score in row.scores))
-    with pytest.raises(StandardizationError, match="use percentile or zscore"):
+    with pytest.raises(
+        StandardizationError, match=r"system .+, gold set .+: the values of chance .+ use percentile or zscore"
+    ):
         leaderboard(gold, systems, coefficient=TauW(n0=-0.9), standardized=True, n_resamples=100)
 
 

@@ -95,8 +95,8 @@ def contest_of(gold, systems, coefficient, n_resamples=500, missing="raise"):
     sets = gold_sets_of(gold)
     entries = entered(sets, systems_of(systems), missing)
     totals = [sum(float(coefficient(each.gold, each.system)) for each in row) for row in entries]
-    competitors = [Competitor(row, total) for row, total in zip(entries, totals, strict=True)]
-    return Contest(coefficient, list(sets.values()), competitors, Draws(n_resamples, 1, 1, None))
+    competitors = [Competitor(*each) for each in zip(systems, entries, totals, strict=True)]
+    return Contest(coefficient, sets, competitors, Draws(n_resamples, 1, 1, None))
 
 
 @pytest.mark.needs_numba
