@@ -35,6 +35,7 @@ Swap: TypeAlias = Literal["ranks", "scores"]
 
 SWAPS: Final = ("ranks", "scores")
 LEVEL: Final = 5
+LARGEST_INT32: Final = np.iinfo(np.int32).max
 BELOW_ALL: Final = np.iinfo(np.int64).max
 
 Places: TypeAlias = NDArray[np.int64]
@@ -176,15 +177,15 @@ class Exchange:
         own = np.arange(self.n_systems, dtype=np.int32)[np.newaxis, :, np.newaxis]
         return np.ascontiguousarray(np.broadcast_to(own, (size, self.n_systems, self.n_items)))
 
-    def _drawn_keys(self, rng: np.random.Generator, size: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _drawn_keys(self, rng: np.random.Generator, size: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         from rankcorr.inference import kernels
 
         sources = np.zeros((size, self.n_systems, self.n_items), np.int32)
-        keys = np.zeros_like(sources)
+        keys = np.zeros(sources.shape, np.int32 if self.n_systems * self.n_places <= LARGEST_INT32 else np.int64)
         kernels.draw_exchanges(rng, self.slot_of, self.first, self.width, self.tied, self.n_places, sources, keys)
         return sources, keys
 
-    def _coefficients(self, sources: NDArray[np.int32], keys: NDArray[np.int32]) -> Values:
+    def _coefficients(self, sources: NDArray[np.int32], keys: NDArray[Any]) -> Values:
         from rankcorr.inference import kernels
 
         items, values = self.items, np.empty((len(sources), self.n_systems))

@@ -149,6 +149,19 @@ def test_levels_of_a_common_scale_stay_tied():
     assert len(np.unique(drawn_places(apart, 0, 1)[1])) == 7
 
 
+def test_keys_of_many_scores_do_not_overflow(monkeypatch):
+    rng = np.random.default_rng(0)
+    gold, *systems = rng.normal(size=(4, 12))
+    codes = np.array([codes_of_items(own, None) for own in score_codes(systems, "abc")])
+    rankings = [Ranking.from_scores(each) for each in systems]
+    exchange = Exchange.of_scores(Tau(), Ranking.from_scores(gold), rankings, codes)
+    expected = exchange.drawn(np.random.default_rng(1), 20)
+    assert drawn_places(exchange, 0, 1)[1].dtype == np.int32
+    monkeypatch.setattr("rankcorr.inference.exchange.LARGEST_INT32", 3 * 36 - 1)
+    assert drawn_places(exchange, 0, 1)[1].dtype == np.int64
+    assert_array_equal(exchange.drawn(np.random.default_rng(1), 20), expected)
+
+
 def test_distances_are_of_the_items_that_both_have():
     rng = np.random.default_rng(0)
     gold, *systems = rng.normal(size=(4, 30))
