@@ -107,6 +107,7 @@ def test_every_system_is_as_likely_to_take_a_place_and_to_come_first():
     assert np.abs(same.mean(axis=0) - (0.6 + 0.4 / 6)).max() < 5 * np.sqrt(0.25 / 30_000)
 
 
+@pytest.mark.needs_numba
 def test_two_systems_that_exchange_one_of_two_neighbours_still_differ_in_four_of_five_cases():
     # a and b rank the two items the other way round; the other items are alike.
     gold = np.arange(20.0)
