@@ -72,9 +72,9 @@ def leaderboard(
       together are wrong no more often. A leader that is not the better of the two over the items of the test is not
       told apart from the other.
 
-    Measured at level 0.95 for systems that are all equally good (benchmarks/levels_of_tests.py; 400 boards each, 50
-    items, tau_w; standard error at most 0.01): a difference was named in 0.015 to 0.043 of the boards, for 5 and 20
-    systems with independent noise, and with noise of which they share 99 or 99.9 %.
+    Measured at level 0.95 for systems that are all equally good (benchmarks/levels_of_tests.py; 200 or 400 boards each,
+    50 items; standard error at most 0.015): a difference was named in 0.015 to 0.058 of the boards, by tau_w, tau and
+    rho_w, for 5 and 20 systems with independent noise, and with noise of which they share 99 or 99.9 %.
 
     Parameters
     ----------
