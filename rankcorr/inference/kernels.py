@@ -20,7 +20,7 @@ Array = NDArray[Any]
 # two systems come in the same order at neighbouring ranks in 4 of 5 cases. Let a rank two items one way and b the other
 # way, and swap one of the two: if the four scores behind it were drawn alike, a and b would still disagree in 2 of 3
 # cases, and scores that are close at one rank are close at the next. Measured levels decided between 2/3 and 1: with
-# 2/3 the level of rho_w is 0.065 for 65 items and systems that share 99.9 % of their noise, with 4/5 it is 0.055.
+# 2/3 the level of rho_w is 0.065 for 65 items and systems that share 99.9 % of their noise, with 4/5 it is 0.061.
 REDRAWN = 0.4
 
 RHO, TAU_A, TAU_B = range(3)
