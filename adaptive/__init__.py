@@ -16,6 +16,7 @@ from adaptive.budget import plan_for_budget, plan_for_top
 from adaptive.draw import Ballot, BallotCertificate, draw_ballot
 from adaptive.errors import (
     AdaptiveError,
+    ComparisonError,
     DrawError,
     PlanError,
     ProtocolError,
@@ -24,6 +25,7 @@ from adaptive.errors import (
     TokenError,
     VoteError,
 )
+from adaptive.model.comparisons import Comparisons
 from adaptive.pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol
@@ -58,6 +60,8 @@ __all__ = [
     "BallotProtocol",
     "BallotRecord",
     "BallotVotes",
+    "ComparisonError",
+    "Comparisons",
     "DrawError",
     "FewRareTokensWarning",
     "InterimResult",
