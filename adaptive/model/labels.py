@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set, Sized
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from typing import Any, Final, NoReturn, TypeAlias
 
 import numpy as np
@@ -94,24 +95,30 @@ def coded_labels(
     >>> coded_labels({"left": ["b", "a"], "right": ["c", "b"]}, None, "item", in_arrays)
     (('b', 'c', 'a'), [array([0, 2], dtype=int32), array([1, 0], dtype=int32)])
     """
+    n_labels = sum(map(len, columns.values()))
+    row_by_row = chain.from_iterable(zip(*columns.values(), strict=True))
     try:
         if names is None:
-            names = tuple(dict.fromkeys(chain.from_iterable(zip(*columns.values(), strict=True))))
+            index: dict[Hashable, int] = defaultdict(count().__next__)  # numbers a label when it is first asked for
+            codes = np.fromiter(map(index.__getitem__, row_by_row), np.int32, n_labels)
+            names = tuple(index)
             if any(map(_is_missing, names)):
-                _refuse(columns, _is_missing, f"is missing; every comparison needs its {kind}s by label", where)
-        index = dict(zip(names, range(len(names)), strict=True))
-        codes = [
-            np.fromiter(map(index.get, column, repeat(_UNKNOWN)), np.int32, len(column)) for column in columns.values()
-        ]
+                _refuse(columns, _is_missing, f"is missing; every comparison needs its {kind} by label", where)
+        else:
+            index = dict(zip(names, range(len(names)), strict=True))
+            codes = np.fromiter(map(index.get, row_by_row, repeat(_UNKNOWN)), np.int32, n_labels)
     except TypeError:
         _refuse(columns, _is_unhashable, "is no label: labels are hashable, as strings and tuples are", where)
-    if any((code < 0).any() for code in codes):
+    if (codes < 0).any():
         _refuse(columns, lambda label: label not in index, f"is not one of the {len(names)} {kind}s", where)
-    return names, codes
+    by_column = codes.reshape(-1, len(columns)).T
+    return names, [np.ascontiguousarray(column) for column in by_column]
 
 
-def coded_winners(winners: Iterable[Any], where: Where, words: Mapping[str, int] = WORDS) -> NDArray[np.int8]:
-    """Codes of winners that are words, or `Vote` codes already; UNANSWERED is a code, but no word.
+def coded_winners(
+    winners: Iterable[Any], where: Where, words: Mapping[str, int] = WORDS, *, codes: bool = True
+) -> NDArray[np.int8]:
+    """Codes of winners that are words or, if `codes` may come, codes already; UNANSWERED is a code, but no word.
 
     Raises
     ------
@@ -123,28 +130,29 @@ def coded_winners(winners: Iterable[Any], where: Where, words: Mapping[str, int]
     >>> coded_winners(["left", "tie", "right"], in_arrays)
     array([ 1,  0, -1], dtype=int8)
     """
-    if isinstance(winners, np.ndarray) and winners.ndim == 1 and winners.dtype.kind in "iu":
+    wanted = " or ".join(filter(None, [", ".join(map(repr, words)), "a code from -2 to 1" if codes else ""]))
+    if codes and isinstance(winners, np.ndarray) and winners.ndim == 1 and winners.dtype.kind in "iu":
         wrong = np.flatnonzero((winners < UNANSWERED) | (winners > LEFT))
         if wrong.size:
-            _refuse_winner(int(winners[wrong[0]]), int(wrong[0]), words, where)
+            _refuse_winner(int(winners[wrong[0]]), int(wrong[0]), wanted, where)
         return winners.astype(np.int8)
     entries = listed_column(winners, "winner")
+    # True and 1.0 would be found in the table as 1.
+    kinds = {kind for kind in set(map(type, entries)) if issubclass(kind, (str, int, np.integer) if codes else str)}
+    if strange := set(map(type, entries)) - (kinds - {bool}):
+        row = next(place for place, entry in enumerate(entries) if type(entry) in strange)
+        _refuse_winner(entries[row], row, wanted, where)
     table: dict[Any, int] = {**words, **{code: code for code in range(UNANSWERED, LEFT + 1)}}
-    allowed = {
-        kind for kind in set(map(type, entries)) if issubclass(kind, str | int | np.integer) and kind is not bool
-    }
-    if set(map(type, entries)) <= allowed:
-        codes = np.fromiter(map(table.get, entries, repeat(_NO_CODE)), np.int8, len(entries))
-        wrong = np.flatnonzero(codes == _NO_CODE)
-        row = int(wrong[0]) if wrong.size else None
-    else:  # True and 1.0 would be found in the table as 1
-        row = next(place for place, entry in enumerate(entries) if type(entry) not in allowed)
-    if row is not None:
-        _refuse_winner(entries[row], row, words, where)
-    return codes
+    found = np.fromiter(map(table.get, entries, repeat(_NO_CODE)), np.int8, len(entries))
+    wrong = np.flatnonzero(found == _NO_CODE)
+    if wrong.size:
+        _refuse_winner(entries[wrong[0]], int(wrong[0]), wanted, where)
+    return found
 
 
 def _is_missing(label: object) -> bool:
+    if isinstance(label, tuple):
+        return any(map(_is_missing, label))
     try:
         return label is None or bool(label != label)  # noqa: PLR0124 - nan of any type
     except TypeError:  # pandas.NA, which equals nothing and differs from nothing
@@ -168,6 +176,5 @@ def _refuse(columns: Mapping[str, list[Any]], is_wrong: Callable[[Any], bool], m
     raise ComparisonError(f"a label {message}")  # pragma: no cover - the caller has found one
 
 
-def _refuse_winner(winner: object, row: int, words: Mapping[str, int], where: Where) -> NoReturn:
-    wanted = ", ".join(map(repr, words))
-    raise VoteError(f"{where('winner', row)}: a winner is {wanted}, or a code from -2 to 1; got {shown(winner)}")
+def _refuse_winner(winner: object, row: int, wanted: str, where: Where) -> NoReturn:
+    raise VoteError(f"{where('winner', row)}: a winner is {wanted}; got {shown(winner)}")
