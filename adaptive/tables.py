@@ -248,7 +248,7 @@ def item_columns(stem: str, items: Iterable[Hashable]) -> list[str]:
     lengths = {len(item) if isinstance(item, tuple) else 0 for item in items}
     if len(lengths) > 1:
         raise TableError(f"the items of a table are all single labels or all of one length; got {sorted(lengths)}")
-    return [f"{stem}_{part}" for part in range(1, max(lengths) + 1)] or [stem]
+    return [f"{stem}_{part}" for part in range(1, max(lengths, default=0) + 1)] or [stem]
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

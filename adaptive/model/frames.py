@@ -31,19 +31,20 @@ def columns_of_frame(
     layout = LAYOUTS["evalica"] if named else layout_of(columns, "auto")
     if layout.winner is None:
         raise ComparisonError("pairs of winner and loser are numbers: Comparisons.from_pairs takes them")
-    sides = {"left": _parts(columns, layout.left, left), "right": _parts(columns, layout.right, right)}
-    if len(sides["left"]) != len(sides["right"]):
+    left_columns, right_columns = _names(columns, layout.left, left), _names(columns, layout.right, right)
+    if len(left_columns) != len(right_columns):
         raise ComparisonError(
-            f"as many columns are wanted for left as for right; got {len(sides['left'])} and {len(sides['right'])}"
+            f"as many columns are wanted for left as for right; got {len(left_columns)} and {len(right_columns)}"
         )
+    in_parts = not (isinstance(left, str) or (left is None and layout.left in left_columns))
     winner = layout.winner if winner is None else winner
     if voter is None and not named and layout.voter in columns:
         voter = layout.voter
-    names = {**{side: parts[0] for side, parts in sides.items()}, "winner": winner, "voter": voter}
+    names = {"left": left_columns[0], "right": right_columns[0], "winner": winner, "voter": voter}
     winners, words = answers_in(layout, _column(columns, winner))
     return columns_of_labels(
-        _labels(columns, sides["left"]),
-        _labels(columns, sides["right"]),
+        _labels(columns, left_columns, in_parts=in_parts),
+        _labels(columns, right_columns, in_parts=in_parts),
         winners,
         voter=None if voter is None else _column(columns, voter),
         items=items,
@@ -52,7 +53,7 @@ def columns_of_frame(
     )
 
 
-def _parts(columns: Mapping[Any, Any], stem: str, given: str | Sequence[str] | None) -> list[str]:
+def _names(columns: Mapping[Any, Any], stem: str, given: str | Sequence[str] | None) -> list[str]:
     """Names of the columns of a side; those given, or those of the layout."""
     if given is None:
         return side_columns(columns, stem) or [stem]
@@ -62,10 +63,9 @@ def _parts(columns: Mapping[Any, Any], stem: str, given: str | Sequence[str] | N
     return names
 
 
-def _labels(columns: Mapping[Any, Any], names: Sequence[str]) -> list[Any]:
+def _labels(columns: Mapping[Any, Any], names: Sequence[str], *, in_parts: bool) -> list[Any]:
     parts = [_column(columns, name) for name in names]
-    # One column of parts, left_1 alone, makes tuples of one part, as in files.
-    return parts[0] if len(parts) == 1 and not names[0].endswith("_1") else list(zip(*parts, strict=True))
+    return list(zip(*parts, strict=True)) if in_parts else parts[0]
 
 
 def _column(columns: Mapping[Any, Any], name: str) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set, Sized
-from itertools import chain, count, repeat
+from itertools import count, repeat
 from typing import Any, Final, NoReturn, TypeAlias
 
 import numpy as np
@@ -45,9 +45,13 @@ def listed_column(values: Iterable[Any], column: str) -> list[Any]:
         raise ComparisonError(f"{column} must be a list with an entry for each comparison; got {shown(values)}")
     if getattr(values, "ndim", 1) != 1:
         raise ComparisonError(f"{column} must have one dimension; got {type(values).__name__} of {values.ndim}")  # type: ignore[attr-defined]
-    if isinstance(values, np.ndarray):
-        entries: list[Any] = values.tolist()
-        return entries
+    for method in (
+        "tolist",
+        "to_list",
+    ):  # of numpy and pandas, and of polars; iterating over pandas takes ten times longer
+        if hasattr(values, method):
+            entries: list[Any] = getattr(values, method)()
+            return entries
     return list(python_values(values))
 
 
@@ -96,7 +100,9 @@ def coded_labels(
     (('b', 'c', 'a'), [array([0, 2], dtype=int32), array([1, 0], dtype=int32)])
     """
     n_labels = sum(map(len, columns.values()))
-    row_by_row = chain.from_iterable(zip(*columns.values(), strict=True))
+    row_by_row: list[Any] = [None] * n_labels
+    for place, column in enumerate(columns.values()):
+        row_by_row[place :: len(columns)] = column  # numbered in two thirds of the time that a zip takes
     try:
         if names is None:
             index: dict[Hashable, int] = defaultdict(count().__next__)  # numbers a label when it is first asked for

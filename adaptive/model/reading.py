@@ -105,7 +105,7 @@ def read_comparisons(
     _check_ids(rows, layout)
     voter_name = layout.voter if voter_column is None and layout.voter in rows.names else voter_column
     places = {"left": layout.left, "right": layout.right, "winner": layout.winner, "voter": voter_name}
-    sides = {"left": rows.side(layout.left), "right": rows.side(layout.right)}
+    sides = rows.sides(layout.left, layout.right)
     voter = None if voter_name is None else rows.labels(voter_name)
 
     def where(column: str, row: int) -> str:

@@ -46,8 +46,21 @@ class Rows(ABC):
         """Labels in a column."""
 
     @abstractmethod
-    def side(self, stem: str) -> list[Hashable]:
-        """Labels of the items on one side."""
+    def side_names(self, stem: str) -> list[str]:
+        """Names of the columns of the items on one side: `stem`, or one for each part."""
+
+    def sides(self, left: str, right: str) -> dict[str, list[Hashable]]:
+        """Items on the left and on the right; tuples if their columns are numbered."""
+        names = {"left": self.side_names(left), "right": self.side_names(right)}
+        n_left, n_right = map(len, names.values())
+        if n_left != n_right:
+            self.table.fail(
+                f"as many columns are wanted for {left} as for {right}; got {n_left} and {n_right}", self.first_line
+            )
+        parts = {side: [self.labels(name) for name in columns] for side, columns in names.items()}
+        if names["left"] == [left]:
+            return {side: columns[0] for side, columns in parts.items()}
+        return {side: list(zip(*columns, strict=True)) for side, columns in parts.items()}
 
     def layout(self, wanted: Format) -> Layout:
         """Layout of the format wanted, or the one that the names of the columns have."""
@@ -101,26 +114,20 @@ class Cells(Rows):
             self.no_column(name)
         return [row[place[0]] for row in self.rows]
 
-    def labels(self, name: str) -> list[Hashable]:
-        """Cells of a column that name something."""
-        return list(self._checked(name))
-
-    def side(self, stem: str) -> list[Hashable]:
-        """Items on one side; tuples if their columns are numbered."""
+    def side_names(self, stem: str) -> list[str]:
+        """Names of the columns of a side, in the order of its parts."""
         places = label_columns(self.table, self.header, stem)
         if not places:
             self.no_column(stem)
-        names = [self.header.cells[place] for place in places]
-        parts = [self._checked(name) for name in names]
-        return list(parts[0]) if names == [stem] else list(zip(*parts, strict=True))
+        return [self.header.cells[place] for place in places]
 
-    def _checked(self, name: str) -> list[str]:
-        """Entries of a column of labels; each different one is checked once."""
+    def labels(self, name: str) -> list[Hashable]:
+        """Cells of a column that name something; each different one is checked once."""
         entries = self.column(name)
         lines = dict(zip(reversed(entries), reversed(self.lines), strict=True))
         for entry in dict.fromkeys(entries):
             check_text(self.table, entry, lines[entry], name)
-        return entries
+        return list(entries)
 
 
 class Objects(Rows):
@@ -170,11 +177,9 @@ class Objects(Rows):
         """Values of a key that name something; a list becomes a tuple."""
         return [self._label(value, row, name) for row, value in enumerate(self.column(name))]
 
-    def side(self, stem: str) -> list[Hashable]:
-        """Items on one side; tuples if they are lists, or their keys are numbered."""
-        names = side_columns(self.names, stem) or [stem]
-        parts = [self.labels(name) for name in names]
-        return parts[0] if names == [stem] else list(zip(*parts, strict=True))
+    def side_names(self, stem: str) -> list[str]:
+        """Keys of a side, in the order of its parts."""
+        return side_columns(self.names, stem) or [stem]
 
     def _label(self, value: Any, row: int, name: str) -> Hashable:
         parts = tuple(value) if isinstance(value, list) else (value,)
