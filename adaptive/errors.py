@@ -35,3 +35,7 @@ class SimilarityError(AdaptiveError):
 
 class TableError(AdaptiveError):
     """A file that does not hold what was wanted; the message names file, line and column."""
+
+
+class ModelError(AdaptiveError):
+    """Options of a model of votes that it does not allow, or votes that it cannot be fitted to."""

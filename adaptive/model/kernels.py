@@ -1,0 +1,252 @@
+"""The loops over votes: their likelihood, its slope and curvature, and linear systems with the curvature as matrix.
+
+Imported by the call that needs them, as `adaptive.kernels` is; the callers have checked everything. A vote k on the
+items `left[k]` and `right[k]` by a voter of group `group[k]` has the margin
+
+    u = a (theta_left - theta_right) + s,
+
+with the group's discrimination a and side bias s. Curvatures are minus second derivatives: observed ones, or expected
+ones (Fisher's), which are never negative. With oversights the observed ones can be.
+"""
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.kernels import kernel
+
+Array = NDArray[Any]
+Chances: TypeAlias = tuple[float, float, float, float, float, float, float]
+Terms: TypeAlias = tuple[float, float, float, float, float, float]
+
+LOGISTIC, NORMAL = 0, 1
+_TINY = 1e-300
+
+
+@kernel
+def outcome_chances(margin: float, nu: float, link: int) -> Chances:
+    """P(left), P(tie), P(right); slopes of P(left) and P(right) in the margin; and their second derivatives.
+
+    Those of P(tie) balance them. Davidson's e^(u/2) : nu : e^(-u/2), which without ties, nu = 0, is the logistic curve;
+    or the normal curve, which has no ties.
+    """
+    if link == NORMAL:
+        left = 0.5 * math.erfc(-margin / math.sqrt(2.0))
+        slope = math.exp(-0.5 * margin * margin) / math.sqrt(2.0 * math.pi)
+        bend = -margin * slope
+        return left, 0.0, 0.5 * math.erfc(margin / math.sqrt(2.0)), slope, -slope, bend, -bend
+    x = math.exp(-0.5 * abs(margin))  # at most 1: e^(u/2) itself would overflow
+    total = 1.0 + nu * x + x * x
+    higher, tie, lower = 1.0 / total, nu * x / total, x * x / total
+    # log(weight) has the slopes 1/2, 0 and -1/2; less their mean they are those of log P. So nothing cancels.
+    up, down = lower + 0.5 * tie, higher + 0.5 * tie
+    rising, falling = higher * up, -lower * down
+    turn = 0.5 * (rising - falling)
+    higher_bend, lower_bend = higher * (up * up - turn), lower * (down * down - turn)
+    if margin >= 0.0:
+        return higher, tie, lower, rising, falling, higher_bend, lower_bend
+    return lower, tie, higher, -falling, -rising, lower_bend, higher_bend
+
+
+@kernel
+def vote_terms(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> Terms:
+    """Terms of one vote: log-likelihood, its slope, expected and observed curvature in the margin, P(tie), and the
+    slope in the oversight.
+
+    With `half`, a tie is half a vote for either side.
+    """
+    left, tie, right, d_left, d_right, b_left, b_right = outcome_chances(margin, nu, link)
+    seen_left = max(left + oversight * (right - left), _TINY)
+    seen_right = max(right + oversight * (left - right), _TINY)
+    d_seen_left = d_left + oversight * (d_right - d_left)
+    d_seen_right = d_right + oversight * (d_left - d_right)
+    score_left, score_right = d_seen_left / seen_left, d_seen_right / seen_right
+    expected = d_seen_left * score_left + d_seen_right * score_right
+    curved_left = score_left * score_left - (b_left + oversight * (b_right - b_left)) / seen_left
+    curved_right = score_right * score_right - (b_right + oversight * (b_left - b_right)) / seen_right
+    if link == NORMAL and seen_left == _TINY:  # the limits of phi / Phi, where both are zero in floats
+        score_left, curved_left = -margin, 1.0
+    if link == NORMAL and seen_right == _TINY:
+        score_right, curved_right = -margin, 1.0
+    if tie > 0.0:
+        d_tie = d_seen_left + d_seen_right  # with the sign reversed
+        expected += d_tie * d_tie / tie
+    if winner > 0:
+        return math.log(seen_left), score_left, expected, curved_left, tie, (right - left) / seen_left
+    if winner < 0:
+        return math.log(seen_right), score_right, expected, curved_right, tie, (left - right) / seen_right
+    if half:
+        return (
+            0.5 * (math.log(seen_left) + math.log(seen_right)),
+            0.5 * (score_left + score_right),
+            expected,
+            0.5 * (curved_left + curved_right),
+            tie,
+            0.5 * (right - left) * (1.0 / seen_left - 1.0 / seen_right),
+        )
+    seen_tie = max(tie, _TINY)
+    score = -(d_seen_left + d_seen_right) / seen_tie
+    return math.log(seen_tie), score, expected, score * score + (b_left + b_right) / seen_tie, tie, 0.0
+
+
+@kernel
+def log_likelihood(
+    left: Array,
+    right: Array,
+    winner: Array,
+    group: Array,
+    theta: Array,
+    discrimination: Array,
+    oversight: Array,
+    side: Array,
+    nu: float,
+    link: int,
+    half: bool,
+    score: Array,
+    expected: Array,
+    observed: Array,
+) -> float:
+    """Sum over votes; `score`, `expected` and `observed` get each vote's slope and curvatures in the margin."""
+    total = 0.0
+    for k in range(left.size):
+        v = group[k]
+        margin = discrimination[v] * (theta[left[k]] - theta[right[k]]) + side[v]
+        value, score[k], expected[k], observed[k], _, _ = vote_terms(winner[k], margin, oversight[v], nu, link, half)
+        total += value
+    return total
+
+
+@kernel
+def add_slopes(
+    left: Array, right: Array, group: Array, discrimination: Array, score: Array, curvature: Array, out: Array
+) -> None:
+    """Fill out[0] with the slope of the log-likelihood in theta, out[1] with the diagonal of its curvature.
+
+    `curvature` becomes that in the difference of the two strengths.
+    """
+    out[:] = 0.0
+    for k in range(left.size):
+        a = discrimination[group[k]]
+        i, j = left[k], right[k]
+        curvature[k] *= a * a
+        out[0, i] += a * score[k]
+        out[0, j] -= a * score[k]
+        out[1, i] += curvature[k]
+        out[1, j] += curvature[k]
+
+
+@kernel
+def apply_curvature(left: Array, right: Array, weight: Array, precision: float, x: Array, out: Array) -> None:
+    """out = (sum_k weight_k (e_left - e_right)(e_left - e_right)^T + precision I) x, for several columns x at once."""
+    n_items, n_columns = x.shape
+    for i in range(n_items):
+        for c in range(n_columns):
+            out[i, c] = precision * x[i, c]
+    for k in range(left.size):
+        i, j, w = left[k], right[k], weight[k]
+        for c in range(n_columns):
+            flow = w * (x[i, c] - x[j, c])
+            out[i, c] += flow
+            out[j, c] -= flow
+
+
+@kernel
+def solve_curvature(
+    left: Array,
+    right: Array,
+    weight: Array,
+    precision: float,
+    diagonal: Array,
+    wanted: Array,
+    tolerance: float,
+    most: int,
+    x: Array,
+) -> int:
+    """Solve the system of `apply_curvature` for `wanted`, from x = 0, by conjugate gradients; the result is in `x`.
+
+    Every column ends when its residual, in the norm of the inverse diagonal, is `tolerance` times that of `wanted`.
+    Returns the number of iterations, or -1 when the matrix is seen to be indefinite. It is never built: memory is
+    linear in votes.
+    """
+    n_items, n_columns = wanted.shape
+    residual, direction = wanted.copy(), np.empty_like(wanted)
+    image = np.empty_like(wanted)
+    x[:] = 0.0
+    size, aim = np.zeros(n_columns), np.zeros(n_columns)
+    for i in range(n_items):
+        for c in range(n_columns):
+            direction[i, c] = residual[i, c] / diagonal[i]
+            size[c] += residual[i, c] * direction[i, c]
+    for c in range(n_columns):
+        aim[c] = tolerance * tolerance * size[c]
+    n_iterations = 0
+    while n_iterations < most:
+        open_columns = 0
+        for c in range(n_columns):
+            open_columns += size[c] > aim[c]
+        if open_columns == 0:
+            break
+        n_iterations += 1
+        apply_curvature(left, right, weight, precision, direction, image)
+        step = np.zeros(n_columns)
+        for i in range(n_items):
+            for c in range(n_columns):
+                step[c] += direction[i, c] * image[i, c]
+        for c in range(n_columns):
+            if size[c] > aim[c] and step[c] <= 0.0:
+                return -1
+            step[c] = size[c] / step[c] if size[c] > aim[c] else 0.0
+        new_size = np.zeros(n_columns)
+        for i in range(n_items):
+            for c in range(n_columns):
+                x[i, c] += step[c] * direction[i, c]
+                residual[i, c] -= step[c] * image[i, c]
+                new_size[c] += residual[i, c] * residual[i, c] / diagonal[i]
+        for c in range(n_columns):
+            # A column that has ended stays as it is, because its next steps are 0.
+            step[c] = new_size[c] / size[c] if size[c] > aim[c] else 0.0
+        for i in range(n_items):
+            for c in range(n_columns):
+                direction[i, c] = residual[i, c] / diagonal[i] + step[c] * direction[i, c]
+        for c in range(n_columns):
+            if size[c] > aim[c]:
+                size[c] = new_size[c]
+    return n_iterations
+
+
+@kernel
+def group_slopes(
+    left: Array,
+    right: Array,
+    winner: Array,
+    group: Array,
+    theta: Array,
+    discrimination: Array,
+    oversight: Array,
+    side: Array,
+    nu: float,
+    link: int,
+    half: bool,
+    out: Array,
+) -> None:
+    """Slopes and curvatures of the log-likelihood in the parameters of voters and of ties.
+
+    `out` has seven rows, one number for each group: slope and curvature in log a, in s and in e, then, in its first two
+    places, slope and curvature in log nu.
+    """
+    out[:] = 0.0
+    for k in range(left.size):
+        v = group[k]
+        own = discrimination[v] * (theta[left[k]] - theta[right[k]])
+        _, score, curvature, _, tie, in_oversight = vote_terms(winner[k], own + side[v], oversight[v], nu, link, half)
+        out[0, v] += score * own
+        out[1, v] += curvature * own * own
+        out[2, v] += score
+        out[3, v] += curvature
+        out[4, v] += in_oversight
+        out[5, v] += in_oversight * in_oversight
+        if not half:
+            out[6, 0] += (winner[k] == 0) - tie
+            out[6, 1] += tie * (1.0 - tie)
