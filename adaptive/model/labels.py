@@ -108,8 +108,8 @@ def coded_labels(
             index: dict[Hashable, int] = defaultdict(count().__next__)  # numbers a label when it is first asked for
             codes = np.fromiter(map(index.__getitem__, row_by_row), np.int32, n_labels)
             names = tuple(index)
-            if any(map(_is_missing, names)):
-                _refuse(columns, _is_missing, f"is missing; every comparison needs its {kind} by label", where)
+            if any(map(is_missing, names)):
+                _refuse(columns, is_missing, f"is missing; every comparison needs its {kind} by label", where)
         else:
             index = dict(zip(names, range(len(names)), strict=True))
             codes = np.fromiter(map(index.get, row_by_row, repeat(_UNKNOWN)), np.int32, n_labels)
@@ -156,9 +156,10 @@ def coded_winners(
     return found
 
 
-def _is_missing(label: object) -> bool:
+def is_missing(label: object) -> bool:
+    """Whether a value is None or nan, of any library, or a tuple with such a part."""
     if isinstance(label, tuple):
-        return any(map(_is_missing, label))
+        return any(map(is_missing, label))
     try:
         return label is None or bool(label != label)  # noqa: PLR0124 - nan of any type
     except TypeError:  # pandas.NA, which equals nothing and differs from nothing
