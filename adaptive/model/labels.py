@@ -43,15 +43,14 @@ def listed_column(values: Iterable[Any], column: str) -> list[Any]:
     """
     if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
         raise ComparisonError(f"{column} must be a list with an entry for each comparison; got {shown(values)}")
-    if getattr(values, "ndim", 1) != 1:
-        raise ComparisonError(f"{column} must have one dimension; got {type(values).__name__} of {values.ndim}")  # type: ignore[attr-defined]
-    for method in (
-        "tolist",
-        "to_list",
-    ):  # of numpy and pandas, and of polars; iterating over pandas takes ten times longer
-        if hasattr(values, method):
-            entries: list[Any] = getattr(values, method)()
-            return entries
+    n_dimensions = getattr(values, "ndim", 1)
+    if n_dimensions != 1:
+        raise ComparisonError(f"{column} must have one dimension; got {n_dimensions}")
+    # Arrays and pandas have tolist, polars has to_list; to iterate over a column of pandas takes ten times longer.
+    to_list = getattr(values, "tolist", None) or getattr(values, "to_list", None)
+    if to_list is not None:
+        entries: list[Any] = to_list()
+        return entries
     return list(python_values(values))
 
 
