@@ -7,6 +7,7 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - one ballot: `draw_ballot`, `borda_scores`, `rescale`, `select_top`
 - the whole: `run_protocol` with a function that votes, `BallotProtocol` for votes that arrive over days,
   `score_ballots` for all votes so far at once
+- votes of any origin: `Comparisons`, `read_comparisons`, `borda`
 - before paying: `simulate` with voters of a `VoterPopulation`
 - errors: all are subclasses of `AdaptiveError`
 """
@@ -16,6 +17,7 @@ from adaptive.budget import plan_for_budget, plan_for_top
 from adaptive.draw import Ballot, BallotCertificate, draw_ballot
 from adaptive.errors import (
     AdaptiveError,
+    ComparisonError,
     DrawError,
     PlanError,
     ProtocolError,
@@ -24,6 +26,9 @@ from adaptive.errors import (
     TokenError,
     VoteError,
 )
+from adaptive.model.borda import BordaScores, borda
+from adaptive.model.comparisons import Comparisons
+from adaptive.model.reading import read_comparisons
 from adaptive.pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol
@@ -58,6 +63,9 @@ __all__ = [
     "BallotProtocol",
     "BallotRecord",
     "BallotVotes",
+    "BordaScores",
+    "ComparisonError",
+    "Comparisons",
     "DrawError",
     "FewRareTokensWarning",
     "InterimResult",
@@ -75,6 +83,7 @@ __all__ = [
     "VoteError",
     "VoterPool",
     "VoterPopulation",
+    "borda",
     "borda_scores",
     "draw_ballot",
     "embedding_similarity",
@@ -84,6 +93,7 @@ __all__ = [
     "plan_for_budget",
     "plan_for_top",
     "power_law_similarity",
+    "read_comparisons",
     "read_similarities",
     "read_tokens",
     "rescale",

@@ -21,6 +21,10 @@ class VoteError(AdaptiveError):
     """Votes that do not answer the ballot."""
 
 
+class ComparisonError(AdaptiveError):
+    """Comparisons that cannot be: an unknown item or voter, an item against itself, columns of several lengths."""
+
+
 class ProtocolError(AdaptiveError):
     """A step that the state of the protocol does not allow, or a saved state that does not replay."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from adaptive.draw import LIMIT, Ballot, draw_ballot
-from adaptive.errors import ProtocolError
+from adaptive.errors import AdaptiveError, ProtocolError
 from adaptive.plan import BallotPlan
 from adaptive.record import BallotRecord, Places, ProtocolResult
 from adaptive.scores import Average, Scores, running_mean, score_ballot
@@ -215,21 +215,21 @@ def checked_items(plan: BallotPlan, items: Items) -> Sequence[Hashable]:
     return labels
 
 
-def checked_labels(labels: Items, what: str) -> Sequence[Hashable]:
-    """Return a range for an integer, else a tuple of unique labels."""
+def checked_labels(labels: Items, what: str, error: type[AdaptiveError] = ProtocolError) -> Sequence[Hashable]:
+    """Return a range for an integer, else a tuple of unique labels; `what` they are begins the messages of `error`."""
     if isinstance(labels, int | np.integer) and not isinstance(labels, bool):
         if not 0 <= labels <= LIMIT:
-            raise ProtocolError(f"{what} must be from 0 to {LIMIT} in number; got {shown(labels)}")
+            raise error(f"{what} must be from 0 to {LIMIT} in number; got {shown(labels)}")
         return range(int(labels))
     if isinstance(labels, str | bytes) or not isinstance(labels, Sequence | np.ndarray):
-        raise ProtocolError(f"{what} must be a number or a list of labels; got {shown(labels)}")
+        raise error(f"{what} must be a number or a list of labels; got {shown(labels)}")
     if isinstance(labels, range) and labels == range(len(labels)):
         return labels
     names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
     try:
-        check_unique(names, what, ProtocolError)
+        check_unique(names, what, error)
     except TypeError:
-        raise ProtocolError(f"{what} must be hashable, as strings and tuples are; got {shown(names)}") from None
+        raise error(f"{what} must be hashable, as strings and tuples are; got {shown(names)}") from None
     return names
 
 

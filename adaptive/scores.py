@@ -110,17 +110,27 @@ def tally(ballot: Ballot, answers: ArrayLike) -> Tally:
     >>> counts.wins.sum(), counts.losses.sum(), counts.answered.tolist()
     (np.int64(1), np.int64(1), [1, 1])
     """
-    codes = checked_answers(ballot, answers) - np.int8(UNANSWERED)
-    n_items = len(ballot.items)
-    on_left = np.bincount(ballot.left * N_CODES + codes, minlength=N_CODES * n_items)
-    on_right = np.bincount(ballot.right * N_CODES + codes, minlength=N_CODES * n_items)
-    left, right = on_left.reshape(n_items, N_CODES).T, on_right.reshape(n_items, N_CODES).T
+    return count_votes(ballot.left, ballot.right, checked_answers(ballot, answers), len(ballot.items))
+
+
+def count_votes(left: NDArray[np.int32], right: NDArray[np.int32], answers: NDArray[np.int8], n_items: int) -> Tally:
+    """Count the wins, ties, losses and unanswered presentations of each item, from columns that have been checked.
+
+    Examples
+    --------
+    >>> count_votes(np.array([0, 0]), np.array([1, 2]), np.array([LEFT, TIE], np.int8), 3).wins
+    array([1, 0, 0])
+    """
+    codes = answers - np.int8(UNANSWERED)
+    on_left = np.bincount(left * N_CODES + codes, minlength=N_CODES * n_items)
+    on_right = np.bincount(right * N_CODES + codes, minlength=N_CODES * n_items)
+    by_left, by_right = on_left.reshape(n_items, N_CODES).T, on_right.reshape(n_items, N_CODES).T
     won, lost, tied, silent = (code - UNANSWERED for code in (LEFT, RIGHT, TIE, UNANSWERED))
     return Tally(
-        wins=_frozen(left[won] + right[lost]),
-        ties=_frozen(left[tied] + right[tied]),
-        losses=_frozen(left[lost] + right[won]),
-        unanswered=_frozen(left[silent] + right[silent]),
+        wins=_frozen(by_left[won] + by_right[lost]),
+        ties=_frozen(by_left[tied] + by_right[tied]),
+        losses=_frozen(by_left[lost] + by_right[won]),
+        unanswered=_frozen(by_left[silent] + by_right[silent]),
     )
 
 

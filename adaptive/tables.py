@@ -9,21 +9,20 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.columns import check_spelling, check_width
+from adaptive.columns import Label, check_width, label_columns, label_in, named_column, open_table, text_in
 from adaptive.draw import Ballot
 from adaptive.errors import TableError, VoteError
 from adaptive.pairing import Pairing
 from adaptive.votes import Comparison, Vote, parse_vote
 from rankcorr.checks import shown
-from rankcorr.io.records import Record, TextTable, delimiters_of, listed
+from rankcorr.io.records import Record, listed
 
 __all__ = [
     "VoteFile",
@@ -36,8 +35,6 @@ __all__ = [
     "read_items",
     "read_vote_file",
 ]
-
-Label: TypeAlias = str | tuple[str, ...]
 
 
 class VoteRow(NamedTuple):
@@ -135,8 +132,8 @@ def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
     ...     read_items(file)
     (('salary', 'wage'), ('salary', 'tax'))
     """
-    table, header, records = _opened(path, "item")
-    columns = _label_columns(table, header, "item")
+    table, header, records = open_table(path, "item")
+    columns = label_columns(table, header, "item")
     if not columns:
         table.fail(
             f'a column "item" is wanted, or "item_1", "item_2", ...; the columns are {listed(header.cells)}',
@@ -144,7 +141,7 @@ def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
         )
     lines: dict[Label, int] = {}
     for record in records:
-        item = _label(table, header, record, columns)
+        item = label_in(table, header, record, columns)
         if item in lines:
             table.fail(f"item {shown(item)} is also on line {lines[item]}; items must be unique", record.line)
         lines[item] = record.line
@@ -185,10 +182,10 @@ def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str]) -> Vo
     >>> votes.rows[0].left, votes.rows[0].vote.name, votes.rows[1].vote.name
     ('apple', 'LEFT', 'UNANSWERED')
     """
-    table, header, records = _opened(path, "winner")
+    table, header, records = open_table(path, "winner")
     stems = ("comparison", "voter", "left", "right", "winner")
     columns = {
-        stem: _label_columns(table, header, stem) if stem in {"left", "right"} else _named(table, header, stem)
+        stem: label_columns(table, header, stem) if stem in {"left", "right"} else named_column(table, header, stem)
         for stem in stems
     }
     for stem in needed:
@@ -204,10 +201,10 @@ def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str]) -> Vo
         )
 
     def label(record: Record, stem: str) -> Label | None:
-        return _label(table, header, record, columns[stem]) if columns[stem] else None
+        return label_in(table, header, record, columns[stem]) if columns[stem] else None
 
     def cell(record: Record, stem: str) -> str | None:
-        return _cell(table, header, record, columns[stem][0]) if columns[stem] else None
+        return text_in(table, header, record, columns[stem][0]) if columns[stem] else None
 
     rows = []
     for record in records:
@@ -251,7 +248,7 @@ def item_columns(stem: str, items: Iterable[Hashable]) -> list[str]:
     lengths = {len(item) if isinstance(item, tuple) else 0 for item in items}
     if len(lengths) > 1:
         raise TableError(f"the items of a table are all single labels or all of one length; got {sorted(lengths)}")
-    return [f"{stem}_{part}" for part in range(1, max(lengths) + 1)] or [stem]
+    return [f"{stem}_{part}" for part in range(1, max(lengths, default=0) + 1)] or [stem]
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -319,55 +316,3 @@ def comparisons_csv(comparisons: Sequence[Comparison]) -> str:
         for each in own
     )
     return csv_text(header, rows)
-
-
-def _opened(path: str | os.PathLike[str], asked: str) -> tuple[TextTable, Record, Iterator[Record]]:
-    """Open a table whose first line names the columns, and return what follows that line."""
-    table = TextTable(os.fspath(path), error=TableError)
-    text = table.text()
-    # A table of one column has no delimiter; an error about missing columns says more.
-    delimiter = table.delimiter(text, [asked]) if delimiters_of(text)[1] else ","
-    records = table.records(text, delimiter)
-    return table, next(records), records
-
-
-def _named(table: TextTable, header: Record, name: str) -> list[int]:
-    """Position of a column, in a list that is empty if the column is missing."""
-    check_spelling(table, header, [name])
-    places = [place for place, other in enumerate(header.cells) if other == name]
-    if len(places) > 1:
-        table.fail("more than one column has this name", header.line, name)
-    return places
-
-
-def _label_columns(table: TextTable, header: Record, stem: str) -> list[int]:
-    """Positions of the columns that name an item; a single one for `stem` itself, else one for each part."""
-    check_spelling(table, header, [f"{stem}_{part}" for part in range(1, len(header.cells) + 1)])
-    numbers = sorted(int(cell[len(stem) + 1 :]) for cell in header.cells if re.fullmatch(f"{stem}_[0-9]{{1,4}}", cell))
-    single = [] if numbers and stem not in header.cells else _named(table, header, stem)
-    if single and numbers:
-        table.fail(f'columns "{stem}" and "{stem}_{numbers[0]}" exclude each other', header.line)
-    parts = [_named(table, header, f"{stem}_{number}") for number in range(1, len(numbers) + 1)]
-    if not all(parts):
-        missing = next(number for number, part in enumerate(parts, start=1) if not part)
-        table.fail(f'no column "{stem}_{missing}"; parts are numbered from 1', header.line)
-    return single or [part[0] for part in parts]
-
-
-def _label(table: TextTable, header: Record, record: Record, columns: Sequence[int]) -> Label:
-    check_width(table, header, record)
-    cells = tuple(_cell(table, header, record, column) for column in columns)
-    return cells if header.cells[columns[0]][-1].isdigit() else cells[0]
-
-
-def _cell(table: TextTable, header: Record, record: Record, column: int) -> str:
-    cell, name = record.cells[column], header.cells[column]
-    if not cell.strip():
-        table.fail(
-            f"empty cell; every row needs {'an item' if name[-1].isdigit() else f'its {name}'}", record.line, name
-        )
-    if cell != cell.strip():
-        table.fail(f"{shown(cell)} begins or ends with a space", record.line, name)
-    if "\n" in cell or "\r" in cell:
-        table.fail(f"{shown(cell)} has several lines", record.line, name)
-    return cell

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.cli.output import emit
+from adaptive.columns import Label
 from adaptive.errors import VoteError
 from adaptive.record import places_best_first
 from adaptive.scores import score_ballot
-from adaptive.tables import Label, VoteFile, csv_text, item_cells, item_columns, read_vote_file
+from adaptive.tables import VoteFile, csv_text, item_cells, item_columns, read_vote_file
 from rankcorr import OptionError, Ranking
 from rankcorr.cli.console import print_json
 from rankcorr.io.records import printable

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adaptive.draw import Ballot, draw_ballot
 from adaptive.errors import AdaptiveError, ProtocolError, TableError
@@ -167,6 +168,13 @@ class BallotProtocol:
         """
         box = self._open_box("show")
         return comparisons_of(box.ballot, box.number)
+
+    def answers(self) -> tuple[tuple[Ballot, NDArray[np.int8]], ...]:
+        """Ballots opened so far, each with its answers: LEFT, RIGHT, TIE, or UNANSWERED where there is none yet.
+
+        The answers are copies, shape (n_comparisons,), in the order of the ballot's comparisons.
+        """
+        return tuple((box.ballot, box.answers.copy()) for box in self._boxes)
 
     def record(self, votes: Votes) -> int:
         """Record votes, some or all, in any order; a vote that is recorded already changes nothing.

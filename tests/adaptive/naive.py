@@ -58,3 +58,14 @@ def n_tied_at_cut(scores, n_selected):
     if n_selected == len(ordered) or ordered[n_selected - 1] != ordered[n_selected]:
         return 0
     return ordered.count(ordered[n_selected])
+
+
+def parts(items, comparisons):
+    """Sets of items that comparisons join, directly or by way of others."""
+    found = [{item} for item in items]
+    for left, right, _ in comparisons:
+        first, second = (next(part for part in found if item in part) for item in (left, right))
+        if first is not second:
+            found.remove(second)
+            first |= second
+    return found

@@ -12,8 +12,10 @@ import pytest
 from adaptive import (
     Ballot,
     BallotVotes,
+    Comparisons,
     VoterPool,
     VoterPopulation,
+    borda,
     draw_ballot,
     pair_tokens,
     plan_ballots,
@@ -61,6 +63,10 @@ def scores(seed=0):
     return score_ballot(drawn, answers, ballot_number=2, previous_mean=np.linspace(0.9, 0.4, 6))
 
 
+def comparisons(seed=0):
+    return Comparisons(LABELS, [0, 1, 2 + seed], [1, 2, 0], [1, 0, -1], ["Ann", "Bob"], [0, 1, 1], n_unanswered=4)
+
+
 MAKE = {
     "Ballot": ballot,
     "BallotCertificate": lambda seed=0: replace(ballot().certificate(), n_items=6 + seed),
@@ -68,6 +74,8 @@ MAKE = {
     "BallotRecord": lambda seed=0: protocol(seed).ballots[0],
     "BallotScores": scores,
     "BallotVotes": votes,
+    "BordaScores": lambda seed=0: borda(comparisons(seed)),
+    "Comparisons": comparisons,
     "InterimResult": lambda seed=0: score_ballots(PLAN, [votes(seed)], items=LABELS, seed=1),
     "Pairing": lambda seed=0: pair_tokens(TOKENS, sample=1, rng=np.random.default_rng(seed)),
     "ProtocolResult": protocol,
@@ -80,7 +88,16 @@ MAKE = {
     "VoterPool": lambda seed=0: VoterPool([0.1, 0.2 + seed], [0.0, 0.01]),
     "VoterPopulation": lambda seed=0: VoterPopulation(3 + seed, nonconformity=[0.0, 0.1]),
 }
-TABLES = ["BallotPlan", "BallotRecord", "Pairing", "ProtocolResult", "SimulationResult", "Table2"]
+TABLES = [
+    "BallotPlan",
+    "BallotRecord",
+    "BordaScores",
+    "Comparisons",
+    "Pairing",
+    "ProtocolResult",
+    "SimulationResult",
+    "Table2",
+]
 
 
 def arrays_in(value):

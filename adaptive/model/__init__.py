@@ -1,0 +1,1 @@
+"""From votes to strengths: comparisons -> scores or strengths -> ranking -> whom to compare next."""

@@ -1,0 +1,351 @@
+"""Files of comparisons: what is written is read again, other formats are known, and every fault has its place."""
+
+import gzip
+import io
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptive import ComparisonError, Comparisons, TableError, VoteError, borda, draw_ballot, read_comparisons
+from adaptive.errors import AdaptiveError
+from adaptive.tables import comparisons_csv
+from adaptive.votes import LEFT, RIGHT, TIE, comparisons_of
+from rankcorr import OptionError
+from tests.adaptive.model.votes import CELLS, comparisons, rows_of
+
+ONE_KIND = st.sampled_from([CELLS, st.tuples(CELLS), st.tuples(CELLS, CELLS)])
+ARENA = (
+    "model_a,model_b,winner,judge\na,b,model_a,j1\nb,c,model_b,j1\nc,a,tie,j2\na,c,tie (bothbad),j2\na,b,both_bad,j2\n"
+)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="votes.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return tmp_path_factory.mktemp("comparisons") / "votes.csv"
+
+
+def lines_of(votes):
+    """Each comparison as a line of JSON."""
+    columns = votes._columns()
+    return "".join(
+        json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in zip(*columns.values(), strict=True)
+    )
+
+
+# --- round trips -----------------------------------------------------------------------------------------------------
+
+
+@given(comparisons(labels=ONE_KIND, min_size=1), st.booleans())
+def test_comparisons_are_read_as_they_were_written(file, votes, as_json):
+    file.write_text(lines_of(votes) if as_json else votes.to_csv(), encoding="utf-8")
+    for kind in ("auto", "ballots"):
+        again = read_comparisons(file, items=votes.items, format=kind)
+        assert rows_of(again) == rows_of(votes)
+        assert again.items == votes.items
+    assert (again.voters is None) == (votes.voters is None)
+    found = read_comparisons(file)
+    assert rows_of(found) == rows_of(votes)
+    assert set(found.items) == set(votes.items) - set(votes.never_compared)
+    assert found.n_unanswered == 0
+
+
+@given(comparisons(min_size=1))
+def test_pairs_are_read_as_they_were_written(file, votes):
+    won = votes.select(votes.winner == LEFT)
+    if not won.n_comparisons:
+        return
+    pairs = list(zip(won.left.tolist(), won.right.tolist(), strict=True))
+    expected = Comparisons.from_pairs(pairs, votes.n_items)
+    plain = "".join(f"{winner},{loser}\n" for winner, loser in pairs)
+    lists = "".join(f"[{winner}, {loser}]\n" for winner, loser in pairs)
+    objects = "".join(json.dumps({"loser": loser, "winner": winner}) + "\n" for winner, loser in pairs)
+    for text in (plain, "winner,loser\n" + plain, plain.replace(",", "\t"), lists, objects):
+        file.write_text(text)
+        assert read_comparisons(file, items=votes.n_items) == expected
+        assert read_comparisons(file, format="choix", items=votes.n_items) == expected
+        assert read_comparisons(file).items == range(1 + max(map(max, pairs)))
+
+
+def test_a_ballot_is_read_as_it_was_shown(write):
+    items = [("a", "b"), ("a", "c,d"), ("b", "Ж")]
+    ballot = draw_ballot(items, 2, ["Ann", "Bob"], np.random.default_rng(0))
+    head, *rows = comparisons_csv(comparisons_of(ballot, 1)).splitlines()
+    text = "\n".join([head, rows[0] + "left", rows[1] + "tie", *rows[2:]]) + "\n"
+    votes = read_comparisons(write(text))
+    assert (votes.n_comparisons, votes.n_unanswered, votes.n_ties) == (2, ballot.n_comparisons - 2, 1)
+    assert set(votes.items) == set(items)
+    assert sorted(votes.voters) == ["Ann", "Bob"]
+
+
+# --- formats ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["auto", "arena"])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_an_arena(write, kind, as_json):
+    if as_json:
+        text = "\n\n".join(map(json.dumps, pd.read_csv(io.StringIO(ARENA)).assign(turn=1).to_dict("records")))
+        path = write(text, "battles.jsonl")
+    else:
+        path = write(ARENA)
+    votes = read_comparisons(path, format=kind)
+    assert votes.winner.tolist() == [LEFT, RIGHT, TIE, TIE, TIE]
+    assert (votes.items, votes.voters, votes.voter.tolist()) == (("a", "b", "c"), ("j1", "j2"), [0, 0, 1, 1, 1])
+    with pytest.raises(TableError, match='no column "left"'):
+        read_comparisons(path, format="evalica")
+
+
+def test_columns_of_evalica_and_the_voter_by_name(write):
+    path = write("id\twinner\tright\tleft\tworker\n1\tleft\tb\ta\t7\n2\tright\ta\tc\t8\n", "votes.tsv")
+    votes = read_comparisons(path)
+    assert rows_of(votes) == [(None, "a", "b", "left"), (None, "c", "a", "right")]
+    assert read_comparisons(path, voter_column="worker").voters == ("7", "8")
+    with pytest.raises(TableError, match=r'votes\.tsv:1: no column "judge"; the columns are "id", "winner"'):
+        read_comparisons(path, voter_column="judge")
+
+
+def test_without_an_answer(write):
+    text = "left,right,winner{}\na,b,{}\nb,c,tie{}\n"
+    ours = write(text.format(",voter", ",Ann", ",Bob"))
+    votes = read_comparisons(ours)
+    assert (votes.n_unanswered, votes.items, votes.voters) == (1, ("a", "b", "c"), ("Ann", "Bob"))
+    plain = write(text.format("", " ", ""))
+    with pytest.raises(VoteError, match=r'votes\.csv:2: column "winner": no winner; only the format "ballots" has'):
+        read_comparisons(plain)
+    assert read_comparisons(plain, format="ballots").n_unanswered == 1
+    lines = write('{"left": "a", "right": "b", "winner": null, "voter": 3}\n', "v.jsonl")
+    assert read_comparisons(lines).n_unanswered == 1
+    with pytest.raises(VoteError, match=r'v\.jsonl:1: column "winner": no winner'):
+        read_comparisons(lines, format="evalica")
+
+
+def test_compressed_and_from_standard_input(write, monkeypatch):
+    path = write(gzip.compress(ARENA.encode()), "battles.csv.gz")
+    votes = read_comparisons(path)
+    assert votes.n_ties == 3
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(ARENA.encode())))
+    assert read_comparisons("-") == votes
+    with pytest.raises(VoteError, match=r'battles\.csv\.gz:2: column "winner": a winner is .* got \'model_a\''):
+        read_comparisons(
+            write(
+                gzip.compress(ARENA.replace("model_a,m", "left,m").replace("model_b,w", "right,w").encode()),
+                "battles.csv.gz",
+            )
+        )
+
+
+def test_labels_of_json_may_be_numbers_and_lists(write):
+    rows = [{"left": 1, "right": [1, "x"], "winner": "left"}, {"left": "several\nlines ", "right": 1, "winner": "tie"}]
+    votes = read_comparisons(write("\r\n".join(map(json.dumps, rows)), "v.jsonl"))
+    assert votes.items == (1, (1, "x"), "several\nlines ")
+    parts = [{"left_1": "a", "left_2": "b", "right_1": "a", "right_2": "c", "winner": "tie"}]
+    assert read_comparisons(write(json.dumps(parts[0]), "v.jsonl")).items == (("a", "b"), ("a", "c"))
+
+
+def test_items_of_pairs_may_have_labels_and_voters(write):
+    path = write("winner,loser,who\n2,0,Ann\n1,0,Bob\n")
+    votes = read_comparisons(path, items=["a", "b", "c", "d"], voter_column="who")
+    assert rows_of(votes) == [("Ann", "c", "a", "left"), ("Bob", "b", "a", "left")]
+    assert votes.never_compared == ("d",)
+
+
+# --- faults ----------------------------------------------------------------------------------------------------------
+
+HEAD = "comparison,voter,left,right,winner\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("", TableError, r"votes\.csv: the file is empty"),
+        ("a,b\nc,d\n", TableError, r'votes\.csv:1: the columns left, right and winner, .* are wanted; got "a", "b"'),
+        ("Left,Right,Winner\na,b,left\n", TableError, r'votes\.csv:1: column "Left": did you mean "left"\?'),
+        ("left,right,Winner\na,b,left\n", TableError, r'column "Winner": did you mean "winner"\?'),
+        ("left,right\na,b\n", TableError, r'votes\.csv:1: no column "winner"; the columns are "left", "right"'),
+        ("left,right,winner,winner\na,b,tie,tie\n", TableError, 'column "winner": more than one column'),
+        (
+            "left,right,winner,model_a,model_b\na,b,tie,a,b\n",
+            TableError,
+            "formats evalica and arena; say which by format=",
+        ),
+        ("left,right,winner,loser\n0,1,0,1\n", TableError, "formats evalica and choix"),
+        ("left,right,winner\n", TableError, r"votes\.csv:1: no comparisons, only the names"),
+        ("left,right,winner\na,b\n", TableError, r'votes\.csv:2: 3 cells are wanted.*none for "winner"'),
+        ("left,right,winner\na,b,left\n,c,left\n", TableError, r'votes\.csv:3: column "left": empty cell'),
+        (
+            "left,right,winner\na, b,left\n",
+            TableError,
+            r'votes\.csv:2: column "right": \' b\' begins or ends with a space',
+        ),
+        ('left,right,winner\na,"b\nc",left\n', TableError, r'votes\.csv:2: column "right": .* has several lines'),
+        ("left,right,winner\na,b,left\n\na,b,Tie\n", VoteError, r'votes\.csv:4: column "winner": .* got \'Tie\''),
+        ("left,right,winner\na,b,draw\n", VoteError, "a winner is 'left', 'right', 'tie'; got 'draw'"),
+        ("left,right,winner\na,b,1\n", VoteError, "got '1'"),
+        (HEAD + "1,x,a,b,?\n", VoteError, r"votes\.csv:2: column \"winner\": a winner is .*'tie', ''; got '\?'"),
+        ("model_a,model_b,winner\na,b,left\n", VoteError, "a winner is 'model_a', .* 'both_bad'; got 'left'"),
+        (
+            "left,right,winner\na,b,left\nc,c,left\n",
+            ComparisonError,
+            r'votes\.csv:3: column "right": item \'c\' is compared',
+        ),
+        (HEAD + "1,x,a,b,tie\n2,x,b,b,\n", ComparisonError, r'votes\.csv:3: column "right": item \'b\' is compared'),
+        (
+            HEAD + "1,x,a,b,tie\n1,y,a,b,tie\n",
+            ComparisonError,
+            r"votes\.csv:3: column \"comparison\": comparison '1' is also on line 2",
+        ),
+        (HEAD + "1,,a,b,tie\n", TableError, r'votes\.csv:2: column "voter": empty cell; every row needs its voter'),
+        (HEAD + ",x,a,b,tie\n", TableError, 'column "comparison": empty cell'),
+        (
+            "left_1,right_1,right_2,winner\na,b,c,tie\n",
+            TableError,
+            "as many columns are wanted for left as for right; got 1 and 2",
+        ),
+        ("left_1,left_3,right_1,winner\na,b,c,tie\n", TableError, 'no column "left_2"; parts are numbered from 1'),
+        ("left_1,right_1,winner\na,a,tie\n", ComparisonError, r'votes\.csv:2: column "right_1": item \(\'a\',\) is'),
+        ("0,1\n1,1\n", ComparisonError, r'votes\.csv:2: column "loser": item 1 is compared with itself'),
+        ("0,1\n1,x\n", TableError, r"votes\.csv:2: column \"loser\": 'x' is not a whole number from 0"),
+        ("winner,loser\n0,-1\n", TableError, r"votes\.csv:2: column \"loser\": '-1' is not a whole number"),
+        ("0,1\n1\n", TableError, r"votes\.csv:2: 2 cells are wanted"),
+        ("0,1,2\n0,1,2\n", TableError, "are wanted; got"),
+        (b"left,right,winner\n\xff,b,tie\n", TableError, r"votes\.csv:2: byte 0xff is not UTF-8"),
+    ],
+)
+def test_refused_tables(write, text, error, message):
+    with pytest.raises(error, match=message):
+        read_comparisons(write(text))
+
+
+ROW = '{"left": "a", "right": "b", "winner": "tie"}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        (ROW + "{'left'}\n", TableError, r"v\.jsonl:2: each line must be JSON of its own: .* at character 2"),
+        ("[\n" + ROW + "]\n", TableError, r"v\.jsonl:1: each line must be JSON of its own"),
+        (f"[{ROW.strip()}]\n", TableError, r"v\.jsonl:1: each line must be an object; got \[\{'left'"),
+        (ROW + '"a"\n', TableError, r"v\.jsonl:2: each line must be an object; got 'a'"),
+        ("[" * 100_000 + "\n", TableError, r"v\.jsonl:1: cannot be read as JSON"),
+        ('{"left": "a", "left": "b"}\n', TableError, r"v\.jsonl:1: .* the key 'left' comes more than once"),
+        (ROW + '\n{"left": "a", "right": "b"}\n', TableError, r'v\.jsonl:3: no key "winner", which other lines have'),
+        (
+            '{"left": "a", "right": "b"}\n',
+            TableError,
+            r'v\.jsonl:1: no column "winner"; the columns are "left", "right"',
+        ),
+        ('{"left": "a", "right": "b", "Winner": "tie"}\n', TableError, 'did you mean "winner"'),
+        ('{"a": 1}\n', TableError, r'v\.jsonl:1: the columns .* are wanted; got "a"'),
+        (ROW + ROW.replace('"a"', "null"), TableError, r'v\.jsonl:2: column "left": a label is text, .* got None'),
+        (ROW.replace('"b"', "true"), TableError, 'column "right": a label is text, .* got True'),
+        (ROW.replace('"b"', "1.5"), TableError, "a label is text, .* got 1.5"),
+        (ROW.replace('"b"', '" "'), TableError, "a label is text, .* got ' '"),
+        (ROW.replace('"b"', "[]"), TableError, r"at least one part; got \[\]"),
+        (ROW.replace('"b"', '["b", [1]]'), TableError, "a label is text"),
+        (ROW + ROW.replace("tie", "draw"), VoteError, r"v\.jsonl:2: column \"winner\": .* got 'draw'"),
+        (ROW.replace('"tie"', "0"), VoteError, "got 0"),
+        (ROW.replace('"tie"', '["tie"]'), VoteError, r"got \['tie'\]"),
+        (ROW.replace('"b"', '"a"'), ComparisonError, r"v\.jsonl:1: column \"right\": item 'a' is compared with itself"),
+        ('[0, 1]\n[1, "x"]\n', TableError, r"v\.jsonl:2: column \"loser\": 'x' is not a whole number"),
+        ("[0, true]\n", TableError, "a label is text, a whole number"),
+    ],
+)
+def test_refused_lines_of_json(write, text, error, message):
+    with pytest.raises(error, match=message):
+        read_comparisons(write(text, "v.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "error", "message"),
+    [
+        (
+            ARENA,
+            {"items": ["a", "b"]},
+            ComparisonError,
+            r"votes\.csv:3: column \"model_b\": 'c' is not one of the 2 items",
+        ),
+        ("0,1\n2,1\n", {"items": 2}, ComparisonError, r'votes\.csv:2: column "winner": 2 is not one of the 2 items'),
+        (
+            ARENA,
+            {"format": "potato"},
+            OptionError,
+            "format must be one of 'auto', 'ballots', 'evalica', 'arena', 'choix'",
+        ),
+        (ARENA, {"format": None}, OptionError, "format must be one of"),
+        (ARENA, {"format": "choix"}, TableError, 'no column "loser"'),
+        (ARENA, {"voter_column": 3}, OptionError, "voter_column must be the name of a column; got 3"),
+        ("0,1\n", {"voter_column": "who"}, TableError, 'no column "who"'),
+    ],
+)
+def test_refused_options(write, text, options, error, message):
+    with pytest.raises(error, match=message):
+        read_comparisons(write(text), **options)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(TableError, match=r"none\.csv: cannot be read: No such file"):
+        read_comparisons(tmp_path / "none.csv")
+
+
+@given(comparisons(labels=st.just(st.sampled_from("abcdef")), voters=True, min_size=1), st.data())
+def test_one_changed_cell_is_refused_with_its_line(file, votes, data):
+    header, *rows = votes.to_csv().splitlines()
+    row = data.draw(st.integers(0, len(rows) - 1))
+    cells = rows[row].split(",")
+    column = data.draw(st.sampled_from(["voter", "left", "right", "winner"]))
+    cells[header.split(",").index(column)] = (
+        " x" if column != "winner" else data.draw(st.sampled_from(["x", "Left", "0"]))
+    )
+    rows[row] = ",".join(cells)
+    file.write_text("\n".join([header, *rows]))
+    with pytest.raises(AdaptiveError, match=rf'^.*votes\.csv:{row + 2}: column "{column}": '):
+        read_comparisons(file)
+
+
+# --- real votes ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.real_data
+def test_votes_of_llmfao(data_dir):
+    path = data_dir / "llmfao.csv"
+    votes = read_comparisons(path, voter_column="worker")
+    frame = pd.read_csv(path, dtype=str)
+    assert rows_of(votes) == list(frame[["worker", "left", "right", "winner"]].itertuples(index=False, name=None))
+    assert (votes.n_items, votes.n_voters, votes.parts) == (59, frame["worker"].nunique(), 1)
+    assert votes.n_ties == (frame["winner"] == "tie").sum()
+    assert Comparisons.from_frame(frame, voter="worker") == votes
+    assert read_comparisons(path).voters is None
+    won = frame["left"].where(frame["winner"] == "left", frame["right"])[frame["winner"] != "tie"].value_counts()
+    assert dict(zip(votes.items, votes.wins.tolist(), strict=True)) == won.reindex(votes.items, fill_value=0).to_dict()
+    assert votes.items[borda(votes).scores.argmax()] == "GPT 4"
+
+
+@pytest.mark.real_data
+def test_votes_of_ukpconvarg1(data_dir):
+    frame = pd.read_csv(data_dir / "ukpconvarg1_votes.csv.gz")
+    winners = frame["vote"].map({"a1": "left", "a2": "right", "equal": "tie"})
+    votes = Comparisons.from_labels(frame["item_a"], frame["item_b"], winners, voter=frame["worker"])
+    assert (votes.n_comparisons, votes.n_ties) == (len(frame), (frame["vote"] == "equal").sum())
+    assert votes.parts == frame["topic"].nunique() == 16  # no argument meets one of another topic
+    assert (
+        Comparisons.from_frame(
+            frame.assign(winner=winners), left="item_a", right="item_b", winner="winner", voter="worker"
+        )
+        == votes
+    )
+    assert not votes.never_compared
