@@ -91,10 +91,11 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=4_000, help="pairs of systems of each cell")
     parser.add_argument("--boards", type=int, default=1_000, help="leaderboards of each cell; a fifth of them of 60")
     parser.add_argument("--swaps", type=int, default=199)
+    parser.add_argument("--ties", choices=list(SEEN), action="append", help="print this table of pairs alone")
     options = parser.parse_args()
     machine("numpy", "numba")
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for seen in SEEN if options.draws else ():
+        for seen in (options.ties or SEEN) if options.draws else ():
             heading(
                 f"two exchangeable systems, {seen}: share of {options.draws:,} p-values at most 0.05, 0.01 by swaps of "
                 f"ranks, and at most 0.05 by swaps of scores ({options.swaps} swaps)",

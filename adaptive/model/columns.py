@@ -84,6 +84,9 @@ def columns_of_ballots(
 ) -> Columns:
     """Join the columns of `Comparisons.from_ballots`."""
     drawn = list(ballots)
+    for number, pair in enumerate(drawn):
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], Ballot)):
+            raise ComparisonError(f"ballots[{number}] must be a Ballot and its answers; got {shown(pair)}")
     all_items = all_names([ballot.items for ballot, _ in drawn], items, "items")
     all_voters = all_names([ballot.voters for ballot, _ in drawn], voters, "voters")
     parts, none = [], np.empty(0, np.int32)
@@ -221,11 +224,11 @@ def all_names(several: Sequence[Sequence[Hashable]], given: Items | None, what: 
     return tuple(dict.fromkeys(chain.from_iterable(several)))
 
 
-def places_among(names: Sequence[Hashable], all_names: Sequence[Hashable], kind: str, where: str) -> NDArray[np.int32]:
-    """Index of each name among all names; `where` the names are begins the message about an unknown one."""
-    if names is all_names:
-        return np.arange(len(all_names), dtype=np.int32)
-    _, (places,) = coded_labels({where: list(names)}, all_names, kind, lambda column, _: column)
+def places_among(names: Sequence[Hashable], among: Sequence[Hashable], kind: str, where: str) -> NDArray[np.int32]:
+    """Index of each name among others; `where` the names are begins the message about an unknown one."""
+    if names is among:
+        return np.arange(len(among), dtype=np.int32)
+    _, (places,) = coded_labels({where: list(names)}, among, kind, lambda column, _: column)
     return places
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive.draw import LIMIT, Ballot
+from adaptive.draw import Ballot
 from adaptive.errors import ComparisonError
 from adaptive.model.columns import (
     Columns,
@@ -97,8 +97,6 @@ class Comparisons(TableResult):
             object.__setattr__(self, "voters", checked_labels(self.voters, "voters", ComparisonError))
             columns["voter"] = checked_indices("voter", self.voter, "voter", len(self.voters))
         check_lengths(columns)
-        if left.size > LIMIT:
-            raise ComparisonError(f"at most {LIMIT} comparisons are taken; got {left.size}")
         if (alike := np.flatnonzero(left == right)).size:
             item = items[int(left[alike[0]])]
             raise ComparisonError(f"comparison {alike[0]}: item {shown(item)} is compared with itself")

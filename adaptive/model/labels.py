@@ -43,15 +43,14 @@ def listed_column(values: Iterable[Any], column: str) -> list[Any]:
     """
     if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
         raise ComparisonError(f"{column} must be a list with an entry for each comparison; got {shown(values)}")
-    if getattr(values, "ndim", 1) != 1:
-        raise ComparisonError(f"{column} must have one dimension; got {type(values).__name__} of {values.ndim}")  # type: ignore[attr-defined]
-    for method in (
-        "tolist",
-        "to_list",
-    ):  # of numpy and pandas, and of polars; iterating over pandas takes ten times longer
-        if hasattr(values, method):
-            entries: list[Any] = getattr(values, method)()
-            return entries
+    n_dimensions = getattr(values, "ndim", 1)
+    if n_dimensions != 1:
+        raise ComparisonError(f"{column} must have one dimension; got {n_dimensions}")
+    # Arrays and pandas have tolist, polars has to_list; to iterate over a column of pandas takes ten times longer.
+    to_list = getattr(values, "tolist", None) or getattr(values, "to_list", None)
+    if to_list is not None:
+        entries: list[Any] = to_list()
+        return entries
     return list(python_values(values))
 
 
@@ -108,8 +107,8 @@ def coded_labels(
             index: dict[Hashable, int] = defaultdict(count().__next__)  # numbers a label when it is first asked for
             codes = np.fromiter(map(index.__getitem__, row_by_row), np.int32, n_labels)
             names = tuple(index)
-            if any(map(_is_missing, names)):
-                _refuse(columns, _is_missing, f"is missing; every comparison needs its {kind} by label", where)
+            if any(map(is_missing, names)):
+                _refuse(columns, is_missing, f"is missing; every comparison needs its {kind} by label", where)
         else:
             index = dict(zip(names, range(len(names)), strict=True))
             codes = np.fromiter(map(index.get, row_by_row, repeat(_UNKNOWN)), np.int32, n_labels)
@@ -156,9 +155,10 @@ def coded_winners(
     return found
 
 
-def _is_missing(label: object) -> bool:
+def is_missing(label: object) -> bool:
+    """Whether a value is None or nan, of any library, or a tuple with such a part."""
     if isinstance(label, tuple):
-        return any(map(_is_missing, label))
+        return any(map(is_missing, label))
     try:
         return label is None or bool(label != label)  # noqa: PLR0124 - nan of any type
     except TypeError:  # pandas.NA, which equals nothing and differs from nothing

@@ -8,6 +8,7 @@ from itertools import count, takewhile
 from typing import Any, Final, Literal, TypeAlias
 
 from adaptive.errors import ComparisonError
+from adaptive.model.labels import is_missing
 from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, WORDS
 from rankcorr.checks import check_choice
 from rankcorr.io.records import listed
@@ -101,16 +102,12 @@ def side_columns(names: Collection[str], stem: str) -> list[str]:
 
 def is_blank(winner: Any) -> bool:
     """Whether a winner is empty: text without characters, None or nan."""
-    if isinstance(winner, str):
-        return not winner.strip()
-    try:
-        return winner is None or bool(winner != winner)  # noqa: PLR0124 - nan of any type
-    except TypeError:  # pandas.NA
-        return True
+    return not winner.strip() if isinstance(winner, str) else is_missing(winner)
 
 
 def answers_in(layout: Layout, winners: list[Any]) -> tuple[list[Any], Mapping[str, int]]:
     """Winners, of which the empty ones are "" if they stand for no answer, and the words that they may be."""
     if not layout.has_unanswered:
         return winners, layout.words
-    return ["" if is_blank(winner) else winner for winner in winners], {**layout.words, "": UNANSWERED}
+    words = {**layout.words, "": UNANSWERED}
+    return ["" if is_blank(winner) else winner for winner in winners], words

@@ -124,9 +124,9 @@ class Cells(Rows):
     def labels(self, name: str) -> list[Hashable]:
         """Cells of a column that name something; each different one is checked once."""
         entries = self.column(name)
-        lines = dict(zip(reversed(entries), reversed(self.lines), strict=True))
         for entry in dict.fromkeys(entries):
-            check_text(self.table, entry, lines[entry], name)
+            if not entry or entry != entry.strip() or "\n" in entry or "\r" in entry:
+                check_text(self.table, entry, self.lines[entries.index(entry)], name)
         return list(entries)
 
 
@@ -141,11 +141,12 @@ class Objects(Rows):
     def of(cls, table: TextTable, text: str) -> Objects:
         """Read the rows of a text."""
         objects, lines = [], []
+        decode = json.JSONDecoder(object_pairs_hook=_unique_keys).decode
         for number, line in enumerate(io.StringIO(text, newline=None), start=1):
             if line.isspace():
                 continue
             try:
-                value = json.loads(line, object_pairs_hook=_unique_keys)
+                value = decode(line)
             except json.JSONDecodeError as error:
                 table.fail(f"each line must be JSON of its own: {error.msg} at character {error.pos + 1}", number)
             except (ValueError, RecursionError) as error:
@@ -175,7 +176,10 @@ class Objects(Rows):
 
     def labels(self, name: str) -> list[Hashable]:
         """Values of a key that name something; a list becomes a tuple."""
-        return [self._label(value, row, name) for row, value in enumerate(self.column(name))]
+        values = self.column(name)
+        if set(map(type, values)) <= {str, int} and not any(map(is_blank, dict.fromkeys(values))):
+            return values
+        return [self._label(value, row, name) for row, value in enumerate(values)]
 
     def side_names(self, stem: str) -> list[str]:
         """Keys of a side, in the order of its parts."""

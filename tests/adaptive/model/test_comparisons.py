@@ -205,7 +205,7 @@ def test_numbers_are_items():
         ({"left": "ab"}, ComparisonError, "left must be a list with an entry for each comparison; got 'ab'"),
         ({"left": {"a", "b"}}, ComparisonError, "left must be a list"),
         ({"left": 7}, ComparisonError, "left must be a list"),
-        ({"left": np.array([["a", "b"]])}, ComparisonError, "left must have one dimension; got ndarray of 2"),
+        ({"left": np.array([["a", "b"]])}, ComparisonError, "left must have one dimension; got 2"),
         (
             {"winner": ["left", "Tie"]},
             VoteError,
@@ -282,6 +282,8 @@ def test_ballots_that_do_not_fit_are_refused():
         Comparisons.from_ballots([(ballot, [LEFT])], items=["a", "c"])
     with pytest.raises(ComparisonError, match=r"ballots\[0\]: 'Ann' is not one of the 1 voters"):
         Comparisons.from_ballots([(ballot, [LEFT])], voters=[BOB])
+    with pytest.raises(ComparisonError, match=r"ballots\[0\] must be a Ballot and its answers; got <Ballot of"):
+        Comparisons.from_ballots([ballot])
     with pytest.raises(VoteError, match=r"ballots\[1\]: answers\[0\] is 5; an answer is"):
         Comparisons.from_ballots([(ballot, [LEFT]), (ballot, [5])])
 

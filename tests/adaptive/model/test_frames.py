@@ -81,6 +81,8 @@ def test_text_of_any_kind_of_pandas(dtype):
     assert (
         Comparisons.from_labels(*(pd.Series(column, dtype=dtype) for column in list(columns.values())[:3])).n_items == 3
     )
+    unanswered = pd.DataFrame({**columns, "winner": ["left", None]}).astype(dtype)
+    assert Comparisons.from_frame(unanswered).n_unanswered == 1
     missing = pd.DataFrame({**columns, "left": ["a", None]}).astype(dtype)
     with pytest.raises(ComparisonError, match=r"left\[1\]: .* is missing"):
         Comparisons.from_frame(missing)
