@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.model.prior import Prior
+from adaptive.model.vote_model import Rows
 from adaptive.votes import TIE
+from rankcorr.results import Result
 
 Array: TypeAlias = NDArray[Any]
-Link: TypeAlias = Literal["logistic", "normal"]
-TiesModel: TypeAlias = Literal["davidson", "half"]
 
 MAX_ITERATIONS: Final = 200
 TOLERANCE: Final = 1e-9  # of the largest change, relative to the spread of the strengths
+GROUP_TOLERANCE: Final = 1e-5  # where other parameters are fitted too, which converges linearly
 _LARGEST_STEP: Final = 4.0
 _MAX_DENSE: Final = 300  # items up to which a trace is exact; above it probes estimate it, within 3 %
 _SD_RANGE: Final = (0.05, 30.0)
@@ -30,29 +31,8 @@ _NU_RANGE: Final = (1e-6, 1e4)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Votes as the loops take them, and what they are a model of; `group` is the voter where voters are modelled."""
-
-    left: Array
-    right: Array
-    winner: Array
-    group: Array
-    n_items: int
-    n_groups: int
-    link: Link
-    ties: TiesModel
-    fits_voters: bool
-    fits_side: bool
-
-    @property
-    def half(self) -> bool:
-        """Whether a tie is half a win for either side."""
-        return self.ties == "half"
-
-
-@dataclass(frozen=True, eq=False)
-class Parameters:
-    """All that is fitted; one number for each group of votes, or for each item."""
+class Parameters(Result):
+    """All that is fitted: a number for each item in `theta`, for each group of votes in the next three."""
 
     theta: Array
     discrimination: Array
@@ -60,6 +40,10 @@ class Parameters:
     side: Array
     nu: float
     sd: float
+
+    def __post_init__(self) -> None:
+        for name in ("theta", "discrimination", "oversight", "side"):
+            getattr(self, name).flags.writeable = False
 
     @property
     def precision(self) -> float:
@@ -121,7 +105,8 @@ class Curvature:
         # One column has a relative standard error of about sqrt(2 / n_items).
         n_columns = max(1, 2_000 // n_items)
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns))
-        return float(np.sum(signs * self.solve(signs, 1e-2))) / n_columns
+        solved = self.solve(signs, 1e-2)
+        return math.nan if solved is None else float(np.sum(signs * solved)) / n_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +128,18 @@ class _Fit:
     tolerance: float
     fits_sd: bool = field(init=False)
     fits_nu: bool = field(init=False)
+    # The observed curvature makes the last steps converge quadratically; with oversights it may be indefinite.
+    observed: bool = False
+    is_indefinite: bool = False
 
     def __post_init__(self) -> None:
         self.fits_sd = self.prior.sd is None
         self.fits_nu = not self.rows.half and self.now.nu > 0
+
+    @property
+    def fits_groups(self) -> bool:
+        """Whether anything but strengths and their spread is fitted."""
+        return self.rows.model.voters or self.rows.model.side_bias or self.fits_nu
 
     def run(self, max_iterations: int) -> Fitted:
         """Alternate until nothing moves by more than the tolerance."""
@@ -155,30 +148,39 @@ class _Fit:
         for iteration in range(1, max_iterations + 1):
             moved, curved = self._strengths(curved, forcing)
             spread = max(1.0, float(np.abs(self.now.theta).max(initial=0.0)))
+            tolerance = self.tolerance
             # Far from the end, other parameters would follow strengths that are not there yet.
             if moved < 0.5 * spread:
-                changed = self._groups() if self.rows.fits_voters or self.rows.fits_side or self.fits_nu else 0.0
+                changed = self._groups() if self.fits_groups else 0.0
                 if self.fits_sd:
-                    changed = max(changed, self._sd(curved, moved / spread))
+                    changed = max(changed, self._sd(moved / spread))
                 if changed > 0.0:
-                    curved = curvature_at(self.rows, self.now)
+                    curved = curvature_at(self.rows, self.now, observed=self.observed)
+                    tolerance = max(tolerance, GROUP_TOLERANCE)
                 moved = max(moved, changed * spread)
-            if moved <= self.tolerance * spread:
+            if moved <= tolerance * spread:
                 return Fitted(self.now, curved.log_likelihood, True, iteration)
-            # Steps that end far from the solution need not be exact; the last ones converge quadratically.
+            # Steps that end far from the solution need not be exact.
             forcing = min(0.1, max(1e-6, moved / spread))
+            self.observed = self.observed or (not self.is_indefinite and moved < 0.1 * spread)
         return Fitted(self.now, curved.log_likelihood, False, max_iterations)
 
     def _strengths(self, curved: Curvature, forcing: float) -> tuple[float, Curvature]:
+        """One Newton step, shortened until it does not lose; the largest change, and the curvature ahead."""
         now = self.now
-        step = curved.solve(curved.slope - now.precision * now.theta, forcing)
+        slope = curved.slope - now.precision * now.theta
+        step = curved.solve(slope, forcing)
+        if step is None:  # never with the expected curvature
+            self.observed, self.is_indefinite = False, True
+            step = curvature_at(self.rows, now).solve(slope, forcing)
+            assert step is not None
         largest = float(np.abs(step).max(initial=0.0))
         scale = min(1.0, _LARGEST_STEP / largest) if largest > 0 else 0.0
         before = curved.log_likelihood - 0.5 * now.precision * float(now.theta @ now.theta)
         slack = 1e-12 * max(1.0, abs(before))
         for _ in range(30):
             self.now = replace(now, theta=now.theta + scale * step)
-            ahead = curvature_at(self.rows, self.now)
+            ahead = curvature_at(self.rows, self.now, observed=self.observed)
             after = ahead.log_likelihood - 0.5 * now.precision * float(self.now.theta @ self.now.theta)
             if after >= before - slack:
                 return scale * largest, ahead
@@ -192,13 +194,13 @@ class _Fit:
 
         rows, now, prior = self.rows, self.now, self.prior
         out = np.empty((7, max(rows.n_groups, 2)))
-        link = LOGISTIC if rows.link == "logistic" else NORMAL
+        link = LOGISTIC if rows.model.link == "logistic" else NORMAL
         columns = (rows.left, rows.right, rows.winner, rows.group, now.theta)
         voters = (now.discrimination, now.oversight, now.side, now.nu)
         group_slopes(*columns, *voters, link, rows.half, out)
         of_groups = out[:, : rows.n_groups]
         new = now
-        if rows.fits_voters:
+        if rows.model.voters:
             spread = prior.discrimination_sd**-2
             logs = np.log(now.discrimination)
             logs += np.clip((of_groups[0] - spread * logs) / (of_groups[1] + spread), -1.0, 1.0)
@@ -206,7 +208,7 @@ class _Fit:
             new = replace(new, discrimination=np.exp(logs))
             if self.oversight > 0:
                 new = replace(new, oversight=self._oversight(of_groups[4], of_groups[5]))
-        if rows.fits_side:
+        if rows.model.side_bias:
             precision = prior.side_sd**-2
             steps = (of_groups[2] - precision * now.side) / (of_groups[3] + precision)
             new = replace(new, side=now.side + np.clip(steps, -1.0, 1.0))
@@ -230,11 +232,12 @@ class _Fit:
         ahead = e + slope / curvature
         return np.clip(ahead, e / 4, 1 - (1 - e) / 4)
 
-    def _sd(self, curved: Curvature, moved: float) -> float:
+    def _sd(self, moved: float) -> float:
         """MacKay's step towards the t of the largest marginal likelihood; it stops once it moves by less than 0.1 %."""
         if moved > 0.05:
             return 1.0
         now = self.now
+        curved = curvature_at(self.rows, now)
         n_fitted = now.theta.size - now.precision * curved.trace_of_inverse()
         if n_fitted < 1.0:  # the votes say less than one strength's worth: no spread can be read from them
             self.fits_sd = False
@@ -248,15 +251,16 @@ class _Fit:
         return changed
 
 
-def curvature_at(rows: Rows, at: Parameters) -> Curvature:
-    """Log-likelihood, slopes and curvature at some parameters."""
+def curvature_at(rows: Rows, at: Parameters, *, observed: bool = False) -> Curvature:
+    """Log-likelihood, slopes and curvature at some parameters: the expected curvature, which is never indefinite."""
     from adaptive.model.kernels import LOGISTIC, NORMAL, add_slopes, log_likelihood
 
-    score, weight = np.empty((2, rows.left.size))
-    link = LOGISTIC if rows.link == "logistic" else NORMAL
+    score, expected, seen = np.empty((3, rows.left.size))
+    link = LOGISTIC if rows.model.link == "logistic" else NORMAL
     columns = (rows.left, rows.right, rows.winner, rows.group, at.theta)
     voters = (at.discrimination, at.oversight, at.side, at.nu)
-    total = log_likelihood(*columns, *voters, link, rows.half, score, weight)
+    total = log_likelihood(*columns, *voters, link, rows.half, score, expected, seen)
+    weight = seen if observed else expected
     slopes = np.empty((2, rows.n_items))
     add_slopes(rows.left, rows.right, rows.group, at.discrimination, score, weight, slopes)
     return Curvature(rows, at.precision, total, score, weight, slopes[0], slopes[1] + at.precision)

@@ -1,0 +1,174 @@
+"""From comparisons to strengths: Bradley and Terry's model, and Thurstone's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adaptive.errors import ModelError
+from adaptive.model.comparisons import Comparisons
+from adaptive.model.fit import MAX_ITERATIONS, TOLERANCE, Parameters, fit
+from adaptive.model.prior import OVERSIGHT, Prior, checked_oversight, checked_prior
+from adaptive.model.strengths import Strengths
+from adaptive.model.vote_model import TiesModel, VoteModel, rows_of
+from rankcorr.checks import real_number, shown, whole_number
+
+__all__ = ["bradley_terry", "thurstone"]
+
+
+def bradley_terry(
+    comparisons: Comparisons,
+    *,
+    ties: TiesModel = "davidson",
+    oversight: float = OVERSIGHT,
+    prior: float | Prior | None = None,
+    voters: bool = False,
+    side_bias: bool = False,
+    start: Strengths | None = None,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_ITERATIONS,
+) -> Strengths:
+    """Fit strengths to votes: P(left) is the logistic curve of a_v (theta_left - theta_right) + s (Bradley, Terry 1952).
+
+    The fit maximises the likelihood of the votes times that of the priors. Ties follow Davidson (1970), P(left) : P(tie)
+    : P(right) = e^(d/2) : nu : e^(-d/2). With the probability e of an oversight the voter gives the opposite answer, so
+    that one odd vote costs an item little. Time and memory are linear in votes.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    ties : {"davidson", "half"}
+        Ties are an outcome of their own with the parameter nu, which is fitted; or half a win for either side.
+    oversight : float
+        e, from 0 to below 0.5. With `voters` it is the mean of their prior.
+    prior : float, Prior, or None
+        Standard deviation t of the strengths, in units of theta, or all priors. By default t is estimated from the
+        votes. Infinity asks for maximum likelihood.
+    voters : bool
+        Each voter has a discrimination a_v and an oversight e_v of their own.
+    side_bias : bool
+        Fit s; with `voters`, one for each of them.
+    start : Strengths, optional
+        An earlier fit of the same items, from which this one starts; it changes how long the fit takes, not its end.
+    tolerance : float
+        The fit ends when no strength moves by more than this times the largest one.
+    max_iterations : int
+
+    Returns
+    -------
+    Strengths
+
+    Raises
+    ------
+    ModelError
+        Voters that are not known where they are to be modelled, an option out of range, a start of other items, or an
+        infinite prior where the votes alone give no finite strengths.
+
+    Examples
+    --------
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
+    >>> bradley_terry(votes, prior=2).ranking
+    <Ranking of 3 items, 2 tied: 'fig' 1, 'kiwi' 2.5, 'plum' 2.5>
+    """
+    model = VoteModel("logistic", ties, voters, side_bias)
+    return _fitted(comparisons, model, oversight, prior, start, tolerance, max_iterations)
+
+
+def thurstone(
+    comparisons: Comparisons,
+    *,
+    oversight: float = OVERSIGHT,
+    prior: float | Prior | None = None,
+    voters: bool = False,
+    side_bias: bool = False,
+    start: Strengths | None = None,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_ITERATIONS,
+) -> Strengths:
+    """Fit strengths to votes: P(left) is the normal curve of a_v (theta_left - theta_right) + s (Thurstone 1927, case V).
+
+    As `bradley_terry` in all but the curve; a tie is half a win for either side.
+
+    Parameters
+    ----------
+    comparisons, oversight, prior, voters, side_bias, start, tolerance, max_iterations
+        As in `bradley_terry`.
+
+    Returns
+    -------
+    Strengths
+
+    Raises
+    ------
+    ModelError
+        As `bradley_terry`.
+
+    Examples
+    --------
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "right"])
+    >>> thurstone(votes, prior=1).theta.round(2)
+    array([ 0.63, -0.63,  0.  ])
+    """
+    model = VoteModel("normal", "half", voters, side_bias)
+    return _fitted(comparisons, model, oversight, prior, start, tolerance, max_iterations)
+
+
+def _fitted(
+    comparisons: Comparisons,
+    model: VoteModel,
+    oversight: float,
+    prior: float | Prior | None,
+    start: Strengths | None,
+    tolerance: float,
+    max_iterations: int,
+) -> Strengths:
+    if not isinstance(comparisons, Comparisons):
+        raise ModelError(f"strengths are fitted to Comparisons; got {shown(comparisons)}")
+    if comparisons.n_items < 2:
+        raise ModelError(f"a ranking needs at least two items; got {comparisons.n_items}")
+    own_prior, own_oversight = checked_prior(prior), checked_oversight(oversight)
+    if not 0 < real_number(tolerance) < 1:
+        raise ModelError(f"tolerance must be a number between 0 and 1; got {shown(tolerance)}")
+    n_iterations = whole_number(max_iterations)
+    if n_iterations is None or n_iterations < 1:
+        raise ModelError(f"max_iterations must be a positive whole number; got {shown(max_iterations)}")
+    if own_prior.sd == np.inf:
+        _check_finite(comparisons)
+    found = fit(
+        rows_of(comparisons, model),
+        own_prior,
+        own_oversight,
+        start=None if start is None else _start(start, comparisons, model, own_oversight),
+        tolerance=float(tolerance),
+        max_iterations=n_iterations,
+    )
+    return Strengths(
+        comparisons, model, own_prior, found.parameters, found.log_likelihood, found.converged, found.n_iterations
+    )
+
+
+def _start(start: Strengths, comparisons: Comparisons, model: VoteModel, oversight: float) -> Parameters | None:
+    """Parameters of an earlier fit for this one; None where the models differ too much to help."""
+    if not isinstance(start, Strengths) or start.items != comparisons.items:
+        raise ModelError(f"start must be Strengths of the same items; got {shown(start)}")
+    before = start.parameters
+    same_groups = start.model == model and (not model.voters or start.comparisons.voters == comparisons.voters)
+    same_ties = (before.nu > 0) == (model.ties == "davidson" and comparisons.n_ties > 0)
+    same_oversight = model.voters or bool((before.oversight == oversight).all())
+    return before if same_groups and same_ties and same_oversight else None
+
+
+def _check_finite(comparisons: Comparisons) -> None:
+    """Refuse votes whose likelihood has no finite maximum: some items never lost to, nor tied with, the others."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    winner = comparisons.winner
+    beaten_by = [(comparisons.right, comparisons.left, winner >= 0), (comparisons.left, comparisons.right, winner <= 0)]
+    source, target = (np.concatenate([ends[side][ends[2]] for ends in beaten_by]) for side in (0, 1))
+    graph = coo_array((np.ones(source.size, np.int8), (source, target)), (comparisons.n_items,) * 2)
+    n_parts = connected_components(graph, directed=True, connection="strong", return_labels=False)
+    if n_parts > 1:
+        raise ModelError(
+            f"without a prior the strengths are infinite: the items fall into {n_parts} groups of which one never lost "
+            "to another, or never met it; give prior=, a standard deviation"
+        )
