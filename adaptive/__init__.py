@@ -7,7 +7,8 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - one ballot: `draw_ballot`, `borda_scores`, `rescale`, `select_top`
 - the whole: `run_protocol` with a function that votes, `BallotProtocol` for votes that arrive over days,
   `score_ballots` for all votes so far at once
-- votes of any origin: `Comparisons`, `read_comparisons`, `borda`
+- votes of any origin: `Comparisons`, `read_comparisons`
+- strengths of the items: `bradley_terry`, `thurstone`, `borda`; what to ask next: `next_comparisons`
 - before paying: `simulate` with voters of a `VoterPopulation`
 - errors: all are subclasses of `AdaptiveError`
 """
@@ -19,6 +20,7 @@ from adaptive.errors import (
     AdaptiveError,
     ComparisonError,
     DrawError,
+    ModelError,
     PlanError,
     ProtocolError,
     SimilarityError,
@@ -28,7 +30,12 @@ from adaptive.errors import (
 )
 from adaptive.model.borda import BordaScores, borda
 from adaptive.model.comparisons import Comparisons
+from adaptive.model.estimators import bradley_terry, thurstone
+from adaptive.model.matching import Matches, next_comparisons
+from adaptive.model.prior import Prior
 from adaptive.model.reading import read_comparisons
+from adaptive.model.strengths import Strengths
+from adaptive.model.vote_model import VoteModel
 from adaptive.pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol
@@ -69,25 +76,32 @@ __all__ = [
     "DrawError",
     "FewRareTokensWarning",
     "InterimResult",
+    "Matches",
+    "ModelError",
     "Pairing",
     "PlanError",
+    "Prior",
     "ProtocolError",
     "ProtocolResult",
     "Selection",
     "SimilarityError",
     "SimulationResult",
+    "Strengths",
     "TableError",
     "Token",
     "TokenError",
     "Vote",
     "VoteError",
+    "VoteModel",
     "VoterPool",
     "VoterPopulation",
     "borda",
     "borda_scores",
+    "bradley_terry",
     "draw_ballot",
     "embedding_similarity",
     "exponential_similarity",
+    "next_comparisons",
     "pair_tokens",
     "plan_ballots",
     "plan_for_budget",
@@ -103,5 +117,6 @@ __all__ = [
     "select_by_mean",
     "select_top",
     "simulate",
+    "thurstone",
     "true_ranking",
 ]

@@ -27,11 +27,12 @@ def bradley_terry(
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> Strengths:
-    """Fit strengths to votes: P(left) is the logistic curve of a_v (theta_left - theta_right) + s (Bradley, Terry 1952).
+    """Fit strengths to votes by the model of Bradley and Terry (1952).
 
-    The fit maximises the likelihood of the votes times that of the priors. Ties follow Davidson (1970), P(left) : P(tie)
-    : P(right) = e^(d/2) : nu : e^(-d/2). With the probability e of an oversight the voter gives the opposite answer, so
-    that one odd vote costs an item little. Time and memory are linear in votes.
+    P(left) is the logistic curve of d = a_v (theta_left - theta_right) + s. Ties follow Davidson (1970), P(left) :
+    P(tie) : P(right) = e^(d/2) : nu : e^(-d/2). With the probability e of an oversight the voter gives the opposite
+    answer, so that one odd vote costs an item little. The fit maximises the likelihood of the votes times that of the
+    priors. Time and memory are linear in votes.
 
     Parameters
     ----------
@@ -84,9 +85,10 @@ def thurstone(
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> Strengths:
-    """Fit strengths to votes: P(left) is the normal curve of a_v (theta_left - theta_right) + s (Thurstone 1927, case V).
+    """Fit strengths to votes by the model of Thurstone (1927, case V).
 
-    As `bradley_terry` in all but the curve; a tie is half a win for either side.
+    P(left) is the normal curve of a_v (theta_left - theta_right) + s. All else is as in `bradley_terry`, but that a tie
+    is half a win for either side.
 
     Parameters
     ----------

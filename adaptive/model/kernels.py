@@ -52,10 +52,10 @@ def outcome_chances(margin: float, nu: float, link: int) -> Chances:
 
 @kernel
 def vote_terms(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> Terms:
-    """Terms of one vote: log-likelihood, its slope, expected and observed curvature in the margin, P(tie), and the
-    slope in the oversight.
+    """Return what one vote adds to the sums of the fit.
 
-    With `half`, a tie is half a vote for either side.
+    That is its log-likelihood; slope, expected and observed curvature of it in the margin; P(tie); and the slope in the
+    oversight. With `half`, a tie is half a vote for either side.
     """
     left, tie, right, d_left, d_right, b_left, b_right = outcome_chances(margin, nu, link)
     seen_left = max(left + oversight * (right - left), _TINY)
@@ -139,7 +139,7 @@ def add_slopes(
 
 @kernel
 def apply_curvature(left: Array, right: Array, weight: Array, precision: float, x: Array, out: Array) -> None:
-    """out = (sum_k weight_k (e_left - e_right)(e_left - e_right)^T + precision I) x, for several columns x at once."""
+    """Set out = (sum_k weight_k (e_left - e_right)(e_left - e_right)^T + precision I) x, for all columns of x."""
     n_items, n_columns = x.shape
     for i in range(n_items):
         for c in range(n_columns):

@@ -31,8 +31,9 @@ _SE_DRAWS: Final = 1_000  # beyond: a relative error of 1 / sqrt(2 * 1000) = 2.2
 class Strengths(TableResult):
     """Strengths of items on a scale where the difference of two says how votes between them go.
 
-    Made by `bradley_terry` and `thurstone`. The table has one row for each item, best first, with the columns item,
-    rank, strength, standard_error, presentations, wins, ties and losses; items that tie are in the order of their labels.
+    Made by `bradley_terry` and `thurstone`. The table has one row for each item, best first, with the columns
+    item, rank, strength, standard_error, presentations, wins, ties and losses; items that tie are in the order of their
+    labels.
 
     Attributes
     ----------
@@ -76,7 +77,7 @@ class Strengths(TableResult):
 
     @property
     def tie_parameter(self) -> float:
-        """Davidson's nu: two items of equal strength tie with the probability nu / (2 + nu). 0 if ties are half wins."""
+        """Davidson's nu: items of equal strength tie with the probability nu / (2 + nu). 0 if ties are half wins."""
         return self.parameters.nu
 
     @property
@@ -150,7 +151,7 @@ class Strengths(TableResult):
         Exact up to 1,500 items; of 1,000 draws beyond, with a relative error of 2 %.
         """
         if len(self.items) <= MAX_EXACT:
-            errors = np.sqrt(np.diagonal(covariance(self.curvature, self.opinions)))
+            errors: NDArray[np.float64] = np.sqrt(np.diagonal(covariance(self.curvature, self.opinions)))
         else:
             errors = self.sample(_SE_DRAWS, np.random.default_rng(0)).std(axis=0)
         errors.flags.writeable = False

@@ -1,0 +1,255 @@
+"""Whom to compare next: items whose place is in doubt where the coefficients weigh it, against items next to them.
+
+strengths -> draws of the ranking -> what each item's doubt costs -> items -> opponents -> voters and sides
+
+Each draw is a ranking that could be true (Thompson's rule), so that an item that was unlucky keeps a wide posterior and
+gets its second chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.draw import Indices, Names
+from adaptive.errors import ModelError
+from adaptive.model.comparisons import Comparisons
+from adaptive.model.strengths import Strengths
+from adaptive.protocol import Items, checked_labels
+from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.results import Result
+
+__all__ = ["Matches", "next_comparisons"]
+
+Array: TypeAlias = NDArray[Any]
+
+FOCUS: Final = 0.65
+FIRST: Final = 1
+DRAWS: Final = 6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Matches(Result):
+    """Comparisons to be shown next, in this order.
+
+    Attributes
+    ----------
+    items, voters : tuple of hashable, or range
+        Labels of all items, and names of the voters.
+    left, right, voter : ndarray of int32, shape (n_comparisons,), read-only
+        Indices into items and voters.
+    reason : str
+        Why there are fewer comparisons than wanted; empty if there are not.
+    """
+
+    items: Names
+    voters: Names
+    left: Indices
+    right: Indices
+    voter: Indices
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        for column in (self.left, self.right, self.voter):
+            column.flags.writeable = False
+
+    @property
+    def n_comparisons(self) -> int:
+        """Number of comparisons."""
+        return self.left.size
+
+    @property
+    def pairs(self) -> list[tuple[Hashable, Hashable]]:
+        """Labels of the items on the left and on the right of each comparison."""
+        columns = zip(self.left.tolist(), self.right.tolist(), strict=True)
+        return [(self.items[left], self.items[right]) for left, right in columns]
+
+    def __len__(self) -> int:
+        return self.n_comparisons
+
+    def __repr__(self) -> str:
+        why = f": {self.reason}" if self.reason else ""
+        return f"<Matches of {self.n_comparisons:,} comparisons for {len(self.voters):,} voters{why}>"
+
+
+def next_comparisons(
+    strengths: Strengths,
+    size: int,
+    *,
+    rng: np.random.Generator,
+    voters: Items | None = None,
+    voter_history: Comparisons | None = None,
+    n0: float = 2.0,
+    focus: float = FOCUS,
+    first: int = FIRST,
+) -> Matches:
+    """Choose the comparisons that say most about the top of the list, given all votes so far.
+
+    Rankings are drawn from the posterior. An item whose rank differs between them costs the coefficients something, and
+    more the nearer it is to the top: tau_w the weight of the items between its two ranks, rho_w the square of the
+    difference. Items are drawn in proportion to what a vote is expected to save of that, and each meets a neighbour in one of the
+    drawn rankings. Batches of 50 choose better than larger ones; a vote that has not come in cannot guide.
+
+    Parameters
+    ----------
+    strengths : Strengths
+    size : int
+        Number of comparisons wanted.
+    rng : numpy.random.Generator
+    voters : int or sequence of hashable, optional
+        Who is to vote; the comparisons are dealt so that those with the fewest votes get them. By default the voters
+        of `strengths`, or a single one if they are not known.
+    voter_history : Comparisons, optional
+        What voters have been shown: no voter gets a pair again. By default the votes of `strengths`.
+    n0 : float
+        Offset of the weights 1 / (n + n0)^2.
+    focus : float
+        From 0 to 1: how much of the choice follows tau_w, which asks for the order of the top; the rest follows rho_w,
+        which asks for the places of all items as well.
+    first : int
+        Items with fewer comparisons than this are served first, against each other.
+
+    Returns
+    -------
+    Matches
+        With fewer comparisons than wanted, or none, where the voters have seen all pairs; its `reason` says so.
+
+    Raises
+    ------
+    ModelError
+        A size that is not positive, an option out of range, or a history of other items.
+
+    Examples
+    --------
+    >>> from adaptive.model.estimators import bradley_terry
+    >>> votes = Comparisons.from_labels(["a", "c"], ["b", "d"], ["left", "left"], voter=["Ann", "Bob"])
+    >>> next_comparisons(bradley_terry(votes), 2, rng=np.random.default_rng(1))
+    <Matches of 2 comparisons for 2 voters>
+    """
+    wanted, own_focus, own_first = _checked_options(size, n0, focus, first)
+    if not isinstance(strengths, Strengths):
+        raise ModelError(f"comparisons are chosen by Strengths; got {shown(strengths)}")
+    history = strengths.comparisons if voter_history is None else voter_history
+    if not isinstance(history, Comparisons) or (
+        history is not strengths.comparisons and history.items != strengths.items
+    ):
+        raise ModelError(f"voter_history must be Comparisons of the same items; got {shown(history)}")
+    names, seen_by = _voters(voters, history)
+    from adaptive.model.matching_kernels import deal_matches
+
+    n_items = len(strengths.items)
+    presentations = strengths.comparisons.presentations
+    chosen, place, order = _chosen_items(strengths, presentations, n0, own_focus, own_first, rng)
+    left, right, voter = np.empty((3, wanted), np.int32)
+    n_made = deal_matches(
+        chosen,
+        place,
+        order,
+        history.left,
+        history.right,
+        seen_by,
+        np.bincount(history.left, minlength=n_items) - np.bincount(history.right, minlength=n_items),
+        np.bincount(seen_by[seen_by >= 0], minlength=len(names)),
+        rng,
+        left,
+        right,
+        voter,
+    )
+    reason = ""
+    if n_made < wanted:
+        reason = f"{'the voter has' if len(names) == 1 else 'the voters have'} seen all other pairs"
+    return Matches(_names(strengths.items), names, left[:n_made], right[:n_made], voter[:n_made], reason)
+
+
+def _chosen_items(
+    strengths: Strengths, presentations: Array, n0: float, focus: float, first: int, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    """All items, in the order in which they are to be served, and one drawn ranking: places of items, and its order."""
+    n_items = presentations.size
+    width = 1.0 / np.sqrt(strengths.curvature.diagonal)
+    drawn = strengths.theta + width * rng.standard_normal((DRAWS, n_items))
+    orders = np.argsort(-drawn, axis=1)
+    ranks = np.empty((DRAWS, n_items))
+    np.put_along_axis(ranks, orders, np.arange(1.0, n_items + 1)[np.newaxis], axis=1)
+    of_tau, of_rho = rank_doubts(ranks, n0)
+    gain = focus * of_tau / max(of_tau.sum(), 1e-300) + (1 - focus) * of_rho / max(of_rho.sum(), 1e-300)
+    with np.errstate(divide="ignore"):
+        # The largest of log(p) + Gumbel noise are a draw without replacement in proportion to p.
+        key = np.log(gain * width * width) + rng.gumbel(size=n_items)
+    fresh = presentations < first
+    key[fresh] = np.inf
+    if fresh.any():
+        key[fresh] = 1e9 - presentations[fresh] + rng.random(int(fresh.sum()))
+    order = orders[0]
+    if fresh.any():  # those never compared meet each other: they stand together, where they are served first
+        order = np.concatenate([rng.permutation(np.flatnonzero(fresh)), order[~fresh[order]]])
+    place = np.empty(n_items, np.int64)
+    place[order] = np.arange(n_items)
+    return np.argsort(-key), place, order
+
+
+def rank_doubts(ranks: Array, n0: float) -> tuple[Array, Array]:
+    """What each item's doubt about its rank costs tau_w and rho_w, up to a factor.
+
+    Parameters
+    ----------
+    ranks : ndarray of float64, shape (n_draws, n_items)
+        Rankings drawn from the posterior.
+    n0 : float
+
+    Returns
+    -------
+    tuple of ndarray of float64, shape (n_items,)
+        Means over pairs of neighbouring draws: the item's weight times the weight of the ranks between, and times the
+        squared difference of the ranks.
+    """
+    others = np.roll(ranks, -1, axis=0)
+    offset = ranks + n0
+    weight = offset**-2.0
+    weight = weight + np.roll(weight, -1, axis=0)
+    # The weights 1 / (n + n0)^2 from rank a to rank b sum to about 1 / (a + n0) - 1 / (b + n0).
+    between = np.abs(1.0 / offset - np.roll(1.0 / offset, -1, axis=0))
+    return np.mean(between * weight, axis=0), np.mean((ranks - others) ** 2 * weight, axis=0)
+
+
+def _checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int, float, int]:
+    wanted, own_first = whole_number(size), whole_number(first)
+    if wanted is None or wanted < 1:
+        raise ModelError(f"size must be a positive whole number; got {shown(size)}")
+    if own_first is None or own_first < 0:
+        raise ModelError(f"first must be a whole number, not negative; got {shown(first)}")
+    if not -1 < real_number(n0) < np.inf:
+        raise ModelError(f"n0 must be a finite number above -1; got {shown(n0)}")
+    own_focus = real_number(focus)
+    if not 0 <= own_focus <= 1:
+        raise ModelError(f"focus must be a number from 0 to 1; got {shown(focus)}")
+    return wanted, own_focus, own_first
+
+
+def _voters(voters: Items | None, history: Comparisons) -> tuple[Names, Array]:
+    """Names of who is to vote, and for each comparison of the history the index of its voter, or -1."""
+    unknown = np.full(history.n_comparisons, -1, np.int32)
+    if voters is None:
+        if history.voters is None or history.voter is None:
+            return range(1), unknown
+        names: Sequence[Hashable] = history.voters
+    else:
+        names = checked_labels(voters, "voters", ModelError)
+    if not len(names):
+        raise ModelError("comparisons need at least one voter; got none")
+    own = _names(names)
+    if history.voters is None or history.voter is None:
+        return own, unknown
+    if own == history.voters:
+        return own, history.voter
+    index = {name: place for place, name in enumerate(own)}
+    places = np.array([index.get(name, -1) for name in history.voters], np.int32)
+    return own, places[history.voter]
+
+
+def _names(labels: Sequence[Hashable]) -> Names:
+    return labels if isinstance(labels, range | tuple) else tuple(labels)
