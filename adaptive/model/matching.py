@@ -91,8 +91,8 @@ def next_comparisons(
 
     Rankings are drawn from the posterior. An item whose rank differs between them costs the coefficients something, and
     more the nearer it is to the top: tau_w the weight of the items between its two ranks, rho_w the square of the
-    difference. Items are drawn in proportion to what a vote is expected to save of that, and each meets a neighbour in one of the
-    drawn rankings. Batches of 50 choose better than larger ones; a vote that has not come in cannot guide.
+    difference. Items are drawn in proportion to what a vote is expected to save of that, and each meets a neighbour in
+    one of the drawn rankings. Batches of 50 choose better than larger ones; a vote that has not come in cannot guide.
 
     Parameters
     ----------
