@@ -195,6 +195,7 @@ def _difference_rows(others: Sequence[Named], results: Sequence[SystemComparison
             "difference": result.difference,
             "low": result.low,
             "high": result.high,
+            "interval_method": result.interval_method,
             "pvalue": result.pvalue,
             "corrected_pvalue": corrected_pvalue,
             "exact": result.exact,
@@ -213,8 +214,13 @@ def _print_differences(systems: Sequence[Named], rows: Sequence[dict[str, Any]],
         swaps += f", all of {MAX_EXACT} items or fewer"
     click.echo(gold_line(first, "a"))
     click.echo(f"p: {chosen['alternative']}, paired test of {name} ({swaps}){'; corrected by Holm' * several}")
-    drawn = resamples_text(max(chosen["resamples"], MIN_RESAMPLES), chosen["seed"])
-    click.echo(f"low, high: {percent_text(chosen['level'])} interval of a - b ({drawn})\n")
+    drawn = intervals_text(
+        [row["interval_method"] for row in rows],
+        [other.shown for other in others],
+        max(chosen["resamples"], MIN_RESAMPLES),
+        chosen["seed"],
+    )
+    click.echo(f"low, high: {percent_text(chosen['level'])} interval of a - b{drawn}\n")
     print_table(
         ["b", f"{name} of a", "of b", "a - b", "low", "high", "p", *(["p (Holm)"] * several), "n"],
         [
@@ -227,3 +233,16 @@ def _print_differences(systems: Sequence[Named], rows: Sequence[dict[str, Any]],
             for other, row in zip(others, rows, strict=True)
         ],
     )
+
+
+def intervals_text(methods: Sequence[str | None], systems: Sequence[str], number: int, seed: int) -> str:
+    """The method of the interval of each system, and how many resamples were drawn; empty where none were."""
+    used = list(dict.fromkeys(method for method in methods if method is not None))
+    if not used:
+        return ""
+    names = {
+        each: ", ".join(system for system, method in zip(systems, methods, strict=True) if method == each)
+        for each in used
+    }
+    named = used if len(used) == 1 else [f"{each} for {names[each]}" for each in used]
+    return f" ({', '.join(named)}, {resamples_text(number, seed, 'the items' if used == ['percentile'] else None)})"

@@ -50,6 +50,9 @@ class SystemComparison(Computed):
         Interval of the difference, from joint resamples of gold and both systems.
     level : float
         Level of confidence of the interval.
+    interval_method : str or None
+        Of the interval, "copula" or "percentile"; None where nothing is drawn, since the difference is undefined or
+        both systems rank all items alike.
     n_resamples : int
         Number of resamples of the test unless it is exact, and of the interval, which draws at least 1,000.
     n_undefined : int
@@ -72,6 +75,7 @@ class SystemComparison(Computed):
     low: float
     high: float
     level: float
+    interval_method: str | None
     n_resamples: int
     n_undefined: int
     n_undefined_swaps: int
@@ -116,10 +120,10 @@ def compare_systems(
     mean differences of the coefficients for the two that would just not be surprising. It is the percentile interval of
     items drawn with replacement where there are at most 100 items, at least 5 % of their pairs are tied in one of the
     systems, and the systems correlate by at least 0.9 given gold: two systems with few levels often agree on whole
-    groups of items, which no copula would. Since its spread is estimated, the interval has the quantiles of Student's t
-    with n_items - 3 degrees of freedom, and at least 3, instead of normal ones. Two systems that rank all items alike
-    have the interval from 0 to 0; exchanging the systems gives the mirror image. docs/systems.md has measured levels
-    and widths.
+    groups of items, which no copula would; `interval_method` says which of the two was taken. Since its spread is
+    estimated, the interval has the quantiles of Student's t with n_items - 3 degrees of freedom, and at least 3,
+    instead of normal ones. Two systems that rank all items alike have the interval from 0 to 0; exchanging the systems
+    gives the mirror image. docs/systems.md has measured levels and widths.
 
     Parameters
     ----------
@@ -179,6 +183,7 @@ def compare_systems(
     items = SortedItems.of(chosen, first, [second, third])
 
     pvalue = low = high = math.nan
+    interval_method = None
     n_undefined, n_undefined_swaps = number, 0
     if math.isnan(difference):
         which = [name for name, value in zip(NAMES[1:], values, strict=True) if math.isnan(value)]
@@ -211,7 +216,7 @@ def compare_systems(
                 workers=n_workers,
                 progress=progress,
             )
-            low, high, n_undefined = found.low, found.high, found.n_undefined
+            low, high, n_undefined, interval_method = found.low, found.high, found.n_undefined, found.method
         if n_undefined:
             warn_undefined(
                 f"in {n_undefined:,} of {drawn_for_interval:,} resamples, which the interval leaves out", stacklevel=3
@@ -232,6 +237,7 @@ def compare_systems(
         low=low,
         high=high,
         level=confidence,
+        interval_method=interval_method,
         n_resamples=number,
         n_undefined=n_undefined,
         n_undefined_swaps=n_undefined_swaps,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 import numpy as np
 
 from rankcorr.inference.bootstrap import percentile_interval, resampled, standard_error
 from rankcorr.inference.copula import TCopula
-from rankcorr.inference.inversion import Inverted, inverted
+from rankcorr.inference.inversion import inverted
 from rankcorr.inference.sorted_items import SortedItems, Values
 from rankcorr.workers import Progress
 
@@ -22,6 +22,17 @@ ALIKE: Final = 0.9
 MAX_TIED: Final = 100
 
 
+@dataclass(frozen=True, slots=True)
+class DifferenceInterval:
+    """Ends of an interval of a difference, its spread, the number of undefined resamples, and the kind of interval."""
+
+    low: float
+    high: float
+    standard_error: float
+    n_undefined: int
+    method: Literal["copula", "percentile"]
+
+
 def difference_interval(
     items: SortedItems,
     observed: float,
@@ -31,7 +42,7 @@ def difference_interval(
     seed: int,
     workers: int,
     progress: Progress | None = None,
-) -> Inverted:
+) -> DifferenceInterval:
     """Interval of the coefficient of x with the first other ranking, less that with the second.
 
     The parameter is the difference of the two strengths, whose mean is the fitted one; so are the correlation of the
@@ -40,10 +51,10 @@ def difference_interval(
     """
     if swapped(items):
         turned = replace(items, y_halves=np.ascontiguousarray(items.y_halves[::-1]))
-        found = difference_interval(
+        mirrored = difference_interval(
             turned, -observed, level=level, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress
         )
-        return replace(found, low=0.0 - found.high, high=0.0 - found.low)  # no -0.0
+        return replace(mirrored, low=0.0 - mirrored.high, high=0.0 - mirrored.low)  # no -0.0
     copula = TCopula.fitted(items)
     students = students_level(level, items.n_items)
     if tied_and_alike(items, copula):
@@ -51,7 +62,8 @@ def difference_interval(
         differences = drawn[:, 0] - drawn[:, 1]
         differences = differences[~np.isnan(differences)]
         low, high = percentile_interval(differences, students)
-        return Inverted(low, high, standard_error(differences), n_resamples - differences.size)
+        n_undefined = n_resamples - differences.size
+        return DifferenceInterval(low, high, standard_error(differences), n_undefined, "percentile")
     most = math.log(items.n_items)
     first, second = np.clip(copula.strengths, -most, most).tolist()
 
@@ -60,7 +72,7 @@ def difference_interval(
         values = copula.draw(rng, strengths)
         return values[:, 0] - values[:, 1]
 
-    return inverted(
+    found = inverted(
         draw,
         observed,
         first - second,
@@ -71,6 +83,7 @@ def difference_interval(
         workers=workers,
         progress=progress,
     )
+    return DifferenceInterval(found.low, found.high, found.standard_error, found.n_undefined, "copula")
 
 
 def swapped(items: SortedItems) -> bool:

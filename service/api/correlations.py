@@ -126,7 +126,8 @@ def _inferred(
         **{key: getattr(test, key) for key in ("standardized", "percentile", "zscore")},
         "pvalue": test.pvalue,
         "interval": {
-            key: getattr(interval, key) for key in ("low", "high", "standard_error", "n_resamples", "n_undefined")
+            key: getattr(interval, key)
+            for key in ("low", "high", "method", "standard_error", "n_resamples", "n_undefined")
         },
     }
 

@@ -79,10 +79,11 @@ INFERENCE: Final[dict[str, Any]] = {
             "pvalue": {**UNDEFINED, "minimum": 0, "maximum": 1},
             "interval": {
                 "type": "object",
-                "required": ["low", "high", "standard_error", "n_resamples", "n_undefined"],
+                "required": ["low", "high", "method", "standard_error", "n_resamples", "n_undefined"],
                 "properties": {
                     "low": UNDEFINED,
                     "high": UNDEFINED,
+                    "method": INTERVAL_METHOD.reference,
                     "standard_error": UNDEFINED,
                     "n_resamples": {"type": "integer"},
                     "n_undefined": {"type": "integer"},

@@ -7,7 +7,7 @@ import pytest
 
 from rankcorr import Ranking, TopK, UndefinedCorrelationWarning
 from rankcorr.cli.output import pvalue_text
-from rankcorr.cli.tests import RESAMPLES
+from rankcorr.cli.tests import RESAMPLES, intervals_text
 from rankcorr.inference.comparison import compare_systems
 from rankcorr.inference.holm import holm
 from rankcorr.inference.permutation import permutation_test
@@ -118,6 +118,7 @@ def test_paired_tests_are_those_of_the_library(arguments, options):
             "difference": each.difference,
             "low": each.low,
             "high": each.high,
+            "interval_method": each.interval_method,
             "pvalue": each.pvalue,
             "corrected_pvalue": corrected_pvalue,
             "exact": False,
@@ -133,7 +134,7 @@ def test_the_table_of_paired_tests():
         "gold: long_gold.csv (20 items, 20 ties)",
         f"a: long_a.csv (20 items, {TIES} ties)",
         "p: two-sided, paired test of tau_w (300 random swaps of ranks); corrected by Holm",
-        "low, high: 90 % interval of a - b (1,000 resamples, seed 0)",
+        "low, high: 90 % interval of a - b (copula, 1,000 resamples, seed 0)",
         "",
         "b           tau_w of a     of b   a - b      low    high       p  p (Holm)   n",
     ]
@@ -150,6 +151,19 @@ def test_one_paired_test_has_no_correction():
     assert "Holm" not in text
     (row,) = document(*FILES[:3], "--versus", "--resamples", 50)["comparisons"]
     assert row["corrected_pvalue"] == row["pvalue"]
+
+
+@pytest.mark.parametrize(
+    ("methods", "text"),
+    [
+        (["copula", "copula"], " (copula, 20 resamples, seed 1)"),
+        (["percentile", None], " (percentile, 20 resamples of the items, seed 1)"),
+        (["copula", "percentile"], " (copula for one, percentile for two, 20 resamples, seed 1)"),
+        ([None, None], ""),
+    ],
+)
+def test_the_method_of_each_interval_is_named(methods, text):
+    assert intervals_text(methods, ["one", "two"], 20, 1) == text
 
 
 @pytest.mark.needs_numba

@@ -143,6 +143,20 @@ def test_the_interval_is_that_of_joint_resamples_for_the_first_less_the_second()
     assert found.low < found.difference < found.high
 
 
+def test_the_interval_names_its_method():
+    rng = np.random.default_rng(0)
+    gold, common, *own = rng.normal(size=(4, 65))
+    systems = [gold + np.sqrt(0.98) * common + np.sqrt(0.02) * each for each in own]
+    starred = [np.digitize(each, [-1.2, -0.4, 0.4, 1.2]) for each in (gold, *systems)]
+    for scores, method in (((gold, *systems), "copula"), (starred, "percentile")):
+        found = compare_systems(*scores, n_resamples=20)
+        assert found.interval_method == method
+        assert f"interval_method='{method}'" in repr(found)
+    assert compare_systems(gold, gold, gold, n_resamples=20).interval_method is None
+    with pytest.warns(UndefinedCorrelationWarning):
+        assert compare_systems(gold, gold, np.ones(65), n_resamples=20).interval_method is None
+
+
 @pytest.mark.needs_numba
 def test_the_same_call_gives_the_same_answer_whatever_the_workers():
     gold, a, b = np.random.default_rng(2).normal(size=(3, 300))
