@@ -21,7 +21,14 @@ from rankcorr.cli.output import (
     rank_text,
     resamples_text,
 )
-from rankcorr.cli.resampling import coefficient_option, json_option, level_option, resamples_option, seed_option
+from rankcorr.cli.resampling import (
+    coefficient_option,
+    json_option,
+    level_option,
+    resamples_option,
+    seed_option,
+    swap_option,
+)
 from rankcorr.inference.gold_sets import MEAN, SUM, TOTALS
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.leaderboard_rows import Leaderboard
@@ -56,6 +63,7 @@ _OPTIONS = (
     click.option(
         "--standardized", is_flag=True, help="Standardize coefficients, so that chance gives 0 in each gold set."
     ),
+    swap_option(),
     coefficient_option(),
     level_option(what="Level of confidence of the intervals, and of the tests behind the groups."),
     resamples_option(RESAMPLES, "Number of resamples of each interval and of each test."),
@@ -70,6 +78,7 @@ class BoardOptions:
     golds: tuple[str, ...]
     by: str
     standardized: bool
+    swap: Any
     coefficient: Any
     level: float
     resamples: int
@@ -82,13 +91,14 @@ class BoardOptions:
         chosen = weights.of_one(self.coefficient)
         n_golds = 1 + len(self.golds)
         read = files.read([gold, *self.golds], systems)
-        golds, others = by_name(read[:n_golds], "gold set"), by_name(read[n_golds:], "system")
+        golds, others = by_name(read[:n_golds], "gold set"), by_name(read[n_golds:], "system", self.swap)
         with progress_bar(None, "resample") as advance, collected_notices() as notices:
             board = leaderboard(
                 golds,
                 others,
                 by=self.by,
                 standardized=self.standardized,
+                swap=self.swap,
                 missing=files.missing,
                 level=self.level,
                 n_resamples=self.resamples,

@@ -103,6 +103,7 @@ def test_few_items_have_exact_tests():
         ([], {}),
         (["--coefficient", "rho", "--alternative", "greater"], {"coefficient": "rho", "alternative": "greater"}),
         (["--n0", 0, "--level", 0.5, "--seed", 3], {"n0": 0, "level": 0.5, "seed": 3}),
+        (["--swap", "scores"], {"swap": "scores"}),
     ],
 )
 def test_paired_tests_are_those_of_the_library(arguments, options):
@@ -144,6 +145,16 @@ def test_the_table_of_paired_tests():
         numbers = (each.statistic_a, each.statistic_b, each.difference, each.low, each.high)
         shown = [*(f"{number:z.4f}" for number in numbers), pvalue_text(each.pvalue), pvalue_text(holms)]
         assert line.split() == [name, *shown, "20"]
+
+
+def test_what_is_swapped_is_said():
+    arguments = (*FILES[:3], "--versus", "--resamples", 50, "--swap", "scores")
+    assert "paired test of tau_w (50 random swaps of scores)\n" in run_ok("test", *arguments)
+    assert document(*arguments)["options"]["swap"] == "scores"
+    assert document(*FILES[:3], "--versus", "--resamples", 50)["options"]["swap"] == "ranks"
+    message = refusal("test", *arguments, "--ranks")
+    assert message.startswith("long_gold.csv, long_a.csv and long_b.csv: ")
+    assert 'swap="scores" exchanges scores, and a is a Ranking, which holds ranks alone' in message
 
 
 def test_one_paired_test_has_no_correction():
@@ -242,6 +253,8 @@ def test_json_records_what_was_asked():
         ("gold.csv", "Missing argument 'SYSTEM...'"),
         ("gold.csv system.csv --versus", "--versus needs at least two SYSTEM files; got one"),
         ("gold.csv system.csv --level 0.9", "--level belongs to --versus, which is missing"),
+        ("gold.csv system.csv --swap scores", "--swap belongs to --versus, which is missing"),
+        ("gold.csv system.csv gold.csv --versus --swap items", "'items' is not one of 'ranks', 'scores'"),
         ("gold.csv system.csv gold.csv --versus --level 1", "'--level': the level must be a number between 0 and 1"),
         ("gold.csv system.csv --resamples 0", "Invalid value for '--resamples': 0 is not in the range"),
         ("gold.csv system.csv --resamples 1e3", "Invalid value for '--resamples': '1e3' is not a valid integer"),

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankcorr import LabelMismatchError, OptionError, Ranking, RankingError, TableError, weighted_tau
-from rankcorr.io.tables import read_ranking
+from rankcorr.io.tables import read_numbers, read_ranking
 
 
 @pytest.fixture
@@ -366,3 +366,9 @@ def test_real_pairs_without_a_value(data_dir: Path):
     path = data_dir / "EN-WS-353-SIM_wordnet30.tsv"
     with pytest.raises(TableError, match=r'\.tsv:27: column "lch": empty cell'):  # drink, eat: two parts of speech
         read_ranking(path, id_columns=["word1", "word2"], score_column="lch")
+
+
+def test_numbers_come_as_they_are(write):
+    path = write("id,s\nx,9007199254740993\ny,0.5\nz,-inf\n")
+    assert read_numbers(path) == {"x": 2**53 + 1, "y": 0.5, "z": -math.inf}
+    assert read_ranking(path) == Ranking.from_scores(read_numbers(path))
