@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing
-from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending, shown
+from rankcorr.checks import check_choice, checked_flag, checked_level, checked_resamples, checked_seed, offending, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
 from rankcorr.frames import by_name
@@ -150,6 +150,7 @@ def leaderboard(
     """
     chosen = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
+    standardized = checked_flag(standardized, "standardized")
     confidence = checked_level(level)
     draws = Draws(checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers), progress)
     sets, found = gold_sets_of(gold), systems_of(systems)

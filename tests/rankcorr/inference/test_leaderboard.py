@@ -407,6 +407,8 @@ GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
         (GOLD, {"x": SYSTEM}, {"level": 1}, OptionError, "level must be a number between 0 and 1"),
         (GOLD, {"x": SYSTEM}, {"seed": -1}, OptionError, "seed must be a whole number"),
         (GOLD, {"x": SYSTEM}, {"by": "all"}, OptionError, "by must be one of 'sum', 'mean', 'gold'; got 'all'"),
+        (GOLD, {"x": SYSTEM}, {"standardized": "yes"}, OptionError, "standardized must be True or False; got 'yes'"),
+        (GOLD, {"x": SYSTEM}, {"standardized": 1}, OptionError, "standardized must be True or False; got 1"),
         (GOLD, {"x": SYSTEM}, {"swap": "items"}, OptionError, "swap must be one of 'ranks', 'scores'; got 'items'"),
         (
             GOLD,
@@ -495,8 +497,8 @@ def test_standardized_coefficients():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
         plain = by_name(leaderboard(gold, systems, **options))
-        board = leaderboard(gold, systems, standardized=True, **options)
-    assert board.standardized
+        board = leaderboard(gold, systems, standardized=np.True_, **options)
+    assert board.standardized is True
     for row in board.rows:
         for scores, score, raw in zip(gold.values(), row.scores, plain[row.system].scores, strict=True):
             null = null_distribution(scores, {label: systems[row.system][label] for label in scores})
