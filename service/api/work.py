@@ -40,7 +40,8 @@ def of_pair(gold: Ranking, system: Ranking, n_coefficients: int, missing: str, i
 
 def of_many(gold: Ranking, systems: Collection[Ranking], n_coefficients: int, missing: str) -> int:
     """Items to rank and match for a gold ranking and each of many systems."""
-    return n_coefficients * sum(_aligned(gold, one, missing) + _matched(gold, one) for one in systems)
+    n_matchings = 1 if missing == "raise" else 2  # coefficients, and ties
+    return sum(n_coefficients * _aligned(gold, one, missing) + n_matchings * _matched(gold, one) for one in systems)
 
 
 def of_matrix(rankings: Collection[Ranking]) -> int:
