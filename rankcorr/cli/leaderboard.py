@@ -29,6 +29,7 @@ from rankcorr.cli.resampling import (
     seed_option,
     swap_option,
 )
+from rankcorr.inference.exchange import SWAPS
 from rankcorr.inference.gold_sets import MEAN, SUM, TOTALS
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.leaderboard_rows import Leaderboard
@@ -149,9 +150,8 @@ def _print(board: Leaderboard, golds: list[Named], options: BoardOptions) -> Non
         click.echo(gold_line(each, f"gold {number}" if several else "gold"))
     chosen = printable(options.by, limit=None)
     ranked = f"ranked by {f'the {chosen}' if options.by in TOTALS else chosen}, its " if several else ""
-    drawn = resamples_text(board.n_resamples, options.seed, "items and swaps")
     name = f"{board.coefficient}{', standardized' * board.standardized}"
-    click.echo(f"{name}: {ranked}{percent_text(board.level)} intervals, tests against the best ({drawn})\n")
+    click.echo(f"{name}: {ranked}{percent_text(board.level)} intervals{_drawn(board, options.seed)}\n")
     total = MEAN if options.by == MEAN else SUM
     columns = [*board.gold_sets, total] if several else [SUM]
     headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), total] if several else [board.coefficient]
@@ -173,3 +173,12 @@ def _print(board: Leaderboard, golds: list[Named], options: BoardOptions) -> Non
             for name, row, each in zip(names, rows, board.rows, strict=True)
         ],
     )
+
+
+def _drawn(board: Leaderboard, seed: int) -> str:
+    """What intervals and tests were computed from."""
+    if board.exact is False:
+        swaps = "swaps" if board.swap == SWAPS[0] else f"swaps of {board.swap}"
+        return f", tests against the best ({resamples_text(board.n_resamples, seed, f'items and {swaps}')})"
+    tests = f", tests against the best (all swaps of {board.swap})" if board.exact else ""
+    return f" ({resamples_text(board.n_resamples, seed, 'items')}){tests}"

@@ -197,7 +197,8 @@ def leaderboard(
         for column, name in enumerate(sets)
         if column in columns
     }
-    pvalues, corrected, groups = contested(Contest(chosen, golds, competitors, tests), confidence)
+    contest = Contest(chosen, golds, competitors, tests)
+    pvalues, corrected, groups = contested(contest, confidence)
     if untested := [names[s] for s, p in zip(defined[1:], pvalues[1:], strict=True) if math.isnan(p)]:
         warn_undefined(
             offending(
@@ -229,6 +230,7 @@ def leaderboard(
         by=by,
         standardized=standardized,
         swap=swap,
+        exact=contest.is_exact,
         unit="items",
         level=confidence,
         n_resamples=draws.n_resamples,

@@ -13,7 +13,7 @@ from rankcorr.coefficients import Coefficient
 from rankcorr.inference.exchange import Codes, Exchange, codes_of_items
 from rankcorr.inference.gold_sets import Entered, common
 from rankcorr.inference.inversion import ROUNDING
-from rankcorr.inference.paired_test import paired_tests
+from rankcorr.inference.paired_test import MAX_EXACT, paired_tests
 from rankcorr.inference.resampling import in_blocks
 from rankcorr.inference.sorted_items import Values, derived_seed
 from rankcorr.ranking import Ranking
@@ -85,6 +85,13 @@ class Contest:
     def n_systems(self) -> int:
         """Number of systems."""
         return len(self._systems)
+
+    @property
+    def is_exact(self) -> bool | None:
+        """Whether all swaps are enumerated; None where there is nothing to test. More than two systems draw ranges."""
+        if self.n_systems < 2:
+            return None
+        return self.n_systems == 2 and sum(each.n_items for each in self._pair(0, 1)) <= MAX_EXACT
 
     def pvalues(self, leader: int, others: Sequence[int]) -> tuple[Values, Values]:
         """P-value of the paired test of a system and each other one, and its lead over the items that both have.

@@ -190,7 +190,7 @@ def _items(
     table: TextTable, records: Iterator[Record], columns: _Columns, *, unordered: bool, duplicates: Duplicates
 ) -> dict[Label, float]:
     names, width = columns.names, len(columns.names)
-    lines: dict[Label, int] = {}
+    lines: dict[Label, tuple[int, tuple[str, ...]]] = {}
     numbers: dict[Label, list[float]] = {}
     for record in records:
         cells, line = record.cells, record.line
@@ -203,13 +203,15 @@ def _items(
         label = ids[0] if len(ids) == 1 else tuple(sorted(ids)) if unordered else ids
         if label in lines and duplicates == "error":
             column = ", ".join(names[i] for i in columns.ids)
+            before, spelling = lines[label]
+            there = f"line {before}" if spelling == ids else f"line {before}, as {listed(spelling)}"
             table.fail(
-                f"{listed(ids)} is also on line {lines[label]}; ids must be unique (duplicates may be mean or first)",
+                f"{listed(ids)} is also on {there}; ids must be unique (duplicates may be mean or first)",
                 line,
                 column,
             )
         number = table.number(cells[columns.score], line, names[columns.score])
-        lines.setdefault(label, line)
+        lines.setdefault(label, (line, ids))
         given = numbers.setdefault(label, [])
         given.append(number)
         if duplicates == "mean" and {*given} >= {math.inf, -math.inf}:

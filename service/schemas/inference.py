@@ -174,6 +174,13 @@ class LeaderboardAnswer(Answer):
     by = Dumped({"type": "string"}, required=True)
     standardized = Dumped({"type": "boolean"}, required=True)
     swap = Dumped(SWAP.reference, required=True)
+    exact = Dumped(
+        {
+            "type": ["boolean", "null"],
+            "description": "Whether the tests enumerate all swaps; null where nothing is tested.",
+        },
+        required=True,
+    )
     unit = Dumped({"type": "string", "description": "What is resampled: items, within each gold set."}, required=True)
     gold_sets = Dumped({"type": "array", "items": {"type": "string"}}, required=True)
     level = Dumped({"type": "number"}, required=True)

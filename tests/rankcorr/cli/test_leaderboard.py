@@ -91,6 +91,28 @@ def test_the_table():
         ]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (FILES[:2], "95 % intervals (200 resamples of items, seed 0)"),
+        (FILES[:3], "95 % intervals, tests against the best (200 resamples of items and swaps, seed 0)"),
+        (
+            (*FILES[:3], "--swap", "scores"),
+            "95 % intervals, tests against the best (200 resamples of items and swaps of scores, seed 0)",
+        ),
+        (
+            ("gold.csv", "system.csv", "second.csv"),
+            "95 % intervals (200 resamples of items, seed 0), tests against the best (all swaps of ranks)",
+        ),
+        (("gold.csv", "system.csv", "constant.csv"), "95 % intervals (200 resamples of items, seed 0)"),
+    ],
+)
+def test_the_line_above_the_table_says_what_was_done(folder, arguments, text):
+    (folder / "second.csv").write_text("id,score\na,1\nb,5\nc,2\nd,4\ne,3\n", encoding="utf-8")
+    lines = run("leaderboard", *arguments, "--resamples", 200).stdout.splitlines()
+    assert lines[1] == f"tau_w: {text}"
+
+
 def test_several_gold_sets_have_a_column_each():
     arguments = ("leaderboard", *FILES, "--gold", "half.csv", "--resamples", 200, "--level", 0.9)
     for by, heading in (("sum", "ranked by the sum"), ("half.csv", "ranked by half.csv")):

@@ -31,6 +31,7 @@ from rankcorr.inference.comparison import compare_systems
 from rankcorr.inference.gold_sets import COLUMNS, TOTALS
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.null import null_distribution
+from rankcorr.notices import collected_notices
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import data
 
@@ -522,3 +523,24 @@ def test_more_than_five_gold_sets_are_no_sample():
     (found,) = [each for each in caught if each.category is ManyGoldSetsWarning]
     assert "6 gold sets are taken as they are" in str(found.message)
     assert found.filename == __file__
+
+
+@pytest.mark.parametrize(("n_systems", "n_items", "exact"), [(1, 6, None), (2, 6, True), (2, 7, False), (3, 6, False)])
+def test_a_leaderboard_says_whether_all_swaps_were_enumerated(n_systems, n_items, exact):
+    rng = np.random.default_rng(0)
+    golds = {name: {f"{name} {item}": rng.random() for item in range(n_items)} for name in ("x", "y")}
+    systems = {
+        f"s{each}": {item: rng.random() for gold in golds.values() for item in gold} for each in range(n_systems)
+    }
+    with collected_notices():
+        assert leaderboard(golds, systems, n_resamples=50).exact is exact
+        assert leaderboard(golds, systems, by="x", n_resamples=50).exact is (exact if n_systems != 2 else True)
+
+
+def test_systems_with_few_items_in_common_are_tested_exactly():
+    rng = np.random.default_rng(0)
+    gold = {item: rng.random() for item in range(20)}
+    systems = {name: {item: rng.random() for item in items} for name, items in (("a", range(13)), ("b", range(7, 20)))}
+    with collected_notices():
+        board = leaderboard(gold, systems, missing="intersection", n_resamples=50)
+    assert board.exact is True

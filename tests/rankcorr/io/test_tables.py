@@ -101,8 +101,10 @@ def test_a_pair_in_either_order_is_one_item(write):
     assert weighted_tau(read_ranking(path, **options, unordered=True), other) == -1
     with pytest.raises(LabelMismatchError, match="labels in x only"):
         weighted_tau(read_ranking(path, **options), other)
-    with pytest.raises(TableError, match=r':3: column "a, b": "y", "x" is also on line 2; ids must be unique'):
+    with pytest.raises(TableError, match=r':3: column "a, b": "y", "x" is also on line 2, as "x", "y"; ids must be'):
         read_ranking(write("a,b,s\nx,y,1\ny,x,2\n"), **options, unordered=True)
+    with pytest.raises(TableError, match='"x", "y" is also on line 2; ids must be unique'):
+        read_ranking(write("a,b,s\nx,y,1\nx,y,2\n"), **options, unordered=True)
     for columns in (["a"], ["a", "b", "c"]):
         with pytest.raises(OptionError, match=f"unordered needs two id columns, .*; got {len(columns)}"):
             read_ranking(write("a,b,c,s\nx,y,z,1\n"), id_columns=columns, score_column="s", unordered=True)
