@@ -271,10 +271,13 @@ def missed(
         values = items.coefficients(np.ones((1, n_items), np.int32))[0]
         if np.isnan(values).any() or np.array_equal(*items.y_halves):  # as compare_systems has it
             return truth != 0, 0.0
+        sign = 1.0
+        if items.is_turned:  # as compare_systems has it too
+            items, values, sign = items.turned(), values[::-1], -1.0
         found = difference_interval(
             items, float(values[0] - values[1]), level=0.95, n_resamples=n_resamples, seed=seed, workers=1
         )
-        return not found.low <= truth <= found.high, found.high - found.low
+        return not found.low <= sign * truth <= found.high, found.high - found.low
 
     share, width = in_parallel(one, range(n_samples)).mean(axis=0).tolist()
     return share, width

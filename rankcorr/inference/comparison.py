@@ -181,6 +181,7 @@ def compare_systems(
     values = chosen.of_rows(first, ranks, np.array([second.n_ties, third.n_ties]), weightless="raise")
     difference = float(values[0] - values[1])
     items = SortedItems.of(chosen, first, [second, third])
+    turned = items.is_turned
 
     pvalue = low = high = math.nan
     interval_method = None
@@ -194,6 +195,7 @@ def compare_systems(
             (first, second, third),
             (a, b),
             difference,
+            turned=turned,
             swap=swap,
             alternative=alternative,
             n_resamples=number,
@@ -208,15 +210,16 @@ def compare_systems(
             n_undefined = 0
         else:
             found = difference_interval(
-                items,
-                difference,
+                items.turned() if turned else items,
+                -difference if turned else difference,
                 level=confidence,
                 n_resamples=drawn_for_interval,
                 seed=derived_seed(key, 1),
                 workers=n_workers,
                 progress=progress,
             )
-            low, high, n_undefined, interval_method = found.low, found.high, found.n_undefined, found.method
+            low, high = (0.0 - found.high, 0.0 - found.low) if turned else (found.low, found.high)  # no -0.0
+            n_undefined, interval_method = found.n_undefined, found.method
         if n_undefined:
             warn_undefined(
                 f"in {n_undefined:,} of {drawn_for_interval:,} resamples, which the interval leaves out", stacklevel=3
@@ -252,14 +255,15 @@ def _test(
     given: tuple[RankingLike, RankingLike],
     difference: float,
     *,
+    turned: bool,
     swap: Swap,
     alternative: Alternative,
     **draws: Any,
 ) -> PairedTest:
-    """The paired test of two systems. They enter in an order of their own, so that a and b in turn draw alike."""
+    """The paired test of two systems, which enter in reverse if `turned`."""
     gold, *systems = aligned
     rows = [codes_of_items(own, gold.labels) for own in score_codes(given, NAMES[1:])] if swap == "scores" else None
-    if systems[0].ranks.tolist() > systems[1].ranks.tolist():
+    if turned:
         systems, difference, alternative = systems[::-1], -difference, TURNED[alternative]
         rows = rows and rows[::-1]
     if rows is None:

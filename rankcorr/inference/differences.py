@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -49,12 +49,6 @@ def difference_interval(
     two others given x, and the degrees of freedom. At 0 the two are exchangeable in the model. The level is that of
     `students_level`. Rankings that are `tied_and_alike` have the percentile interval.
     """
-    if swapped(items):
-        turned = replace(items, y_halves=np.ascontiguousarray(items.y_halves[::-1]))
-        mirrored = difference_interval(
-            turned, -observed, level=level, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress
-        )
-        return replace(mirrored, low=0.0 - mirrored.high, high=0.0 - mirrored.low)  # no -0.0
     copula = TCopula.fitted(items)
     students = students_level(level, items.n_items)
     if tied_and_alike(items, copula):
@@ -84,17 +78,6 @@ def difference_interval(
         progress=progress,
     )
     return DifferenceInterval(found.low, found.high, found.standard_error, found.n_undefined, "copula")
-
-
-def swapped(items: SortedItems) -> bool:
-    """Whether the first other ranking comes after the second in an order of all rankings.
-
-    With two rankings in an order of their own, the interval of their difference is the mirror image of the interval of
-    the difference the other way round, whatever is drawn.
-    """
-    first, second = items.y_halves
-    apart = np.flatnonzero(first != second)
-    return bool(apart.size and first[apart[0]] > second[apart[0]])
 
 
 def tied_and_alike(items: SortedItems, copula: TCopula) -> bool:
