@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
 from rankcorr.alignment import MISSING, Missing, align
-from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending
+from rankcorr.checks import check_choice, checked_level, offending
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import TooFewItemsError
 from rankcorr.inference.differences import difference_interval
@@ -18,11 +18,12 @@ from rankcorr.inference.distribution import ALTERNATIVES, Alternative
 from rankcorr.inference.exchange import SWAPS, Exchange, Swap, codes_of_items, score_codes
 from rankcorr.inference.inversion import MIN_RESAMPLES
 from rankcorr.inference.paired_test import MAX_EXACT, PairedTest, paired_tests
-from rankcorr.inference.sorted_items import SortedItems, derived_seed
+from rankcorr.inference.resampling import Draws
+from rankcorr.inference.sorted_items import SortedItems
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed
-from rankcorr.workers import Progress, checked_workers
+from rankcorr.workers import Progress
 
 NAMES: Final = ("gold", "a", "b")
 TURNED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
@@ -173,8 +174,8 @@ def compare_systems(
     chosen = as_coefficient(coefficient)
     check_choice("alternative", alternative, ALTERNATIVES)
     check_choice("swap", swap, SWAPS)
-    confidence, number, key = checked_level(level), checked_resamples(n_resamples), checked_seed(seed)
-    n_workers = checked_workers(workers)
+    confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
+    number = draws.n_resamples
     (first, second, third), n_left = align_three(gold, a, b, missing)
     ranks = np.array([second.ranks, third.ranks])
     ranks.flags.writeable = False
@@ -198,13 +199,10 @@ def compare_systems(
             turned=turned,
             swap=swap,
             alternative=alternative,
-            n_resamples=number,
-            seed=derived_seed(key, 0),
-            workers=n_workers,
-            progress=progress,
+            draws=draws.of_part(0),
         )
         pvalue, n_undefined_swaps = test.pvalue, test.n_undefined
-        drawn_for_interval = max(number, MIN_RESAMPLES)
+        of_interval = replace(draws.of_part(1), n_resamples=max(number, MIN_RESAMPLES))
         if np.array_equal(second.ranks, third.ranks):
             low = high = 0.0
             n_undefined = 0
@@ -213,16 +211,14 @@ def compare_systems(
                 items.turned() if turned else items,
                 -difference if turned else difference,
                 level=confidence,
-                n_resamples=drawn_for_interval,
-                seed=derived_seed(key, 1),
-                workers=n_workers,
-                progress=progress,
+                draws=of_interval,
             )
             low, high = (0.0 - found.high, 0.0 - found.low) if turned else (found.low, found.high)  # no -0.0
             n_undefined, interval_method = found.n_undefined, found.method
         if n_undefined:
             warn_undefined(
-                f"in {n_undefined:,} of {drawn_for_interval:,} resamples, which the interval leaves out", stacklevel=3
+                f"in {n_undefined:,} of {of_interval.n_resamples:,} resamples, which the interval leaves out",
+                stacklevel=3,
             )
         if n_undefined_swaps:
             warn_undefined(
@@ -258,7 +254,7 @@ def _test(
     turned: bool,
     swap: Swap,
     alternative: Alternative,
-    **draws: Any,
+    draws: Draws,
 ) -> PairedTest:
     """The paired test of two systems, which enter in reverse if `turned`."""
     gold, *systems = aligned
@@ -270,7 +266,7 @@ def _test(
         exchange = Exchange.of_ranks(coefficient, gold, systems)
     else:
         exchange = Exchange.of_scores(coefficient, gold, systems, np.array(rows))
-    return paired_tests([[exchange]], np.array([difference]), alternative=alternative, **draws)[0]
+    return paired_tests([[exchange]], np.array([difference]), alternative=alternative, draws=draws)[0]
 
 
 def align_three(

@@ -11,8 +11,8 @@ import numpy as np
 from rankcorr.inference.bootstrap import percentile_interval, resampled, standard_error
 from rankcorr.inference.copula import TCopula
 from rankcorr.inference.inversion import inverted
+from rankcorr.inference.resampling import Draws
 from rankcorr.inference.sorted_items import SortedItems, Values
-from rankcorr.workers import Progress
 
 # Two systems of which one has at least this share of tied pairs of items, and with at least this correlation given
 # gold, have the percentile interval of their difference up to this number of items. With 200 items on five levels that
@@ -33,16 +33,7 @@ class DifferenceInterval:
     method: Literal["copula", "percentile"]
 
 
-def difference_interval(
-    items: SortedItems,
-    observed: float,
-    *,
-    level: float,
-    n_resamples: int,
-    seed: int,
-    workers: int,
-    progress: Progress | None = None,
-) -> DifferenceInterval:
+def difference_interval(items: SortedItems, observed: float, *, level: float, draws: Draws) -> DifferenceInterval:
     """Interval of the coefficient of x with the first other ranking, less that with the second.
 
     The parameter is the difference of the two strengths, whose mean is the fitted one; so are the correlation of the
@@ -52,11 +43,11 @@ def difference_interval(
     copula = TCopula.fitted(items)
     students = students_level(level, items.n_items)
     if tied_and_alike(items, copula):
-        drawn = resampled(items, n_resamples, seed=seed, workers=workers, progress=progress)
+        drawn = resampled(items, draws)
         differences = drawn[:, 0] - drawn[:, 1]
         differences = differences[~np.isnan(differences)]
         low, high = percentile_interval(differences, students)
-        n_undefined = n_resamples - differences.size
+        n_undefined = draws.n_resamples - differences.size
         return DifferenceInterval(low, high, standard_error(differences), n_undefined, "percentile")
     most = math.log(items.n_items)
     first, second = np.clip(copula.strengths, -most, most).tolist()
@@ -66,17 +57,8 @@ def difference_interval(
         values = copula.draw(rng, strengths)
         return values[:, 0] - values[:, 1]
 
-    found = inverted(
-        draw,
-        observed,
-        first - second,
-        level=students,
-        n_resamples=n_resamples,
-        numbers_each=copula.numbers_each,
-        seed=seed,
-        workers=workers,
-        progress=progress,
-    )
+    start = first - second
+    found = inverted(draw, observed, start, level=students, numbers_each=copula.numbers_each, draws=draws)
     return DifferenceInterval(found.low, found.high, found.standard_error, found.n_undefined, "copula")
 
 

@@ -26,7 +26,7 @@ from rankcorr.inference.comparison import align_three, compare_systems
 from rankcorr.inference.differences import difference_interval
 from rankcorr.inference.exchange import Exchange
 from rankcorr.inference.paired_test import paired_tests
-from rankcorr.inference.sorted_items import derived_seed
+from rankcorr.inference.resampling import Draws
 from rankcorr.notices import collected_notices
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import sorted_items
@@ -166,7 +166,7 @@ def test_the_interval_is_that_of_joint_resamples_for_the_first_less_the_second()
     found = compare_systems(gold, a, b, n_resamples=1_000, level=0.9, seed=5)
     assert not sorted_items(gold, a, b).is_turned
     expected = difference_interval(
-        sorted_items(gold, a, b), found.difference, level=0.9, n_resamples=1_000, seed=derived_seed(5, 1), workers=1
+        sorted_items(gold, a, b), found.difference, level=0.9, draws=Draws(1_000, 5).of_part(1)
     )
     assert (found.low, found.high) == (expected.low, expected.high)
     assert found.low < found.difference < found.high
@@ -324,9 +324,7 @@ def test_the_level_is_held_where_systems_are_exchangeable(coefficient, n_items, 
         rankings = [Ranking.from_scores(each) for each in systems]
         exchange = Exchange.of_ranks(named_coefficient(coefficient), Ranking.from_scores(gold), rankings)
         values = exchange.observed()
-        (test,) = paired_tests(
-            [[exchange]], np.array([values[0] - values[1]]), n_resamples=99, seed=seed, workers=1, progress=None
-        )
+        (test,) = paired_tests([[exchange]], np.array([values[0] - values[1]]), draws=Draws(99, seed))
         rejected += test.pvalue <= 0.05
     # A binomial count with p = 0.06 exceeds it with probability 0.001, one with p = 0.02 falls below as rarely.
     assert scipy.stats.binom.ppf(0.001, n_samples, 0.02) <= rejected <= scipy.stats.binom.ppf(0.999, n_samples, 0.06)

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from rankcorr.inference.comparison import compare_systems
 from rankcorr.inference.copula import TCopula
 from rankcorr.inference.differences import difference_interval, students_level, tied_and_alike
+from rankcorr.inference.resampling import Draws
 from tests.rankcorr.inference.cases import sorted_items
 
 LEVELS = [-1.2, -0.4, 0.4, 1.2]
@@ -15,7 +16,7 @@ LEVELS = [-1.2, -0.4, 0.4, 1.2]
 
 def interval(items, *, level=0.95, n_resamples=1_000, seed=0):
     observed = float(np.subtract(*items.coefficients(np.ones((1, items.n_items), np.int32))[0]))
-    return observed, difference_interval(items, observed, level=level, n_resamples=n_resamples, seed=seed, workers=1)
+    return observed, difference_interval(items, observed, level=level, draws=Draws(n_resamples, seed))
 
 
 def alike(share, seed=0, n_items=65):
