@@ -9,125 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.errors import ModelError
+from adaptive.model.curvature import Curvature, Parameters, check_bounded, curvature_at, link_code
 from adaptive.model.prior import Prior
 from adaptive.model.vote_model import Rows
 from adaptive.votes import TIE
-from rankcorr.results import Result
 
 Array: TypeAlias = NDArray[Any]
 
 MAX_ITERATIONS: Final = 200
 TOLERANCE: Final = 1e-9  # of the largest change, relative to the spread of the strengths
 GROUP_TOLERANCE: Final = 1e-5  # where other parameters are fitted too, which converges linearly
-_LARGEST_STEP: Final = 4.0
+_LARGEST_STEP: Final = 4.0  # of the difference of two items that met
 _FORCING: Final = 0.1
-_VANISHED: Final = 1e-9  # curvature of a vote whose outcome is certain
-_MAX_DENSE: Final = 300  # items up to which a trace is exact; above it probes estimate it, within 3 %
 SD_RANGE: Final = (0.05, 30.0)
-_SD_START: Final = 2.0
+SD_START: Final = 2.0
 _NU_RANGE: Final = (1e-6, 1e4)
-
-
-@dataclass(frozen=True, eq=False)
-class Parameters(Result):
-    """All that is fitted: a number for each item in `theta`, for each group of votes in the next three."""
-
-    theta: Array
-    discrimination: Array
-    oversight: Array
-    side: Array
-    nu: float
-    sd: float
-
-    def __post_init__(self) -> None:
-        for name in ("theta", "discrimination", "oversight", "side"):
-            getattr(self, name).flags.writeable = False
-
-    @property
-    def precision(self) -> float:
-        """1 / t^2."""
-        return self.sd**-2
-
-
-@dataclass(frozen=True, eq=False)
-class Curvature:
-    """Curvature of the penalised log-likelihood in the strengths, at some parameters.
-
-    `score` is the slope of each vote in its margin and `slope` the sum of slopes in theta, without the prior. The
-    other two have two rows each, expected and observed: `weights` of each vote in the difference of its two strengths,
-    and `diagonals` of their matrix.
-    """
-
-    rows: Rows
-    precision: float
-    log_likelihood: float
-    score: Array
-    slope: Array
-    weights: Array
-    diagonals: Array
-    observed: bool = False
-
-    @cached_property
-    def weight(self) -> Array:
-        """Curvature of each vote in the difference of its two strengths."""
-        return np.asarray(self.weights[int(self.observed)])
-
-    @cached_property
-    def diagonal(self) -> Array:
-        """Diagonal of H, the curvature of votes and prior."""
-        return np.asarray(self.diagonals[int(self.observed)] + self.precision)
-
-    def solve(self, wanted: Array, tolerance: float) -> Array | None:
-        """H^-1 wanted, for one column or several, shape (n_items,) or (n_items, n_columns); None if H is indefinite."""
-        from adaptive.model.kernels import solve_curvature
-
-        columns = np.ascontiguousarray(wanted.reshape(self.rows.n_items, -1))
-        found = np.empty_like(columns)
-        if (self.diagonal <= 0.0).any():
-            return None
-        n_iterations = solve_curvature(
-            self.rows.left,
-            self.rows.right,
-            self.weight,
-            self.precision,
-            self.diagonal,
-            columns,
-            tolerance,
-            10 * self.rows.n_items + 100,
-            found,
-        )
-        if n_iterations < 0:
-            return None
-        if self.precision == 0:  # strengths are known up to a constant, which the iterations leave anywhere
-            found -= found.mean(axis=0)
-        return found.reshape(wanted.shape)
-
-    def matrix(self) -> Array:
-        """H as a dense matrix, shape (n_items, n_items)."""
-        n_items, rows = self.rows.n_items, self.rows
-        dense = np.zeros((n_items, n_items))
-        np.subtract.at(dense, (rows.left, rows.right), self.weight)
-        np.subtract.at(dense, (rows.right, rows.left), self.weight)
-        np.fill_diagonal(dense, self.diagonal)
-        return dense
-
-    def trace_of_inverse(self) -> float:
-        """Trace of H^-1: exact for few items, else from random signs, the same ones every time."""
-        n_items = self.rows.n_items
-        if n_items <= _MAX_DENSE:
-            return float(np.trace(np.linalg.inv(self.matrix())))
-        # One column has a relative standard error of about sqrt(2 / n_items).
-        n_columns = max(1, 2_000 // n_items)
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns))
-        solved = self.solve(signs, 5e-2)  # of which the trace has the square
-        return math.nan if solved is None else float(np.sum(signs * solved)) / n_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +54,7 @@ class _Fit:
     observed: bool = False
     is_indefinite: bool = False
     last_sd: tuple[float, float] | None = None
+    n_shortened: int = 0  # steps of voters that went too far
 
     def __post_init__(self) -> None:
         self.fits_sd = self.prior.sd is None
@@ -208,7 +110,7 @@ class _Fit:
         now = self.now
         slope = curved.slope - now.precision * now.theta
         if now.precision == 0:
-            _check_bounded(curved)
+            check_bounded(curved)
         curved = replace(curved, observed=self.observed)
         step = curved.solve(slope, forcing)
         if step is None:  # never with the expected curvature
@@ -217,7 +119,9 @@ class _Fit:
             step = curved.solve(slope, forcing)
             assert step is not None
         largest = float(np.abs(step).max(initial=0.0))
-        scale = min(1.0, _LARGEST_STEP / largest) if largest > 0 else 0.0
+        # The likelihood is bent in differences: the ends of a long chain may move far.
+        apart = float(np.abs(step[self.rows.left] - step[self.rows.right]).max(initial=0.0))
+        scale = min(1.0, _LARGEST_STEP / apart) if apart > 0 else 1.0
         taken, ahead = self._climb(curved, lambda part: replace(now, theta=now.theta + part * scale * step))
         return taken * scale * largest, ahead
 
@@ -243,7 +147,7 @@ class _Fit:
         out = np.empty((8, max(rows.n_groups, 2)))
         columns = (rows.left, rows.right, rows.winner, rows.group, now.theta)
         voters = (now.discrimination, now.oversight, now.side, now.nu)
-        group_slopes(*columns, *voters, _code(rows), rows.half, out)
+        group_slopes(*columns, *voters, link_code(rows), rows.half, out)
         of_groups = out[:, : rows.n_groups]
         steps = np.zeros((3, rows.n_groups))  # of log a, e and s
         if rows.model.voters:
@@ -267,8 +171,11 @@ class _Fit:
                 nu=now.nu * math.exp(part * of_nu),
             )
 
-        part, ahead = self._climb(curved, moved)
-        return part * max(float(np.abs(steps).max()), abs(of_nu)), ahead
+        # Where oversight and discrimination explain a voter alike, the steps of both together go too far, for ever.
+        share = 1.0 if self.n_shortened < 2 else 0.5
+        part, ahead = self._climb(curved, lambda part: moved(part * share))
+        self.n_shortened += part < 1.0
+        return part * share * max(float(np.abs(steps).max()), abs(of_nu)), ahead
 
     def _discrimination(self, slope: Array, curvature: Array, n_votes: Array) -> Array:
         """Newton step of log a that keeps its mean over the votes.
@@ -303,9 +210,14 @@ class _Fit:
         """
         now = self.now
         n_fitted = now.theta.size - now.precision * replace(curved, observed=False).trace_of_inverse()
-        if n_fitted < 1.0:  # the votes say less than one strength's worth: no spread can be read from them
+        if n_fitted < 1.0:
+            # The votes say less than one strength's worth: at the start because they are too few, later because the
+            # likelihood falls with every larger t.
             self.fits_sd = False
-            return 0.0, curved
+            if now.sd >= SD_START:
+                return 0.0, curved
+            self.now = replace(now, sd=SD_RANGE[0])
+            return abs(math.log(SD_RANGE[0] / now.sd)), replace(curved, precision=self.now.precision)
         wanted = float(np.clip(math.sqrt(float(now.theta @ now.theta) / n_fitted), *SD_RANGE))
         here = math.log(now.sd)
         step = math.log(wanted) - here
@@ -320,44 +232,6 @@ class _Fit:
         sd = float(np.clip(math.exp(here + step), *SD_RANGE))
         self.now = replace(now, sd=sd)
         return abs(math.log(sd) - here), replace(curved, precision=self.now.precision)
-
-
-def _code(rows: Rows) -> int:
-    from adaptive.model.kernels import LOGISTIC, NORMAL
-
-    return LOGISTIC if rows.model.link == "logistic" else NORMAL
-
-
-def _check_bounded(curved: Curvature) -> None:
-    """Refuse strengths that grow without bound: votes between two groups of items that say nothing any more.
-
-    Without a prior this happens where one never lost to the other, or so seldom that oversights account for it.
-    """
-    if (tells := curved.weights[0] > _VANISHED).all():
-        return
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    rows = curved.rows
-    graph = coo_array((tells[tells], (rows.left[tells], rows.right[tells])), (rows.n_items,) * 2)
-    n_parts = connected_components(graph, directed=False, return_labels=False)
-    if n_parts > 1:
-        raise ModelError(
-            f"without a prior the strengths are infinite: the items fall into {n_parts} groups of which one never lost "
-            "to another, or so seldom that oversights account for it; give prior=, a standard deviation"
-        )
-
-
-def curvature_at(rows: Rows, at: Parameters, *, observed: bool = False) -> Curvature:
-    """Log-likelihood, slopes and curvature at some parameters: the expected curvature, which is never indefinite."""
-    from adaptive.model.kernels import log_likelihood
-
-    score, weights = np.empty(rows.left.size), np.empty((2, rows.left.size))
-    slope, diagonals = np.empty(rows.n_items), np.empty((2, rows.n_items))
-    columns = (rows.left, rows.right, rows.winner, rows.group, at.theta)
-    voters = (at.discrimination, at.oversight, at.side, at.nu)
-    total = log_likelihood(*columns, *voters, _code(rows), rows.half, score, weights, slope, diagonals)
-    return Curvature(rows, at.precision, total, score, slope, weights, diagonals, observed)
 
 
 def fit(
@@ -379,7 +253,7 @@ def fit(
             oversight=np.full(rows.n_groups, oversight),
             side=np.zeros(rows.n_groups),
             nu=0.0 if rows.half or n_ties == 0 else max(1e-3, 2.0 * n_ties / max(1, rows.winner.size - n_ties)),
-            sd=_SD_START,
+            sd=SD_START,
         )
     elif rows.model.voters and rows.left.size:  # votes that came since have changed their mean
         scale = np.exp(-np.log(start.discrimination)[rows.group].mean())

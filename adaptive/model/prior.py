@@ -30,7 +30,7 @@ class Prior(Result):
     oversight_votes : float
         Votes that the prior mean of e_v is worth: e_v is beta with this sum of its two parameters.
     side_sd : float
-        Standard deviation of the side bias s, in units of theta.
+        Standard deviation of the side bias s.
 
     Raises
     ------

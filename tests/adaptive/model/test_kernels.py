@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from adaptive.model.fit import Parameters, curvature_at
+from adaptive.model.curvature import Parameters, curvature_at
 from adaptive.model.kernels import (
     LOGISTIC,
     NORMAL,
