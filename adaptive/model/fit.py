@@ -77,7 +77,7 @@ class _Fit:
             if self.fits_groups and moved < 0.5:
                 changed, curved = self._groups(curved)
                 moved = max(moved, changed)
-            if self.fits_sd and moved < 0.05:
+            if self.fits_sd and moved < 0.4:
                 changed, curved = self._sd(curved, moved)
                 moved = max(moved, changed)
             # Parameters in turn converge linearly: what is left may be a hundred times the last move.

@@ -127,6 +127,7 @@ def effective_sd(found):
     return np.sqrt(at.theta @ at.theta / (at.theta.size - np.trace(np.linalg.inv(dense)) / at.sd**2))
 
 
+@pytest.mark.needs_numba
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
 def test_the_estimated_spread_is_that_of_mackays_rule(seed, fit):
@@ -140,6 +141,7 @@ def test_the_estimated_spread_is_that_of_mackays_rule(seed, fit):
     assert_allclose(found.theta, fixed.theta, atol=1e-7)
 
 
+@pytest.mark.needs_numba
 @pytest.mark.parametrize("seed", range(4))
 def test_the_estimated_spread_maximises_the_marginal_likelihood(seed):
     """By Laplace's approximation; MacKay's rule leaves out that the curvature changes with t."""
@@ -159,6 +161,7 @@ def test_the_estimated_spread_maximises_the_marginal_likelihood(seed):
     assert_allclose(found.prior_sd, theta.std(), rtol=0.2)
 
 
+@pytest.mark.needs_numba
 def test_the_trace_of_many_items_is_estimated_by_probes():
     votes, _ = simulated(400, 6000, 1)
     found = bradley_terry(votes)
@@ -217,6 +220,7 @@ def test_votes_repeated_are_votes_that_count_more(votes, times):
     assert_allclose(found, bradley_terry(votes, prior=float(np.sqrt(times)), **options).theta, atol=1e-7)
 
 
+@pytest.mark.needs_numba
 def test_voters_who_differ_are_told_apart():
     truth = np.repeat([0.4, 1.0, 2.5], 10)
     votes, theta = simulated(60, 12_000, 5, n_voters=30, discrimination=truth)
@@ -227,6 +231,7 @@ def test_voters_who_differ_are_told_apart():
     assert np.corrcoef(found.theta, theta)[0, 1] > 0.98
 
 
+@pytest.mark.needs_numba
 def test_a_voter_who_answers_the_opposite_is_found():
     votes, theta = simulated(40, 6000, 6, n_voters=20)
     winner = np.where(votes.voter == 3, -votes.winner, votes.winner)
