@@ -43,7 +43,9 @@ class Limits:
         20_000_000, whole_number(1), "values of a leaderboard: gold sets times systems times resamples"
     )
     max_work: int = setting(
-        1_000_000_000, whole_number(1), "items to rank or match, over all rankings, coefficients and resamples"
+        1_000_000_000,
+        whole_number(1),
+        "items to rank or match, over all rankings, coefficients, resamples and simulations",
     )
     max_work_bytes: int = setting(
         512 * 2**20, whole_number(1), "bytes of memory for the work of a request, as estimated before it begins"

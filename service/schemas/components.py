@@ -16,6 +16,7 @@ from rankcorr.alignment import MISSING
 from rankcorr.coefficients import COEFFICIENTS, VARIANTS
 from rankcorr.inference.bootstrap import METHODS
 from rankcorr.inference.distribution import ALTERNATIVES
+from rankcorr.inference.exchange import SWAPS
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS
 
 
@@ -58,11 +59,12 @@ VARIANT: Final = _vocabulary("Variant", VARIANTS, "Denominator of tau_w and tau.
 MISSING_ITEMS: Final = _vocabulary("MissingItems", MISSING, "What becomes of items that one of two rankings lacks.")
 INTERVAL_METHOD: Final = _vocabulary("IntervalMethod", METHODS, "Kind of interval.")
 ALTERNATIVE: Final = _vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
+SWAP: Final = _vocabulary("Swap", SWAPS, "What systems exchange in tests.")
 APPROACH: Final = _vocabulary("Approach", APPROACHES, "The plan, or one uniform ballot of equal cost.")
 DISTRIBUTION: Final = _vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
 VOTE: Final = _vocabulary("Vote", WORDS, "The side that won, or a tie.")
 
 VOCABULARIES: Final = (
-    *(COEFFICIENT, SCHEME, TIED_WEIGHT, VARIANT, MISSING_ITEMS, INTERVAL_METHOD, ALTERNATIVE),
+    *(COEFFICIENT, SCHEME, TIED_WEIGHT, VARIANT, MISSING_ITEMS, INTERVAL_METHOD, ALTERNATIVE, SWAP),
     *(APPROACH, DISTRIBUTION, VOTE),
 )
