@@ -6,7 +6,8 @@ import numpy as np
 
 from adaptive.errors import ModelError
 from adaptive.model.comparisons import Comparisons
-from adaptive.model.fit import MAX_ITERATIONS, TOLERANCE, Parameters, fit
+from adaptive.model.curvature import Parameters
+from adaptive.model.fit import MAX_ITERATIONS, TOLERANCE, fit
 from adaptive.model.prior import OVERSIGHT, Prior, checked_oversight, checked_prior
 from adaptive.model.strengths import Strengths
 from adaptive.model.vote_model import TiesModel, VoteModel, rows_of

@@ -144,7 +144,6 @@ def next_comparisons(
     names, seen_by = _voters(voters, history)
     from adaptive.model.matching_kernels import deal_matches
 
-    n_items = len(strengths.items)
     presentations = strengths.comparisons.presentations
     chosen, order = _chosen_items(strengths, presentations, n0, own_focus, own_first, rng)
     left, right, voter = np.empty((3, wanted), np.int32)
@@ -155,8 +154,7 @@ def next_comparisons(
         history.left,
         history.right,
         seen_by,
-        np.bincount(history.left, minlength=n_items) - np.bincount(history.right, minlength=n_items),
-        np.bincount(seen_by[seen_by >= 0], minlength=len(names)),
+        len(names),
         rng,
         left,
         right,
@@ -177,7 +175,8 @@ def _chosen_items(
     drawn = strengths.theta + width * rng.standard_normal((DRAWS, n_items))
     orders = np.argsort(-drawn, axis=1)
     ranks = np.empty((DRAWS, n_items))
-    np.put_along_axis(ranks, orders, np.arange(1.0, n_items + 1)[np.newaxis], axis=1)
+    for row, order in zip(ranks, orders, strict=True):
+        row[order] = np.arange(1.0, n_items + 1)
     of_tau, of_rho = rank_doubts(ranks, n0)
     gain = focus * of_tau / max(of_tau.sum(), 1e-300) + (1 - focus) * of_rho / max(of_rho.sum(), 1e-300)
     with np.errstate(divide="ignore"):
@@ -209,11 +208,11 @@ def rank_doubts(ranks: Array, n0: float) -> tuple[Array, Array]:
         squared difference of the ranks.
     """
     others = np.roll(ranks, -1, axis=0)
-    offset = ranks + n0
-    weight = offset**-2.0
-    weight = weight + np.roll(weight, -1, axis=0)
+    inverse = 1.0 / (ranks + n0)
+    weight = inverse * inverse
+    weight += np.roll(weight, -1, axis=0)
     # The weights 1 / (n + n0)^2 from rank a to rank b sum to about 1 / (a + n0) - 1 / (b + n0).
-    between = np.abs(1.0 / offset - np.roll(1.0 / offset, -1, axis=0))
+    between = np.abs(inverse - np.roll(inverse, -1, axis=0))
     return np.mean(between * weight, axis=0), np.mean((ranks - others) ** 2 * weight, axis=0)
 
 

@@ -41,6 +41,30 @@ def opponent(
 
 
 @kernel
+def count_history(left: Array, right: Array, voter: Array, excess: Array, load: Array) -> None:
+    """Add how much more often each item was on the left than on the right, and how often each voter was asked."""
+    for k in range(left.size):
+        excess[left[k]] += 1
+        excess[right[k]] -= 1
+        if voter[k] >= 0:
+            load[voter[k]] += 1
+
+
+@kernel
+def pairs_seen(left: Array, right: Array, voter: Array, asked: Array, n_items: int, size: int) -> PairSet:
+    """Pairs that the voters in `asked` have seen, with room for `size` more."""
+    n_rows = size
+    for k in range(left.size):
+        n_rows += voter[k] >= 0 and asked[voter[k]]
+    n_keys = n_items * n_items
+    seen = pair_set(n_keys * asked.size, n_rows)
+    for k in range(left.size):
+        if voter[k] >= 0 and asked[voter[k]]:
+            insert(seen, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
+    return seen
+
+
+@kernel
 def deal_matches(
     chosen: Array,
     order: Array,
@@ -48,8 +72,7 @@ def deal_matches(
     history_left: Array,
     history_right: Array,
     history_voter: Array,
-    excess: Array,
-    load: Array,
+    n_voters: int,
     rng: Rng,
     left: Array,
     right: Array,
@@ -59,23 +82,25 @@ def deal_matches(
 
     `chosen` has the items in the order in which they are served; when it ends it begins anew. An item that is served
     because it is `lacking` comparisons is passed over once it has them. Each meets one of the nearest items in `order`
-    that are left for the voter, who is one of those with the least `load`. `excess` counts how much more often an item
-    was on the left.
+    that are left for the voter, who is one of those with the fewest comparisons.
     """
-    n_items, n_voters, size = chosen.size, load.size, left.size
+    n_items, size = chosen.size, left.size
     n_keys = n_items * n_items
     place = np.empty(n_items, np.int64)
     for at in range(n_items):
         place[order[at]] = at
-    seen = pair_set(n_keys * n_voters, history_left.size + size)
-    for k in range(history_left.size):
-        if history_voter[k] >= 0:
-            insert(seen, history_voter[k] * n_keys + key_of(n_items, history_left[k], history_right[k]))
+    excess, load = np.zeros(n_items, np.int64), np.zeros(n_voters, np.int64)
+    count_history(history_left, history_right, history_voter, excess, load)
     taken = pair_set(n_keys, size)  # pairs of this batch, which another voter gets only if nothing else is left
     was_lacking = lacking.copy()
     queue = np.arange(n_voters)
     shuffle(queue, rng)
-    queue = queue[np.argsort(load[queue], kind="mergesort")]  # stable: voters of one load stay in random order
+    # Stable, so that voters of one load stay in random order.
+    queue = queue[np.argsort(load[queue], kind="mergesort")]
+    # A set of all that was seen would take most of the time of a single comparison.
+    asked = np.zeros(n_voters, np.bool_)
+    asked[queue[:size]] = True
+    seen = pairs_seen(history_left, history_right, history_voter, asked, n_items, size)
     n_made, served, misses, head = 0, 0, 0, 0
     repeats = False
     while n_made < size:
@@ -84,6 +109,11 @@ def deal_matches(
         if served <= n_items and was_lacking[item] > 0 and lacking[item] <= 0:
             continue
         v = queue[head % n_voters]
+        if not asked[v]:  # one of those before had nothing left
+            asked[:] = True
+            seen = pairs_seen(history_left, history_right, history_voter, asked, n_items, size)
+            for k in range(n_made):
+                insert(seen, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
         other = opponent(item, place, order, seen, v * n_keys, taken, repeats, rng)
         if other < 0:
             misses += 1

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.model.fit import Curvature, Parameters
+from adaptive.model.curvature import Curvature, Parameters
 
 Array: TypeAlias = NDArray[Any]
 
@@ -38,29 +38,36 @@ def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions
     """Estimate how far opinions depart, from products of the slopes of votes that share voter and item.
 
     Were votes independent, two residuals of an item would be slightly negatively correlated, because the fitted
-    strength takes their sum out: by h = (H^-1)_ii times the product of their curvatures, which is added back.
+    strength takes their sum out: by h = (H^-1)_ii times the product of their curvatures, which is added back. Two votes
+    of a voter on the same pair share two opinions, and count twice in the expectation.
     """
     rows, n_votes = curved.rows, curved.rows.left.size
-    keys = np.concatenate([rows.left, rows.right]) + np.tile(voter.astype(np.int64), 2) * rows.n_items
-    found, opinion = np.unique(keys, return_inverse=True)
+    of_voter = voter.astype(np.int64) * rows.n_items
+    found, opinion = np.unique(np.concatenate([of_voter + rows.left, of_voter + rows.right]), return_inverse=True)
     slope = at.discrimination[rows.group] * curved.score
     slopes = np.concatenate([slope, -slope])
     weights = np.tile(curved.weight, 2)
 
-    def pairs(values: Array) -> Array:
+    def pairs(values: Array, of: Array) -> Array:
         """Sum of products of two different votes, for each opinion."""
-        whole = np.bincount(opinion, values, found.size)
-        return np.asarray(whole * whole - np.bincount(opinion, values * values, found.size))
+        whole = np.bincount(of, values)
+        return np.asarray(whole * whole - np.bincount(of, values * values))
 
-    together = pairs(weights)
+    lower, upper = np.minimum(rows.left, rows.right), np.maximum(rows.left, rows.right)
+    again = np.unique((of_voter + lower) * rows.n_items + upper, return_inverse=True)[1]
+    together = pairs(weights, opinion)
     leverage = 1.0 / curved.diagonal[found % rows.n_items]
-    total = float(together.sum())
-    variance = (float(pairs(slopes).sum()) + float(leverage @ together)) / total if total > 0 else 0.0
+    total = float(together.sum()) + 2.0 * float(pairs(curved.weight, again).sum())
+    variance = (float(pairs(slopes, opinion).sum()) + float(leverage @ together)) / total if total > 0 else 0.0
     return Opinions(max(0.0, variance) ** 0.5, opinion[:n_votes], opinion[n_votes:], found.size)
 
 
 def draw(curved: Curvature, at: Parameters, opinions: Opinions | None, n_draws: int, rng: np.random.Generator) -> Array:
-    """Draw from the joint posterior, shape (n_draws, n_items); the numbers do not depend on the size of blocks."""
+    """Draw from the joint posterior of strengths with the mean 0, shape (n_draws, n_items).
+
+    What the votes leave open is their common level, which has the width of the prior: it is taken out. The numbers do
+    not depend on the size of blocks.
+    """
     rows = curved.rows
     n_votes, n_items = rows.left.size, rows.n_items
     n_opinions = opinions.n_opinions if opinions is not None and opinions.sd > 0 else 0
@@ -81,18 +88,22 @@ def draw(curved: Curvature, at: Parameters, opinions: Opinions | None, n_draws: 
         solved = curved.solve(np.ascontiguousarray(wanted.T), _TOLERANCE)
         assert solved is not None  # the expected curvature is positive definite
         drawn[start:stop] = solved.T
+    drawn -= drawn.mean(axis=1, keepdims=True)
     drawn += at.theta
     return drawn
 
 
 def covariance(curved: Curvature, opinions: Opinions | None) -> Array:
-    """Covariance of `draw`, shape (n_items, n_items): H^-1 (H + C) H^-1, with C what shared opinions add."""
+    """Covariance of `draw`, shape (n_items, n_items): H^-1 (H + C) H^-1, with C what shared opinions add.
+
+    It is that of strengths whose mean is 0, as it is in each draw.
+    """
     rows = curved.rows
-    # Without a prior, strengths are known up to a constant: their mean is fixed, as it is in each draw.
-    mean = np.full((rows.n_items, rows.n_items), 1.0 / rows.n_items) if curved.precision == 0 else 0.0
-    inverse = np.linalg.inv(curved.matrix() + mean) - mean
+    mean = np.full((rows.n_items, rows.n_items), 1.0 / rows.n_items)
+    # A common level costs the prior alone, and without one H is singular.
+    inverse = np.linalg.inv(curved.matrix() + mean) - mean / (1.0 + curved.precision)
     if opinions is None or opinions.sd == 0:
-        return inverse
+        return np.asarray(inverse)
     from scipy.sparse import coo_array
 
     # Row k of `moves` is what a change of each opinion does to the slopes of theta; C is its Gram matrix.

@@ -22,15 +22,15 @@ class Prior(Result):
     Attributes
     ----------
     sd : float or None
-        t of theta ~ N(0, t^2). None: estimated from the votes, as the maximum of their marginal likelihood. Infinity:
-        no prior, so that the fit is one of maximum likelihood.
+        t of theta ~ N(0, t^2). None: estimated from the votes by MacKay's rule (1992), which comes within 10 % of the
+        maximum of their marginal likelihood. Infinity: no prior, so that the fit is one of maximum likelihood.
     discrimination_sd : float
-        Standard deviation of log a_v, whose mean over the voters is 0. With the voters of the paper, whose
+        Standard deviation of log a_v, whose mean over the votes is 0. With the voters of the paper, whose
         nonconformities differ tenfold, 0.3 and 0.5 ranked best.
     oversight_votes : float
         Votes that the prior mean of e_v is worth: e_v is beta with this sum of its two parameters.
     side_sd : float
-        Standard deviation of the side bias s, in units of theta.
+        Standard deviation of the side bias s.
 
     Raises
     ------

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
 from adaptive.model.comparisons import Comparisons
-from adaptive.model.fit import Curvature, Parameters, curvature_at
+from adaptive.model.curvature import Curvature, Parameters, curvature_at
+from adaptive.model.fit import SD_RANGE, SD_START
 from adaptive.model.posterior import Opinions, covariance, draw, shared_opinions
 from adaptive.model.prior import Prior
 from adaptive.model.vote_model import VoteModel, rows_of
@@ -23,7 +24,7 @@ from rankcorr.results import TableResult
 
 __all__ = ["Strengths"]
 
-MAX_EXACT: Final = 1_500  # items up to which standard errors are exact: 0.1 s at 1,000
+MAX_EXACT: Final = 3_000  # items up to which standard errors are exact: 0.1 s at 1,000, 2 s at 3,000
 _SE_DRAWS: Final = 1_000  # beyond: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
 
 
@@ -109,12 +110,17 @@ class Strengths(TableResult):
         n_never = len(self.never_compared)
         n_parts = self.parts - n_never
         voters = 0 if votes.voter is None else np.unique(votes.voter).size
+        held = "" if self.prior.sd is not None else f"the spread of the strengths is held at {self.prior_sd:g}"
         found = (
             (not self.converged, f"the fit has not converged in {self.n_iterations} iterations"),
             (n_never > 0, f"{_items(n_never)} {_were(n_never)} never compared: only the prior gives a place"),
             (n_parts > 1, f"the comparisons fall into {n_parts} parts: the prior alone orders one against another"),
             (only_won > 0, f"{_items(only_won)} won every comparison: the prior alone bounds the strength"),
             (only_lost > 0, f"{_items(only_lost)} lost every comparison: the prior alone bounds the strength"),
+            (bool(held) and self.prior_sd > 0.999 * SD_RANGE[1], f"the votes hardly contradict one order: {held}"),
+            (bool(held) and self.prior_sd < 1.001 * SD_RANGE[0], f"the votes show no difference between items: {held}"),
+            (bool(held) and self.prior_sd == SD_START, f"the votes say too little about it: {held}"),
+            (0 < votes.n_ties == votes.n_comparisons, "every comparison is a tie"),
             (voters == 1, "all votes are of one voter: how far others differ is unknown"),
             (
                 votes.voter is None and votes.n_comparisons > 0,
@@ -148,7 +154,8 @@ class Strengths(TableResult):
     def standard_errors(self) -> NDArray[np.float64]:
         """Standard deviation of each strength's posterior, shape (n_items,), read-only.
 
-        Exact up to 1,500 items; of 1,000 draws beyond, with a relative error of 2 %.
+        Of the strength less the mean of all strengths: their common level no vote can tell, and none has to. Exact up
+        to 3,000 items; of 1,000 draws beyond, with a relative error of 2 %.
         """
         if len(self.items) <= MAX_EXACT:
             errors: NDArray[np.float64] = np.sqrt(np.diagonal(covariance(self.curvature, self.opinions)))
@@ -160,7 +167,8 @@ class Strengths(TableResult):
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw strengths from their joint posterior, normal around the fitted ones.
 
-        The draws carry what is common to several strengths, so that an order can be read from each. If voters are
+        The draws carry what is common to several strengths, so that an order can be read from each; the mean of every
+        draw is 0. If voters are
         known, they are as wide as if other voters from the same population had voted.
 
         Parameters
