@@ -43,8 +43,8 @@ def bradley_terry(
     oversight : float
         e, from 0 to below 0.5. With `voters` it is the mean of their prior.
     prior : float, Prior, or None
-        Standard deviation t of the strengths, in units of theta, or all priors. By default t is estimated from the
-        votes. Infinity asks for maximum likelihood.
+        Standard deviation t of the strengths, in units of theta, or all priors. By default t is 2. Infinity asks
+        for maximum likelihood, `Prior(None)` for a t estimated from the votes.
     voters : bool
         Each voter has a discrimination a_v and an oversight e_v of their own.
     side_bias : bool
