@@ -67,7 +67,9 @@ class MatchedBallots(Result):
             raise ModelError(f"fraction must be a number between 0 and 1, both excluded; got {shown(self.fraction)}")
 
     def plan(self, n_items: int, n_comparisons: int) -> BallotPlan:
-        """Plan of as many ballots as a budget allows without a pair that repeats within a ballot, but at least two.
+        """Plan that spends most of a budget, of up to `n_ballots` ballots in which no pair repeats.
+
+        With several that spend the same, the one of the most ballots. If each would repeat a pair, it has two ballots.
 
         Raises
         ------
@@ -77,14 +79,17 @@ class MatchedBallots(Result):
         Examples
         --------
         >>> MatchedBallots().plan(24, 126).sizes
-        (24, 14, 8, 5)
+        (24, 14, 8)
         """
-        for n_ballots in range(self.n_ballots, 2, -1):
+        shortest = plan_for_budget(n_items, n_ballots=2, fraction=self.fraction, comparisons=n_comparisons)
+        plans = [shortest]
+        for n_ballots in range(3, self.n_ballots + 1):
             with suppress(PlanError):  # the list is too short, or the budget too small, for so many ballots
-                plan = plan_for_budget(n_items, n_ballots=n_ballots, fraction=self.fraction, comparisons=n_comparisons)
-                if plan.presentations < plan.sizes[-1]:
-                    return plan
-        return plan_for_budget(n_items, n_ballots=2, fraction=self.fraction, comparisons=n_comparisons)
+                plans.append(
+                    plan_for_budget(n_items, n_ballots=n_ballots, fraction=self.fraction, comparisons=n_comparisons)
+                )
+        without_repeats = [plan for plan in plans if plan.presentations < plan.sizes[-1]]
+        return max(without_repeats, key=lambda plan: (plan.n_comparisons, plan.n_ballots), default=shortest)
 
 
 MATCHED_BALLOTS: Final = MatchedBallots()
@@ -235,9 +240,10 @@ def _round_orders(
 ) -> Array:
     """A ranking of the ballot's items for each of its rounds, as indices into `chosen`.
 
-    Where more than half of all pairs are wanted (not `sparse`), the rounds make those to leave out: items half a list
-    apart stand side by side. With an odd number of items, the number of items stands for sitting out: at random, but in
-    two rounds at the same place, so that those who sat out, and meet each other in the end, are neighbours too.
+    Where more than half of all pairs are wanted (not `sparse`), the rounds make those to leave out: an item of the
+    upper half of the list stands beside one of the lower half, another in each round. With an odd number of items, the
+    number of items stands for sitting out: at random, but in two rounds at the same place, so that those who sat out,
+    and meet each other in the end, are neighbours too.
     """
     n_rounds = rest if sparse else chosen.size - 1 - rest
     width = 1.0 / np.sqrt(strengths.curvature.diagonal[chosen])
@@ -252,7 +258,8 @@ def _round_orders(
         orders = np.take_along_axis(padded, source, axis=1)
     if not sparse:
         half = orders.shape[1] // 2
+        turned = half + (np.arange(half) + np.arange(n_rounds)[:, np.newaxis]) % half
         apart = np.empty_like(orders)
-        apart[:, ::2], apart[:, 1::2] = orders[:, :half], orders[:, half:]
+        apart[:, ::2], apart[:, 1::2] = orders[:, :half], np.take_along_axis(orders, turned, axis=1)
         orders = apart
     return np.ascontiguousarray(orders)
