@@ -8,8 +8,9 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - the whole: `run_protocol` with a function that votes, `BallotProtocol` for votes that arrive over days,
   `score_ballots` for all votes so far at once
 - votes of any origin: `Comparisons`, `read_comparisons`
-- strengths of the items: `bradley_terry`, `thurstone`, `borda`; what to ask next: `next_comparisons`
-- before paying: `simulate` with voters of a `VoterPopulation`
+- strengths of the items: `bradley_terry`, `thurstone`, `borda`; what to ask next: `next_comparisons`, and a whole
+  collection of votes by it: `run_matching`, or `run_matched_ballots` if ballots are fixed
+- before paying: `simulate` and `simulate_curve` with voters of a `VoterPopulation`
 - errors: all are subclasses of `AdaptiveError`
 """
 
@@ -31,7 +32,9 @@ from adaptive.errors import (
 from adaptive.model.borda import BordaScores, borda
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry, thurstone
+from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.model.matching import Matches, next_comparisons
+from adaptive.model.matching_run import Matching, run_matching
 from adaptive.model.prior import Prior
 from adaptive.model.reading import read_comparisons
 from adaptive.model.strengths import Strengths
@@ -44,13 +47,14 @@ from adaptive.replay import BallotVotes, InterimResult, score_ballots
 from adaptive.scores import borda_scores, rescale, running_mean
 from adaptive.selection import Selection, select_by_mean, select_top
 from adaptive.session.ballot_protocol import BallotProtocol
+from adaptive.simulation.result import AccuracyCurve, SimulationResult
 from adaptive.simulation.similarity import (
     embedding_similarity,
     exponential_similarity,
     power_law_similarity,
     read_similarities,
 )
-from adaptive.simulation.simulate import SimulationResult, simulate
+from adaptive.simulation.simulate import simulate, simulate_curve
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
 
@@ -62,6 +66,7 @@ __all__ = [
     "RIGHT",
     "TIE",
     "UNANSWERED",
+    "AccuracyCurve",
     "AdaptiveError",
     "Advice",
     "Ballot",
@@ -76,7 +81,9 @@ __all__ = [
     "DrawError",
     "FewRareTokensWarning",
     "InterimResult",
+    "MatchedBallots",
     "Matches",
+    "Matching",
     "ModelError",
     "Pairing",
     "PlanError",
@@ -111,12 +118,15 @@ __all__ = [
     "read_similarities",
     "read_tokens",
     "rescale",
+    "run_matched_ballots",
+    "run_matching",
     "run_protocol",
     "running_mean",
     "score_ballots",
     "select_by_mean",
     "select_top",
     "simulate",
+    "simulate_curve",
     "thurstone",
     "true_ranking",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,35 @@ from rankcorr.results import Result
 Indices: TypeAlias = NDArray[np.int32]
 Names: TypeAlias = tuple[Hashable, ...] | range
 LIMIT = 2**30 - 1  # twice as many ends of comparisons have an int32 index
+
+
+@runtime_checkable
+class Asked(Protocol):
+    """Comparisons for voters to answer, as flat columns: a `Ballot`, or a batch of `Matches`."""
+
+    @property
+    def items(self) -> Names:
+        """Labels of the items."""
+
+    @property
+    def voters(self) -> Names:
+        """Names of the voters."""
+
+    @property
+    def left(self) -> Indices:
+        """Index of the item on the left of each comparison, shape (n_comparisons,)."""
+
+    @property
+    def right(self) -> Indices:
+        """Index of the item on the right."""
+
+    @property
+    def voter(self) -> Indices:
+        """Index of the voter."""
+
+    @property
+    def n_comparisons(self) -> int:
+        """Number of comparisons."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +172,7 @@ class Ballot(Result):
     def __post_init__(self) -> None:
         _checked_count("item", len(self.items), least=2)
         _checked_count("voter", len(self.voters), least=1)
-        _checked_integer("presentations", self.presentations, least=1)
+        checked_integer("presentations", self.presentations, least=1)
         for name, n_names in (("left", len(self.items)), ("right", len(self.items)), ("voter", len(self.voters))):
             indices = _checked_indices(name, getattr(self, name), n_names)
             if indices.size != np.size(self.left):
@@ -231,7 +260,7 @@ def draw_ballot(
     """
     labels = _checked_names("item", items, least=2)
     names = _checked_names("voter", voters, least=1)
-    wanted = _checked_integer("presentations", presentations, least=1)
+    wanted = checked_integer("presentations", presentations, least=1)
     if not isinstance(rng, np.random.Generator):
         raise DrawError(f"rng must be a numpy.random.Generator, as of numpy.random.default_rng(seed); got {shown(rng)}")
     n_comparisons = -(-len(labels) * wanted // 2)
@@ -243,7 +272,8 @@ def draw_ballot(
     return Ballot(labels, wanted, names, left, right, voter)
 
 
-def _checked_integer(name: str, value: object, *, least: int) -> int:
+def checked_integer(name: str, value: object, *, least: int) -> int:
+    """Return a whole number as an int; DrawError for anything else, or a number below `least`."""
     number = whole_number(value)
     if number is None or number < least:
         raise DrawError(f"{name} must be an integer of at least {least}; got {shown(value)}")
@@ -252,7 +282,7 @@ def _checked_integer(name: str, value: object, *, least: int) -> int:
 
 def _checked_names(kind: str, names: object, *, least: int) -> Names:
     if isinstance(names, numbers.Number | np.generic):
-        return range(_checked_count(kind, _checked_integer(f"the number of {kind}s", names, least=least), least=least))
+        return range(_checked_count(kind, checked_integer(f"the number of {kind}s", names, least=least), least=least))
     if isinstance(names, str | bytes | Set | Mapping) or not isinstance(names, Iterable):
         raise DrawError(f"{kind}s must be a number or a list of names; got {shown(names)}")
     if isinstance(names, range) and (names.start, names.step) == (0, 1):

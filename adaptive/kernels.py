@@ -219,20 +219,29 @@ def draw_pairs(n_items: int, copies: int, rest: int, extra: int, rng: Rng) -> Pa
         n_sweeps = 1 if 16 * degree <= n_items else 2
         while not draw_by_exchanges(stubs, n_items, members, n_sweeps, rng):
             members = pair_set(n_items * n_items, stubs.size // 2)
+    return counted_pairs(n_items, copies, sparse, stubs[::2], stubs[1::2], members)
+
+
+@kernel
+def counted_pairs(n_items: int, copies: int, sparse: bool, first: Array, second: Array, members: PairSet) -> Pairs:
+    """Both items of each compared pair, and how often: `copies` times, or once more for some of them.
+
+    Those are the pairs listed in `first` and `second`, whose keys are in `members`; if not `sparse`, all but those.
+    """
     if copies == 0 and sparse:
-        return stubs[::2].copy(), stubs[1::2].copy(), np.ones(stubs.size // 2, np.int32)
+        return first.copy(), second.copy(), np.ones(first.size, np.int32)
     n_pairs = n_items * (n_items - 1) // 2
     if copies == 0:
-        n_pairs -= stubs.size // 2
-    first, second, repeats = np.empty(n_pairs, np.int32), np.empty(n_pairs, np.int32), np.empty(n_pairs, np.int32)
+        n_pairs -= first.size
+    one, other, repeats = np.empty(n_pairs, np.int32), np.empty(n_pairs, np.int32), np.empty(n_pairs, np.int32)
     pair = 0
     for a in range(n_items):
         for b in range(a + 1, n_items):
             n_times = copies + (1 if contains(members, a * n_items + b) == sparse else 0)
             if n_times > 0:
-                first[pair], second[pair], repeats[pair] = a, b, n_times
+                one[pair], other[pair], repeats[pair] = a, b, n_times
                 pair += 1
-    return first, second, repeats
+    return one, other, repeats
 
 
 @kernel
@@ -349,8 +358,16 @@ def draw_comparisons(n_items: int, presentations: int, n_voters: int, rng: Rng) 
         first, second, repeats = draw_pairs(n_items, copies, rest, extra, rng)
         while copies == 0 and rest > 1 and not is_connected(n_items, first, second):
             first, second, repeats = draw_pairs(n_items, copies, rest, extra, rng)
+    return dealt_comparisons(n_items, presentations, n_voters, first, second, repeats, rng)
+
+
+@kernel
+def dealt_comparisons(
+    n_items: int, presentations: int, n_voters: int, first: Array, second: Array, repeats: Array, rng: Rng
+) -> Pairs:
+    """Give each pair, as often as it is compared, a place in the order, voters and sides."""
     pair, voter = deal(repeats, n_voters, rng)
-    if copies > 0:
+    if presentations >= n_items - 1:
         mix_voters(pair, voter, repeats, n_voters, rng)
         order = np.arange(pair.size).astype(np.int32)
         shuffle(order, rng)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive.draw import Ballot
+from adaptive.draw import Asked, Ballot
 from adaptive.errors import VoteError
 from rankcorr.checks import shown
 
@@ -95,12 +95,12 @@ def parse_vote(word: str) -> Vote:
     return vote
 
 
-def checked_answers(ballot: Ballot, answers: ArrayLike) -> NDArray[np.int8]:
-    """Answers to all comparisons of a ballot, checked.
+def checked_answers(ballot: Asked, answers: ArrayLike) -> NDArray[np.int8]:
+    """Answers to all comparisons of a ballot, or of a batch of them, checked.
 
     Parameters
     ----------
-    ballot : Ballot
+    ballot : Ballot or Matches
         What was asked.
     answers : array_like of int, shape (n_comparisons,)
         In the order of the ballot's comparisons: `Vote`s, or their codes 1 (left), 0 (tie), -1 (right) and -2
@@ -128,7 +128,7 @@ def checked_answers(ballot: Ballot, answers: ArrayLike) -> NDArray[np.int8]:
     except ValueError as error:  # numpy's error for rows of different lengths
         raise VoteError(f"answers must be a list of codes; got {shown(answers)}") from error
     if array.shape != (ballot.n_comparisons,):
-        raise VoteError(f"a ballot of {ballot.n_comparisons} comparisons needs as many answers; got {_size(array)}")
+        raise VoteError(f"{ballot.n_comparisons} comparisons need as many answers; got {_size(array)}")
     if array.dtype.kind not in "iu":
         raise VoteError(
             f"answers must be whole numbers, 1 (left), 0 (tie), -1 (right) or -2 (unanswered); got {array.dtype}"

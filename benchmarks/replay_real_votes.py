@@ -46,7 +46,8 @@ from adaptive.draw import Ballot, draw_ballot
 from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.scores import Scores, borda_scores
-from adaptive.simulation.simulate import APPROACHES, COEFFICIENTS, coefficients
+from adaptive.simulation.approaches import PAPER_APPROACHES
+from adaptive.simulation.result import COEFFICIENTS, coefficients
 from adaptive.votes import LEFT, RIGHT, TIE
 from rankcorr import Ranking
 from rankcorr.progress import progress_bar
@@ -159,7 +160,7 @@ def replay(
         rng = np.random.default_rng(seed)
         drawn, judges = topic.split(N_DRAWN, rng) if hold_out else (topic, topic)
         gold = Ranking.from_scores(judges.borda_scores())
-        estimates = [replay_once(drawn, plan, approach, rng) for approach in APPROACHES]
+        estimates = [replay_once(drawn, plan, approach, rng) for approach in PAPER_APPROACHES]
         ordered = [ties_at_random(estimate, rng) for estimate in estimates]
         rows.append([[coefficients(gold, ranking) for ranking in group] for group in (estimates, ordered)])
     return np.array(rows)
@@ -253,7 +254,7 @@ def finding(differences: NDArray[np.float64]) -> Finding:
 def print_findings(title: str, statistics: NDArray[np.float64]) -> None:
     """Print a table with one row for each coefficient and convention."""
     columns = ("difference", "95 % interval over topics", "simulation error", "topics above 0", "nearer to gold")
-    heading(title, "coefficient", "ties of the estimate", *APPROACHES, *columns)
+    heading(title, "coefficient", "ties of the estimate", *PAPER_APPROACHES, *columns)
     for convention, of_convention in zip(CONVENTIONS, np.moveaxis(statistics, 2, 0), strict=True):
         for name, values in zip(COEFFICIENTS, np.moveaxis(of_convention, 3, 0), strict=True):
             found = finding(values[:, :, 0] - values[:, :, 1])

@@ -36,8 +36,9 @@ from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import Standing, close_ballot
 from adaptive.scores import BallotScores, Scores, borda_scores
 from adaptive.selection import Selection, select_top
+from adaptive.simulation.approaches import STREAMS, simulate_once
+from adaptive.simulation.result import COEFFICIENTS, coefficients
 from adaptive.simulation.similarity import SIMILARITIES
-from adaptive.simulation.simulate import APPROACHES, COEFFICIENTS, coefficients, simulate_once
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking
 
@@ -148,7 +149,7 @@ def by_the_text(plan: BallotPlan, similarity: np.ndarray, approach: str, n_simul
     gold = true_ranking(similarity)
     rows = []
     for simulation in range(n_simulations):
-        key = (simulation, APPROACHES.index(approach))
+        key = (simulation, STREAMS[approach])
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
         ranking = simulate_once(plan, VoterPopulation(), similarity, approach, rng)
         rows.append([coefficients(gold, each) for each in (ranking, ties_at_random(ranking, rng))])

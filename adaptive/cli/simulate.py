@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 from adaptive.cli.output import print_note
 from adaptive.cli.plan_options import PlanOptions, plan_options
 from adaptive.cli.processes import quiet_executor
+from adaptive.model.matched_ballots import MatchedBallots
+from adaptive.plan import BallotPlan
+from adaptive.simulation.approaches import APPROACHES, PAPER_APPROACHES, Approach, uniform_presentations
+from adaptive.simulation.result import COEFFICIENTS, LEGEND, TIES
 from adaptive.simulation.similarity import SIMILARITIES, named_similarity, read_similarities
-from adaptive.simulation.simulate import COEFFICIENTS, LEGEND, TIES, simulate
+from adaptive.simulation.simulate import simulate
 from adaptive.simulation.voters import VoterPopulation
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
@@ -24,6 +28,7 @@ _EXAMPLE = """\b
 Example:
   ballots simulate --n-items 990 --presentations 20 --simulations 50
   ballots simulate --similarity cosines.csv --top 100 --workers 2 --json
+  ballots simulate --n-items 990 --presentations 20 --approach adaptive --approach matched
 """
 
 
@@ -44,6 +49,15 @@ Example:
     show_default=True,
     help="Voters judge abs(z), or z itself.",
 )
+@click.option(
+    "--approach",
+    "approaches",
+    type=click.Choice(APPROACHES),
+    multiple=True,
+    default=PAPER_APPROACHES,
+    show_default=True,
+    help="How votes are collected and counted; repeat it to compare several.",
+)
 @click.option("--voters", type=int, default=100, show_default=True, metavar="V", help="Number of voters.")
 @click.option("--simulations", type=int, default=50, show_default=True, metavar="S", help="Number of simulations.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same numbers.")
@@ -54,13 +68,18 @@ def simulate_command(
     options: PlanOptions,
     similarity: str,
     judge: Literal["relatedness", "similarity"],
+    approaches: tuple[Approach, ...],
     voters: int,
     simulations: int,
     seed: int,
     workers: int,
     as_json: bool,
 ) -> None:
-    """Simulate a plan, and a uniform ballot of equal cost.
+    """Simulate a plan, and a uniform ballot or other approaches of equal cost.
+
+    Approaches: the paper's adaptive ballots, and a uniform one (adaptive, uniform); pairs matched batch by batch, or
+    within fixed ballots (matched, matched_ballots); the paper's votes, but strengths fitted to them (adaptive_fitted,
+    uniform_fitted); and what all voters' full rankings would give, at any cost (full_rankings).
 
     Printed are mean +- sd (standard error of the mean) of the coefficients with the true ranking. Items that tie in an
     estimate share their mid-rank.
@@ -75,6 +94,7 @@ def simulate_command(
             n_simulations=simulations,
             seed=seed,
             relatedness=judge == "relatedness",
+            approaches=tuple(dict.fromkeys(approaches)),
             executor=executor,
             progress=advance,
         )
@@ -93,10 +113,7 @@ def simulate_command(
         f"{planned.n_items:,} items ({printable(similarity, limit=None)}), {planned.n_comparisons:,} comparisons, "
         f"{voters} voters, {simulations} simulations, seed {seed}\n"
     )
-    presentations = {
-        "adaptive": f"{planned.presentations} to {planned.top_presentations}",
-        "uniform": f"{max(1, round(planned.uniform_presentations))}",
-    }
+    presentations = _presentations(planned)
     print_table(
         ["approach", "presentations", *COEFFICIENTS],
         [[name, presentations[name], *cells] for name, cells in result.cells().items()],
@@ -106,6 +123,25 @@ def simulate_command(
         print_note(
             "some simulations have no coefficient, because their ranking does not tell the items apart; it is nan"
         )
+
+
+def _presentations(plan: BallotPlan) -> dict[str, str]:
+    """How often an item is presented, by approach."""
+    own = MatchedBallots().plan(plan.n_items, plan.n_comparisons)
+    adaptive, uniform = _range(plan), str(uniform_presentations(plan))
+    return {
+        "adaptive": adaptive,
+        "uniform": uniform,
+        "matched": f"mean {plan.uniform_presentations:.1f}",
+        "matched_ballots": _range(own),
+        "adaptive_fitted": adaptive,
+        "uniform_fitted": uniform,
+        "full_rankings": "-",
+    }
+
+
+def _range(plan: BallotPlan) -> str:
+    return f"{plan.presentations} to {plan.top_presentations}"
 
 
 def _similarity(chosen: str, n_items: int | None) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive.draw import Ballot
+from adaptive.draw import Asked, Ballot
 from adaptive.errors import ComparisonError, VoteError
 from adaptive.model.labels import Where, check_lengths, coded_labels, coded_winners, in_arrays, listed_column
 from adaptive.protocol import Items, checked_labels
@@ -80,12 +80,12 @@ def columns_of_labels(
 
 
 def columns_of_ballots(
-    ballots: Iterable[tuple[Ballot, ArrayLike]], items: Items | None, voters: Items | None
+    ballots: Iterable[tuple[Asked, ArrayLike]], items: Items | None, voters: Items | None
 ) -> Columns:
     """Join the columns of `Comparisons.from_ballots`."""
     drawn = list(ballots)
     for number, pair in enumerate(drawn):
-        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], Ballot)):
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], Asked)):
             raise ComparisonError(f"ballots[{number}] must be a Ballot and its answers; got {shown(pair)}")
     all_items = all_names([ballot.items for ballot, _ in drawn], items, "items")
     all_voters = all_names([ballot.voters for ballot, _ in drawn], voters, "voters")

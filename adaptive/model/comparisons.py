@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive.draw import Ballot
+from adaptive.draw import Asked
 from adaptive.errors import ComparisonError
 from adaptive.model.columns import (
     Columns,
@@ -153,7 +153,7 @@ class Comparisons(TableResult):
     @classmethod
     def from_ballots(
         cls,
-        ballots: Iterable[tuple[Ballot, ArrayLike]],
+        ballots: Iterable[tuple[Asked, ArrayLike]],
         *,
         items: Items | None = None,
         n_items: int | None = None,
@@ -163,8 +163,8 @@ class Comparisons(TableResult):
 
         Parameters
         ----------
-        ballots : iterable of (Ballot, array_like of shape (n_comparisons,))
-            Each ballot with LEFT, RIGHT, TIE or UNANSWERED for each of its comparisons.
+        ballots : iterable of (Ballot or Matches, array_like of shape (n_comparisons,))
+            Each ballot, or batch of matches, with LEFT, RIGHT, TIE or UNANSWERED for each of its comparisons.
         items, voters : int or sequence of hashable, optional
             All labels there may be. By default those of the ballots, in the order of first appearance.
         n_items : int, optional

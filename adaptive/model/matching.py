@@ -133,7 +133,7 @@ def next_comparisons(
     >>> next_comparisons(bradley_terry(votes), 2, rng=np.random.default_rng(1))
     <Matches of 2 comparisons for 2 voters>
     """
-    wanted, own_focus, own_first = _checked_options(size, n0, focus, first)
+    wanted, own_focus, own_first = checked_options(size, n0, focus, first)
     if not isinstance(strengths, Strengths):
         raise ModelError(f"comparisons are chosen by Strengths; got {shown(strengths)}")
     history = strengths.comparisons if voter_history is None else voter_history
@@ -216,7 +216,8 @@ def rank_doubts(ranks: Array, n0: float) -> tuple[Array, Array]:
     return np.mean(between * weight, axis=0), np.mean((ranks - others) ** 2 * weight, axis=0)
 
 
-def _checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int, float, int]:
+def checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int, float, int]:
+    """Return size, focus and first as plain numbers; ModelError if one of the options is out of range."""
     wanted, own_first = whole_number(size), whole_number(first)
     if wanted is None or wanted < 1:
         raise ModelError(f"size must be a positive whole number; got {shown(size)}")

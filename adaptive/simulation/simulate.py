@@ -1,152 +1,46 @@
-"""What a plan would reach with simulated voters: the adaptive protocol against a uniform ballot of equal cost.
+"""What a plan would reach with simulated voters, by the paper's approaches and by others of equal cost.
 
-similarity -> voters -> opinions -> protocol or ballot -> ranking -> coefficients, for each simulation (section 4.2).
+similarity -> voters -> opinions -> votes -> ranking -> coefficients, for each simulation (section 4.2).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive.draw import draw_ballot
+from adaptive.budget import plan_for_budget
 from adaptive.errors import SimilarityError
+from adaptive.model.matched_ballots import MATCHED_BALLOTS, MatchedBallots
+from adaptive.model.matching_run import MATCHING, Matching
 from adaptive.plan import BallotPlan
-from adaptive.protocol import run_protocol
-from adaptive.scores import Average, borda_scores, running_mean
+from adaptive.scores import Average, running_mean
 from adaptive.selection import Select, select_by_mean
+from adaptive.simulation.approaches import (
+    PAPER_APPROACHES,
+    STREAMS,
+    Approach,
+    Settings,
+    check_approach,
+    checked_input,
+    rankings_of,
+)
+from adaptive.simulation.result import COEFFICIENTS, AccuracyCurve, SimulationResult, coefficients
 from adaptive.simulation.similarity import checked_similarity
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
-from rankcorr import Ranking, Uniform, weighted_rho, weighted_tau
-from rankcorr.checks import checked_seed, shown
-from rankcorr.results import TableResult, json_ready
+from rankcorr import Ranking
+from rankcorr.checks import checked_seed, shown, whole_number
 from rankcorr.workers import Progress
 
-__all__ = [
-    "APPROACHES",
-    "COEFFICIENTS",
-    "LEGEND",
-    "TIES",
-    "SimulationResult",
-    "coefficients",
-    "simulate",
-    "simulate_once",
-    "simulated_comparisons",
-]
+__all__ = ["simulate", "simulate_curve"]
 
-Approach: TypeAlias = Literal["adaptive", "uniform"]
-
-APPROACHES: Final = ("adaptive", "uniform")
-COEFFICIENTS: Final = ("rho_w", "tau_w", "rho", "tau")
-TIES: Final = "midrank"
-LEGEND: Final = (
-    "mean +- standard deviation of a simulation (standard error of the mean); items that tie in an estimate share "
-    "their mid-rank"
-)
-
-# A task of 8 simulations in the paper's setting takes 0.1 s: far more than it costs to send, and little to wait for.
+# A task of 8 simulations of the paper's approaches takes 0.1 s in its setting, and 8 s with matching: more than it
+# costs to send, and not long to wait for.
 _LARGEST_TASK = 8
 _MIN_TASKS = 32
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SimulationResult(TableResult):
-    """Coefficients of every simulation against the true ranking.
-
-    Items that tie in an estimated ranking share their mid-rank, as in all coefficients. Uniform ballots leave more
-    ties than the protocol does, so that a comparison with figures of another convention misleads.
-
-    The table has the columns approach, coefficient, mean, sd and se.
-
-    Attributes
-    ----------
-    statistics : mapping of str to mapping of str to ndarray of float64, shape (n_simulations,), read-only
-        By approach, "adaptive" or "uniform", and coefficient, "rho_w", "tau_w", "rho" or "tau". A coefficient that is
-        undefined is nan.
-    """
-
-    statistics: Mapping[str, Mapping[str, NDArray[np.float64]]]
-
-    def __post_init__(self) -> None:
-        statistics = {
-            approach: MappingProxyType({name: _read_only(values) for name, values in named.items()})
-            for approach, named in self.statistics.items()
-        }
-        object.__setattr__(self, "statistics", MappingProxyType(statistics))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Go by the constructor, because a mapping that is read-only cannot be pickled."""
-        return SimulationResult, ({approach: dict(named) for approach, named in self.statistics.items()},)
-
-    @property
-    def n_simulations(self) -> int:
-        """Number of simulations."""
-        return next(iter(next(iter(self.statistics.values())).values())).size
-
-    @property
-    def mean(self) -> dict[str, dict[str, float]]:
-        """Mean over the simulations, by approach and coefficient."""
-        return self._each(lambda values: float(values.mean()))
-
-    @property
-    def sd(self) -> dict[str, dict[str, float]]:
-        """Standard deviation over the simulations (its square is unbiased), nan for a single one."""
-        return self._each(_sd)
-
-    @property
-    def se(self) -> dict[str, dict[str, float]]:
-        """Standard error of the mean, the standard deviation / sqrt(n_simulations); nan for a single one."""
-        return self._each(lambda values: _sd(values) / math.sqrt(values.size))
-
-    def to_dict(self) -> dict[str, dict[str, dict[str, float | None]]]:
-        """``{approach: {coefficient: {"mean": .., "sd": .., "se": ..}}}``, ready for JSON: nan is None."""
-        cells: dict[str, dict[str, dict[str, float | None]]] = {approach: {} for approach in self.statistics}
-        for approach, coefficient, mean, sd, se in self.rows():
-            cells[approach][coefficient] = {"mean": mean, "sd": sd, "se": se}
-        return json_ready(cells)  # type: ignore[no-any-return]
-
-    def rows(self) -> list[tuple[str, str, float, float, float]]:
-        """Approach, coefficient, mean, sd and se: the rows of the table."""
-        mean, sd, se = self.mean, self.sd, self.se
-        return [
-            (approach, name, mean[approach][name], sd[approach][name], se[approach][name])
-            for approach, coefficients in self.statistics.items()
-            for name in coefficients
-        ]
-
-    def cells(self) -> dict[str, list[str]]:
-        """Mean +- sd (se) of each coefficient as text, by approach; `LEGEND` explains them.
-
-        Examples
-        --------
-        >>> SimulationResult({"uniform": {"rho": [0.1, 0.4, 0.7]}}).cells()
-        {'uniform': ['0.4000 +- 0.3000 (0.1732)']}
-        """
-        cells: dict[str, list[str]] = {approach: [] for approach in self.statistics}
-        for approach, _, mean, sd, se in self.rows():
-            cells[approach].append(f"{mean:.4f} +- {sd:.4f} ({se:.4f})")
-        return cells
-
-    def _columns(self) -> dict[str, Sequence[Any]]:
-        names = ("approach", "coefficient", "mean", "sd", "se")
-        return dict(zip(names, map(list, zip(*self.rows(), strict=True)), strict=True))
-
-    def __repr__(self) -> str:
-        mean, sd = self.mean, self.sd
-        shown = ", ".join(f"{name} tau_w {mean[name]['tau_w']:.3f} +- {sd[name]['tau_w']:.3f}" for name in mean)
-        return f"<SimulationResult of {self.n_simulations} simulations: {shown}>"
-
-    def _each(self, summary: Callable[[NDArray[np.float64]], float]) -> dict[str, dict[str, float]]:
-        return {
-            approach: {name: summary(values) for name, values in coefficients.items()}
-            for approach, coefficients in self.statistics.items()
-        }
 
 
 def simulate(
@@ -157,17 +51,27 @@ def simulate(
     n_simulations: int,
     seed: int,
     relatedness: bool = True,
-    approaches: tuple[Approach, ...] = APPROACHES,
+    approaches: tuple[Approach, ...] = PAPER_APPROACHES,
     n0: float = 2.0,
     select: Select = select_by_mean,
     average: Average = running_mean,
+    matching: Matching = MATCHING,
+    matched_ballots: MatchedBallots = MATCHED_BALLOTS,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> SimulationResult:
-    """Simulate the adaptive protocol, and the uniform ballot of equal cost, many times.
+    """Simulate the adaptive protocol, and other approaches of equal cost, many times.
 
     The seeds are spawned for each simulation and approach, so the numbers depend neither on the executor and its
-    number of workers nor on the other approach. The two approaches have voters, opinions and ballots of their own.
+    number of workers nor on the other approaches. Every approach has voters, opinions and ballots of its own, but the
+    fitted ones, which take the votes of the other estimator.
+
+    - "adaptive": the protocol of the paper; "uniform": one ballot of equal cost with all items.
+    - "matched": `run_matching` until the plan's number of comparisons is spent.
+    - "matched_ballots": `run_matched_ballots`, with a plan of its own of no more comparisons.
+    - "adaptive_fitted", "uniform_fitted": the votes of the first two, ranked by ``bradley_terry(votes, voters=True)``.
+    - "full_rankings": every voter ranks all items without an oversight, and the mean rank counts. It is what the
+      voters know, beyond any budget.
 
     Parameters
     ----------
@@ -183,11 +87,16 @@ def simulate(
         Not negative.
     relatedness : bool
         Voters judge abs(z), and so do the true ranks; else z.
-    approaches : tuple of {"adaptive", "uniform"}
+    approaches : tuple of str
+        Of `adaptive.simulation.approaches.APPROACHES`.
     n0 : float
         Offset of the weights of rho_w and tau_w.
     select, average : callable
         Steps of the protocol, see `run_protocol`.
+    matching : Matching
+        How "matched" chooses comparisons.
+    matched_ballots : MatchedBallots
+        Plan and pairs of "matched_ballots".
     executor : concurrent.futures.Executor, optional
         Runs the simulations; by default they run one by one. Executors of other processes need functions that can be
         pickled. The first simulation runs here, so that kernels are compiled once, before any process starts.
@@ -216,161 +125,149 @@ def simulate(
     >>> result.mean["adaptive"]["rho"] > 0.5
     True
     """
-    values = _checked_similarity(plan, pool, similarity)
-    if isinstance(n_simulations, bool) or not isinstance(n_simulations, int | np.integer) or n_simulations < 1:
-        raise SimilarityError(f"n_simulations must be a positive whole number; got {shown(n_simulations)}")
-    checked_seed(seed, SimilarityError)
-    if not isinstance(approaches, tuple) or not approaches or len(set(approaches)) < len(approaches):
-        raise SimilarityError(f"approaches must be a tuple of different approaches; got {shown(approaches)}")
-    for approach in approaches:
-        _check_approach(approach)
-    task = _Simulations(plan, pool, values, int(seed), relatedness, approaches, n0, select, average)
-    rows = []
-    for block in _blocks(task, n_simulations, executor):
-        rows.append(block)
-        if progress is not None:
-            progress(len(block))
-    table = np.concatenate(rows).transpose(1, 2, 0)  # approach, coefficient, simulation
-    statistics: dict[str, dict[str, NDArray[np.float64]]] = {
-        approach: dict(zip(COEFFICIENTS, of_approach, strict=True))
-        for approach, of_approach in zip(approaches, table, strict=True)
-    }
-    return SimulationResult(statistics)
+    values = checked_input(plan.n_items, pool, similarity)
+    settings = Settings(relatedness, select, average, matching, matched_ballots)
+    task = _Simulations((plan,), (plan.n_comparisons,), pool, values, seed, approaches, n0, settings)
+    return task.results(n_simulations, executor, progress)[0]
 
 
-def simulate_once(
-    plan: BallotPlan,
+def simulate_curve(
+    budgets: Sequence[int],
     pool: VoterPool | VoterPopulation,
     similarity: ArrayLike,
-    approach: Approach,
-    rng: np.random.Generator,
     *,
+    n_simulations: int,
+    seed: int,
+    n_ballots: int = 7,
+    fraction: float = 0.5,
     relatedness: bool = True,
-    select: Select = select_by_mean,
-    average: Average = running_mean,
-) -> Ranking:
-    """Rank the items once by simulated votes.
+    approaches: tuple[Approach, ...] = PAPER_APPROACHES,
+    n0: float = 2.0,
+    matching: Matching = MATCHING,
+    matched_ballots: MatchedBallots = MATCHED_BALLOTS,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> AccuracyCurve:
+    """Simulate approaches with several budgets of comparisons: accuracy against votes.
+
+    "matched" is one run in each simulation, of the largest budget, and its states on the way. The other approaches have
+    ballots that are planned for a budget, and run once for each, with the same random numbers.
 
     Parameters
     ----------
-    plan, pool, similarity, relatedness, select, average
-        As in `simulate`.
-    approach : {"adaptive", "uniform"}
-    rng : Generator
-        Draws voters, opinions, ballots and answers.
+    budgets : sequence of int
+        Different numbers of comparisons. Of plans, that of the most presentations is taken which a budget allows.
+    n_ballots, fraction
+        Of the paper's plan, as for `plan_for_budget`.
+    pool, similarity, n_simulations, seed, relatedness, approaches, n0, matching, matched_ballots, executor, progress
+        As in `simulate`, whose results for a plan of exactly a budget are the same.
 
     Returns
     -------
-    Ranking
-        Of the items in the order of `similarity`, without labels.
+    AccuracyCurve
 
     Raises
     ------
     SimilarityError
-        As `simulate`.
+        Budgets that are not different positive whole numbers; and as `simulate`.
+    PlanError
+        A budget that is too small for a plan.
 
     Examples
     --------
-    >>> from adaptive.plan import plan_ballots
-    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=12)
-    >>> pool = VoterPool(nonconformity=[0.0], oversight=[0.0])
-    >>> simulate_once(plan, pool, [0.1, 0.9, 0.4, -0.5], "uniform", np.random.default_rng(1)).ranks
-    array([4., 1., 3., 2.])
+    >>> from adaptive.simulation.similarity import exponential_similarity
+    >>> curve = simulate_curve(
+    ...     [120, 240], VoterPopulation(), exponential_similarity(40), n_simulations=4, seed=1, n_ballots=3,
+    ...     approaches=("uniform", "matched"),
+    ... )
+    >>> curve.results[240].mean["matched"]["rho"] > curve.results[120].mean["matched"]["rho"]
+    True
     """
-    values = _checked_similarity(plan, pool, similarity)
-    _check_approach(approach)
-    voters = pool.draw(rng) if isinstance(pool, VoterPopulation) else pool
-    opinions = voters.opinions(values, rng, relatedness=relatedness)
-    if approach == "uniform":
-        ballot = draw_ballot(plan.n_items, _uniform_presentations(plan), voters.n_voters, rng)
-        return Ranking.from_scores(borda_scores(ballot, voters.answer(ballot, opinions, rng)))
-    result = run_protocol(
-        plan,
-        lambda ballot: voters.answer(ballot, opinions, rng),
-        items=plan.n_items,
-        rng=rng,
-        voters=voters.n_voters,
-        select=select,
-        average=average,
+    values = checked_similarity(similarity)
+    checked_input(values.size, pool, values)
+    totals = tuple(total for budget in budgets if (total := whole_number(budget)) is not None and total > 0)
+    if not totals or len(set(totals)) < len(budgets):
+        raise SimilarityError(f"budgets must be different positive whole numbers; got {shown(budgets)}")
+    plans = tuple(
+        plan_for_budget(values.size, n_ballots=n_ballots, fraction=fraction, comparisons=total) for total in totals
     )
-    return Ranking.from_scores(result.ybar)
-
-
-def simulated_comparisons(plan: BallotPlan, approach: Approach) -> tuple[int, ...]:
-    """Comparisons of each ballot of one simulation: those of the plan, or of the one uniform ballot of equal cost.
-
-    Raises
-    ------
-    SimilarityError
-        When the approach is unknown.
-
-    Examples
-    --------
-    >>> from adaptive.plan import plan_ballots
-    >>> plan = plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)
-    >>> sum(simulated_comparisons(plan, "adaptive")), simulated_comparisons(plan, "uniform")
-    (19660, (19800,))
-    """
-    _check_approach(approach)
-    if approach == "adaptive":
-        return plan.comparisons
-    return ((plan.n_items * _uniform_presentations(plan) + 1) // 2,)
-
-
-def _uniform_presentations(plan: BallotPlan) -> int:
-    return max(1, round(plan.uniform_presentations))
+    settings = Settings(relatedness, matching=matching, matched_ballots=matched_ballots)
+    task = _Simulations(plans, totals, pool, values, seed, approaches, n0, settings)
+    return AccuracyCurve(dict(zip(totals, task.results(n_simulations, executor, progress), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
 class _Simulations:
-    """Simulations start .. stop-1 of a call of `simulate`; other processes get a copy."""
+    """Simulations start .. stop-1 of a call; other processes get a copy."""
 
-    plan: BallotPlan
+    plans: tuple[BallotPlan, ...]
+    budgets: tuple[int, ...]
     pool: VoterPool | VoterPopulation
     similarity: NDArray[np.float64]
     seed: int
-    relatedness: bool
     approaches: tuple[Approach, ...]
     n0: float
-    select: Select
-    average: Average
+    settings: Settings
+
+    def __post_init__(self) -> None:
+        checked_seed(self.seed, SimilarityError)
+        if (
+            not isinstance(self.approaches, tuple)
+            or not self.approaches
+            or len(set(self.approaches)) < len(self.approaches)
+        ):
+            raise SimilarityError(f"approaches must be a tuple of different approaches; got {shown(self.approaches)}")
+        for approach in self.approaches:
+            check_approach(approach)
+
+    def results(
+        self, n_simulations: int, executor: Executor | None, progress: Progress | None
+    ) -> list[SimulationResult]:
+        """One result for each budget."""
+        number = whole_number(n_simulations)
+        if number is None or number < 1:
+            raise SimilarityError(f"n_simulations must be a positive whole number; got {shown(n_simulations)}")
+        rows = []
+        for block in _blocks(self, number, executor):
+            rows.append(block)
+            if progress is not None:
+                progress(len(block))
+        table = np.concatenate(rows).transpose(2, 1, 3, 0)  # budget, approach, coefficient, simulation
+        return [
+            SimulationResult(
+                {
+                    approach: dict(zip(COEFFICIENTS, of_approach, strict=True))
+                    for approach, of_approach in zip(self.approaches, of_budget, strict=True)
+                }
+            )
+            for of_budget in table
+        ]
 
     def __call__(self, start: int, stop: int) -> NDArray[np.float64]:
-        """Coefficients, shape (stop - start, n_approaches, n_coefficients)."""
-        gold = true_ranking(self.similarity, relatedness=self.relatedness)
-        return np.array([[self._coefficients(gold, i, name) for name in self.approaches] for i in range(start, stop)])
+        """Coefficients, shape (stop - start, n_approaches, n_budgets, n_coefficients)."""
+        gold = true_ranking(self.similarity, relatedness=self.settings.relatedness)
+        return np.array(
+            [
+                [
+                    [coefficients(gold, ranking, n0=self.n0) for ranking in self._rankings(simulation, approach)]
+                    for approach in self.approaches
+                ]
+                for simulation in range(start, stop)
+            ]
+        )
 
-    def _coefficients(self, gold: Ranking, simulation: int, approach: Approach) -> tuple[float, ...]:
-        # The same as SeedSequence(seed).spawn(n)[simulation].spawn(2)[approach], without the others.
-        key = (simulation, APPROACHES.index(approach))
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
-        ranking = simulate_once(
-            self.plan,
+    def _rankings(self, simulation: int, approach: Approach) -> list[Ranking]:
+        # The same as SeedSequence(seed).spawn(n)[simulation].spawn(n)[stream], without the others.
+        seed = np.random.SeedSequence(int(self.seed), spawn_key=(simulation, STREAMS[approach]))
+        return rankings_of(
+            approach,
+            self.plans,
+            self.budgets,
             self.pool,
             self.similarity,
-            approach,
-            rng,
-            relatedness=self.relatedness,
-            select=self.select,
-            average=self.average,
+            lambda: np.random.default_rng(seed),
+            self.settings,
         )
-        return coefficients(gold, ranking, n0=self.n0)
-
-
-def coefficients(gold: Ranking, ranking: Ranking, *, n0: float = 2.0) -> tuple[float, float, float, float]:
-    """rho_w, tau_w, rho and tau, as in `COEFFICIENTS`.
-
-    Examples
-    --------
-    >>> coefficients(Ranking.from_ranks([1, 2, 3]), Ranking.from_ranks([1, 2, 3]))
-    (1.0, 1.0, 1.0, 1.0)
-    """
-    return (
-        weighted_rho(gold, ranking, n0=n0).statistic,
-        weighted_tau(gold, ranking, n0=n0).statistic,
-        weighted_rho(gold, ranking, weigher=Uniform()).statistic,
-        weighted_tau(gold, ranking, weigher=Uniform()).statistic,
-    )
 
 
 def _blocks(task: _Simulations, n_simulations: int, executor: Executor | None) -> Iterator[NDArray[np.float64]]:
@@ -391,27 +288,3 @@ def _blocks(task: _Simulations, n_simulations: int, executor: Executor | None) -
     finally:
         for future in futures:
             future.cancel()
-
-
-def _checked_similarity(plan: BallotPlan, pool: object, similarity: ArrayLike) -> NDArray[np.float64]:
-    if not isinstance(pool, VoterPool | VoterPopulation):
-        raise SimilarityError(f"voters are a VoterPool or a VoterPopulation; got {pool!r:.60}")
-    values = checked_similarity(similarity)
-    if values.size != plan.n_items:
-        raise SimilarityError(f"the plan has {plan.n_items} items; got {values.size} similarities")
-    return values
-
-
-def _check_approach(approach: object) -> None:
-    if not isinstance(approach, str) or approach not in APPROACHES:
-        raise SimilarityError(f"an approach is one of {', '.join(map(repr, APPROACHES))}; got {shown(approach)}")
-
-
-def _sd(values: NDArray[np.float64]) -> float:
-    return float(values.std(ddof=1)) if values.size > 1 else math.nan
-
-
-def _read_only(values: ArrayLike) -> NDArray[np.float64]:
-    array = np.array(values, np.float64)
-    array.flags.writeable = False
-    return array

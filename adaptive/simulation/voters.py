@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive.draw import Ballot
+from adaptive.draw import Asked
 from adaptive.errors import SimilarityError
 from adaptive.simulation.similarity import checked_similarity
 from rankcorr import Ranking
-from rankcorr.checks import shown
+from rankcorr.checks import real_number, shown
 from rankcorr.results import Result
 
 __all__ = ["Amplitude", "VoterPool", "VoterPopulation", "true_ranking", "vanishing_amplitude"]
@@ -76,11 +76,14 @@ class VoterPool(Result):
     amplitude : callable
         s(z), from an array of similarities to an array of the same shape; the opinions stray by s_v s(z). It may be
         negative, since eta is symmetric.
+    indifference : float
+        Opinions that differ by no more than this are a tie. 0 in the paper.
 
     Raises
     ------
     SimilarityError
-        For levels out of range or not of one number for each voter, or an amplitude that is not callable.
+        For levels out of range or not of one number for each voter, an amplitude that is not callable, or an
+        indifference that is negative or not finite.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class VoterPool(Result):
     nonconformity: NDArray[np.float64]
     oversight: NDArray[np.float64]
     amplitude: Amplitude = vanishing_amplitude
+    indifference: float = 0.0
 
     def __post_init__(self) -> None:
         nonconformity = _levels("nonconformity", self.nonconformity, np.inf)
@@ -104,6 +108,7 @@ class VoterPool(Result):
                 f"got {nonconformity.size} of the one and {oversight.size} of the other"
             )
         _check_amplitude(self.amplitude)
+        _check_indifference(self.indifference)
         object.__setattr__(self, "nonconformity", nonconformity)
         object.__setattr__(self, "oversight", oversight)
 
@@ -181,16 +186,16 @@ class VoterPool(Result):
         np.clip(opinions, -1.0, 1.0, out=opinions)
         return np.abs(opinions, out=opinions) if relatedness else opinions
 
-    def answer(self, ballot: Ballot, opinions: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int8]:
-        """Answers to the comparisons of a ballot, each by the voter it is assigned to.
+    def answer(self, ballot: Asked, opinions: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int8]:
+        """Answers to the comparisons of a ballot, or a batch of matches, each by the voter it is assigned to.
 
         A voter prefers the item of the higher opinion, and with the probability e_v of an oversight answers the
-        opposite. Equal opinions are a tie, which an oversight does not change: the paper does not say, and they only
-        occur where F clips both.
+        opposite. Opinions that differ by no more than the indifference are a tie, which an oversight does not change:
+        the paper does not say, and without indifference ties only occur where F clips both opinions.
 
         Parameters
         ----------
-        ballot : Ballot
+        ballot : Ballot or Matches
             Its items are column numbers of `opinions`, its voters as many as in the pool.
         opinions : ndarray of float64, shape (n_voters, n_items)
             As `opinions` returns them.
@@ -222,12 +227,14 @@ class VoterPool(Result):
         row = ballot.voter.astype(np.int64) * opinions.shape[1]
         flat = opinions.reshape(-1)
         left, right = flat[row + columns[ballot.left]], flat[row + columns[ballot.right]]
-        answers: NDArray[np.int8] = (left > right).astype(np.int8) - (left < right).astype(np.int8)
+        preference = left - right
+        answers: NDArray[np.int8] = (preference > self.indifference).astype(np.int8)
+        answers -= preference < -self.indifference
         overlooked = rng.random(answers.size) < self.oversight[ballot.voter]
         np.negative(answers, out=answers, where=overlooked)
         return answers
 
-    def _columns(self, ballot: Ballot, opinions: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _columns(self, ballot: Asked, opinions: NDArray[np.float64]) -> NDArray[np.int64]:
         """Column of the opinions that holds each item of the ballot."""
         if opinions.ndim != 2 or opinions.shape[0] != self.n_voters:
             raise SimilarityError(
@@ -268,12 +275,16 @@ class VoterPopulation(Result):
         Least and largest level; a voter's level is uniform between them.
     amplitude : callable
         s(z), as in `VoterPool`. A function of a module, rather than a lambda, can be sent to other processes.
+    indifference : float
+        As in `VoterPool`; the same for all voters.
+    random_share : float
+        Share of the voters, rounded to whole voters, who answer at random: their oversight is 0.5. 0 in the paper.
 
     Raises
     ------
     SimilarityError
-        For fewer than one voter, a nonconformity below 0, an oversight outside [0, 1], or an interval that is not a
-        pair of numbers in order.
+        For fewer than one voter, a nonconformity below 0, an oversight or a share outside [0, 1], an interval that is
+        not a pair of numbers in order, or an indifference that is negative or not finite.
 
     Examples
     --------
@@ -286,6 +297,8 @@ class VoterPopulation(Result):
     nonconformity: Interval = (0.02, 0.2)
     oversight: Interval = (0.005, 0.05)
     amplitude: Amplitude = vanishing_amplitude
+    indifference: float = 0.0
+    random_share: float = 0.0
 
     def __post_init__(self) -> None:
         if isinstance(self.n_voters, bool) or not isinstance(self.n_voters, int | np.integer) or self.n_voters < 1:
@@ -293,14 +306,18 @@ class VoterPopulation(Result):
         _check_interval("nonconformity", self.nonconformity, np.inf)
         _check_interval("oversight", self.oversight, 1.0)
         _check_amplitude(self.amplitude)
+        _check_indifference(self.indifference)
+        if not 0 <= real_number(self.random_share) <= 1:
+            raise SimilarityError(f"random_share must be a number from 0 to 1; got {shown(self.random_share)}")
 
     def draw(self, rng: np.random.Generator) -> VoterPool:
-        """Draw a pool: first the nonconformity of all voters, then their oversight."""
-        return VoterPool(
-            rng.uniform(*self.nonconformity, self.n_voters),
-            rng.uniform(*self.oversight, self.n_voters),
-            self.amplitude,
-        )
+        """Draw a pool: the nonconformity of all voters, then their oversight, then who answers at random."""
+        nonconformity = rng.uniform(*self.nonconformity, self.n_voters)
+        oversight = rng.uniform(*self.oversight, self.n_voters)
+        n_random = round(self.random_share * self.n_voters)
+        if n_random:  # else nothing is drawn, so that the paper's voters stay what they were
+            oversight[rng.permutation(self.n_voters)[:n_random]] = 0.5
+        return VoterPool(nonconformity, oversight, self.amplitude, self.indifference)
 
 
 def _levels(name: str, levels: ArrayLike, most: float) -> NDArray[np.float64]:
@@ -330,6 +347,11 @@ def _bounds(most: float) -> str:
 def _check_amplitude(amplitude: object) -> None:
     if not callable(amplitude):
         raise SimilarityError(f"an amplitude is a callable from similarities to amplitudes; got {shown(amplitude)}")
+
+
+def _check_indifference(indifference: object) -> None:
+    if not 0 <= real_number(indifference) < np.inf:
+        raise SimilarityError(f"indifference must be a finite number, not negative; got {shown(indifference)}")
 
 
 def _is_column(item: object, n_items: int) -> bool:

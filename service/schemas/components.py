@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from adaptive.simulation.approaches import PAPER_APPROACHES
 from adaptive.simulation.similarity import SIMILARITIES
-from adaptive.simulation.simulate import APPROACHES
 from adaptive.votes import WORDS
 from rankcorr.alignment import MISSING
 from rankcorr.coefficients import COEFFICIENTS, VARIANTS
@@ -60,7 +60,7 @@ MISSING_ITEMS: Final = _vocabulary("MissingItems", MISSING, "What becomes of ite
 INTERVAL_METHOD: Final = _vocabulary("IntervalMethod", METHODS, "Kind of interval.")
 ALTERNATIVE: Final = _vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
 SWAP: Final = _vocabulary("Swap", SWAPS, "What systems exchange in tests.")
-APPROACH: Final = _vocabulary("Approach", APPROACHES, "The plan, or one uniform ballot of equal cost.")
+APPROACH: Final = _vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uniform ballot of equal cost.")
 DISTRIBUTION: Final = _vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
 VOTE: Final = _vocabulary("Vote", WORDS, "The side that won, or a tie.")
 

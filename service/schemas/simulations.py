@@ -9,7 +9,8 @@ from marshmallow import ValidationError, post_load, validates_schema
 from marshmallow.fields import Integer, List, Nested
 
 from adaptive import VoterPopulation
-from adaptive.simulation.simulate import COEFFICIENTS, simulated_comparisons
+from adaptive.simulation.approaches import simulated_comparisons
+from adaptive.simulation.result import COEFFICIENTS
 from service.schemas.ballot_fields import LARGEST, Interval, Similarity
 from service.schemas.base import Answer, Request
 from service.schemas.components import APPROACH, Component

@@ -88,7 +88,7 @@ def test_better_items_rank_better():
 
 
 def test_the_answers_are_checked():
-    with pytest.raises(VoteError, match="needs as many answers"):
+    with pytest.raises(VoteError, match="need as many answers"):
         run_protocol(PLAN, lambda _: [1], items=8, rng=np.random.default_rng(0))
     with pytest.raises(VoteError, match="every item needs an answered comparison"):
         run_protocol(PLAN, lambda b: [UNANSWERED] * b.n_comparisons, items=8, rng=np.random.default_rng(0))

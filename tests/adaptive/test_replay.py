@@ -105,7 +105,7 @@ def test_a_seed_that_is_none(seed):
         (["a", "b", "c", "a"], RIGHTS, ANSWERS, "ballot 1: an item cannot meet itself: 'a'"),
         (["a", "b", "c", "c"], RIGHTS, ANSWERS, "'c' is presented 3 times"),
         (["a", "b", "a", "d"], RIGHTS, ANSWERS, "ballot 1: each item must be presented 2 times; 'a' is presented 3 t"),
-        (LEFTS, RIGHTS, ANSWERS[:3], "ballot 1: a ballot of 4 comparisons needs as many answers; got 3"),
+        (LEFTS, RIGHTS, ANSWERS[:3], "ballot 1: 4 comparisons need as many answers; got 3"),
         (LEFTS, RIGHTS, [LEFT, UNANSWERED, UNANSWERED, LEFT], "ballot 1: every item needs an .* without any: 'c'"),
     ],
 )

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from adaptive.plan import plan_ballots
+from adaptive.simulation.approaches import APPROACHES
 from adaptive.simulation.similarity import named_similarity
 from adaptive.simulation.simulate import simulate
 from adaptive.simulation.voters import VoterPopulation
@@ -43,6 +44,22 @@ def test_simulate_is_that_of_the_library(similarity):
         assert "  ".join(numbers) in line
     signed = json.loads(run_ok(*arguments, "--json", "--judge", "similarity"))
     assert signed["coefficients"] == simulate(plan, pool, values, n_simulations=3, seed=5, relatedness=False).to_dict()
+
+
+def test_simulate_takes_approaches():
+    arguments = ("--n-items", 20, "--ballots", 2, "--presentations", 4, "--simulations", 2, "--seed", 5, "--voters", 9)
+    chosen = [part for approach in APPROACHES for part in ("--approach", approach)]
+    plan = plan_ballots(20, n_ballots=2, fraction=0.5, presentations=4)
+    values = named_similarity("exponential", 20)
+    expected = simulate(plan, VoterPopulation(9), values, n_simulations=2, seed=5, approaches=APPROACHES)
+    found = json.loads(run_ok("simulate", *arguments, *chosen, "--json"))
+    assert found["coefficients"] == expected.to_dict()
+    # One that is named twice is simulated once; the order is that of the options.
+    lines = run_ok("simulate", *arguments, *chosen, "--approach", "adaptive").splitlines()[3:-2]
+    assert [line.split()[0] for line in lines] == list(APPROACHES)
+    # 60 comparisons of 20 items: 6 presentations in the mean; matched ballots of 20, 12 and 7 items can have 3.
+    for line, presentations in zip(lines, ["4 to 8", "6", "mean 6.0", "3 to 9", "4 to 8", "6", "-"], strict=True):
+        assert line.split(maxsplit=1)[1].startswith(presentations + "  ")
 
 
 def test_simulate_takes_values_from_a_file(folder):
@@ -112,6 +129,10 @@ SIMULATE = ("simulate", "--n-items", 10, "--ballots", 2, "--presentations", 4)
         ),
         ([*SIMULATE, "--voters", 0], r"n_voters must be a positive whole number; got 0"),
         ([*SIMULATE, "--simulations", 0], r"n_simulations must be a positive whole number; got 0"),
+        (
+            [*SIMULATE, "--approach", "best"],
+            r"Invalid value for '--approach': 'best' is not one of 'adap",
+        ),
         ([*SIMULATE, "--workers", 0], r"Invalid value for '--workers'"),
         ([*SIMULATE, "--seconds", -1], r"seconds_per_comparison must be"),
     ],

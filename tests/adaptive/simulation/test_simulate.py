@@ -21,16 +21,10 @@ from adaptive.plan import plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.scores import borda_scores
 from adaptive.selection import select_top
+from adaptive.simulation.approaches import PAPER_APPROACHES, simulate_once, simulated_comparisons
+from adaptive.simulation.result import COEFFICIENTS, SimulationResult, coefficients
 from adaptive.simulation.similarity import embedding_similarity, exponential_similarity, read_similarities
-from adaptive.simulation.simulate import (
-    APPROACHES,
-    COEFFICIENTS,
-    SimulationResult,
-    coefficients,
-    simulate,
-    simulate_once,
-    simulated_comparisons,
-)
+from adaptive.simulation.simulate import simulate
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, weighted_tau
 
@@ -108,7 +102,7 @@ def test_more_simulations_begin_with_the_same():
 
 def test_one_approach_alone_gives_the_same_numbers():
     both = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=3, seed=5)
-    for number, approach in enumerate(APPROACHES):
+    for number, approach in enumerate(PAPER_APPROACHES):
         alone = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=3, seed=5, approaches=(approach,))
         assert list(alone.statistics) == [approach]
         assert_array_equal(table(alone)[0], table(both)[number])
@@ -118,7 +112,7 @@ def test_seeds_are_spawned_for_each_simulation_and_approach():
     result = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=3, seed=5)
     gold = true_ranking(SIMILARITY)
     for i, of_simulation in enumerate(np.random.SeedSequence(5).spawn(3)):
-        for approach, seed in zip(APPROACHES, of_simulation.spawn(2), strict=True):
+        for approach, seed in zip(PAPER_APPROACHES, of_simulation.spawn(2), strict=True):
             ranking = simulate_once(PLAN, POPULATION, SIMILARITY, approach, np.random.default_rng(seed))
             assert tuple(result.statistics[approach][c][i] for c in COEFFICIENTS) == coefficients(gold, ranking)
 
@@ -157,7 +151,7 @@ def test_the_parts_in_a_row_by_hand():
 
 
 @pytest.mark.parametrize("relatedness", [True, False])
-@pytest.mark.parametrize("approach", APPROACHES)
+@pytest.mark.parametrize("approach", PAPER_APPROACHES)
 def test_voters_without_error_find_the_true_top(relatedness, approach):
     similarity = [0.1, -0.9, 0.5, 0.3, -0.2, 0.05]
     plan = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=20)
@@ -250,7 +244,7 @@ def test_what_is_undefined_is_null_in_json():
         ({"n_simulations": True}, "n_simulations must be a positive whole number; got True"),
         ({"seed": -1}, "seed must be a whole number, not negative; got -1"),
         ({"seed": None}, "seed must be a whole number, not negative; got None"),
-        ({"approaches": ("adaptive", "random")}, "an approach is one of 'adaptive', 'uniform'; got 'random'"),
+        ({"approaches": ("adaptive", "random")}, r"an approach is one of 'adaptive', 'uniform', .*; got 'random'"),
         ({"approaches": "uniform"}, "approaches must be a tuple of different approaches; got 'uniform'"),
         ({"approaches": ()}, r"approaches must be a tuple of different approaches; got \(\)"),
         ({"approaches": ("uniform", "uniform")}, "approaches must be a tuple of different approaches"),
@@ -266,7 +260,7 @@ def test_one_run_checks_its_input():
     rng = np.random.default_rng(0)
     with pytest.raises(SimilarityError, match="the plan has 24 items; got 5 similarities"):
         simulate_once(PLAN, POPULATION, SIMILARITY[:5], "uniform", rng)
-    with pytest.raises(SimilarityError, match="an approach is one of 'adaptive', 'uniform'; got 'both'"):
+    with pytest.raises(SimilarityError, match=r"an approach is one of 'adaptive', 'uniform', .*; got 'both'"):
         simulate_once(PLAN, POPULATION, SIMILARITY, "both", rng)
 
 
@@ -356,7 +350,7 @@ def test_table_2_as_published_is_reproduced(published):
 
 def test_by_the_text_is_what_simulate_gives(published):
     simulated = table(simulate(PLAN, VoterPopulation(), SIMILARITY, n_simulations=5, seed=3))
-    for approach, expected in zip(APPROACHES, simulated, strict=True):
+    for approach, expected in zip(PAPER_APPROACHES, simulated, strict=True):
         found = published.by_the_text(PLAN, SIMILARITY, approach, 5, 3)
         assert_array_equal(found[:, 0].T, expected)
         assert (found[:, 1] != found[:, 0]).any()  # 24 items at 6 presentations tie
@@ -380,7 +374,7 @@ def test_embedding_row_from_the_table_and_from_the_file_agree(data_dir, n_simula
     cosines = read_similarities(data_dir / "similarity_samearea.csv")
     ours = simulate(plan, VoterPopulation(), embedding_similarity(990), n_simulations=n_simulations, seed=1)
     theirs = simulate(plan, VoterPopulation(), cosines, n_simulations=n_simulations, seed=2)
-    for approach in APPROACHES:
+    for approach in PAPER_APPROACHES:
         for name in COEFFICIENTS:
             error = math.hypot(ours.sd[approach][name], theirs.sd[approach][name]) / math.sqrt(n_simulations)
             assert abs(ours.mean[approach][name] - theirs.mean[approach][name]) < 3 * error
@@ -390,7 +384,7 @@ def test_embedding_row_from_the_table_and_from_the_file_agree(data_dir, n_simula
 
 
 @pytest.mark.parametrize("presentations", [1, 3, 6, 20])
-@pytest.mark.parametrize("approach", APPROACHES)
+@pytest.mark.parametrize("approach", PAPER_APPROACHES)
 def test_the_comparisons_are_those_that_are_answered(monkeypatch, approach, presentations):
     plan = plan_ballots(7, n_ballots=3, fraction=0.6, presentations=presentations)
     answered = []
@@ -409,5 +403,5 @@ def test_the_comparisons_of_the_paper():
     plan = plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)
     assert sum(simulated_comparisons(plan, "adaptive")) == 19_660
     assert simulated_comparisons(plan, "uniform") == (19_800,)
-    with pytest.raises(SimilarityError, match="an approach is one of 'adaptive', 'uniform'; got 'both'"):
+    with pytest.raises(SimilarityError, match=r"an approach is one of 'adaptive', 'uniform', .*; got 'both'"):
         simulated_comparisons(plan, "both")

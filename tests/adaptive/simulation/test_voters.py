@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive.draw import draw_ballot
 from adaptive.errors import SimilarityError
+from adaptive.model.matching import Matches
 from adaptive.simulation.similarity import exponential_similarity
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking, vanishing_amplitude
 
@@ -79,6 +80,29 @@ def test_a_ballot_of_some_items_finds_their_opinions():
     assert_array_equal(pool.answer(ballot, opinions, rng), np.sign(item[ballot.right] - item[ballot.left]))
 
 
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.25, 0.5]))
+def test_opinions_that_differ_by_no_more_than_the_indifference_are_a_tie(seed, indifference):
+    rng = np.random.default_rng(seed)
+    pool = VoterPool(np.zeros(3), rng.uniform(0, 1, 3), indifference=indifference)
+    opinions = rng.integers(0, 5, (3, 6)) / 4  # differences of exactly the indifference are common
+    ballot = draw_ballot(6, 3, 3, rng)
+    answers = pool.answer(ballot, opinions, np.random.default_rng(seed))
+    luck = np.random.default_rng(seed).random(ballot.n_comparisons)
+    for c, (left, right, voter) in enumerate(zip(ballot.left, ballot.right, ballot.voter, strict=True)):
+        one, other = opinions[voter, left], opinions[voter, right]
+        tie = abs(one - other) <= indifference
+        assert answers[c] == (0 if tie else naive_answer(one, other, luck[c] < pool.oversight[voter]))
+
+
+def test_matches_are_answered_like_a_ballot():
+    rng = np.random.default_rng(5)
+    pool = VoterPool([0.1, 0.1], [0.2, 0.0])
+    opinions = pool.opinions(exponential_similarity(6), rng)
+    ballot = draw_ballot(6, 3, 2, rng)
+    matches = Matches(range(6), range(2), ballot.left, ballot.right, ballot.voter)
+    assert_array_equal(*(pool.answer(asked, opinions, np.random.default_rng(1)) for asked in (ballot, matches)))
+
+
 def test_an_oversight_of_one_turns_every_answer_but_no_tie():
     rng = np.random.default_rng(0)
     opinions = np.array([[1.0, 1.0, 0.5]])
@@ -138,6 +162,20 @@ def test_a_population_draws_what_the_pool_draws():
     assert pool.n_voters == 7
 
 
+@pytest.mark.parametrize(("share", "n_random"), [(0.0, 0), (0.2, 2), (0.26, 3), (1.0, 10)])
+def test_a_share_of_the_voters_answers_at_random(share, n_random):
+    pool = VoterPopulation(10, random_share=share).draw(np.random.default_rng(6))
+    plain = VoterPopulation(10).draw(np.random.default_rng(6))
+    at_random = pool.oversight == 0.5
+    assert at_random.sum() == n_random
+    assert_array_equal(pool.oversight[~at_random], plain.oversight[~at_random])
+    assert_array_equal(pool.nonconformity, plain.nonconformity)
+
+
+def test_a_population_hands_its_indifference_on():
+    assert VoterPopulation(3, indifference=0.1).draw(np.random.default_rng(0)).indifference == 0.1
+
+
 def test_a_pool_stays_as_it_is():
     levels = np.array([0.1, 0.2])
     pool = VoterPool(levels, [0.0, 0.0])
@@ -188,12 +226,21 @@ def test_what_is_no_voter(nonconformity, oversight, message):
         ({"nonconformity": (0, math.inf)}, "it must be finite and not negative"),
         ({"oversight": (0, 1.5)}, r"it must lie in \[0, 1\]"),
         ({"oversight": (math.nan, 0.5)}, r"it must lie in \[0, 1\]"),
+        ({"indifference": -0.1}, "indifference must be a finite number, not negative; got -0.1"),
+        ({"indifference": math.inf}, "indifference must be a finite number, not negative; got inf"),
+        ({"random_share": 1.5}, "random_share must be a number from 0 to 1; got 1.5"),
+        ({"random_share": "some"}, "random_share must be a number from 0 to 1; got 'some'"),
         ({"amplitude": 0.1}, "an amplitude is a callable from similarities to amplitudes; got 0.1"),
     ],
 )
 def test_what_is_no_population(options, message):
     with pytest.raises(SimilarityError, match=message):
         VoterPopulation(**options)
+
+
+def test_a_pool_checks_its_indifference():
+    with pytest.raises(SimilarityError, match="indifference must be a finite number, not negative; got nan"):
+        VoterPool([0.1], [0.1], indifference=math.nan)
 
 
 @pytest.mark.parametrize(

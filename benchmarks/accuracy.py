@@ -1,0 +1,201 @@
+"""Print how accurate a ranking is for a number of votes, by every approach of `simulate`.
+
+Three tables, with the paper's 990 items, voters and similarities: matching at several numbers of votes; every approach
+at the largest of them; and, under voters that the model does not know, matching against the paper's protocol. With
+--curve FILE a figure instead: accuracy against votes, from 2,000 to 20,000. Cells are means (standard errors), for the
+exponential, power-law and embedding similarities. Nothing here asserts.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from report import heading, machine, row
+from table2_as_published import published_amplitude
+
+from adaptive import AccuracyCurve, VoterPopulation, simulate_curve
+from adaptive.paper.table2 import FRACTION, N_BALLOTS, N_ITEMS, row_seeds
+from adaptive.simulation.approaches import APPROACHES, Approach
+from adaptive.simulation.similarity import SIMILARITIES
+from rankcorr.plots.style import SYMBOLS, add_axes, canvas, save_figure
+
+Curves = dict[str, AccuracyCurve]  # by similarity
+
+VOTES = (6_000, 9_830, 19_660)
+CURVE = (2_000, 3_000, 4_500, 6_000, 8_000, 9_830, 12_500, 16_000, 19_660)
+SHOWN = ("tau_w", "rho_w")
+MARKERS = "osD^vP"
+TIE_SHARE = 0.23
+
+
+class Bench:
+    """Simulations with common options."""
+
+    def __init__(self, n_simulations: int, seed: int, similarities: list[str], executor: Executor | None) -> None:
+        self.n_simulations, self.seed, self.executor = n_simulations, seed, executor
+        self.similarities = {name: SIMILARITIES[name](N_ITEMS) for name in similarities}
+
+    def curves(
+        self,
+        budgets: tuple[int, ...],
+        approaches: tuple[Approach, ...],
+        voters: dict[str, VoterPopulation] | None = None,
+    ) -> Curves:
+        """Accuracy of approaches under each similarity, with the voters given or the paper's."""
+        return {
+            name: simulate_curve(
+                budgets,
+                VoterPopulation() if voters is None else voters[name],
+                similarity,
+                n_simulations=self.n_simulations,
+                seed=row_seeds(self.seed)[name],
+                n_ballots=N_BALLOTS,
+                fraction=FRACTION,
+                approaches=approaches,
+                executor=self.executor,
+            )
+            for name, similarity in self.similarities.items()
+        }
+
+    def unknown_voters(self) -> dict[str, dict[str, VoterPopulation]]:
+        """Voters that the fitted model does not describe, by similarity."""
+        same = {
+            "amplitude s z (1 - z)": VoterPopulation(amplitude=published_amplitude),
+            "20 % of the voters answer at random": VoterPopulation(random_share=0.2),
+            "12 voters": VoterPopulation(12),
+        }
+        found = {what: dict.fromkeys(self.similarities, voters) for what, voters in same.items()}
+        found[f"{TIE_SHARE:.0%} ties between random items"] = {
+            name: VoterPopulation(indifference=indifference(similarity))
+            for name, similarity in self.similarities.items()
+        }
+        return found
+
+
+def indifference(similarity: np.ndarray) -> float:
+    """Difference of opinions below which `TIE_SHARE` of random pairs of items lie."""
+    rng = np.random.default_rng(0)
+    opinions = VoterPopulation().draw(rng).opinions(similarity, rng)
+    others = rng.permuted(opinions, axis=1)
+    return float(np.quantile(np.abs(opinions - others), TIE_SHARE))
+
+
+def accuracy(result: AccuracyCurve, budget: int, approach: str, coefficient: str) -> str:
+    found = result.results[budget]
+    return f"{found.mean[approach][coefficient]:.4f} ({found.se[approach][coefficient]:.4f})"
+
+
+def cells(curves: Curves, budget: int, approach: str) -> list[str]:
+    """Means and standard errors under each similarity, one cell for each coefficient."""
+    return [" / ".join(accuracy(curve, budget, approach, name) for curve in curves.values()) for name in SHOWN]
+
+
+def bench_matched(bench: Bench, votes: tuple[int, ...]) -> Curves:
+    curves = bench.curves(votes, ("matched",))
+    heading(f"Matching: states of one run, {bench.n_simulations} simulations", "votes", *SHOWN)
+    for budget in votes:
+        row(f"{budget:,}", *cells(curves, budget, "matched"))
+    return curves
+
+
+def bench_all(bench: Bench, budget: int) -> Curves:
+    others = tuple(approach for approach in APPROACHES if approach != "matched")
+    curves = bench.curves((budget,), others)
+    heading(f"Other approaches, {budget:,} votes, {bench.n_simulations} simulations", "approach", *SHOWN)
+    for approach in others:
+        row(approach, *cells(curves, budget, approach))
+    return curves
+
+
+def bench_unknown_voters(bench: Bench, votes: tuple[int, ...]) -> None:
+    """Matching against the paper's protocol under the same voters; a row that falls behind is marked."""
+    title = f"Voters that the model does not know, {bench.n_simulations} simulations; behind: lower mean than adaptive"
+    heading(title, "voters", "votes", "approach", *SHOWN, "behind")
+    approaches: tuple[Approach, ...] = ("adaptive", "matched", "matched_ballots")
+    for what, voters in bench.unknown_voters().items():
+        curves = bench.curves(votes, approaches, voters)
+        for budget in votes:
+            for approach in approaches:
+                behind = [
+                    f"{name} {similarity}"
+                    for similarity, curve in curves.items()
+                    for name in SHOWN
+                    if curve.results[budget].mean[approach][name] < curve.results[budget].mean["adaptive"][name]
+                ]
+                row(what, f"{budget:,}", approach, *cells(curves, budget, approach), ", ".join(behind) or "-")
+
+
+def draw_curve(bench: Bench, votes: tuple[int, ...], file: Path) -> Curves:
+    """Accuracy against votes, a column for each similarity; the dotted line is what full rankings give."""
+    chosen = tuple(approach for approach in APPROACHES if approach != "full_rankings")
+    curves = bench.curves(votes, chosen)
+    most = bench.curves((max(votes),), ("full_rankings",))
+    figure = canvas(4.0 * len(curves), 7.0)
+    for line, name in enumerate(SHOWN):
+        for column, (similarity, curve) in enumerate(curves.items()):
+            place = (len(SHOWN), len(curves), line * len(curves) + column + 1)
+            axes = add_axes(figure, place, "Votes", SYMBOLS[name])
+            axes.set_title(similarity.replace("_", " "))
+            for marker, approach in zip(MARKERS, chosen, strict=True):
+                results = curve.results.values()
+                axes.errorbar(
+                    list(curve.results),
+                    [result.mean[approach][name] for result in results],
+                    [result.se[approach][name] for result in results],
+                    marker=marker,
+                    markersize=4,
+                    label=approach.replace("_", " "),
+                )
+            axes.axhline(most[similarity].results[max(votes)].mean["full_rankings"][name], ls=":", color="0.3")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(chosen), frameon=False)
+    save_figure(figure, file)
+    return curves
+
+
+def merged(found: list[Curves]) -> dict[str, Any]:
+    """``{approach: {similarity: {votes: {coefficient: {mean, se}}}}}``."""
+    tree: dict[str, Any] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+    for curves in found:
+        for similarity, curve in curves.items():
+            for budget, result in curve.results.items():
+                for approach, coefficient, mean, _, se in result.rows():
+                    tree[approach][similarity][str(budget)][coefficient] = {"mean": mean, "se": se}
+    return tree
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--simulations", type=int, default=100, help="of each approach and similarity")
+    parser.add_argument("--votes", type=int, nargs="+", help="numbers of votes; by default 6,000, 9,830 and 19,660")
+    parser.add_argument("--similarity", nargs="+", default=list(SIMILARITIES), choices=list(SIMILARITIES))
+    parser.add_argument("--only", nargs="+", choices=["matched", "all", "voters"], default=["matched", "all", "voters"])
+    parser.add_argument("--curve", type=Path, metavar="FILE", help="draw accuracy against votes; no tables")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the means and standard errors")
+    parser.add_argument("--seed", type=int, default=2020)
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    options = parser.parse_args()
+    machine("numpy", "scipy", "numba")
+    found: list[Curves] = []
+    with ProcessPoolExecutor(options.workers, get_context("spawn")) as executor:
+        bench = Bench(options.simulations, options.seed, options.similarity, executor)
+        if options.curve:
+            found.append(draw_curve(bench, tuple(options.votes or CURVE), options.curve))
+        else:
+            votes = tuple(options.votes or VOTES)
+            if "matched" in options.only:
+                found.append(bench_matched(bench, votes))
+            if "all" in options.only:
+                found.append(bench_all(bench, max(votes)))
+            if "voters" in options.only:
+                bench_unknown_voters(bench, votes)  # not in the JSON, which has the paper's voters alone
+    if options.json:
+        options.json.write_text(json.dumps(merged(found), indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Approaches beside the paper's two: what each is made of, their budgets, and accuracy against votes."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.stats import rankdata
+
+from adaptive.draw import draw_ballot
+from adaptive.errors import PlanError, SimilarityError
+from adaptive.model.comparisons import Comparisons
+from adaptive.model.estimators import bradley_terry
+from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
+from adaptive.model.matching_run import Matching, run_matching
+from adaptive.plan import plan_ballots
+from adaptive.protocol import run_protocol
+from adaptive.simulation.approaches import APPROACHES, simulate_once, simulated_comparisons
+from adaptive.simulation.result import COEFFICIENTS
+from adaptive.simulation.similarity import exponential_similarity
+from adaptive.simulation.simulate import simulate, simulate_curve
+from adaptive.simulation.voters import VoterPool, VoterPopulation
+from rankcorr import Ranking
+
+PLAN = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)  # 126 comparisons
+SIMILARITY = exponential_similarity(24)
+POPULATION = VoterPopulation(n_voters=9)
+
+
+def voting(seed):
+    """A generator, and voters and opinions that are drawn with it first, as every approach does."""
+    rng = np.random.default_rng(seed)
+    voters = POPULATION.draw(rng)
+    opinions = voters.opinions(SIMILARITY, rng)
+    return rng, lambda asked: voters.answer(asked, opinions, rng), opinions
+
+
+def table(result):
+    return np.array([[result.statistics[a][c] for c in COEFFICIENTS] for a in result.statistics])
+
+
+# What each is made of.
+
+
+def test_matched_is_a_run_of_matching():
+    matching = Matching(batch=10, n0=5.0)
+    found = simulate_once(PLAN, POPULATION, SIMILARITY, "matched", np.random.default_rng(8), matching=matching)
+    rng, answer, _ = voting(8)
+    strengths = run_matching(24, answer, 126, rng=rng, voters=9, matching=matching)
+    assert found == Ranking.from_scores(strengths.theta)
+
+
+def test_matched_ballots_have_a_plan_of_their_own():
+    match = MatchedBallots(noise=1.0, n_ballots=3)
+    found = simulate_once(
+        PLAN, POPULATION, SIMILARITY, "matched_ballots", np.random.default_rng(8), matched_ballots=match
+    )
+    rng, answer, _ = voting(8)
+    strengths = run_matched_ballots(match.plan(24, 126), answer, items=24, rng=rng, voters=9, match=match)
+    assert found == Ranking.from_scores(strengths.theta)
+
+
+def test_fitted_approaches_take_the_votes_of_the_others():
+    found = simulate_once(PLAN, POPULATION, SIMILARITY, "adaptive_fitted", np.random.default_rng(8))
+    rng, answer, _ = voting(8)
+    answered = []
+
+    def vote(ballot):
+        answered.append((ballot, answer(ballot)))
+        return answered[-1][1]
+
+    run_protocol(PLAN, vote, items=24, rng=rng, voters=9)
+    votes = Comparisons.from_ballots(answered, n_items=24)
+    assert found == Ranking.from_scores(bradley_terry(votes, voters=True).theta)
+
+    found = simulate_once(PLAN, POPULATION, SIMILARITY, "uniform_fitted", np.random.default_rng(8))
+    rng, answer, _ = voting(8)
+    ballot = draw_ballot(24, 10, 9, rng)
+    votes = Comparisons.from_ballots([(ballot, answer(ballot))], n_items=24)
+    assert found == Ranking.from_scores(bradley_terry(votes, voters=True).theta)
+
+
+def test_full_rankings_are_the_mean_ranks_of_all_opinions():
+    found = simulate_once(PLAN, POPULATION, SIMILARITY, "full_rankings", np.random.default_rng(8))
+    _, _, opinions = voting(8)
+    assert found == Ranking.from_ranks(np.mean([rankdata(-of_voter) for of_voter in opinions], axis=0))
+
+
+@pytest.mark.parametrize("approach", APPROACHES)
+def test_voters_without_error_find_the_true_top(approach):
+    similarity = [0.1, -0.9, 0.5, 0.3, -0.2, 0.05]
+    plan = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=20)
+    ranking = simulate_once(plan, VoterPool([0.0], [0.0]), similarity, approach, np.random.default_rng(0))
+    assert ranking.ranks[1] == 1
+
+
+def test_random_numbers_do_not_depend_on_the_other_approaches():
+    options = {"n_simulations": 2, "seed": 5}
+    together = simulate(PLAN, POPULATION, SIMILARITY, approaches=APPROACHES, **options)
+    assert list(together.statistics) == list(APPROACHES)
+    for number, approach in enumerate(APPROACHES):
+        alone = simulate(PLAN, POPULATION, SIMILARITY, approaches=(approach,), **options)
+        assert_array_equal(table(alone)[0], table(together)[number])
+    # The default is the paper's two, and their numbers stay what they were.
+    assert_array_equal(table(simulate(PLAN, POPULATION, SIMILARITY, **options)), table(together)[:2])
+
+
+@pytest.mark.needs_numba
+def test_matching_is_better_at_the_top():
+    plan = plan_ballots(200, n_ballots=5, fraction=0.5, presentations=10)
+    approaches = ("adaptive", "matched", "matched_ballots")
+    mean = simulate(
+        plan, VoterPopulation(), exponential_similarity(200), n_simulations=8, seed=2, approaches=approaches
+    ).mean
+    for approach in approaches[1:]:
+        assert mean[approach]["tau_w"] > mean["adaptive"]["tau_w"] + 0.1
+        assert mean[approach]["rho_w"] > mean["adaptive"]["rho_w"]
+
+
+# Budgets.
+
+
+def test_comparisons_of_each_approach():
+    counts = {approach: sum(simulated_comparisons(PLAN, approach)) for approach in APPROACHES}
+    own = MatchedBallots().plan(24, 126)
+    assert counts == {
+        "adaptive": 126,
+        "uniform": 120,  # 10.5 presentations of 24 items, and half to even
+        "matched": 126,
+        "matched_ballots": own.n_comparisons,
+        "adaptive_fitted": 126,
+        "uniform_fitted": 120,
+        "full_rankings": 0,
+    }
+    assert own.n_comparisons <= 126
+    few = MatchedBallots(n_ballots=2)
+    assert simulated_comparisons(PLAN, "matched_ballots", matched_ballots=few) == few.plan(24, 126).comparisons
+    with pytest.raises(SimilarityError, match=r"an approach is one of 'adaptive', .*; got 'both'"):
+        simulated_comparisons(PLAN, "both")
+
+
+# Accuracy against votes.
+
+CURVE = {"n_ballots": 3, "n_simulations": 2, "seed": 4}
+
+
+def test_a_point_of_the_curve_is_a_simulation_of_its_plan():
+    half = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=3)  # 63 comparisons
+    curve = simulate_curve([126, 63], POPULATION, SIMILARITY, approaches=APPROACHES, **CURVE)
+    assert list(curve.results) == [126, 63]
+    for plan in (PLAN, half):
+        alone = simulate(plan, POPULATION, SIMILARITY, approaches=APPROACHES, n_simulations=2, seed=4)
+        assert_array_equal(table(curve.results[plan.n_comparisons]), table(alone))
+
+
+def test_matching_runs_once_for_all_budgets():
+    asked = []
+
+    class Watched(VoterPool):
+        def answer(self, ballot, opinions, rng):
+            asked.append(ballot.n_comparisons)
+            return super().answer(ballot, opinions, rng)
+
+    pool = Watched([0.1, 0.2], [0.0, 0.1])
+    options = {**CURVE, "n_simulations": 1, "approaches": ("matched",)}
+    simulate_curve([60, 90, 120], pool, SIMILARITY, **options)
+    assert sum(asked) == 120
+
+
+def test_budgets_beyond_all_pairs_change_nothing():
+    pool = VoterPool([0.1], [0.0])
+    similarity = SIMILARITY[:6]
+    curve = simulate_curve([15, 40], pool, similarity, **CURVE, fraction=0.6, approaches=("matched",))
+    assert_array_equal(table(curve.results[15]), table(curve.results[40]))  # one voter, 15 pairs
+
+
+def test_a_curve_as_table_and_json():
+    curve = simulate_curve([63, 126], POPULATION, SIMILARITY, **CURVE)
+    cells = json.loads(json.dumps(curve.to_dict(), allow_nan=False))
+    assert cells == {str(budget): result.to_dict() for budget, result in curve.results.items()}
+    frame = curve.to_frame()
+    assert list(frame.columns) == ["budget", "approach", "coefficient", "mean", "sd", "se"]
+    assert len(frame) == 2 * 2 * 4
+    assert frame["budget"].tolist() == [63] * 8 + [126] * 8
+    assert frame["mean"].iloc[-1] == curve.results[126].mean["uniform"]["tau"]
+    assert repr(curve) == "<AccuracyCurve of 2 simulations: 63, 126 comparisons>"
+
+
+@pytest.mark.parametrize(
+    ("budgets", "error", "message"),
+    [
+        ([], SimilarityError, r"budgets must be different positive whole numbers; got \[\]"),
+        ([60, 60], SimilarityError, "budgets must be different positive whole numbers; got"),
+        ([60, 0], SimilarityError, "budgets must be different positive whole numbers; got"),
+        ([60.5], SimilarityError, "budgets must be different positive whole numbers; got"),
+        ([3], PlanError, "a budget of 3 comparisons is too small"),
+    ],
+)
+def test_budgets_that_are_none(budgets, error, message):
+    with pytest.raises(error, match=message):
+        simulate_curve(budgets, POPULATION, SIMILARITY, **CURVE)
+
+
+def test_a_curve_checks_its_voters():
+    with pytest.raises(SimilarityError, match="voters are a VoterPool or a VoterPopulation; got 100"):
+        simulate_curve([60], 100, SIMILARITY, **CURVE)
