@@ -16,10 +16,10 @@ from adaptive.model.fit import Curvature, Parameters, curvature_at
 from adaptive.model.posterior import Opinions, covariance, draw, shared_opinions
 from adaptive.model.prior import Prior
 from adaptive.model.vote_model import VoteModel, rows_of
-from adaptive.record import places_best_first
+from adaptive.record import json_label, places_best_first
 from rankcorr import Ranking
 from rankcorr.checks import shown, whole_number
-from rankcorr.results import TableResult
+from rankcorr.results import TableResult, json_ready
 
 __all__ = ["Strengths"]
 
@@ -189,6 +189,48 @@ class Strengths(TableResult):
         if number is None or number < 1:
             raise ModelError(f"n must be a positive whole number; got {shown(n)}")
         return draw(self.curvature, self.parameters, self.opinions, number, rng)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a reader of the ranking wants, as plain Python objects ready for JSON: None for nan.
+
+        Items are best first. `voters` has the fitted parameters of each voter, or is None if they were not modelled.
+
+        Raises
+        ------
+        ProtocolError
+            When a label is not a string, an integer or a tuple of those.
+
+        Examples
+        --------
+        >>> from adaptive.model.estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "b"], ["b", "a"], ["left", "right"], voter=["Ann", "Bob"])
+        >>> found = bradley_terry(votes, prior=2, voters=True).to_dict()
+        >>> found["items"][0]["item"], found["parameters"]["prior_sd"], found["voters"][1]["voter"]
+        ('a', 2.0, 'Bob')
+        """
+        columns = self._columns()
+        columns["item"] = [json_label(item) for item in columns["item"]]
+        parameters = ("prior_sd", "tie_parameter", "side_bias", "opinion_sd")
+        content: dict[str, Any] = json_ready(
+            {
+                "items": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+                "parameters": {name: getattr(self, name) for name in parameters},
+                "voters": self._voters() if self.model.voters else None,
+                "log_likelihood": self.log_likelihood,
+                "converged": self.converged,
+                "n_iterations": self.n_iterations,
+                "warnings": list(self.warnings),
+            }
+        )
+        return content
+
+    def _voters(self) -> list[dict[str, Any]]:
+        fitted, names = self.parameters, self.comparisons.voters or ()
+        columns = (fitted.discrimination.tolist(), fitted.oversight.tolist(), fitted.side.tolist())
+        return [
+            {"voter": json_label(name), "discrimination": a, "oversight": e, "side_bias": s}
+            for name, a, e, s in zip(names, *columns, strict=False)  # without voters there is one group all the same
+        ]
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         ranks, votes = self.ranking.ranks, self.comparisons
