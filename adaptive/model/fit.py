@@ -17,6 +17,7 @@ from adaptive.model.prior import Prior
 from adaptive.model.vote_model import Rows
 from adaptive.votes import TIE
 from rankcorr.results import Result
+from rankcorr.workers import Progress
 
 Array: TypeAlias = NDArray[Any]
 
@@ -126,6 +127,7 @@ class _Fit:
     oversight: float
     now: Parameters
     tolerance: float
+    progress: Progress | None
     fits_sd: bool = field(init=False)
     fits_nu: bool = field(init=False)
     # The observed curvature makes the last steps converge quadratically; with oversights it may be indefinite.
@@ -146,6 +148,8 @@ class _Fit:
         curved = curvature_at(self.rows, self.now)
         forcing = 0.1
         for iteration in range(1, max_iterations + 1):
+            if self.progress is not None:
+                self.progress(1)
             moved, curved = self._strengths(curved, forcing)
             spread = max(1.0, float(np.abs(self.now.theta).max(initial=0.0)))
             tolerance = self.tolerance
@@ -274,8 +278,9 @@ def fit(
     start: Parameters | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
+    progress: Progress | None = None,
 ) -> Fitted:
-    """Fit all parameters, from those of an earlier fit if given."""
+    """Fit all parameters, from those of an earlier fit if given; `progress` is called once for each iteration."""
     if start is None:
         n_ties = int(np.count_nonzero(rows.winner == TIE))
         groups = np.ones(rows.n_groups)
@@ -289,4 +294,4 @@ def fit(
         )
     if prior.sd is not None:
         start = replace(start, sd=prior.sd)
-    return _Fit(rows, prior, oversight, start, tolerance).run(max_iterations)
+    return _Fit(rows, prior, oversight, start, tolerance, progress).run(max_iterations)

@@ -10,6 +10,7 @@ from adaptive.model.estimators import bradley_terry, thurstone
 from adaptive.model.strengths import Strengths
 from rankcorr.checks import check_choice
 from rankcorr.errors import OptionError
+from rankcorr.workers import Progress
 
 __all__ = ["MODELS", "Model", "fit_named"]
 
@@ -23,13 +24,17 @@ MODELS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def fit_named(comparisons: Comparisons, model: Model = "bradley-terry", **options: Any) -> Strengths | BordaScores:
+def fit_named(
+    comparisons: Comparisons, model: Model = "bradley-terry", *, progress: Progress | None = None, **options: Any
+) -> Strengths | BordaScores:
     """Strengths, or Borda scores, by the name of the model.
 
     Parameters
     ----------
     comparisons : Comparisons
     model : {"bradley-terry", "thurstone", "borda"}
+    progress : callable, optional
+        As in `bradley_terry`.
     **options
         Options of the model; one that is None has its default.
 
@@ -54,4 +59,5 @@ def fit_named(comparisons: Comparisons, model: Model = "bradley-terry", **option
             raise OptionError(f"{name} is an option of {of}; {model} does not have it")
     if model == "borda":
         return borda(comparisons)
-    return bradley_terry(comparisons, **given) if model == "bradley-terry" else thurstone(comparisons, **given)
+    fit = bradley_terry if model == "bradley-terry" else thurstone
+    return fit(comparisons, progress=progress, **given)

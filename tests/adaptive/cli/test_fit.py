@@ -175,7 +175,7 @@ def test_refused(folder, arguments, message):
 def test_a_fit_that_has_not_converged_says_so(votes, monkeypatch):
     from adaptive.model import named
 
-    monkeypatch.setattr(named, "bradley_terry", lambda votes: bradley_terry(votes, max_iterations=1))
+    monkeypatch.setattr(named, "bradley_terry", lambda votes, **_: bradley_terry(votes, max_iterations=1))
     result = invoke("fit", "v.csv")
     assert "not converged after 1 iteration," in result.stdout
     assert "the fit has not converged in 1 iterations" in result.stderr
