@@ -50,3 +50,25 @@ def test_strengths_as_a_document():
         [voter, by_voter.parameters.discrimination[n], by_voter.parameters.oversight[n], by_voter.parameters.side[n]]
         for n, voter in enumerate([1, 2])
     ]
+
+
+def test_standard_errors_may_be_left_out():
+    strengths = bradley_terry(VOTES)
+    rows = strengths.to_dict(standard_errors=False)["items"]
+    assert [row.pop("standard_error") for row in rows] == [None] * 3
+    assert rows == [
+        {name: row[name] for name in row if name != "standard_error"} for row in strengths.to_dict()["items"]
+    ]
+
+
+@pytest.mark.parametrize("fit", [bradley_terry, thurstone, fit_named])
+def test_progress_is_called_for_each_iteration_and_may_end_the_fit(fit):
+    calls = []
+    strengths = fit(VOTES, progress=calls.append)
+    assert calls == [1] * strengths.n_iterations
+
+    def stop(_done):
+        raise TimeoutError("the time is up")
+
+    with pytest.raises(TimeoutError, match="the time is up"):
+        fit(VOTES, progress=stop)
