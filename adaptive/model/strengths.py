@@ -216,18 +216,15 @@ class Strengths(TableResult):
         columns = self._columns(standard_errors=standard_errors)
         columns["item"] = [json_label(item) for item in columns["item"]]
         parameters = ("prior_sd", "tie_parameter", "side_bias", "opinion_sd")
-        content: dict[str, Any] = json_ready(
-            {
-                "items": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
-                "parameters": {name: getattr(self, name) for name in parameters},
-                "voters": self._voters() if self.model.voters else None,
-                "log_likelihood": self.log_likelihood,
-                "converged": self.converged,
-                "n_iterations": self.n_iterations,
-                "warnings": list(self.warnings),
-            }
-        )
-        return content
+        return {
+            "items": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            "parameters": json_ready({name: getattr(self, name) for name in parameters}),
+            "voters": self._voters() if self.model.voters else None,
+            "log_likelihood": json_ready(self.log_likelihood),
+            "converged": self.converged,
+            "n_iterations": self.n_iterations,
+            "warnings": list(self.warnings),
+        }
 
     def _voters(self) -> list[dict[str, Any]]:
         fitted, names = self.parameters, self.comparisons.voters or ()
