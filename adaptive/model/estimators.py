@@ -12,6 +12,7 @@ from adaptive.model.prior import OVERSIGHT, Prior, checked_oversight, checked_pr
 from adaptive.model.strengths import Strengths
 from adaptive.model.vote_model import TiesModel, VoteModel, rows_of
 from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.workers import Progress
 
 __all__ = ["bradley_terry", "thurstone"]
 
@@ -27,6 +28,7 @@ def bradley_terry(
     start: Strengths | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
+    progress: Progress | None = None,
 ) -> Strengths:
     """Fit strengths to votes by the model of Bradley and Terry (1952).
 
@@ -54,6 +56,8 @@ def bradley_terry(
     tolerance : float
         The fit ends when no strength moves by more than this times the largest one.
     max_iterations : int
+    progress : callable, optional
+        Called with 1 before each iteration; what it raises ends the fit.
 
     Returns
     -------
@@ -72,7 +76,7 @@ def bradley_terry(
     <Ranking of 3 items, 2 tied: 'fig' 1, 'kiwi' 2.5, 'plum' 2.5>
     """
     model = VoteModel("logistic", ties, voters, side_bias)
-    return _fitted(comparisons, model, oversight, prior, start, tolerance, max_iterations)
+    return _fitted(comparisons, model, oversight, prior, start, tolerance, max_iterations, progress)
 
 
 def thurstone(
@@ -85,6 +89,7 @@ def thurstone(
     start: Strengths | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
+    progress: Progress | None = None,
 ) -> Strengths:
     """Fit strengths to votes by the model of Thurstone (1927, case V).
 
@@ -93,7 +98,7 @@ def thurstone(
 
     Parameters
     ----------
-    comparisons, oversight, prior, voters, side_bias, start, tolerance, max_iterations
+    comparisons, oversight, prior, voters, side_bias, start, tolerance, max_iterations, progress
         As in `bradley_terry`.
 
     Returns
@@ -112,7 +117,7 @@ def thurstone(
     array([ 0.63, -0.63,  0.  ])
     """
     model = VoteModel("normal", "half", voters, side_bias)
-    return _fitted(comparisons, model, oversight, prior, start, tolerance, max_iterations)
+    return _fitted(comparisons, model, oversight, prior, start, tolerance, max_iterations, progress)
 
 
 def _fitted(
@@ -123,6 +128,7 @@ def _fitted(
     start: Strengths | None,
     tolerance: float,
     max_iterations: int,
+    progress: Progress | None,
 ) -> Strengths:
     if not isinstance(comparisons, Comparisons):
         raise ModelError(f"strengths are fitted to Comparisons; got {shown(comparisons)}")
@@ -143,6 +149,7 @@ def _fitted(
         start=None if start is None else _start(start, comparisons, model, own_oversight),
         tolerance=float(tolerance),
         max_iterations=n_iterations,
+        progress=progress,
     )
     return Strengths(
         comparisons, model, own_prior, found.parameters, found.log_likelihood, found.converged, found.n_iterations

@@ -18,6 +18,7 @@ from adaptive.model.curvature import Curvature, Parameters, check_bounded, curva
 from adaptive.model.prior import Prior
 from adaptive.model.vote_model import Rows
 from adaptive.votes import TIE
+from rankcorr.workers import Progress
 
 Array: TypeAlias = NDArray[Any]
 
@@ -48,6 +49,7 @@ class _Fit:
     oversight: float
     now: Parameters
     tolerance: float
+    progress: Progress | None
     fits_sd: bool = field(init=False)
     fits_nu: bool = field(init=False)
     # The observed curvature makes the last steps converge quadratically; with oversights it may be indefinite.
@@ -71,6 +73,8 @@ class _Fit:
         forcing, last = _FORCING, math.inf
         tolerance = max(self.tolerance, GROUP_TOLERANCE) if self.fits_groups else self.tolerance
         for iteration in range(1, max_iterations + 1):
+            if self.progress is not None:
+                self.progress(1)
             moved, curved = self._strengths(curved, forcing)
             moved /= max(1.0, float(np.abs(self.now.theta).max(initial=0.0)))
             # Far from the end, other parameters would follow strengths that are not there yet.
@@ -242,8 +246,9 @@ def fit(
     start: Parameters | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
+    progress: Progress | None = None,
 ) -> Fitted:
-    """Fit all parameters, from those of an earlier fit if given."""
+    """Fit all parameters, from those of an earlier fit if given; `progress` is called once for each iteration."""
     if start is None:
         n_ties = int(np.count_nonzero(rows.winner == TIE))
         groups = np.ones(rows.n_groups)
@@ -260,4 +265,4 @@ def fit(
         start = replace(start, discrimination=start.discrimination * scale)
     if prior.sd is not None:
         start = replace(start, sd=prior.sd)
-    return _Fit(rows, prior, oversight, start, tolerance).run(max_iterations)
+    return _Fit(rows, prior, oversight, start, tolerance, progress).run(max_iterations)

@@ -17,15 +17,15 @@ from adaptive.model.fit import SD_RANGE, SD_START
 from adaptive.model.posterior import Opinions, covariance, draw, shared_opinions
 from adaptive.model.prior import Prior
 from adaptive.model.vote_model import VoteModel, rows_of
-from adaptive.record import places_best_first
+from adaptive.record import json_label, places_best_first
 from rankcorr import Ranking
 from rankcorr.checks import shown, whole_number
-from rankcorr.results import TableResult
+from rankcorr.results import TableResult, json_ready
 
 __all__ = ["Strengths"]
 
 MAX_EXACT: Final = 3_000  # items up to which standard errors are exact: 0.1 s at 1,000, 2 s at 3,000
-_SE_DRAWS: Final = 1_000  # beyond: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
+SE_DRAWS: Final = 1_000  # beyond: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,7 +160,7 @@ class Strengths(TableResult):
         if len(self.items) <= MAX_EXACT:
             errors: NDArray[np.float64] = np.sqrt(np.diagonal(covariance(self.curvature, self.opinions)))
         else:
-            errors = self.sample(_SE_DRAWS, np.random.default_rng(0)).std(axis=0)
+            errors = self.sample(SE_DRAWS, np.random.default_rng(0)).std(axis=0)
         errors.flags.writeable = False
         return errors
 
@@ -198,14 +198,60 @@ class Strengths(TableResult):
             raise ModelError(f"n must be a positive whole number; got {shown(n)}")
         return draw(self.curvature, self.parameters, self.opinions, number, rng)
 
-    def _columns(self) -> dict[str, Sequence[Any]]:
+    def to_dict(self, *, standard_errors: bool = True) -> dict[str, Any]:
+        """Return what a reader of the ranking wants, as plain Python objects ready for JSON: None for nan.
+
+        Items are best first. `voters` has the fitted parameters of each voter, or is None if they were not modelled.
+
+        Parameters
+        ----------
+        standard_errors : bool
+            False leaves them out, None in each row: of more than 1,500 items they take longer than the fit.
+
+        Raises
+        ------
+        ProtocolError
+            When a label is not a string, an integer or a tuple of those.
+
+        Examples
+        --------
+        >>> from adaptive.model.estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "b"], ["b", "a"], ["left", "right"], voter=["Ann", "Bob"])
+        >>> found = bradley_terry(votes, prior=2, voters=True).to_dict()
+        >>> found["items"][0]["item"], found["parameters"]["prior_sd"], found["voters"][1]["voter"]
+        ('a', 2.0, 'Bob')
+        """
+        columns = self._columns(standard_errors=standard_errors)
+        columns["item"] = [json_label(item) for item in columns["item"]]
+        parameters = ("prior_sd", "tie_parameter", "side_bias", "opinion_sd")
+        return {
+            "items": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            "parameters": json_ready({name: getattr(self, name) for name in parameters}),
+            "voters": self._voters() if self.model.voters else None,
+            "log_likelihood": json_ready(self.log_likelihood),
+            "converged": self.converged,
+            "n_iterations": self.n_iterations,
+            "warnings": list(self.warnings),
+        }
+
+    def _voters(self) -> list[dict[str, Any]]:
+        fitted, names = self.parameters, self.comparisons.voters or ()
+        columns = (fitted.discrimination.tolist(), fitted.oversight.tolist(), fitted.side.tolist())
+        return [
+            {"voter": json_label(name), "discrimination": a, "oversight": e, "side_bias": s}
+            for name, a, e, s in zip(names, *columns, strict=False)  # without voters there is one group all the same
+        ]
+
+    def _columns(self, *, standard_errors: bool = True) -> dict[str, Sequence[Any]]:
         ranks, votes = self.ranking.ranks, self.comparisons
         best_first = places_best_first(self.items, ranks)
         return {
             "item": [self.items[place] for place in best_first.tolist()],
             "rank": ranks[best_first].tolist(),
             "strength": self.theta[best_first].tolist(),
-            "standard_error": self.standard_errors[best_first].tolist(),
+            "standard_error": self.standard_errors[best_first].tolist()
+            if standard_errors
+            else [None] * best_first.size,
             "presentations": votes.presentations[best_first].tolist(),
             "wins": votes.wins[best_first].tolist(),
             "ties": votes.ties[best_first].tolist(),

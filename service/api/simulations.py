@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from adaptive import BallotPlan, Selection, VoterPopulation, select_by_mean, simulate
 from adaptive.scores import BallotScores
+from adaptive.simulation.approaches import Approach, simulated_comparisons
 from adaptive.simulation.similarity import named_similarity
-from adaptive.simulation.simulate import Approach, simulated_comparisons
 from rankcorr.notices import collected_notices
 from service.api import work
 from service.http import deadline

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
+from adaptive.model.strengths import MAX_EXACT, SE_DRAWS
 from rankcorr import Ranking
 from rankcorr.inference.inversion import MIN_RESAMPLES
 from rankcorr.inference.null import MAX_EXACT_ITEMS
@@ -25,6 +26,15 @@ _BOARD: Final = 6  # rankings of a system in a leaderboard for each resample: in
 _BALLOT: Final = 5_000
 _VOTE: Final = 4
 _OPINIONS: Final = 4  # are one item
+_FITTED: Final = 100  # a vote in all iterations of a fit: 6 to 15 us
+_INVERTED: Final = 200  # a matrix of 1,500 items is inverted in 1.6 s
+_DRAWN: Final = 15  # a vote in one draw of the posterior: 0.4 us, which no deadline ends
+_MATCHED_ITEM: Final = 20
+_DEALT: Final = 20
+_LOOKED: Final = 3  # past an item, 0.2 us
+_BYTES_OF_VOTE: Final = 400
+_BYTES_OF_DRAWS: Final = 11_000  # of an item: 1,000 draws, and columns of the blocks in which they are solved
+_MATRICES: Final = 48  # bytes: six matrices of items by items
 _LEFT_OUT: Final = 1_000  # the jackknife of bca leaves out no more items, or groups of them
 
 
@@ -70,6 +80,22 @@ def of_leaderboard(
 def of_simulations(n_simulations: int, n_votes: Sequence[int], n_opinions: int) -> int:
     """What simulations take, in items; `n_votes` of each ballot, and opinions, of one simulation by all approaches."""
     return n_simulations * (_BALLOT * len(n_votes) + _VOTE * sum(n_votes) + n_opinions // _OPINIONS)
+
+
+def of_fit(n_votes: int, n_items: int, *, standard_errors: bool, voters: bool = False, **_: Any) -> tuple[int, int]:
+    """Work of a fit of strengths, in items to rank, and bytes of memory."""
+    n_work = _FITTED * (n_votes + n_items) * (2 if voters else 1)
+    n_bytes = _BYTES_OF_VOTE * (n_votes + n_items)
+    if standard_errors and n_items <= MAX_EXACT:
+        return n_work + n_items**3 // _INVERTED, n_bytes + _MATRICES * n_items**2
+    if standard_errors:
+        return n_work + _DRAWN * SE_DRAWS * (n_votes + n_items), n_bytes + _BYTES_OF_DRAWS * n_items
+    return n_work, n_bytes
+
+
+def of_matching(n_votes: int, n_items: int, size: int) -> int:
+    """Work of choosing comparisons: an item looks past those that it has met already."""
+    return _MATCHED_ITEM * n_items + size * (_DEALT + _LOOKED * min(n_items, 2 * (size + n_votes) // n_items))
 
 
 def admit(n_items: int, n_bytes: int = 0) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from adaptive.model.named import MODELS
+from adaptive.model.vote_model import TIES
 from adaptive.simulation.approaches import PAPER_APPROACHES
 from adaptive.simulation.similarity import SIMILARITIES
 from adaptive.votes import WORDS
@@ -63,8 +65,12 @@ SWAP: Final = _vocabulary("Swap", SWAPS, "What systems exchange in tests.")
 APPROACH: Final = _vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uniform ballot of equal cost.")
 DISTRIBUTION: Final = _vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
 VOTE: Final = _vocabulary("Vote", WORDS, "The side that won, or a tie.")
+MODEL: Final = _vocabulary(
+    "VoteModel", [name for name, options in MODELS.items() if options], "Logistic or normal curve of a vote."
+)
+TIES_MODEL: Final = _vocabulary("TiesModel", TIES, "Ties have a parameter of their own, or are half a win each.")
 
 VOCABULARIES: Final = (
     *(COEFFICIENT, SCHEME, TIED_WEIGHT, VARIANT, MISSING_ITEMS, INTERVAL_METHOD, ALTERNATIVE, SWAP),
-    *(APPROACH, DISTRIBUTION, VOTE),
+    *(APPROACH, DISTRIBUTION, VOTE, MODEL, TIES_MODEL),
 )
