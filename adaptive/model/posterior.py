@@ -1,7 +1,8 @@
 """Draws from the joint posterior of the strengths, normal around their mode, and what voters repeat in it.
 
-A draw is the solution of H x = b with noise b of the covariance that the slope of the log-likelihood has: no matrix is
-built. Votes of one voter on one item are not independent, since an opinion stays; that part of b is drawn by opinion.
+Of up to 1,500 items the covariance is a matrix. Of more, a draw is the solution of H x = b with noise b of the covariance
+that the slope of the log-likelihood has, and memory stays linear in votes. Votes of one voter on one item are not
+independent, since an opinion stays; that part of b is drawn by opinion.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ Array: TypeAlias = NDArray[Any]
 
 _BLOCK_NUMBERS: Final = 1 << 22  # 32 MB of normal numbers at a time
 _TOLERANCE: Final = 1e-4
+MAX_DENSE: Final = 1_500  # items up to which the covariance is a matrix: 0.1 s at 1,000
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,30 @@ def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions
 
 
 def draw(curved: Curvature, at: Parameters, opinions: Opinions | None, n_draws: int, rng: np.random.Generator) -> Array:
-    """Draw from the joint posterior, shape (n_draws, n_items); the numbers do not depend on the size of blocks."""
+    """Draw from the joint posterior, shape (n_draws, n_items)."""
+    # A thousand draws of 990 items after 19,660 votes: 0.2 s by the matrix, 4 s by as many linear systems.
+    n_items = curved.rows.n_items
+    if n_items <= min(MAX_DENSE, 20 * n_draws):
+        drawn = rng.standard_normal((n_draws, n_items)) @ _factor(curved, opinions).T
+        if curved.precision == 0:
+            drawn -= drawn.mean(axis=1, keepdims=True)
+    else:
+        drawn = _solved(curved, opinions, n_draws, rng)
+    drawn += at.theta
+    return drawn
+
+
+def _factor(curved: Curvature, opinions: Opinions | None) -> Array:
+    """Cholesky factor of the covariance; without a prior, of that plus a common shift of all strengths."""
+    wanted = covariance(curved, opinions)
+    wanted = 0.5 * (wanted + wanted.T)
+    if curved.precision == 0:
+        wanted += float(np.trace(wanted)) / len(wanted)
+    return np.linalg.cholesky(wanted)
+
+
+def _solved(curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator) -> Array:
+    """Draws around zero, each from a linear system; the numbers do not depend on the size of blocks."""
     rows = curved.rows
     n_votes, n_items = rows.left.size, rows.n_items
     n_opinions = opinions.n_opinions if opinions is not None and opinions.sd > 0 else 0
@@ -81,7 +106,6 @@ def draw(curved: Curvature, at: Parameters, opinions: Opinions | None, n_draws: 
         solved = curved.solve(np.ascontiguousarray(wanted.T), _TOLERANCE)
         assert solved is not None  # the expected curvature is positive definite
         drawn[start:stop] = solved.T
-    drawn += at.theta
     return drawn
 
 
