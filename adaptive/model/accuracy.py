@@ -22,8 +22,15 @@ from rankcorr.workers import checked_workers, in_threads
 if TYPE_CHECKING:
     from adaptive.model.strengths import Strengths
 
-__all__ = ["Cut", "ExpectedCorrelation", "RankIntervals", "StopDecision", "StoppingRule", "TopProbabilities",
-           "stopping_rule"]
+__all__ = [
+    "Cut",
+    "ExpectedCorrelation",
+    "RankIntervals",
+    "StopDecision",
+    "StoppingRule",
+    "TopProbabilities",
+    "stopping_rule",
+]
 
 Array: TypeAlias = NDArray[Any]
 

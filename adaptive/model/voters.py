@@ -19,7 +19,7 @@ from adaptive.model.strengths import Strengths
 from rankcorr import Ranking
 from rankcorr.checks import offending, real_number, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr.results import Result, TableResult
+from rankcorr.results import TableResult
 
 __all__ = ["Influence", "VoterReport", "influence", "voter_report"]
 
@@ -254,20 +254,19 @@ def voter_report(
             half = z / (1 + z * z / n) * math.sqrt(agreed * (1 - agreed) / n + z * z / (4 * n * n))
             agreement[voter], expected[voter] = agreed, judged.expected(strengths)
             agreement_low[voter], agreement_high[voter] = max(0.0, centre - half), min(1.0, centre + half)
-    parameters = _parameters(strengths, z, n_voters)
     return VoterReport(
-        votes.voters or (),
-        n_votes,
-        *parameters,
-        agreement,
-        agreement_low,
-        agreement_high,
-        expected,
-        random,
-        without,
-        confidence,
-        chosen,
-        share,
+        voters=votes.voters or (),
+        n_votes=n_votes,
+        **_parameters(strengths, z, n_voters),
+        agreement=agreement,
+        agreement_low=agreement_low,
+        agreement_high=agreement_high,
+        expected_agreement=expected,
+        random=random,
+        without=without,
+        level=confidence,
+        coefficient=chosen,
+        random_share=share,
     )
 
 
@@ -349,12 +348,14 @@ class _Judged:
         return float(expit(coin - model + math.log(share / (1 - share))))
 
 
-def _parameters(strengths: Strengths, z: float, n_voters: int) -> list[Array]:
+def _parameters(strengths: Strengths, z: float, n_voters: int) -> dict[str, Any]:
     """a_v, e_v and s of each voter, each with the ends of its interval; nan where they are not fitted."""
     from adaptive.model.kernels import LOGISTIC, NORMAL
     from adaptive.model.voter_kernels import voter_information
 
-    found = [np.full(n_voters, np.nan) for _ in range(9)]
+    ends = ("", "_low", "_high")
+    names = [name + end for name in ("discrimination", "oversight", "side_bias") for end in ends]
+    found = {name: np.full(n_voters, np.nan) for name in names}
     model, at, prior = strengths.model, strengths.parameters, strengths.prior
     if not model.voters:
         return found
@@ -374,14 +375,17 @@ def _parameters(strengths: Strengths, z: float, n_voters: int) -> list[Array]:
         information[:, 2, :2] = information[:, :2, 2] = 0.0
     errors = z * np.sqrt(np.diagonal(np.linalg.inv(information), axis1=1, axis2=2))
     logs = np.log(at.discrimination)
-    found[0:3] = at.discrimination.copy(), np.exp(logs - errors[:, 0]), np.exp(logs + errors[:, 0])
+    found["discrimination"] = at.discrimination.copy()
+    found["discrimination_low"], found["discrimination_high"] = np.exp(logs - errors[:, 0]), np.exp(logs + errors[:, 0])
     if fits_e:
         from scipy.special import expit, logit
 
         odds = logit(at.oversight)
-        found[3:6] = at.oversight.copy(), expit(odds - errors[:, 1]), expit(odds + errors[:, 1])
+        found["oversight"] = at.oversight.copy()
+        found["oversight_low"], found["oversight_high"] = expit(odds - errors[:, 1]), expit(odds + errors[:, 1])
     if model.side_bias:
-        found[6:9] = at.side.copy(), at.side - errors[:, 2], at.side + errors[:, 2]
+        found["side_bias"] = at.side.copy()
+        found["side_bias_low"], found["side_bias_high"] = at.side - errors[:, 2], at.side + errors[:, 2]
     return found
 
 
