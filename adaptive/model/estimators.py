@@ -152,7 +152,21 @@ def _fitted(
         progress=progress,
     )
     return Strengths(
-        comparisons, model, own_prior, found.parameters, found.log_likelihood, found.converged, found.n_iterations
+        comparisons,
+        model,
+        own_prior,
+        found.parameters,
+        found.log_likelihood,
+        found.converged,
+        found.n_iterations,
+        own_oversight,
+    )
+
+
+def refitted(strengths: Strengths, comparisons: Comparisons) -> Strengths:
+    """Fit the same model to other votes on the same items, from where the first fit ended."""
+    return _fitted(
+        comparisons, strengths.model, strengths.oversight, strengths.prior, strengths, TOLERANCE, MAX_ITERATIONS
     )
 
 

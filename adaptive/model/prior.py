@@ -22,10 +22,10 @@ class Prior(Result):
     Attributes
     ----------
     sd : float or None
-        t of theta ~ N(0, t^2), by default 2: two of three strengths are within 2 of their mean, which says little. None:
-        estimated from the votes by MacKay's rule (1992). Where most comparisons are between items of like strength, as
-        `next_comparisons` chooses them, that rule may end far too low, because each vote alone says nothing of the
-        whole spread. Infinity: no prior, so that the fit is one of maximum likelihood.
+        t of theta ~ N(0, t^2), by default 2: two of three strengths are within 2 of their mean, which says little.
+        None: estimated from the votes by MacKay's rule (1992). Where most comparisons are between items of like
+        strength, as `next_comparisons` chooses them, that rule may end far too low, because each vote alone says
+        nothing of the whole spread. Infinity: no prior, so that the fit is one of maximum likelihood.
     discrimination_sd : float
         Standard deviation of log a_v, whose mean over the votes is 0. With the voters of the paper, whose
         nonconformities differ tenfold, 0.3 and 0.5 ranked best.

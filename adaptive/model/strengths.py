@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Final
 
@@ -11,15 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
+from adaptive.model.accuracy import (
+    N_SAMPLES,
+    Cut,
+    DrawnRanks,
+    ExpectedCorrelation,
+    RankIntervals,
+    TopProbabilities,
+    checked_samples,
+    cut_of,
+    expected_correlation_of,
+    rank_intervals_of,
+    top_probabilities_of,
+)
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.curvature import Curvature, Parameters, curvature_at
 from adaptive.model.fit import SD_RANGE, SD_START
 from adaptive.model.posterior import Opinions, covariance, draw, shared_opinions
-from adaptive.model.prior import Prior
+from adaptive.model.prior import OVERSIGHT, Prior
 from adaptive.model.vote_model import VoteModel, rows_of
 from adaptive.record import json_label, places_best_first
 from rankcorr import Ranking
-from rankcorr.checks import shown, whole_number
+from rankcorr.checks import checked_seed, shown, whole_number
+from rankcorr.coefficients import CoefficientLike
 from rankcorr.results import TableResult, json_ready
 
 __all__ = ["Strengths"]
@@ -51,6 +65,8 @@ class Strengths(TableResult):
     converged : bool
         False if some parameter still moved after the last iteration.
     n_iterations : int
+    oversight : float
+        e that was asked for; with `model.voters` the mean of its prior.
     """
 
     comparisons: Comparisons
@@ -60,6 +76,7 @@ class Strengths(TableResult):
     log_likelihood: float
     converged: bool
     n_iterations: int
+    oversight: float = OVERSIGHT
 
     @property
     def items(self) -> Sequence[Hashable]:
@@ -165,11 +182,13 @@ class Strengths(TableResult):
         return errors
 
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw strengths from their joint posterior, normal around the fitted ones.
+        """Draw strengths from their joint posterior.
 
-        The draws carry what is common to several strengths, so that an order can be read from each; the mean of every
-        draw is 0. If voters are
-        known, they are as wide as if other voters from the same population had voted.
+        Of up to 1,500 items the prior of the draws is Student's t with 3 degrees of freedom, whose scale is fitted, so
+        that they lie around other strengths than the fitted ones: a few top items are far apart, which a normal prior
+        denies. Of more items the draws are normal around the fitted strengths. They carry what is common to several
+        strengths, so that an order can be read from each; the mean of every draw is 0. If voters are known, they are as
+        wide as if other voters from the same population had voted.
 
         Parameters
         ----------
@@ -197,6 +216,116 @@ class Strengths(TableResult):
         if number is None or number < 1:
             raise ModelError(f"n must be a positive whole number; got {shown(n)}")
         return draw(self.curvature, self.parameters, self.opinions, number, rng)
+
+    def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0) -> DrawnRanks:
+        """Rankings drawn from the posterior; those of the last call are kept, so that all questions share them.
+
+        Raises
+        ------
+        ModelError
+            A number of samples that is not positive, or a seed that is no seed.
+        """
+        key = (checked_samples(n_samples), checked_seed(seed, ModelError))
+        kept: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
+        if kept is None or kept[0] != key:
+            kept = key, DrawnRanks.of(self.ranking, self.sample(key[0], np.random.default_rng(key[1])))
+            self.__dict__["_drawn"] = kept
+        return kept[1]
+
+    def rank_intervals(self, level: float = 0.9, *, n_samples: int = N_SAMPLES, seed: int = 0) -> RankIntervals:
+        """Interval of each item's true rank.
+
+        Parameters
+        ----------
+        level : float
+            Probability with which each interval holds the rank.
+        n_samples : int
+            Rankings to draw from the posterior.
+        seed : int
+            The same seed gives the same answer.
+
+        Raises
+        ------
+        ModelError
+            An option out of range.
+
+        Examples
+        --------
+        >>> from adaptive.model.estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+        >>> intervals = bradley_terry(votes, prior=2).rank_intervals()
+        >>> intervals.low.tolist(), intervals.high.tolist()
+        ([1.0, 1.0, 1.0], [3.0, 3.0, 3.0])
+        """
+        return rank_intervals_of(self.drawn(n_samples, seed), level)
+
+    def in_top(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> TopProbabilities:
+        """Probability that each item is among the true top k; they sum to k.
+
+        Raises
+        ------
+        ModelError
+            A k that is not from 1 to the number of items, or an option out of range.
+
+        Examples
+        --------
+        >>> from adaptive.model.estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+        >>> round(float(bradley_terry(votes, prior=2).in_top(2).probability.sum()), 9)
+        2.0
+        """
+        return top_probabilities_of(self.drawn(n_samples, seed), k)
+
+    def cut(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> Cut:
+        """Confidence of a cut after the estimated top k: the probability that these are the true top k.
+
+        Raises
+        ------
+        ModelError
+            As `in_top`.
+        """
+        return cut_of(self.drawn(n_samples, seed), k)
+
+    def expected_correlation(
+        self,
+        coefficient: CoefficientLike = "tau_w",
+        *,
+        level: float = 0.9,
+        n_samples: int = N_SAMPLES,
+        seed: int = 0,
+        workers: int | None = None,
+    ) -> ExpectedCorrelation:
+        """Accuracy that the ranking has reached: the coefficient of the true ranking with it, over the posterior.
+
+        Parameters
+        ----------
+        coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+            Such as ``TauW(n0=10)``; the true ranking takes the place of x.
+        level : float
+            Probability of the interval.
+        n_samples, seed
+            As in `rank_intervals`.
+        workers : int, optional
+            Number of threads, by default one for each processor. The answer does not depend on it.
+
+        Raises
+        ------
+        ModelError, OptionError
+            An option out of range.
+
+        Examples
+        --------
+        >>> from adaptive.model.estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+        >>> reached = bradley_terry(votes, prior=2).expected_correlation("tau")
+        >>> reached.low < reached.mean < reached.high
+        True
+        """
+        return expected_correlation_of(self.drawn(n_samples, seed), coefficient, level, workers)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields alone: what was drawn or inverted from them would be megabytes in a pickle."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def to_dict(self, *, standard_errors: bool = True) -> dict[str, Any]:
         """Return what a reader of the ranking wants, as plain Python objects ready for JSON: None for nan.

@@ -135,3 +135,21 @@ def gradient(function, at, step=1e-5):
 def hessian(function, at, step=1e-4):
     """Central differences of central differences."""
     return np.array([gradient(lambda x, i=i: gradient(function, x, step)[i], at, step) for i in range(len(at))])
+
+
+def in_top(rankings, k):
+    """Share of mid-rankings in which each item is in the top k; items tied at the cut share the places left."""
+    shares = [0.0] * len(rankings[0])
+    for ranks in rankings:
+        for item, rank in enumerate(ranks):
+            better = sum(other < rank for other in ranks)
+            shares[item] += min(1.0, max(0.0, (k - better) / ranks.count(rank))) / len(rankings)
+    return shares
+
+
+def rank_interval(ranks, level):
+    """Smallest drawn rank with at least a share t of all at or below it, for t = (1 -+ level) / 2 and the median."""
+    found = []
+    for tail in ((1 - level) / 2, 0.5, (1 + level) / 2):
+        found.append(min(rank for rank in ranks if sum(r <= rank for r in ranks) >= tail * len(ranks) - 1e-9))
+    return found
