@@ -8,8 +8,9 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - the whole: `run_protocol` with a function that votes, `BallotProtocol` for votes that arrive over days,
   `score_ballots` for all votes so far at once
 - votes of any origin: `Comparisons`, `read_comparisons`
-- strengths of the items: `bradley_terry`, `thurstone`, `borda`; what to ask next: `next_comparisons`, and a whole
-  collection of votes by it: `run_matching`, or `run_matched_ballots` if ballots are fixed; when to stop: `stopping_rule`
+- strengths of the items: `bradley_terry`, `thurstone`, `borda`
+- what to ask next: `next_comparisons`; a whole collection of votes by it: `run_matching`, or `run_matched_ballots` if
+  ballots are fixed; when to stop: `stopping_rule`
 - how far to trust them: `Strengths.rank_intervals`, `in_top`, `cut`, `expected_correlation`; voters: `voter_report`,
   `influence`; systems against them: `score_system`, `score_leaderboard`
 - before paying: `simulate` and `simulate_curve` with voters of a `VoterPopulation`

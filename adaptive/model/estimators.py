@@ -165,9 +165,8 @@ def _fitted(
 
 def refitted(strengths: Strengths, comparisons: Comparisons) -> Strengths:
     """Fit the same model to other votes on the same items, from where the first fit ended."""
-    return _fitted(
-        comparisons, strengths.model, strengths.oversight, strengths.prior, strengths, TOLERANCE, MAX_ITERATIONS
-    )
+    options = (strengths.oversight, strengths.prior, strengths, TOLERANCE, MAX_ITERATIONS, None)
+    return _fitted(comparisons, strengths.model, *options)
 
 
 def _start(start: Strengths, comparisons: Comparisons, model: VoteModel, oversight: float) -> Parameters | None:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from adaptive.errors import ModelError
 from adaptive.model.accuracy import checked_level
 from adaptive.model.comparisons import Comparisons
+from adaptive.model.curvature import Curvature
 from adaptive.model.estimators import refitted
-from adaptive.model.fit import Curvature
 from adaptive.model.strengths import Strengths
 from rankcorr import Ranking
 from rankcorr.checks import offending, real_number, shown
