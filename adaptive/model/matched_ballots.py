@@ -26,6 +26,9 @@ __all__ = ["MATCHED_BALLOTS", "MatchedBallots", "draw_matched_ballot", "run_matc
 
 Array: TypeAlias = NDArray[Any]
 
+# With 4,000 votes for 990 items, nine ballots order the top far better than two that spend 8 % more.
+SPENT: Final = 0.8
+
 
 @dataclass(frozen=True)
 class MatchedBallots(Result):
@@ -67,9 +70,10 @@ class MatchedBallots(Result):
             raise ModelError(f"fraction must be a number between 0 and 1, both excluded; got {shown(self.fraction)}")
 
     def plan(self, n_items: int, n_comparisons: int) -> BallotPlan:
-        """Plan that spends most of a budget, of up to `n_ballots` ballots in which no pair repeats.
+        """Plan of the most ballots that a budget allows, of up to `n_ballots` ballots in which no pair repeats.
 
-        With several that spend the same, the one of the most ballots. If each would repeat a pair, it has two ballots.
+        Presentations are whole numbers, so that plans leave some of a budget. Those are passed over that spend less
+        than four fifths of what others spend. If each would repeat a pair, the plan has two ballots.
 
         Raises
         ------
@@ -79,7 +83,7 @@ class MatchedBallots(Result):
         Examples
         --------
         >>> MatchedBallots().plan(24, 126).sizes
-        (24, 14, 8)
+        (24, 14, 8, 5)
         """
         shortest = plan_for_budget(n_items, n_ballots=2, fraction=self.fraction, comparisons=n_comparisons)
         plans = [shortest]
@@ -89,7 +93,9 @@ class MatchedBallots(Result):
                     plan_for_budget(n_items, n_ballots=n_ballots, fraction=self.fraction, comparisons=n_comparisons)
                 )
         without_repeats = [plan for plan in plans if plan.presentations < plan.sizes[-1]]
-        return max(without_repeats, key=lambda plan: (plan.n_comparisons, plan.n_ballots), default=shortest)
+        most = max((plan.n_comparisons for plan in without_repeats), default=0)
+        fitting = [plan for plan in without_repeats if plan.n_comparisons >= SPENT * most]
+        return fitting[-1] if fitting else shortest
 
 
 MATCHED_BALLOTS: Final = MatchedBallots()
