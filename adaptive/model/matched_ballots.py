@@ -144,8 +144,8 @@ def run_matched_ballots(
     >>> def prefer_smaller(ballot):
     ...     items = np.array(ballot.items)
     ...     return np.sign(items[ballot.right] - items[ballot.left])
-    >>> run_matched_ballots(plan, prefer_smaller, items=8, rng=np.random.default_rng(1), voters=5).ranking.ranks
-    array([1., 2., 3., 4., 5., 6., 7., 8.])
+    >>> run_matched_ballots(plan, prefer_smaller, items=8, rng=np.random.default_rng(1), voters=5).ranking.ranks[:4]
+    array([1., 2., 3., 4.])
     """
     if not isinstance(match, MatchedBallots):
         raise ModelError(f"match must be a MatchedBallots; got {shown(match)}")

@@ -90,9 +90,17 @@ def draw(curved: Curvature, at: Parameters, opinions: Opinions | None, n_draws: 
     not depend on the number of workers.
     """
     if curved.rows.n_items > MAX_DENSE:
-        drawn = at.theta + _solved(curved, opinions, n_draws, rng)
-    else:
-        drawn = _settled(curved, at, opinions, n_draws, rng)
+        return draw_normal(curved, at, opinions, n_draws, rng)
+    drawn = _settled(curved, at, opinions, n_draws, rng)
+    drawn -= drawn.mean(axis=1, keepdims=True)
+    return drawn
+
+
+def draw_normal(
+    curved: Curvature, at: Parameters, opinions: Opinions | None, n_draws: int, rng: np.random.Generator
+) -> Array:
+    """Draw strengths that are normal around the fitted ones with the covariance of `covariance`; their mean is 0."""
+    drawn = at.theta + _solved(curved, opinions, n_draws, rng)
     drawn -= drawn.mean(axis=1, keepdims=True)
     return drawn
 

@@ -283,7 +283,8 @@ def step_without(strengths: Strengths, left_out: Array) -> Array:
         np.subtract.at(diagonal, side, curved.weight[left_out])
     # An item of this voter alone keeps the prior's curvature; without a prior it keeps a little, and its place.
     diagonal = np.maximum(diagonal, max(curved.precision, 1e-9))
-    reduced = Curvature(rows, curved.precision, math.nan, curved.score, kept, slope, diagonal)
+    alone = np.stack([diagonal - curved.precision] * 2)
+    reduced = Curvature(rows, curved.precision, math.nan, curved.score, slope, np.stack([kept] * 2), alone)
     step = reduced.solve(slope - curved.precision * at.theta, 1e-4)
     return at.theta if step is None else at.theta + np.clip(step, -4.0, 4.0)
 

@@ -198,7 +198,7 @@ def _matched(voting: _Voting, budgets: Sequence[int]) -> list[Ranking]:
         voting.n_items,
         voting.answer,
         max(budgets),
-        rng=voting.rng,
+        rng=voting.rng.spawn(1)[0],  # else a last batch cut short would change its answers
         voters=voting.voters.n_voters,
         matching=voting.settings.matching,
     )

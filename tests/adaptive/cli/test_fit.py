@@ -37,8 +37,8 @@ def test_the_table(votes):
     head, model, _, *table = run_ok("fit", "v.csv").splitlines()
     assert head == "3 items, 6 votes (1 tie), 1 comparison without an answer, 3 voters"
     assert model == (
-        f"bradley-terry: converged in {fitted.n_iterations} iterations, prior sd {fitted.prior_sd:.3g} "
-        f"(from the votes), tie parameter {fitted.tie_parameter:.3g}"
+        f"bradley-terry: converged in {fitted.n_iterations} iterations, prior sd {fitted.prior_sd:.3g}, "
+        f"tie parameter {fitted.tie_parameter:.3g}"
     )
     assert re.split("  +", table[0]) == [
         "item", "rank", "strength", "standard error", "presentations", "wins", "ties", "losses"

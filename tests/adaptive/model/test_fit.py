@@ -133,7 +133,7 @@ def effective_sd(found):
 def test_the_estimated_spread_is_that_of_mackays_rule(seed, fit):
     n_items = [12, 20, 60, 120, 250, 40][seed]
     votes, _ = simulated(n_items, 15 * n_items, seed, sd=[1.5, 1.0, 2.0, 1.0, 1.5, 0.3][seed])
-    found = fit(votes)
+    found = fit(votes, prior=Prior(None))
     assert SD_RANGE[0] < found.prior_sd < SD_RANGE[1]
     assert_allclose(found.prior_sd, effective_sd(found), rtol=1.1e-3)  # where the rule stops
     # The curvature itself is that of the naive posterior; tests of the kernels compare it with numerical derivatives.
@@ -146,7 +146,7 @@ def test_the_estimated_spread_is_that_of_mackays_rule(seed, fit):
 def test_the_estimated_spread_maximises_the_marginal_likelihood(seed):
     """By Laplace's approximation; MacKay's rule leaves out that the curvature changes with t."""
     votes, theta = simulated(60, 1800, seed, sd=[0.5, 1.0, 1.5, 2.0][seed])
-    found = bradley_terry(votes)
+    found = bradley_terry(votes, prior=Prior(None))
 
     def evidence(log_sd):
         at = bradley_terry(votes, prior=float(np.exp(log_sd)))
@@ -164,7 +164,7 @@ def test_the_estimated_spread_maximises_the_marginal_likelihood(seed):
 @pytest.mark.needs_numba
 def test_the_trace_of_many_items_is_estimated_by_probes():
     votes, _ = simulated(400, 6000, 1)
-    found = bradley_terry(votes)
+    found = bradley_terry(votes, prior=Prior(None))
     assert_allclose(found.curvature.trace_of_inverse(), np.trace(np.linalg.inv(found.curvature.matrix())), rtol=0.05)
     assert_allclose(found.prior_sd, effective_sd(found), rtol=0.01)
 

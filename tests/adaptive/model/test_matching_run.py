@@ -13,6 +13,7 @@ from adaptive.errors import ModelError, VoteError
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.matching import FIRST, FOCUS, Matches
 from adaptive.model.matching_run import Matching, run_matching
+from adaptive.model.prior import Prior
 from adaptive.votes import TIE, UNANSWERED
 from tests.adaptive.plans import NO_INTEGERS
 
@@ -73,7 +74,7 @@ def test_the_end_is_the_fit_with_voters():
     strengths = run_matching(8, noisy(1), 60, rng=np.random.default_rng(1), voters=4, matching=SMALL)
     assert strengths.model.voters
     assert strengths.model.ties == "davidson"
-    assert strengths.prior.sd is None
+    assert strengths.prior == Prior()
 
 
 def test_voters_may_be_fitted_on_the_way():

@@ -32,7 +32,7 @@ def test_any_votes_have_finite_strengths(votes, model):
 
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
 def test_no_votes_at_all(fit):
-    found = fit(Comparisons(4, [], [], []))
+    found = fit(Comparisons(4, [], [], []), prior=Prior(None))
     assert found.converged
     assert_array_equal(found.theta, 0)
     assert found.prior_sd == 2
@@ -46,7 +46,7 @@ def test_no_votes_at_all(fit):
 
 
 def test_one_vote():
-    found = bradley_terry(Comparisons(3, [0], [1], [LEFT]))
+    found = bradley_terry(Comparisons(3, [0], [1], [LEFT]), prior=Prior(None))
     assert found.theta[0] > 0 == found.theta[2] > found.theta[1]
     assert found.never_compared == (2,)
     assert found.warnings == (
@@ -74,7 +74,7 @@ def test_a_graph_in_parts():
 def test_an_order_without_a_contradiction(fit):
     """The estimate of t stays finite, and the two ends are named."""
     left, right = np.triu_indices(12, 1)
-    found = fit(Comparisons(12, left, right, np.full(left.size, LEFT)))
+    found = fit(Comparisons(12, left, right, np.full(left.size, LEFT)), prior=Prior(None))
     assert found.converged
     assert 1.5 < found.prior_sd < 30
     assert_array_equal(found.ranking.ranks, np.arange(1, 13))
@@ -83,7 +83,7 @@ def test_an_order_without_a_contradiction(fit):
 
 def test_a_spread_at_its_bounds():
     ties = Comparisons(4, [0, 1, 2] * 9, [1, 2, 3] * 9, [TIE] * 27)
-    half = bradley_terry(ties, ties="half")
+    half = bradley_terry(ties, ties="half", prior=Prior(None))
     assert half.converged
     assert_allclose(half.prior_sd, 0.05)
     assert half.warnings == (
@@ -93,7 +93,7 @@ def test_a_spread_at_its_bounds():
     )
     steps = np.repeat(np.arange(40), 400)
     winner = np.where(np.arange(steps.size) % 400 == 0, RIGHT, LEFT)
-    high = bradley_terry(Comparisons(41, steps, steps + 1, winner), oversight=0)
+    high = bradley_terry(Comparisons(41, steps, steps + 1, winner), oversight=0, prior=Prior(None))
     assert high.converged
     assert_allclose(high.prior_sd, 30)
     assert "the votes hardly contradict one order: the spread of the strengths is held at 30" in high.warnings

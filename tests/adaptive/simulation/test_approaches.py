@@ -46,7 +46,7 @@ def test_matched_is_a_run_of_matching():
     matching = Matching(batch=10, n0=5.0)
     found = simulate_once(PLAN, POPULATION, SIMILARITY, "matched", np.random.default_rng(8), matching=matching)
     rng, answer, _ = voting(8)
-    strengths = run_matching(24, answer, 126, rng=rng, voters=9, matching=matching)
+    strengths = run_matching(24, answer, 126, rng=rng.spawn(1)[0], voters=9, matching=matching)
     assert found == Ranking.from_scores(strengths.theta)
 
 
