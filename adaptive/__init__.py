@@ -10,7 +10,7 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - votes of any origin: `Comparisons`, `read_comparisons`
 - strengths of the items: `bradley_terry`, `thurstone`, `borda`; what to ask next: `next_comparisons`, and a whole
   collection of votes by it: `run_matching`, or `run_matched_ballots` if ballots are fixed
-- before paying: `simulate` and `simulate_curve` with voters of a `VoterPopulation`
+- before paying: `simulate` and `simulate_curve` with voters of a `VoterPopulation`; `tune_plan`, `votes_needed`
 - errors: all are subclasses of `AdaptiveError`
 """
 
@@ -47,6 +47,7 @@ from adaptive.replay import BallotVotes, InterimResult, score_ballots
 from adaptive.scores import borda_scores, rescale, running_mean
 from adaptive.selection import Selection, select_by_mean, select_top
 from adaptive.session.ballot_protocol import BallotProtocol
+from adaptive.simulation.population import PopulationFit
 from adaptive.simulation.result import AccuracyCurve, SimulationResult
 from adaptive.simulation.similarity import (
     embedding_similarity,
@@ -56,6 +57,9 @@ from adaptive.simulation.similarity import (
 )
 from adaptive.simulation.simulate import simulate, simulate_curve
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
+from adaptive.tuning.candidates import Candidate, candidates_for
+from adaptive.tuning.needed import VotesNeeded, votes_needed
+from adaptive.tuning.tune import TunedPlan, tune_plan
 from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
 
 # Read by rankcorr.cli.launch: other projects have a package of this name.
@@ -76,6 +80,7 @@ __all__ = [
     "BallotRecord",
     "BallotVotes",
     "BordaScores",
+    "Candidate",
     "ComparisonError",
     "Comparisons",
     "DrawError",
@@ -87,6 +92,7 @@ __all__ = [
     "ModelError",
     "Pairing",
     "PlanError",
+    "PopulationFit",
     "Prior",
     "ProtocolError",
     "ProtocolResult",
@@ -97,14 +103,17 @@ __all__ = [
     "TableError",
     "Token",
     "TokenError",
+    "TunedPlan",
     "Vote",
     "VoteError",
     "VoteModel",
     "VoterPool",
     "VoterPopulation",
+    "VotesNeeded",
     "borda",
     "borda_scores",
     "bradley_terry",
+    "candidates_for",
     "draw_ballot",
     "embedding_similarity",
     "exponential_similarity",
@@ -129,4 +138,6 @@ __all__ = [
     "simulate_curve",
     "thurstone",
     "true_ranking",
+    "tune_plan",
+    "votes_needed",
 ]

@@ -11,6 +11,7 @@ from adaptive.cli.plan import plan_command
 from adaptive.cli.run import run
 from adaptive.cli.score import score_command
 from adaptive.cli.simulate import simulate_command
+from adaptive.cli.tune import tune_command, votes_needed_command
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError, __version__
 from rankcorr.cli.console import OneLineErrors
@@ -50,6 +51,8 @@ for command in (
     draw_command,
     score_command,
     simulate_command,
+    tune_command,
+    votes_needed_command,
     run,
     table2_command,
     figures_command,
