@@ -51,7 +51,7 @@ class PopulationFit(TableResult):
     Attributes
     ----------
     population : VoterPopulation
-        The estimate.
+        The estimate. Its indifference is the one at which simulated voters tie as often.
     similarity : ndarray of float64, shape (n_items,), read-only
         What the items were taken to be, in the order of the items of the votes.
     relatedness : bool
@@ -194,14 +194,16 @@ class _Votes:
         )
         return box_posterior(surfaces), similarity
 
-    def simulated(self, roots: Array, similarity: Array, rng: np.random.Generator) -> Comparisons:
-        """The same comparisons, answered by new voters of a population; what was a tie is one again."""
+    def simulated(self, roots: Array, similarity: Array, rng: np.random.Generator) -> tuple[Comparisons, float]:
+        """The same comparisons, answered by new voters of a population, and how close opinions tie.
+
+        As many as before are ties: those whose opinions differ least.
+        """
         votes = self.comparisons
-        assert votes.voter is not None
         pool = _population(roots, self.n_voters, self.amplitude).draw(rng)
-        rank = np.repeat(np.arange(self.n_voters), np.diff(self.start))
+        voter = np.repeat(np.arange(self.n_voters), np.diff(self.start))
         block = max(1, _BLOCK_NUMBERS // votes.n_items)
-        winner = np.empty_like(votes.winner)
+        difference = np.empty(votes.n_comparisons)
         amplitude = np.asarray(self.amplitude(similarity), np.float64)
         for first in range(0, self.n_voters, block):
             last = min(self.n_voters, first + block)
@@ -212,12 +214,17 @@ class _Votes:
             np.clip(opinions, -1, 1, out=opinions)
             if self.relatedness:
                 np.abs(opinions, out=opinions)
-            row = rank[own] - first
-            winner[own] = np.sign(opinions[row, votes.left[own]] - opinions[row, votes.right[own]])
-        overlooked = rng.random(winner.size) < pool.oversight[rank]
+            row = voter[own] - first
+            difference[own] = opinions[row, votes.left[own]] - opinions[row, votes.right[own]]
+        winner = np.sign(difference).astype(np.int8)
+        overlooked = rng.random(winner.size) < pool.oversight[voter]
         np.negative(winner, out=winner, where=overlooked)
-        winner[votes.winner == 0] = 0
-        return Comparisons(votes.items, votes.left, votes.right, winner, votes.voters, votes.voter)
+        indifference = 0.0
+        if votes.n_ties:
+            distance = np.abs(difference)
+            indifference = float(np.quantile(distance, votes.n_ties / votes.n_comparisons))
+            winner[distance <= indifference] = 0
+        return Comparisons(votes.items, votes.left, votes.right, winner, votes.voters, votes.voter), indifference
 
 
 def fit_population(
@@ -244,13 +251,16 @@ def fit_population(
     # To find the prior anew for each set of simulated votes would take ten times as long.
     problem = _Votes(votes, start, shape, judged, amplitude, bradley_terry(votes).prior_sd)
     found, plugged = problem.posterior(votes)
+    indifferences: list[float] = []
 
     def simulated(roots: Array, stage: int, n: int) -> list[Posterior]:
         """Posteriors from votes of populations of these levels."""
         posteriors = []
         for k in range(n):
             rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stage, k)))
-            posteriors.append(problem.posterior(problem.simulated(roots, plugged, rng))[0])
+            drawn, indifference = problem.simulated(roots, plugged, rng)
+            indifferences.append(indifference)
+            posteriors.append(problem.posterior(drawn)[0])
             if progress is not None:
                 progress(1)
         return posteriors
@@ -272,13 +282,15 @@ def fit_population(
     means = np.array([posterior.mean for posterior in simulated(roots, ROUNDS, n_resamples)])
     centre = roots + (found.mean - means.mean(axis=0)) / slope
     half = _half_width(means, slope, wanted)
+    if centre[0] > centre[1]:  # voters who all stray alike, but for chance
+        centre[:2], half[:2] = centre[:2].mean(), half[:2].max()
     plain = (found.quantile(np.full(4, at)) for at in ((1 - wanted) / 2, 0.5, (1 + wanted) / 2))
     low, middle, high = (
         np.clip(np.where(_BIASED, corrected, quantile), 0.0, _MOST)
         for corrected, quantile in zip((centre - half, centre, centre + half), plain, strict=True)
     )
     return PopulationFit(
-        _population(_ordered(middle), start.size - 1, amplitude),
+        _population(_ordered(middle), start.size - 1, amplitude, float(np.mean(indifferences[-n_resamples:]))),
         plugged.copy(),
         judged,
         wanted,
@@ -368,9 +380,9 @@ def _ordered(roots: Array) -> Array:
     return roots
 
 
-def _population(roots: Array, n_voters: int, amplitude: Amplitude) -> VoterPopulation:
+def _population(roots: Array, n_voters: int, amplitude: Amplitude, indifference: float = 0.0) -> VoterPopulation:
     s_low, s_high, e_low, e_high = (roots**2).tolist()
-    return VoterPopulation(n_voters, (s_low, s_high), (e_low, e_high), amplitude)
+    return VoterPopulation(n_voters, (s_low, s_high), (e_low, e_high), amplitude, indifference)
 
 
 def _by_voter(comparisons: Comparisons) -> Comparisons:

@@ -125,6 +125,16 @@ def test_careless_voters_are_told_from_careful_ones():
     assert careful.population.oversight[1] < 0.1 < careless.population.oversight[0]
 
 
+def test_voters_who_tie_are_indifferent():
+    true = VoterPopulation(15, (0.05, 0.1), (0.0, 0.02), indifference=0.1)
+    votes = votes_of(true, exponential_similarity(40), 40, 2)
+    found = VoterPopulation.fit(votes, similarity="exponential", resamples=8).population
+    assert votes.n_ties > 60
+    assert_allclose(found.indifference, 0.1, atol=0.03)
+    n_ties = votes_of(found, exponential_similarity(40), 40, 3).n_ties
+    assert_allclose(n_ties, votes.n_ties, rtol=0.25)
+
+
 def test_the_result_says_what_was_found():
     votes = votes_of(VoterPopulation(8), exponential_similarity(20), 20, 1, relatedness=False)
     counted = []
