@@ -38,6 +38,7 @@ check: .venv/.dev ## Check format, lint, types and the way of imports
 bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/coefficients.py
 	@$(BIN)/python benchmarks/ballots.py
+	@$(BIN)/python benchmarks/strengths.py
 	@$(BIN)/python benchmarks/inference.py
 	@$(BIN)/python benchmarks/inference_bootstrap.py
 	@$(BIN)/python benchmarks/service.py

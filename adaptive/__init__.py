@@ -8,8 +8,11 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - the whole: `run_protocol` with a function that votes, `BallotProtocol` for votes that arrive over days,
   `score_ballots` for all votes so far at once
 - votes of any origin: `Comparisons`, `read_comparisons`
-- strengths of the items: `bradley_terry`, `thurstone`, `borda`; what to ask next: `next_comparisons`, and a whole
-  collection of votes by it: `run_matching`, or `run_matched_ballots` if ballots are fixed
+- strengths of the items: `bradley_terry`, `thurstone`, `borda`
+- what to ask next: `next_comparisons`; a whole collection of votes by it: `run_matching`, or `run_matched_ballots` if
+  ballots are fixed; when to stop: `stopping_rule`
+- how far to trust them: `Strengths.rank_intervals`, `in_top`, `cut`, `expected_correlation`; voters: `voter_report`,
+  `influence`; systems against them: `score_system`, `score_leaderboard`
 - before paying: `simulate` and `simulate_curve` with voters of a `VoterPopulation`; `tune_plan`, `votes_needed`
 - errors: all are subclasses of `AdaptiveError`
 """
@@ -29,6 +32,15 @@ from adaptive.errors import (
     TokenError,
     VoteError,
 )
+from adaptive.model.accuracy import (
+    Cut,
+    ExpectedCorrelation,
+    RankIntervals,
+    StopDecision,
+    StoppingRule,
+    TopProbabilities,
+    stopping_rule,
+)
 from adaptive.model.borda import BordaScores, borda
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry, thurstone
@@ -37,8 +49,10 @@ from adaptive.model.matching import Matches, next_comparisons
 from adaptive.model.matching_run import Matching, run_matching
 from adaptive.model.prior import Prior
 from adaptive.model.reading import read_comparisons
+from adaptive.model.scoring import ScoredLeaderboard, SystemScore, score_leaderboard, score_system
 from adaptive.model.strengths import Strengths
 from adaptive.model.vote_model import VoteModel
+from adaptive.model.voters import Influence, VoterReport, influence, voter_report
 from adaptive.pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol
@@ -83,8 +97,11 @@ __all__ = [
     "Candidate",
     "ComparisonError",
     "Comparisons",
+    "Cut",
     "DrawError",
+    "ExpectedCorrelation",
     "FewRareTokensWarning",
+    "Influence",
     "InterimResult",
     "MatchedBallots",
     "Matches",
@@ -96,19 +113,26 @@ __all__ = [
     "Prior",
     "ProtocolError",
     "ProtocolResult",
+    "RankIntervals",
+    "ScoredLeaderboard",
     "Selection",
     "SimilarityError",
     "SimulationResult",
+    "StopDecision",
+    "StoppingRule",
     "Strengths",
+    "SystemScore",
     "TableError",
     "Token",
     "TokenError",
+    "TopProbabilities",
     "TunedPlan",
     "Vote",
     "VoteError",
     "VoteModel",
     "VoterPool",
     "VoterPopulation",
+    "VoterReport",
     "VotesNeeded",
     "borda",
     "borda_scores",
@@ -117,6 +141,7 @@ __all__ = [
     "draw_ballot",
     "embedding_similarity",
     "exponential_similarity",
+    "influence",
     "next_comparisons",
     "pair_tokens",
     "plan_ballots",
@@ -132,12 +157,16 @@ __all__ = [
     "run_protocol",
     "running_mean",
     "score_ballots",
+    "score_leaderboard",
+    "score_system",
     "select_by_mean",
     "select_top",
     "simulate",
     "simulate_curve",
+    "stopping_rule",
     "thurstone",
     "true_ranking",
     "tune_plan",
+    "voter_report",
     "votes_needed",
 ]

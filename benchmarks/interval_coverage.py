@@ -22,6 +22,7 @@ from rankcorr.coefficients import Coefficient, named_coefficient
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference.copula import DEGREES, TCopula, decided_by_top
 from rankcorr.inference.differences import difference_interval, students_level
+from rankcorr.inference.resampling import Draws
 from rankcorr.inference.sorted_items import SortedItems
 from rankcorr.ranking import Ranking
 
@@ -271,10 +272,11 @@ def missed(
         values = items.coefficients(np.ones((1, n_items), np.int32))[0]
         if np.isnan(values).any() or np.array_equal(*items.y_halves):  # as compare_systems has it
             return truth != 0, 0.0
-        found = difference_interval(
-            items, float(values[0] - values[1]), level=0.95, n_resamples=n_resamples, seed=seed, workers=1
-        )
-        return not found.low <= truth <= found.high, found.high - found.low
+        sign = 1.0
+        if items.is_turned:  # as compare_systems has it too
+            items, values, sign = items.turned(), values[::-1], -1.0
+        found = difference_interval(items, float(values[0] - values[1]), level=0.95, draws=Draws(n_resamples, seed))
+        return not found.low <= sign * truth <= found.high, found.high - found.low
 
     share, width = in_parallel(one, range(n_samples)).mean(axis=0).tolist()
     return share, width

@@ -18,6 +18,7 @@ from rankcorr import Ranking, RhoW, Tau, TauW, leaderboard
 from rankcorr.coefficients import Coefficient
 from rankcorr.inference.exchange import Exchange, codes_of_items, score_codes
 from rankcorr.inference.paired_test import paired_tests
+from rankcorr.inference.resampling import Draws
 
 SIZES, SHARES = (20, 30, 65, 200), (0.0, 0.9, 0.98, 0.995, 0.999)
 COEFFICIENTS: dict[str, Coefficient] = {"tau_w": TauW(), "rho_w": RhoW()}
@@ -50,9 +51,7 @@ def pair(n_items: int, share: float, name: str, seen: str, n_resamples: int, see
         Exchange.of_scores(COEFFICIENTS[name], first, others, codes),
     ):
         one, other = exchange.observed()
-        (test,) = paired_tests(
-            [[exchange]], np.array([one - other]), n_resamples=n_resamples, seed=seed, workers=1, progress=None
-        )
+        (test,) = paired_tests([[exchange]], np.array([one - other]), draws=Draws(n_resamples, seed))
         found.append(test.pvalue)
     return found[0], found[1]
 

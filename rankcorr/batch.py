@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,8 @@ Counts: TypeAlias = tuple[int, int]  # items compared, and items in one of the t
 
 # Enough work for a thread to outlast its scheduling, few enough rows for their ranks to stay in the cache.
 BLOCK_ITEMS = 1 << 15
+
+_ALL_TIED: Final = "all items that have weight are tied"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,7 +158,32 @@ def correlate_many(
     >>> dict(zip(result.names, result.statistic.round(4).tolist()))
     {'good': 0.9531, 'poor': -1.0}
     """
-    chosen = as_coefficient(coefficient)
+    options: dict[str, Any] = {"missing": missing, "workers": workers, "progress": progress}
+    (result,) = correlate_each(gold, systems, coefficients=[as_coefficient(coefficient)], **options)
+    warn_of_undefined(result)
+    return result
+
+
+def correlate_each(
+    gold: RankingLike,
+    systems: ManyRankings,
+    *,
+    coefficients: Sequence[Coefficient],
+    missing: Missing = "raise",
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> list[RankCorrelations]:
+    """`correlate_many` for several coefficients: each system is aligned with gold once.
+
+    It gives no warnings; `warn_of_undefined` gives those of a result.
+
+    Examples
+    --------
+    >>> from rankcorr import Rho, Tau
+    >>> results = correlate_each([3, 2, 1], {"good": [3, 2, 1], "fair": [2, 3, 1]}, coefficients=[Rho(), Tau()])
+    >>> {result.coefficient: result.statistic.round(4).tolist() for result in results}
+    {'rho': [1.0, 0.5], 'tau': [1.0, 0.3333]}
+    """
     check_choice("missing", missing, MISSING)
     n_workers = checked_workers(workers)
     first = as_ranking(gold)
@@ -177,24 +204,34 @@ def correlate_many(
     look = progress if n_workers == 1 else None  # it is called from the calling thread alone
 
     def correlate(block: slice) -> tuple[NDArray[np.float64], list[Counts]]:
+        if names is not None and missing != "raise":
+            return _one_by_one(coefficients, first, rankings[block], called[block], missing, look)
         if names is None:
             ranks, _, row_ties = midrank_rows(matrix[block], descending=True)
-            return chosen.of_rows(first, ranks, row_ties, weightless="raise"), [(first.n_items, 0)] * len(ranks)
-        if missing == "raise":
-            return chosen.of_rows(first, matrix[block], ties[block], weightless="raise"), []
-        return _one_by_one(chosen, first, rankings[block], called[block], missing, look)
+        else:
+            ranks, row_ties = matrix[block], ties[block]
+        values = [each.of_rows(first, ranks, row_ties, weightless="raise") for each in coefficients]
+        return np.array(values), [(first.n_items, 0)] * len(ranks)
 
     step = max(1, BLOCK_ITEMS // first.n_items)
     blocks = [slice(start, min(start + step, n_systems)) for start in range(0, n_systems, step)]
     done = in_threads(correlate, blocks, n_workers, progress, lambda block: block.stop - block.start)
-    values = np.concatenate([part for part, _ in done])
-    if np.isnan(values).any():
-        _warn_of_undefined(np.flatnonzero(np.isnan(values)).tolist(), names, "in gold or in")
-    described = chosen.described(first.n_items, missing)
-    if missing != "raise":
-        described |= _counted([pair for _, counts in done for pair in counts])
+    counted: dict[str, Any] = {} if missing == "raise" else _counted([pair for _, counts in done for pair in counts])
+    values = np.concatenate([part for part, _ in done], axis=1)
     values.flags.writeable = False
-    return RankCorrelations(statistic=values, names=None if isinstance(systems, list | tuple) else names, **described)
+    kept = None if isinstance(systems, list | tuple) else names
+    return [
+        RankCorrelations(statistic=own, names=kept, **each.described(first.n_items, missing), **counted)
+        for own, each in zip(values, coefficients, strict=True)
+    ]
+
+
+def warn_of_undefined(result: RankCorrelations) -> None:
+    """Warn, at the line that called the function which calls this, of the systems whose coefficient is undefined."""
+    names = result.names or range(result.statistic.size)
+    which = [names[row] for row in np.flatnonzero(np.isnan(result.statistic)).tolist()]
+    if which:
+        warn_undefined(offending(f"{_ALL_TIED} in gold or in", which))
 
 
 def correlation_matrix(
@@ -255,7 +292,9 @@ def correlation_matrix(
 
     def correlate(row: int) -> tuple[NDArray[np.float64], list[Counts]]:
         if missing != "raise":
-            return _one_by_one(chosen, items[row], items, [(called[row], name) for name in called], missing, look)
+            both = [(called[row], name) for name in called]
+            (values,), counts = _one_by_one([chosen], items[row], items, both, missing, look)
+            return values, counts
         columns = _columns(items[row], items[0])
         others = ranks if columns is None else np.ascontiguousarray(ranks[:, columns])
         others.flags.writeable = False
@@ -263,13 +302,14 @@ def correlation_matrix(
 
     done = in_threads(correlate, range(len(items)), n_workers, progress)
     values = np.array([part for part, _ in done])
-    undefined = [
-        (row, column) if row != column else row
+    known = names or range(len(items))
+    which = [
+        (known[row], known[column]) if row != column else known[row]
         for row, column in np.argwhere(np.isnan(values)).tolist()
         if row == column or not np.isnan(values[[row, column], [row, column]]).any()
     ]
-    if undefined:
-        _warn_of_undefined(undefined, names, "in")
+    if which:
+        warn_undefined(offending(f"{_ALL_TIED} in", which), stacklevel=3)
     n_items = items[0].n_items
     if missing != "raise" and items[0].labels is not None:
         n_items = len(set().union(*(item.labels or () for item in items)))
@@ -281,25 +321,25 @@ def correlation_matrix(
 
 
 def _one_by_one(
-    coefficient: Coefficient,
+    coefficients: Sequence[Coefficient],
     x: Ranking,
     others: list[Ranking],
     called: list[tuple[str, str]],
     missing: Missing,
     look: Progress | None,
 ) -> tuple[NDArray[np.float64], list[Counts]]:
-    """Coefficient of x with each of others, each pair aligned on its own, and the counts of each.
+    """Coefficients, a row each, of x with each of others, each pair aligned on its own, and the counts of each.
 
     `look` is called with 0 after each pair, which may stop the work.
     """
     values, counts = [], []
     for other, both in zip(others, called, strict=True):
         pair = align(x, other, names=both, missing=missing)
-        values.append(coefficient.of_pair(*pair))
+        values.append([each.of_pair(*pair) for each in coefficients])
         counts.append((pair[0].n_items, n_missing(x, other, pair[0].n_items)))
         if look is not None:
             look(0)
-    return np.array(values), counts
+    return np.array(values).T, counts
 
 
 def _counted(counts: list[Any]) -> dict[str, NDArray[np.int64]]:
@@ -370,13 +410,3 @@ def _stacked(rankings: list[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
 def _check_any(n_rankings: int, whose: str) -> None:
     if n_rankings == 0:
         raise TooFewItemsError(f"there is no {whose} to correlate")
-
-
-def _warn_of_undefined(undefined: list[Any], names: tuple[Any, ...] | None, where: str) -> None:
-    """Warn at the line that called the public function; `undefined` holds rows, or pairs of them."""
-
-    def named(row: Any) -> Any:
-        return tuple(map(named, row)) if isinstance(row, tuple) else names[row] if names else row
-
-    which = [named(row) for row in undefined]
-    warn_undefined(offending(f"all items that have weight are tied {where}", which))

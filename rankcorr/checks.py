@@ -6,6 +6,8 @@ from collections.abc import Collection, Hashable, Iterable, Iterator
 from numbers import Real
 from typing import Final, SupportsIndex, cast
 
+import numpy as np
+
 from rankcorr.errors import OptionError
 
 N_SHOWN = 5
@@ -69,6 +71,13 @@ def checked_level(level: object, name: str = "level") -> float:
     if not 0 < value < 1:
         raise OptionError(f"{name} must be a number between 0 and 1, both excluded; got {shown(level)}")
     return value
+
+
+def checked_flag(flag: object, name: str) -> bool:
+    """Return a bool of Python or numpy as a bool, or raise OptionError: a text such as "no" would count as true."""
+    if not isinstance(flag, bool | np.bool_):
+        raise OptionError(f"{name} must be True or False; got {shown(flag)}")
+    return bool(flag)
 
 
 def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:

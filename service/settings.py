@@ -32,7 +32,9 @@ class Limits:
     max_items: int = setting(200_000, whole_number(2), "items of a ranking, a pairing, a plan or a ballot")
     max_systems: int = setting(1_000, whole_number(1), "systems of a batch")
     max_matrix_cells: int = setting(10_000, whole_number(1), "cells of a matrix: rankings times rankings")
-    max_comparisons: int = setting(500_000, whole_number(1), "comparisons of a ballot, and of all ballots to score")
+    max_comparisons: int = setting(
+        500_000, whole_number(1), "comparisons of a ballot, and of all votes to score or to fit"
+    )
     max_simulated_votes: int = setting(50_000_000, whole_number(1), "votes of all simulations of a request")
     max_opinions: int = setting(10_000_000, whole_number(1), "opinions of a simulation: voters times items")
     max_resamples: int = setting(100_000, whole_number(1), "resamples of a test or an interval")
@@ -43,7 +45,9 @@ class Limits:
         20_000_000, whole_number(1), "values of a leaderboard: gold sets times systems times resamples"
     )
     max_work: int = setting(
-        1_000_000_000, whole_number(1), "items to rank or match, over all rankings, coefficients and resamples"
+        1_000_000_000,
+        whole_number(1),
+        "items to rank or match, over all rankings, coefficients, resamples and simulations",
     )
     max_work_bytes: int = setting(
         512 * 2**20, whole_number(1), "bytes of memory for the work of a request, as estimated before it begins"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import click
 
 from adaptive.cli.draw import draw_command
+from adaptive.cli.fit import fit_command
+from adaptive.cli.next import next_command
 from adaptive.cli.pair import pair_command
 from adaptive.cli.paper import figures_command, table2_command
 from adaptive.cli.plan import plan_command
+from adaptive.cli.plot import plot
 from adaptive.cli.run import run
 from adaptive.cli.score import score_command
 from adaptive.cli.simulate import simulate_command
@@ -50,6 +53,9 @@ for command in (
     plan_command,
     draw_command,
     score_command,
+    fit_command,
+    next_command,
+    plot,
     simulate_command,
     tune_command,
     votes_needed_command,

@@ -6,11 +6,13 @@ import numpy as np
 
 from adaptive.errors import ModelError
 from adaptive.model.comparisons import Comparisons
-from adaptive.model.fit import MAX_ITERATIONS, TOLERANCE, Parameters, fit
+from adaptive.model.curvature import Parameters
+from adaptive.model.fit import MAX_ITERATIONS, TOLERANCE, fit
 from adaptive.model.prior import OVERSIGHT, Prior, checked_oversight, checked_prior
 from adaptive.model.strengths import Strengths
 from adaptive.model.vote_model import TiesModel, VoteModel, rows_of
 from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.workers import Progress
 
 __all__ = ["bradley_terry", "thurstone"]
 
@@ -26,6 +28,7 @@ def bradley_terry(
     start: Strengths | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
+    progress: Progress | None = None,
 ) -> Strengths:
     """Fit strengths to votes by the model of Bradley and Terry (1952).
 
@@ -42,8 +45,8 @@ def bradley_terry(
     oversight : float
         e, from 0 to below 0.5. With `voters` it is the mean of their prior.
     prior : float, Prior, or None
-        Standard deviation t of the strengths, in units of theta, or all priors. By default t is estimated from the
-        votes. Infinity asks for maximum likelihood.
+        Standard deviation t of the strengths, in units of theta, or all priors. By default t is 2. Infinity asks
+        for maximum likelihood, `Prior(None)` for a t estimated from the votes.
     voters : bool
         Each voter has a discrimination a_v and an oversight e_v of their own.
     side_bias : bool
@@ -53,6 +56,8 @@ def bradley_terry(
     tolerance : float
         The fit ends when no strength moves by more than this times the largest one.
     max_iterations : int
+    progress : callable, optional
+        Called with 1 before each iteration; what it raises ends the fit.
 
     Returns
     -------
@@ -71,7 +76,7 @@ def bradley_terry(
     <Ranking of 3 items, 2 tied: 'fig' 1, 'kiwi' 2.5, 'plum' 2.5>
     """
     model = VoteModel("logistic", ties, voters, side_bias)
-    return _fitted(comparisons, model, oversight, prior, start, tolerance, max_iterations)
+    return _fitted(comparisons, model, oversight, prior, start, tolerance, max_iterations, progress)
 
 
 def thurstone(
@@ -84,6 +89,7 @@ def thurstone(
     start: Strengths | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
+    progress: Progress | None = None,
 ) -> Strengths:
     """Fit strengths to votes by the model of Thurstone (1927, case V).
 
@@ -92,7 +98,7 @@ def thurstone(
 
     Parameters
     ----------
-    comparisons, oversight, prior, voters, side_bias, start, tolerance, max_iterations
+    comparisons, oversight, prior, voters, side_bias, start, tolerance, max_iterations, progress
         As in `bradley_terry`.
 
     Returns
@@ -111,7 +117,7 @@ def thurstone(
     array([ 0.63, -0.63,  0.  ])
     """
     model = VoteModel("normal", "half", voters, side_bias)
-    return _fitted(comparisons, model, oversight, prior, start, tolerance, max_iterations)
+    return _fitted(comparisons, model, oversight, prior, start, tolerance, max_iterations, progress)
 
 
 def _fitted(
@@ -122,6 +128,7 @@ def _fitted(
     start: Strengths | None,
     tolerance: float,
     max_iterations: int,
+    progress: Progress | None,
 ) -> Strengths:
     if not isinstance(comparisons, Comparisons):
         raise ModelError(f"strengths are fitted to Comparisons; got {shown(comparisons)}")
@@ -142,10 +149,24 @@ def _fitted(
         start=None if start is None else _start(start, comparisons, model, own_oversight),
         tolerance=float(tolerance),
         max_iterations=n_iterations,
+        progress=progress,
     )
     return Strengths(
-        comparisons, model, own_prior, found.parameters, found.log_likelihood, found.converged, found.n_iterations
+        comparisons,
+        model,
+        own_prior,
+        found.parameters,
+        found.log_likelihood,
+        found.converged,
+        found.n_iterations,
+        own_oversight,
     )
+
+
+def refitted(strengths: Strengths, comparisons: Comparisons) -> Strengths:
+    """Fit the same model to other votes on the same items, from where the first fit ended."""
+    options = (strengths.oversight, strengths.prior, strengths, TOLERANCE, MAX_ITERATIONS, None)
+    return _fitted(comparisons, strengths.model, *options)
 
 
 def _start(start: Strengths, comparisons: Comparisons, model: VoteModel, oversight: float) -> Parameters | None:

@@ -7,106 +7,29 @@ built, and the memory is linear in votes.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive.model.curvature import Curvature, Parameters, check_bounded, curvature_at, link_code
 from adaptive.model.prior import Prior
 from adaptive.model.vote_model import Rows
 from adaptive.votes import TIE
-from rankcorr.results import Result
+from rankcorr.workers import Progress
 
 Array: TypeAlias = NDArray[Any]
 
 MAX_ITERATIONS: Final = 200
 TOLERANCE: Final = 1e-9  # of the largest change, relative to the spread of the strengths
 GROUP_TOLERANCE: Final = 1e-5  # where other parameters are fitted too, which converges linearly
-_LARGEST_STEP: Final = 4.0
-_MAX_DENSE: Final = 300  # items up to which a trace is exact; above it probes estimate it, within 3 %
-_SD_RANGE: Final = (0.05, 30.0)
-_SD_START: Final = 2.0
+_LARGEST_STEP: Final = 4.0  # of the difference of two items that met
+_FORCING: Final = 0.1
+SD_RANGE: Final = (0.05, 30.0)
+SD_START: Final = 2.0
 _NU_RANGE: Final = (1e-6, 1e4)
-
-
-@dataclass(frozen=True, eq=False)
-class Parameters(Result):
-    """All that is fitted: a number for each item in `theta`, for each group of votes in the next three."""
-
-    theta: Array
-    discrimination: Array
-    oversight: Array
-    side: Array
-    nu: float
-    sd: float
-
-    def __post_init__(self) -> None:
-        for name in ("theta", "discrimination", "oversight", "side"):
-            getattr(self, name).flags.writeable = False
-
-    @property
-    def precision(self) -> float:
-        """1 / t^2."""
-        return self.sd**-2
-
-
-@dataclass(frozen=True, eq=False)
-class Curvature:
-    """Curvature of the penalised log-likelihood in the strengths, at some parameters.
-
-    `weight` is that of each vote in the difference of its two strengths, `score` its slope in the margin, `slope` the
-    sum of slopes in theta, and `diagonal` that of the matrix H.
-    """
-
-    rows: Rows
-    precision: float
-    log_likelihood: float
-    score: Array
-    weight: Array
-    slope: Array
-    diagonal: Array
-
-    def solve(self, wanted: Array, tolerance: float) -> Array | None:
-        """H^-1 wanted, for one column or several, shape (n_items,) or (n_items, n_columns); None if H is indefinite."""
-        from adaptive.model.kernels import solve_curvature
-
-        columns = np.ascontiguousarray(wanted.reshape(self.rows.n_items, -1))
-        found = np.empty_like(columns)
-        if (self.diagonal <= 0.0).any():
-            return None
-        n_iterations = solve_curvature(
-            self.rows.left,
-            self.rows.right,
-            self.weight,
-            self.precision,
-            self.diagonal,
-            columns,
-            tolerance,
-            10 * self.rows.n_items + 100,
-            found,
-        )
-        return found.reshape(wanted.shape) if n_iterations >= 0 else None
-
-    def matrix(self) -> Array:
-        """H as a dense matrix, shape (n_items, n_items)."""
-        n_items, rows = self.rows.n_items, self.rows
-        dense = np.zeros((n_items, n_items))
-        np.subtract.at(dense, (rows.left, rows.right), self.weight)
-        np.subtract.at(dense, (rows.right, rows.left), self.weight)
-        np.fill_diagonal(dense, self.diagonal)
-        return dense
-
-    def trace_of_inverse(self) -> float:
-        """Trace of H^-1: exact for few items, else from random signs, the same ones every time."""
-        n_items = self.rows.n_items
-        if n_items <= _MAX_DENSE:
-            return float(np.trace(np.linalg.inv(self.matrix())))
-        # One column has a relative standard error of about sqrt(2 / n_items).
-        n_columns = max(1, 2_000 // n_items)
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns))
-        solved = self.solve(signs, 1e-2)
-        return math.nan if solved is None else float(np.sum(signs * solved)) / n_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +49,14 @@ class _Fit:
     oversight: float
     now: Parameters
     tolerance: float
+    progress: Progress | None
     fits_sd: bool = field(init=False)
     fits_nu: bool = field(init=False)
     # The observed curvature makes the last steps converge quadratically; with oversights it may be indefinite.
     observed: bool = False
     is_indefinite: bool = False
+    last_sd: tuple[float, float] | None = None
+    n_shortened: int = 0  # steps of voters that went too far
 
     def __post_init__(self) -> None:
         self.fits_sd = self.prior.sd is None
@@ -143,85 +69,132 @@ class _Fit:
 
     def run(self, max_iterations: int) -> Fitted:
         """Alternate until nothing moves by more than the tolerance."""
-        curved = curvature_at(self.rows, self.now)
-        forcing = 0.1
+        curved = self._curvature(self.now)
+        forcing, last = _FORCING, math.inf
+        tolerance = max(self.tolerance, GROUP_TOLERANCE) if self.fits_groups else self.tolerance
         for iteration in range(1, max_iterations + 1):
+            if self.progress is not None:
+                self.progress(1)
             moved, curved = self._strengths(curved, forcing)
-            spread = max(1.0, float(np.abs(self.now.theta).max(initial=0.0)))
-            tolerance = self.tolerance
+            moved /= max(1.0, float(np.abs(self.now.theta).max(initial=0.0)))
             # Far from the end, other parameters would follow strengths that are not there yet.
-            if moved < 0.5 * spread:
-                changed = self._groups() if self.fits_groups else 0.0
-                if self.fits_sd:
-                    changed = max(changed, self._sd(moved / spread))
-                if changed > 0.0:
-                    curved = curvature_at(self.rows, self.now, observed=self.observed)
-                    tolerance = max(tolerance, GROUP_TOLERANCE)
-                moved = max(moved, changed * spread)
-            if moved <= tolerance * spread:
+            if self.fits_groups and moved < 0.5:
+                changed, curved = self._groups(curved)
+                moved = max(moved, changed)
+            if self.fits_sd and moved < 0.4:
+                changed, curved = self._sd(curved, moved)
+                moved = max(moved, changed)
+            # Parameters in turn converge linearly: what is left may be a hundred times the last move.
+            rate = min(moved / last, 0.999) if self.fits_groups and last > 0 else 0.0
+            if moved <= tolerance and moved * rate <= tolerance * (1.0 - rate):
                 return Fitted(self.now, curved.log_likelihood, True, iteration)
+            last = moved
             # Steps that end far from the solution need not be exact.
-            forcing = min(0.1, max(1e-6, moved / spread))
-            self.observed = self.observed or (not self.is_indefinite and moved < 0.1 * spread)
+            forcing = min(_FORCING, max(1e-6, moved))
+            self.observed = self.observed or (not self.is_indefinite and moved < 0.1)
         return Fitted(self.now, curved.log_likelihood, False, max_iterations)
 
+    def _curvature(self, at: Parameters) -> Curvature:
+        return curvature_at(self.rows, at, observed=self.observed)
+
+    def _log_posterior(self, at: Parameters, curved: Curvature) -> float:
+        """Log-likelihood and log densities of the priors, up to a constant."""
+        total = curved.log_likelihood - 0.5 * at.precision * float(at.theta @ at.theta)
+        if self.rows.model.voters:
+            total -= 0.5 * float(np.sum(np.log(at.discrimination) ** 2)) / self.prior.discrimination_sd**2
+            if self.oversight > 0:
+                sums = self.oversight * np.log(at.oversight) + (1 - self.oversight) * np.log1p(-at.oversight)
+                total += self.prior.oversight_votes * float(sums.sum())
+        if self.rows.model.side_bias:
+            total -= 0.5 * float(at.side @ at.side) / self.prior.side_sd**2
+        return total
+
     def _strengths(self, curved: Curvature, forcing: float) -> tuple[float, Curvature]:
-        """One Newton step, shortened until it does not lose; the largest change, and the curvature ahead."""
+        """One Newton step; the largest change, and the curvature ahead."""
         now = self.now
         slope = curved.slope - now.precision * now.theta
+        if now.precision == 0:
+            check_bounded(curved)
+        curved = replace(curved, observed=self.observed)
         step = curved.solve(slope, forcing)
         if step is None:  # never with the expected curvature
             self.observed, self.is_indefinite = False, True
-            step = curvature_at(self.rows, now).solve(slope, forcing)
+            curved = replace(curved, observed=False)
+            step = curved.solve(slope, forcing)
             assert step is not None
         largest = float(np.abs(step).max(initial=0.0))
-        scale = min(1.0, _LARGEST_STEP / largest) if largest > 0 else 0.0
-        before = curved.log_likelihood - 0.5 * now.precision * float(now.theta @ now.theta)
+        # The likelihood is bent in differences: the ends of a long chain may move far.
+        apart = float(np.abs(step[self.rows.left] - step[self.rows.right]).max(initial=0.0))
+        scale = min(1.0, _LARGEST_STEP / apart) if apart > 0 else 1.0
+        taken, ahead = self._climb(curved, lambda part: replace(now, theta=now.theta + part * scale * step))
+        return taken * scale * largest, ahead
+
+    def _climb(self, curved: Curvature, moved: Callable[[float], Parameters]) -> tuple[float, Curvature]:
+        """Take a step, shortened until the posterior does not fall; the part taken, and the curvature ahead."""
+        before = self._log_posterior(self.now, curved)
         slack = 1e-12 * max(1.0, abs(before))
+        part = 1.0
         for _ in range(30):
-            self.now = replace(now, theta=now.theta + scale * step)
-            ahead = curvature_at(self.rows, self.now, observed=self.observed)
-            after = ahead.log_likelihood - 0.5 * now.precision * float(self.now.theta @ self.now.theta)
-            if after >= before - slack:
-                return scale * largest, ahead
-            scale /= 2
-        self.now = now
+            ahead = moved(part)
+            curved_ahead = self._curvature(ahead)
+            if self._log_posterior(ahead, curved_ahead) >= before - slack:
+                self.now = ahead
+                return part, curved_ahead
+            part /= 2
         return 0.0, curved
 
-    def _groups(self) -> float:
-        """One Newton step of each voter's parameters, and of nu; returns the largest change."""
-        from adaptive.model.kernels import LOGISTIC, NORMAL, group_slopes
+    def _groups(self, curved: Curvature) -> tuple[float, Curvature]:
+        """One Newton step of each voter's parameters, and of nu; the largest change, and the curvature ahead."""
+        from adaptive.model.kernels import group_slopes
 
         rows, now, prior = self.rows, self.now, self.prior
-        out = np.empty((7, max(rows.n_groups, 2)))
-        link = LOGISTIC if rows.model.link == "logistic" else NORMAL
+        out = np.empty((8, max(rows.n_groups, 2)))
         columns = (rows.left, rows.right, rows.winner, rows.group, now.theta)
         voters = (now.discrimination, now.oversight, now.side, now.nu)
-        group_slopes(*columns, *voters, link, rows.half, out)
+        group_slopes(*columns, *voters, link_code(rows), rows.half, out)
         of_groups = out[:, : rows.n_groups]
-        new = now
+        steps = np.zeros((3, rows.n_groups))  # of log a, e and s
         if rows.model.voters:
-            spread = prior.discrimination_sd**-2
-            logs = np.log(now.discrimination)
-            logs += np.clip((of_groups[0] - spread * logs) / (of_groups[1] + spread), -1.0, 1.0)
-            logs -= logs.mean()  # else the scale of all strengths could go into a
-            new = replace(new, discrimination=np.exp(logs))
+            steps[0] = self._discrimination(of_groups[0], of_groups[1], of_groups[6])
             if self.oversight > 0:
-                new = replace(new, oversight=self._oversight(of_groups[4], of_groups[5]))
+                steps[1] = self._oversight(of_groups[4], of_groups[5]) - now.oversight
         if rows.model.side_bias:
             precision = prior.side_sd**-2
-            steps = (of_groups[2] - precision * now.side) / (of_groups[3] + precision)
-            new = replace(new, side=now.side + np.clip(steps, -1.0, 1.0))
+            steps[2] = np.clip((of_groups[2] - precision * now.side) / (of_groups[3] + precision), -1.0, 1.0)
+        of_nu = 0.0
         if self.fits_nu:
-            step = min(1.0, max(-1.0, out[6, 0] / max(out[6, 1], 1e-9)))
-            new = replace(new, nu=float(np.clip(now.nu * math.exp(step), *_NU_RANGE)))
-        self.now = new
-        return max(
-            float(np.abs(np.log(new.discrimination / now.discrimination)).max()),
-            float(np.abs(new.oversight - now.oversight).max()),
-            float(np.abs(new.side - now.side).max()),
-            abs(math.log(new.nu / now.nu)) if self.fits_nu else 0.0,
-        )
+            of_nu = min(1.0, max(-1.0, out[7, 0] / max(out[7, 1], 1e-9)))
+            of_nu = float(np.clip(of_nu, *np.log(np.divide(_NU_RANGE, now.nu))))
+
+        def moved(part: float) -> Parameters:
+            return replace(
+                now,
+                discrimination=now.discrimination * np.exp(part * steps[0]),
+                oversight=now.oversight + part * steps[1],
+                side=now.side + part * steps[2],
+                nu=now.nu * math.exp(part * of_nu),
+            )
+
+        # Where oversight and discrimination explain a voter alike, the steps of both together go too far, for ever.
+        share = 1.0 if self.n_shortened < 2 else 0.5
+        part, ahead = self._climb(curved, lambda part: moved(part * share))
+        self.n_shortened += part < 1.0
+        return part * share * max(float(np.abs(steps).max()), abs(of_nu)), ahead
+
+    def _discrimination(self, slope: Array, curvature: Array, n_votes: Array) -> Array:
+        """Newton step of log a that keeps its mean over the votes.
+
+        Else the scale of all strengths would go into a: theirs is penalised, and only so because the fit takes their
+        mode for their mean.
+        """
+        spread = self.prior.discrimination_sd**-2
+        slope = slope - spread * np.log(self.now.discrimination)
+        curvature = curvature + spread
+        per_vote = n_votes / curvature
+        total = float(per_vote @ n_votes)
+        multiplier = float(per_vote @ slope) / total if total > 0 else 0.0
+        step = slope / curvature - multiplier * per_vote
+        return np.asarray(step / max(1.0, float(np.abs(step).max())))
 
     def _oversight(self, slope: Array, curvature: Array) -> Array:
         """The mode on the scale of log odds, where a beta prior has its mode at its mean; each step stays inside."""
@@ -232,38 +205,37 @@ class _Fit:
         ahead = e + slope / curvature
         return np.clip(ahead, e / 4, 1 - (1 - e) / 4)
 
-    def _sd(self, moved: float) -> float:
-        """MacKay's step towards the t of the largest marginal likelihood; it stops once it moves by less than 0.1 %."""
-        if moved > 0.05:
-            return 1.0
+    def _sd(self, curved: Curvature, moved: float) -> tuple[float, Curvature]:
+        """One step towards the t of the largest marginal likelihood; the change of log t, and the curvature ahead.
+
+        MacKay's rule t^2 = |theta|^2 / (number of strengths that the votes determine), whose last two steps are
+        extrapolated. It ends when the rule would move t by less than 0.1 %. The rule takes the curvature of the votes
+        for constant, so that t is some 5 % below the maximum of Laplace's approximation.
+        """
         now = self.now
-        curved = curvature_at(self.rows, now)
-        n_fitted = now.theta.size - now.precision * curved.trace_of_inverse()
-        if n_fitted < 1.0:  # the votes say less than one strength's worth: no spread can be read from them
+        n_fitted = now.theta.size - now.precision * replace(curved, observed=False).trace_of_inverse()
+        if n_fitted < 1.0:
+            # The votes say less than one strength's worth: at the start because they are too few, later because the
+            # likelihood falls with every larger t.
             self.fits_sd = False
-            return 0.0
-        sd = float(np.clip(math.sqrt(float(now.theta @ now.theta) / n_fitted), *_SD_RANGE))
-        changed = abs(math.log(sd / now.sd))
-        if changed < 1e-3:
+            if now.sd >= SD_START:
+                return 0.0, curved
+            self.now = replace(now, sd=SD_RANGE[0])
+            return abs(math.log(SD_RANGE[0] / now.sd)), replace(curved, precision=self.now.precision)
+        wanted = float(np.clip(math.sqrt(float(now.theta @ now.theta) / n_fitted), *SD_RANGE))
+        here = math.log(now.sd)
+        step = math.log(wanted) - here
+        if abs(step) < 1e-3 and moved < 0.01:
             self.fits_sd = False
-            return 0.0
+            return 0.0, curved
+        last, self.last_sd = self.last_sd, (here, step)
+        if last is not None and abs(here - last[0]) > 1e-3:
+            rate = 1.0 + (step - last[1]) / (here - last[0])  # of the rule's convergence
+            if 0.0 < rate < 0.95:
+                step /= 1.0 - rate
+        sd = float(np.clip(math.exp(here + step), *SD_RANGE))
         self.now = replace(now, sd=sd)
-        return changed
-
-
-def curvature_at(rows: Rows, at: Parameters, *, observed: bool = False) -> Curvature:
-    """Log-likelihood, slopes and curvature at some parameters: the expected curvature, which is never indefinite."""
-    from adaptive.model.kernels import LOGISTIC, NORMAL, add_slopes, log_likelihood
-
-    score, expected, seen = np.empty((3, rows.left.size))
-    link = LOGISTIC if rows.model.link == "logistic" else NORMAL
-    columns = (rows.left, rows.right, rows.winner, rows.group, at.theta)
-    voters = (at.discrimination, at.oversight, at.side, at.nu)
-    total = log_likelihood(*columns, *voters, link, rows.half, score, expected, seen)
-    weight = seen if observed else expected
-    slopes = np.empty((2, rows.n_items))
-    add_slopes(rows.left, rows.right, rows.group, at.discrimination, score, weight, slopes)
-    return Curvature(rows, at.precision, total, score, weight, slopes[0], slopes[1] + at.precision)
+        return abs(math.log(sd) - here), replace(curved, precision=self.now.precision)
 
 
 def fit(
@@ -274,8 +246,9 @@ def fit(
     start: Parameters | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
+    progress: Progress | None = None,
 ) -> Fitted:
-    """Fit all parameters, from those of an earlier fit if given."""
+    """Fit all parameters, from those of an earlier fit if given; `progress` is called once for each iteration."""
     if start is None:
         n_ties = int(np.count_nonzero(rows.winner == TIE))
         groups = np.ones(rows.n_groups)
@@ -285,8 +258,11 @@ def fit(
             oversight=np.full(rows.n_groups, oversight),
             side=np.zeros(rows.n_groups),
             nu=0.0 if rows.half or n_ties == 0 else max(1e-3, 2.0 * n_ties / max(1, rows.winner.size - n_ties)),
-            sd=_SD_START,
+            sd=SD_START,
         )
+    elif rows.model.voters and rows.left.size:  # votes that came since have changed their mean
+        scale = np.exp(-np.log(start.discrimination)[rows.group].mean())
+        start = replace(start, discrimination=start.discrimination * scale)
     if prior.sd is not None:
         start = replace(start, sd=prior.sd)
-    return _Fit(rows, prior, oversight, start, tolerance).run(max_iterations)
+    return _Fit(rows, prior, oversight, start, tolerance, progress).run(max_iterations)

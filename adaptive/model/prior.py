@@ -22,15 +22,17 @@ class Prior(Result):
     Attributes
     ----------
     sd : float or None
-        t of theta ~ N(0, t^2). None: estimated from the votes, as the maximum of their marginal likelihood. Infinity:
-        no prior, so that the fit is one of maximum likelihood.
+        t of theta ~ N(0, t^2), by default 2: two of three strengths are within 2 of their mean, which says little.
+        None: estimated from the votes by MacKay's rule (1992). Where most comparisons are between items of like
+        strength, as `next_comparisons` chooses them, that rule may end far too low, because each vote alone says
+        nothing of the whole spread. Infinity: no prior, so that the fit is one of maximum likelihood.
     discrimination_sd : float
-        Standard deviation of log a_v, whose mean over the voters is 0. With the voters of the paper, whose
+        Standard deviation of log a_v, whose mean over the votes is 0. With the voters of the paper, whose
         nonconformities differ tenfold, 0.3 and 0.5 ranked best.
     oversight_votes : float
         Votes that the prior mean of e_v is worth: e_v is beta with this sum of its two parameters.
     side_sd : float
-        Standard deviation of the side bias s, in units of theta.
+        Standard deviation of the side bias s.
 
     Raises
     ------
@@ -39,11 +41,11 @@ class Prior(Result):
 
     Examples
     --------
-    >>> Prior(sd=2).discrimination_sd
+    >>> Prior(sd=1).discrimination_sd
     0.3
     """
 
-    sd: float | None = None
+    sd: float | None = 2.0
     discrimination_sd: float = 0.3
     oversight_votes: float = 50.0
     side_sd: float = 0.5
@@ -68,6 +70,8 @@ def checked_prior(prior: float | Prior | None) -> Prior:
     ModelError
         As `Prior`.
     """
+    if prior is None:
+        return Prior()
     return prior if isinstance(prior, Prior) else Prior(prior)
 
 

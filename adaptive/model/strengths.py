@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Final
 
@@ -11,20 +11,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
+from adaptive.model.accuracy import (
+    N_SAMPLES,
+    Cut,
+    DrawnRanks,
+    ExpectedCorrelation,
+    RankIntervals,
+    TopProbabilities,
+    checked_samples,
+    cut_of,
+    expected_correlation_of,
+    rank_intervals_of,
+    top_probabilities_of,
+)
 from adaptive.model.comparisons import Comparisons
-from adaptive.model.fit import Curvature, Parameters, curvature_at
+from adaptive.model.curvature import Curvature, Parameters, curvature_at
+from adaptive.model.fit import SD_RANGE, SD_START
 from adaptive.model.posterior import Opinions, covariance, draw, shared_opinions
-from adaptive.model.prior import Prior
+from adaptive.model.prior import OVERSIGHT, Prior
 from adaptive.model.vote_model import VoteModel, rows_of
-from adaptive.record import places_best_first
+from adaptive.record import json_label, places_best_first
 from rankcorr import Ranking
-from rankcorr.checks import shown, whole_number
-from rankcorr.results import TableResult
+from rankcorr.checks import checked_seed, shown, whole_number
+from rankcorr.coefficients import CoefficientLike
+from rankcorr.results import TableResult, json_ready
 
 __all__ = ["Strengths"]
 
-MAX_EXACT: Final = 1_500  # items up to which standard errors are exact: 0.1 s at 1,000
-_SE_DRAWS: Final = 1_000  # beyond: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
+MAX_EXACT: Final = 3_000  # items up to which standard errors are exact: 0.1 s at 1,000, 2 s at 3,000
+SE_DRAWS: Final = 1_000  # beyond: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +65,8 @@ class Strengths(TableResult):
     converged : bool
         False if some parameter still moved after the last iteration.
     n_iterations : int
+    oversight : float
+        e that was asked for; with `model.voters` the mean of its prior.
     """
 
     comparisons: Comparisons
@@ -59,6 +76,7 @@ class Strengths(TableResult):
     log_likelihood: float
     converged: bool
     n_iterations: int
+    oversight: float = OVERSIGHT
 
     @property
     def items(self) -> Sequence[Hashable]:
@@ -109,12 +127,17 @@ class Strengths(TableResult):
         n_never = len(self.never_compared)
         n_parts = self.parts - n_never
         voters = 0 if votes.voter is None else np.unique(votes.voter).size
+        held = "" if self.prior.sd is not None else f"the spread of the strengths is held at {self.prior_sd:g}"
         found = (
             (not self.converged, f"the fit has not converged in {self.n_iterations} iterations"),
             (n_never > 0, f"{_items(n_never)} {_were(n_never)} never compared: only the prior gives a place"),
             (n_parts > 1, f"the comparisons fall into {n_parts} parts: the prior alone orders one against another"),
             (only_won > 0, f"{_items(only_won)} won every comparison: the prior alone bounds the strength"),
             (only_lost > 0, f"{_items(only_lost)} lost every comparison: the prior alone bounds the strength"),
+            (bool(held) and self.prior_sd > 0.999 * SD_RANGE[1], f"the votes hardly contradict one order: {held}"),
+            (bool(held) and self.prior_sd < 1.001 * SD_RANGE[0], f"the votes show no difference between items: {held}"),
+            (bool(held) and self.prior_sd == SD_START, f"the votes say too little about it: {held}"),
+            (0 < votes.n_ties == votes.n_comparisons, "every comparison is a tie"),
             (voters == 1, "all votes are of one voter: how far others differ is unknown"),
             (
                 votes.voter is None and votes.n_comparisons > 0,
@@ -148,20 +171,24 @@ class Strengths(TableResult):
     def standard_errors(self) -> NDArray[np.float64]:
         """Standard deviation of each strength's posterior, shape (n_items,), read-only.
 
-        Exact up to 1,500 items; of 1,000 draws beyond, with a relative error of 2 %.
+        Of the strength less the mean of all strengths: their common level no vote can tell, and none has to. Exact up
+        to 3,000 items; of 1,000 draws beyond, with a relative error of 2 %.
         """
         if len(self.items) <= MAX_EXACT:
             errors: NDArray[np.float64] = np.sqrt(np.diagonal(covariance(self.curvature, self.opinions)))
         else:
-            errors = self.sample(_SE_DRAWS, np.random.default_rng(0)).std(axis=0)
+            errors = self.sample(SE_DRAWS, np.random.default_rng(0)).std(axis=0)
         errors.flags.writeable = False
         return errors
 
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw strengths from their joint posterior, normal around the fitted ones.
+        """Draw strengths from their joint posterior.
 
-        The draws carry what is common to several strengths, so that an order can be read from each. If voters are
-        known, they are as wide as if other voters from the same population had voted.
+        Of up to 1,500 items the prior of the draws is Student's t with 3 degrees of freedom, whose scale is fitted, so
+        that they lie around other strengths than the fitted ones: a few top items are far apart, which a normal prior
+        denies. Of more items the draws are normal around the fitted strengths. They carry what is common to several
+        strengths, so that an order can be read from each; the mean of every draw is 0. If voters are known, they are as
+        wide as if other voters from the same population had voted.
 
         Parameters
         ----------
@@ -190,14 +217,170 @@ class Strengths(TableResult):
             raise ModelError(f"n must be a positive whole number; got {shown(n)}")
         return draw(self.curvature, self.parameters, self.opinions, number, rng)
 
-    def _columns(self) -> dict[str, Sequence[Any]]:
+    def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0) -> DrawnRanks:
+        """Rankings drawn from the posterior; those of the last call are kept, so that all questions share them.
+
+        Raises
+        ------
+        ModelError
+            A number of samples that is not positive, or a seed that is no seed.
+        """
+        key = (checked_samples(n_samples), checked_seed(seed, ModelError))
+        kept: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
+        if kept is None or kept[0] != key:
+            kept = key, DrawnRanks.of(self.ranking, self.sample(key[0], np.random.default_rng(key[1])))
+            self.__dict__["_drawn"] = kept
+        return kept[1]
+
+    def rank_intervals(self, level: float = 0.9, *, n_samples: int = N_SAMPLES, seed: int = 0) -> RankIntervals:
+        """Interval of each item's true rank.
+
+        Parameters
+        ----------
+        level : float
+            Probability with which each interval holds the rank.
+        n_samples : int
+            Rankings to draw from the posterior.
+        seed : int
+            The same seed gives the same answer.
+
+        Raises
+        ------
+        ModelError
+            An option out of range.
+
+        Examples
+        --------
+        >>> from adaptive.model.estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+        >>> intervals = bradley_terry(votes, prior=2).rank_intervals()
+        >>> intervals.low.tolist(), intervals.high.tolist()
+        ([1.0, 1.0, 1.0], [3.0, 3.0, 3.0])
+        """
+        return rank_intervals_of(self.drawn(n_samples, seed), level)
+
+    def in_top(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> TopProbabilities:
+        """Probability that each item is among the true top k; they sum to k.
+
+        Raises
+        ------
+        ModelError
+            A k that is not from 1 to the number of items, or an option out of range.
+
+        Examples
+        --------
+        >>> from adaptive.model.estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+        >>> round(float(bradley_terry(votes, prior=2).in_top(2).probability.sum()), 9)
+        2.0
+        """
+        return top_probabilities_of(self.drawn(n_samples, seed), k)
+
+    def cut(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> Cut:
+        """Confidence of a cut after the estimated top k: the probability that these are the true top k.
+
+        Raises
+        ------
+        ModelError
+            As `in_top`.
+        """
+        return cut_of(self.drawn(n_samples, seed), k)
+
+    def expected_correlation(
+        self,
+        coefficient: CoefficientLike = "tau_w",
+        *,
+        level: float = 0.9,
+        n_samples: int = N_SAMPLES,
+        seed: int = 0,
+        workers: int | None = None,
+    ) -> ExpectedCorrelation:
+        """Accuracy that the ranking has reached: the coefficient of the true ranking with it, over the posterior.
+
+        Parameters
+        ----------
+        coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+            Such as ``TauW(n0=10)``; the true ranking takes the place of x.
+        level : float
+            Probability of the interval.
+        n_samples, seed
+            As in `rank_intervals`.
+        workers : int, optional
+            Number of threads, by default one for each processor. The answer does not depend on it.
+
+        Raises
+        ------
+        ModelError, OptionError
+            An option out of range.
+
+        Examples
+        --------
+        >>> from adaptive.model.estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+        >>> reached = bradley_terry(votes, prior=2).expected_correlation("tau")
+        >>> reached.low < reached.mean < reached.high
+        True
+        """
+        return expected_correlation_of(self.drawn(n_samples, seed), coefficient, level, workers)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields alone: what was drawn or inverted from them would be megabytes in a pickle."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def to_dict(self, *, standard_errors: bool = True) -> dict[str, Any]:
+        """Return what a reader of the ranking wants, as plain Python objects ready for JSON: None for nan.
+
+        Items are best first. `voters` has the fitted parameters of each voter, or is None if they were not modelled.
+
+        Parameters
+        ----------
+        standard_errors : bool
+            False leaves them out, None in each row: of more than 1,500 items they take longer than the fit.
+
+        Raises
+        ------
+        ProtocolError
+            When a label is not a string, an integer or a tuple of those.
+
+        Examples
+        --------
+        >>> from adaptive.model.estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "b"], ["b", "a"], ["left", "right"], voter=["Ann", "Bob"])
+        >>> found = bradley_terry(votes, prior=2, voters=True).to_dict()
+        >>> found["items"][0]["item"], found["parameters"]["prior_sd"], found["voters"][1]["voter"]
+        ('a', 2.0, 'Bob')
+        """
+        columns = self._columns(standard_errors=standard_errors)
+        columns["item"] = [json_label(item) for item in columns["item"]]
+        parameters = ("prior_sd", "tie_parameter", "side_bias", "opinion_sd")
+        return {
+            "items": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            "parameters": json_ready({name: getattr(self, name) for name in parameters}),
+            "voters": self._voters() if self.model.voters else None,
+            "log_likelihood": json_ready(self.log_likelihood),
+            "converged": self.converged,
+            "n_iterations": self.n_iterations,
+            "warnings": list(self.warnings),
+        }
+
+    def _voters(self) -> list[dict[str, Any]]:
+        fitted, names = self.parameters, self.comparisons.voters or ()
+        columns = (fitted.discrimination.tolist(), fitted.oversight.tolist(), fitted.side.tolist())
+        return [
+            {"voter": json_label(name), "discrimination": a, "oversight": e, "side_bias": s}
+            for name, a, e, s in zip(names, *columns, strict=False)  # without voters there is one group all the same
+        ]
+
+    def _columns(self, *, standard_errors: bool = True) -> dict[str, Sequence[Any]]:
         ranks, votes = self.ranking.ranks, self.comparisons
         best_first = places_best_first(self.items, ranks)
         return {
             "item": [self.items[place] for place in best_first.tolist()],
             "rank": ranks[best_first].tolist(),
             "strength": self.theta[best_first].tolist(),
-            "standard_error": self.standard_errors[best_first].tolist(),
+            "standard_error": self.standard_errors[best_first].tolist()
+            if standard_errors
+            else [None] * best_first.size,
             "presentations": votes.presentations[best_first].tolist(),
             "wins": votes.wins[best_first].tolist(),
             "ties": votes.ties[best_first].tolist(),

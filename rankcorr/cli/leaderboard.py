@@ -21,7 +21,15 @@ from rankcorr.cli.output import (
     rank_text,
     resamples_text,
 )
-from rankcorr.cli.resampling import coefficient_option, json_option, level_option, resamples_option, seed_option
+from rankcorr.cli.resampling import (
+    coefficient_option,
+    json_option,
+    level_option,
+    resamples_option,
+    seed_option,
+    swap_option,
+)
+from rankcorr.inference.exchange import SWAPS
 from rankcorr.inference.gold_sets import MEAN, SUM, TOTALS
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.leaderboard_rows import Leaderboard
@@ -56,6 +64,7 @@ _OPTIONS = (
     click.option(
         "--standardized", is_flag=True, help="Standardize coefficients, so that chance gives 0 in each gold set."
     ),
+    swap_option(),
     coefficient_option(),
     level_option(what="Level of confidence of the intervals, and of the tests behind the groups."),
     resamples_option(RESAMPLES, "Number of resamples of each interval and of each test."),
@@ -70,6 +79,7 @@ class BoardOptions:
     golds: tuple[str, ...]
     by: str
     standardized: bool
+    swap: Any
     coefficient: Any
     level: float
     resamples: int
@@ -82,13 +92,14 @@ class BoardOptions:
         chosen = weights.of_one(self.coefficient)
         n_golds = 1 + len(self.golds)
         read = files.read([gold, *self.golds], systems)
-        golds, others = by_name(read[:n_golds], "gold set"), by_name(read[n_golds:], "system")
+        golds, others = by_name(read[:n_golds], "gold set"), by_name(read[n_golds:], "system", self.swap)
         with progress_bar(None, "resample") as advance, collected_notices() as notices:
             board = leaderboard(
                 golds,
                 others,
                 by=self.by,
                 standardized=self.standardized,
+                swap=self.swap,
                 missing=files.missing,
                 level=self.level,
                 n_resamples=self.resamples,
@@ -139,9 +150,8 @@ def _print(board: Leaderboard, golds: list[Named], options: BoardOptions) -> Non
         click.echo(gold_line(each, f"gold {number}" if several else "gold"))
     chosen = printable(options.by, limit=None)
     ranked = f"ranked by {f'the {chosen}' if options.by in TOTALS else chosen}, its " if several else ""
-    drawn = resamples_text(board.n_resamples, options.seed, "items and swaps")
     name = f"{board.coefficient}{', standardized' * board.standardized}"
-    click.echo(f"{name}: {ranked}{percent_text(board.level)} intervals, tests against the best ({drawn})\n")
+    click.echo(f"{name}: {ranked}{percent_text(board.level)} intervals{_drawn(board, options.seed)}\n")
     total = MEAN if options.by == MEAN else SUM
     columns = [*board.gold_sets, total] if several else [SUM]
     headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), total] if several else [board.coefficient]
@@ -163,3 +173,12 @@ def _print(board: Leaderboard, golds: list[Named], options: BoardOptions) -> Non
             for name, row, each in zip(names, rows, board.rows, strict=True)
         ],
     )
+
+
+def _drawn(board: Leaderboard, seed: int) -> str:
+    """What intervals and tests were computed from."""
+    if board.exact is False:
+        swaps = "swaps" if board.swap == SWAPS[0] else f"swaps of {board.swap}"
+        return f", tests against the best ({resamples_text(board.n_resamples, seed, f'items and {swaps}')})"
+    tests = f", tests against the best (all swaps of {board.swap})" if board.exact else ""
+    return f" ({resamples_text(board.n_resamples, seed, 'items')}){tests}"

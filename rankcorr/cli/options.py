@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
@@ -13,8 +13,10 @@ from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, WeightErr
 from rankcorr.alignment import MISSING
 from rankcorr.checks import repeated
 from rankcorr.coefficients import VARIANTS, named_coefficient
+from rankcorr.inference.exchange import Swap
 from rankcorr.io.records import printable
-from rankcorr.io.tables import DUPLICATES, read_ranking
+from rankcorr.io.tables import DUPLICATES, Label, read_numbers
+from rankcorr.ranking import RankingLike
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS, named_weigher
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -131,10 +133,15 @@ def gathered(command: Any, options: Sequence[Any], name: str, kind: Any) -> Any:
 
 @dataclass(frozen=True)
 class Named:
-    """A ranking, and its name in tables."""
+    """A ranking, its name in tables, and the scores that it was made from unless these were ranks."""
 
     name: str
     ranking: Ranking
+    scores: Mapping[Label, float] | None = None
+
+    def exchanging(self, swap: Swap) -> RankingLike:
+        """What a test takes that swaps ranks or scores; a ranking without scores is left to the library to refuse."""
+        return self.scores if swap == "scores" and self.scores is not None else self.ranking
 
     @property
     def shown(self) -> str:
@@ -142,11 +149,14 @@ class Named:
         return printable(self.name, limit=None)
 
 
-def by_name(rankings: Sequence[Named], whose: str) -> dict[str, Ranking]:
-    """Rankings by their names; an error if two have the same name, since a table could not tell them apart."""
+def by_name(rankings: Sequence[Named], whose: str, swap: Swap = "ranks") -> dict[str, RankingLike]:
+    """Rankings by their names, or scores where tests swap these.
+
+    An error if two have the same name, since a table could not tell them apart.
+    """
     if again := repeated(each.name for each in rankings):
         raise OptionError(f"each {whose} can be given only once; more than once: {', '.join(map(str, again))}")
-    return {each.name: each.ranking for each in rankings}
+    return {each.name: each.exchanging(swap) for each in rankings}
 
 
 @dataclass(frozen=True)
@@ -183,20 +193,22 @@ class Files:
         columns = list(self.scores) if len(self.scores) > 1 else [*self.scores, None][:1] * len(paths)
         names = ["" for _ in golds] + ([*self.names] or ["" for _ in systems])
         return [
-            Named(
-                name or (path if column is None or paths.count(path) == 1 else f"{path}:{column}"),
-                read_ranking(
-                    path,
-                    id_columns=self.ids or None,
-                    score_column=column,
-                    ranks=self.ranks,
-                    header=not self.no_header,
-                    unordered=self.unordered,
-                    duplicates=self.duplicates,
-                ),
-            )
+            self._one(name or (path if column is None or paths.count(path) == 1 else f"{path}:{column}"), path, column)
             for path, column, name in zip(paths, columns, names, strict=True)
         ]
+
+    def _one(self, name: str, path: str, column: str | None) -> Named:
+        numbers = read_numbers(
+            path,
+            id_columns=self.ids or None,
+            score_column=column,
+            header=not self.no_header,
+            unordered=self.unordered,
+            duplicates=self.duplicates,
+        )
+        if self.ranks:
+            return Named(name, Ranking.from_ranks(numbers))
+        return Named(name, Ranking.from_scores(numbers), numbers)
 
     def described(self) -> dict[str, Any]:
         """The options, ready for JSON."""

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankcorr.cli.figures import out_option, write_figure
 from rankcorr.cli.leaderboard import BoardOptions, board_options
 from rankcorr.cli.options import Files, Named, Weights, by_name, file_options, scheme_options, weight_options
 from rankcorr.cli.output import Note, check_items, errors_of, notes_of, print_notes
 from rankcorr.cli.resampling import alternative_option, coefficient_option, resamples_option, seed_option
 from rankcorr.cli.tests import RESAMPLES
 from rankcorr.inference.permutation import permutation_test
-from rankcorr.io.records import printable
 from rankcorr.notices import collected_notices
 from rankcorr.plots import (
-    MissingMatplotlibError,
     chance_levels,
     plot_leaderboard,
     plot_null,
     plot_offset,
     plot_ranks,
-    save_figure,
 )
-from rankcorr.plots.style import FORMS, figure_class
 from rankcorr.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -44,28 +39,6 @@ def _example(*names: str) -> str:
     return "\n".join(["\b", "Example:", *(f"  {_EXAMPLES[name]}" for name in names)])
 
 
-def _ready(context: click.Context, parameter: click.Parameter, out: str) -> str:
-    """Refuse, before any work, a file that no figure could be written to."""
-    if Path(out).suffix.lower().removeprefix(".") not in FORMS:
-        raise click.BadParameter(f"'{out}' must end with .png, .svg or .pdf", context, parameter)
-    if not Path(out).parent.is_dir():
-        raise click.ClickException(f"{out}: cannot be written: there is no folder {Path(out).parent}")
-    try:
-        figure_class()
-    except MissingMatplotlibError as error:
-        raise click.ClickException(str(error)) from error
-    return out
-
-
-_out_option = click.option(
-    "--out",
-    required=True,
-    metavar="FILE.png|.svg|.pdf",
-    callback=_ready,
-    help="Write the figure here; an existing file is replaced.",
-)
-
-
 @click.group(no_args_is_help=False, epilog=_example(*_EXAMPLES), short_help="Draw figures as PNG, SVG or PDF.")
 def plot() -> None:
     """Draw figures of rankings and their coefficients. Needs matplotlib: pip install 'rankcorr[plot]'."""
@@ -74,7 +47,7 @@ def plot() -> None:
 @plot.command(epilog=_example("ranks"), short_help="The rank of each item in systems against that in gold.")
 @click.argument("gold")
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
-@_out_option
+@out_option
 @file_options
 @coefficient_option()
 @weight_options
@@ -115,7 +88,7 @@ def ranks(
 @plot.command(epilog=_example("offset"), short_help="The coefficient of each system as a function of n0.")
 @click.argument("gold")
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
-@_out_option
+@out_option
 @file_options
 @coefficient_option(choices=("rho_w", "tau_w"))
 @scheme_options
@@ -138,7 +111,7 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
 @plot.command("leaderboard", epilog=_example("leaderboard"), short_help="Systems with intervals and groups.")
 @click.argument("gold")
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
-@_out_option
+@out_option
 @board_options
 @file_options
 @weight_options
@@ -171,7 +144,7 @@ def leaderboard_figure(
 @plot.command(epilog=_example("null"), short_help="What chance alone gives, and where systems lie.")
 @click.argument("gold")
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
-@_out_option
+@out_option
 @file_options
 @coefficient_option()
 @weight_options
@@ -233,13 +206,8 @@ def _write(
     draw: Callable[[], Figure], out: str, coefficient: str, system: str | None = None, *, notes: Sequence[Note] = ()
 ) -> None:
     """Draw a figure, write it, and print its path and any notes."""
-    with collected_notices() as notices, warnings.catch_warnings(record=True) as caught:
-        warnings.filterwarnings("always", "Glyph", UserWarning)  # the font lacks a letter
-        try:
-            path = save_figure(draw(), out)
-        except OSError as error:
-            raise click.ClickException(f"{out}: cannot be written: {error.strerror or error}") from error
-    click.echo(printable(str(path), limit=None))
+    with collected_notices() as notices:
+        lacking = write_figure(draw, out)
     print_notes(notes)
     print_notes(notes_of(notices, [coefficient], system))
-    print_notes([{"message": message} for message in dict.fromkeys(str(each.message) for each in caught)])
+    print_notes([{"message": message} for message in lacking])

@@ -11,6 +11,7 @@ from rankcorr import OptionError
 from rankcorr.checks import checked_level
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.inference.distribution import ALTERNATIVES
+from rankcorr.inference.exchange import SWAPS
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -84,6 +85,17 @@ def alternative_option(more: str = "better agreement than by chance") -> Decorat
         default=ALTERNATIVES[0],
         show_default=True,
         help=f"Of the p-value; 'greater': {more}.",
+    )
+
+
+def swap_option(default: str | None = SWAPS[0], what: str = "What systems exchange in tests.") -> Decorator:
+    """Option --swap."""
+    return click.option(
+        "--swap",
+        type=click.Choice(SWAPS),
+        default=default,
+        show_default=default is not None,
+        help=f"{what} Scores must mean the same in all systems.",
     )
 
 

@@ -32,8 +32,10 @@ from rankcorr.cli.resampling import (
     level_option,
     resamples_option,
     seed_option,
+    swap_option,
 )
 from rankcorr.inference.comparison import SystemComparison, compare_systems
+from rankcorr.inference.exchange import SWAPS
 from rankcorr.inference.holm import holm
 from rankcorr.inference.inversion import MIN_RESAMPLES
 from rankcorr.inference.paired_test import MAX_EXACT
@@ -58,6 +60,7 @@ Example:
 @coefficient_option()
 @weight_options
 @alternative_option("the system beats chance, or with --versus the first one beats the other")
+@swap_option(None, f"What two systems exchange in a test of --versus.  [default: {SWAPS[0]}]")
 @level_option(None, f"Level of confidence of the intervals of --versus.  [default: {DEFAULT_LEVEL}]")
 @resamples_option(RESAMPLES, "Number of random permutations, or of swaps and resamples with --versus.")
 @seed_option()
@@ -70,6 +73,7 @@ def run_tests(
     coefficient: str,
     weights: Weights,
     alternative: Any,
+    swap: Any,
     level: float | None,
     resamples: int,
     seed: int,
@@ -81,14 +85,15 @@ def run_tests(
     of the permutations, 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay, and
     'percentile' the percentage of the permutations below it.
 
-    With --versus, test whether two systems differ: the ranks that they give an item are swapped at random. P-values of
-    several tests are also corrected by Holm's method.
+    With --versus, test whether two systems differ: the ranks, or the scores, that they give an item are swapped at
+    random. P-values of several tests are also corrected by Holm's method.
     """
     if versus and len(systems) < 2:
         raise OptionError("--versus needs at least two SYSTEM files; got one")
-    if level is not None and not versus:
-        raise OptionError("--level belongs to --versus, which is missing")
-    level = DEFAULT_LEVEL if level is None else level
+    for option, value in (("--swap", swap), ("--level", level)):
+        if value is not None and not versus:
+            raise OptionError(f"{option} belongs to --versus, which is missing")
+    paired = {"swap": SWAPS[0] if swap is None else swap, "level": DEFAULT_LEVEL if level is None else level}
     options = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
     asked = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
     reference, *others = files.read([gold], systems)
@@ -98,14 +103,14 @@ def run_tests(
         "coefficient": coefficient,
         **weights.described(coefficient),
         "alternative": alternative,
-        **({"level": level} if versus else {}),
+        **(paired if versus else {}),
         "resamples": resamples,
         "seed": seed,
     }
     document: dict[str, Any] = {"gold": described(reference), "options": chosen}
     if versus:
         first, *rest = others
-        results, notes = _differences(reference, first, rest, {**options, **asked, "level": level})
+        results, notes = _differences(reference, first, rest, {**options, **asked, **paired})
         rows = _difference_rows(rest, results)
         document |= {"a": described(first), "comparisons": rows, "warnings": notes}
     else:
@@ -180,7 +185,8 @@ def _differences(
     with progress_bar(len(others) * (number + max(number, MIN_RESAMPLES)), "resample") as advance:
         for other in others:
             with errors_of(gold, first, other), collected_notices() as notices:
-                results.append(compare_systems(gold.ranking, first.ranking, other.ranking, **options, progress=advance))
+                given = [each.exchanging(options["swap"]) for each in (first, other)]
+                results.append(compare_systems(gold.ranking, *given, **options, progress=advance))
             notes += notes_of(notices, [options["coefficient"].name], other.name)
     return results, notes
 
@@ -195,6 +201,7 @@ def _difference_rows(others: Sequence[Named], results: Sequence[SystemComparison
             "difference": result.difference,
             "low": result.low,
             "high": result.high,
+            "interval_method": result.interval_method,
             "pvalue": result.pvalue,
             "corrected_pvalue": corrected_pvalue,
             "exact": result.exact,
@@ -208,13 +215,18 @@ def _print_differences(systems: Sequence[Named], rows: Sequence[dict[str, Any]],
     first, *others = systems
     name, several = chosen["coefficient"], len(rows) > 1
     exact = [row["exact"] for row in rows]
-    swaps = "all swaps of ranks" if all(exact) else f"{chosen['resamples']:,} random swaps of ranks"
+    swaps = f"{'all' if all(exact) else format(chosen['resamples'], ',') + ' random'} swaps of {chosen['swap']}"
     if any(exact) and not all(exact):
         swaps += f", all of {MAX_EXACT} items or fewer"
     click.echo(gold_line(first, "a"))
     click.echo(f"p: {chosen['alternative']}, paired test of {name} ({swaps}){'; corrected by Holm' * several}")
-    drawn = resamples_text(max(chosen["resamples"], MIN_RESAMPLES), chosen["seed"])
-    click.echo(f"low, high: {percent_text(chosen['level'])} interval of a - b ({drawn})\n")
+    drawn = intervals_text(
+        [row["interval_method"] for row in rows],
+        [other.shown for other in others],
+        max(chosen["resamples"], MIN_RESAMPLES),
+        chosen["seed"],
+    )
+    click.echo(f"low, high: {percent_text(chosen['level'])} interval of a - b{drawn}\n")
     print_table(
         ["b", f"{name} of a", "of b", "a - b", "low", "high", "p", *(["p (Holm)"] * several), "n"],
         [
@@ -227,3 +239,16 @@ def _print_differences(systems: Sequence[Named], rows: Sequence[dict[str, Any]],
             for other, row in zip(others, rows, strict=True)
         ],
     )
+
+
+def intervals_text(methods: Sequence[str | None], systems: Sequence[str], number: int, seed: int) -> str:
+    """The method of the interval of each system, and how many resamples were drawn; empty where none were."""
+    used = list(dict.fromkeys(method for method in methods if method is not None))
+    if not used:
+        return ""
+    names = {
+        each: ", ".join(system for system, method in zip(systems, methods, strict=True) if method == each)
+        for each in used
+    }
+    named = used if len(used) == 1 else [f"{each} for {names[each]}" for each in used]
+    return f" ({', '.join(named)}, {resamples_text(number, seed, 'the items' if used == ['percentile'] else None)})"

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
 from rankcorr.alignment import Missing, align, n_missing
-from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed
+from rankcorr.checks import check_choice, checked_level
 from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
 from rankcorr.inference.copula import coefficient_interval
 from rankcorr.inference.inversion import MIN_RESAMPLES, ROUNDING
-from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
+from rankcorr.inference.resampling import BLOCK_NUMBERS, Draws
 from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import RankingLike, as_ranking
 from rankcorr.results import Computed
-from rankcorr.workers import Progress, checked_workers, in_threads
+from rankcorr.workers import Progress, in_threads
 
 Method: TypeAlias = Literal["copula", "percentile", "bca"]
 
@@ -169,14 +169,14 @@ def bootstrap_interval(
     """
     chosen = as_coefficient(coefficient)
     check_choice("method", method, METHODS)
-    confidence, number, key = checked_level(level), checked_resamples(n_resamples), checked_seed(seed)
-    n_workers = checked_workers(workers)
+    confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
     given = as_ranking(x), as_ranking(y)
     first, second = align(*given, missing=missing)
     value = chosen.of_pair(first, second)
 
     if method == "copula":
-        number = max(number, MIN_RESAMPLES)
+        draws = replace(draws, n_resamples=max(draws.n_resamples, MIN_RESAMPLES))
+    number = draws.n_resamples
     low = high = error = math.nan
     n_undefined = number
     if math.isnan(value):
@@ -185,18 +185,16 @@ def bootstrap_interval(
         items = SortedItems.of(chosen, first, [second])
         left_out = None
         if method == "copula":
-            found = coefficient_interval(
-                items, value, level=confidence, n_resamples=number, seed=key, workers=n_workers, progress=progress
-            )
+            found = coefficient_interval(items, value, level=confidence, draws=draws)
             low, high, error, n_undefined = found.low, found.high, found.standard_error, found.n_undefined
         else:
-            values = resampled(items, number, seed=key, workers=n_workers, progress=progress)[:, 0]
+            values = resampled(items, draws)[:, 0]
             values = values[~np.isnan(values)]
             n_undefined, error = number - values.size, standard_error(values)
             if method == "percentile":
                 low, high = percentile_interval(values, confidence)
             else:
-                left_out = jackknife(items, seed=key, workers=n_workers, progress=progress)
+                left_out = jackknife(items, draws)
                 low, high = bca_interval(value, values, left_out, confidence)
         if n_undefined:
             warn_undefined(f"in {n_undefined:,} of {number:,} resamples, which are left out", stacklevel=3)
@@ -220,16 +218,13 @@ def bootstrap_interval(
     )
 
 
-def resampled(
-    items: SortedItems, n_resamples: int, *, seed: int, workers: int, progress: Progress | None = None
-) -> Values:
+def resampled(items: SortedItems, draws: Draws) -> Values:
     """Coefficients of x with each other ranking in each resample, shape (n_resamples, n_rankings); nan if undefined."""
 
     def task(rng: np.random.Generator, size: int) -> Values:
         return items.coefficients(items.drawn(rng, size))
 
-    blocks = in_blocks(task, n_resamples, items.n_items, seed=seed, workers=workers, progress=progress)
-    return np.concatenate(blocks)
+    return np.concatenate(draws.in_blocks(task, items.n_items))
 
 
 def percentile_interval(values: Values, level: float) -> tuple[float, float]:
@@ -245,22 +240,15 @@ def standard_error(values: Values) -> float:
     return float(values.std(ddof=1)) if values.size > 1 else math.nan
 
 
-def jackknife(
-    items: SortedItems,
-    *,
-    seed: int,
-    workers: int,
-    max_groups: int = MAX_JACKKNIFE,
-    progress: Progress | None = None,
-) -> Values:
+def jackknife(items: SortedItems, draws: Draws, max_groups: int = MAX_JACKKNIFE) -> Values:
     """Coefficient without each item, or without each of `max_groups` random groups of items.
 
-    `progress` is called with 0, since no resample is done; this lets it stop the work.
+    `draws.progress` is called with 0, since no resample is done; this lets it stop the work.
     """
     n_items = items.n_items
     groups = np.arange(n_items) % max_groups
     if n_items > max_groups:
-        np.random.default_rng(derived_seed(seed)).shuffle(groups)
+        np.random.default_rng(derived_seed(draws.seed)).shuffle(groups)
     n_groups = min(n_items, max_groups)
     step = max(1, BLOCK_NUMBERS // n_items)
     blocks = [np.arange(start, min(start + step, n_groups)) for start in range(0, n_groups, step)]
@@ -268,7 +256,7 @@ def jackknife(
     def task(left_out: np.ndarray) -> Values:
         return items.coefficients((groups != left_out[:, np.newaxis]).astype(np.int32))[:, 0]
 
-    return np.concatenate(in_threads(task, blocks, workers, progress, lambda _: 0))
+    return np.concatenate(in_threads(task, blocks, draws.workers, draws.progress, lambda _: 0))
 
 
 def bca_interval(statistic: float, values: Values, left_out: Values, level: float) -> tuple[float, float]:

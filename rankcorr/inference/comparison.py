@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
 from rankcorr.alignment import MISSING, Missing, align
-from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending
+from rankcorr.checks import check_choice, checked_level, offending
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import TooFewItemsError
 from rankcorr.inference.differences import difference_interval
@@ -18,11 +18,12 @@ from rankcorr.inference.distribution import ALTERNATIVES, Alternative
 from rankcorr.inference.exchange import SWAPS, Exchange, Swap, codes_of_items, score_codes
 from rankcorr.inference.inversion import MIN_RESAMPLES
 from rankcorr.inference.paired_test import MAX_EXACT, PairedTest, paired_tests
-from rankcorr.inference.sorted_items import SortedItems, derived_seed
+from rankcorr.inference.resampling import Draws
+from rankcorr.inference.sorted_items import SortedItems
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed
-from rankcorr.workers import Progress, checked_workers
+from rankcorr.workers import Progress
 
 NAMES: Final = ("gold", "a", "b")
 TURNED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
@@ -50,6 +51,9 @@ class SystemComparison(Computed):
         Interval of the difference, from joint resamples of gold and both systems.
     level : float
         Level of confidence of the interval.
+    interval_method : str or None
+        Of the interval, "copula" or "percentile"; None where nothing is drawn, since the difference is undefined or
+        both systems rank all items alike.
     n_resamples : int
         Number of resamples of the test unless it is exact, and of the interval, which draws at least 1,000.
     n_undefined : int
@@ -72,6 +76,7 @@ class SystemComparison(Computed):
     low: float
     high: float
     level: float
+    interval_method: str | None
     n_resamples: int
     n_undefined: int
     n_undefined_swaps: int
@@ -116,10 +121,10 @@ def compare_systems(
     mean differences of the coefficients for the two that would just not be surprising. It is the percentile interval of
     items drawn with replacement where there are at most 100 items, at least 5 % of their pairs are tied in one of the
     systems, and the systems correlate by at least 0.9 given gold: two systems with few levels often agree on whole
-    groups of items, which no copula would. Since its spread is estimated, the interval has the quantiles of Student's t
-    with n_items - 3 degrees of freedom, and at least 3, instead of normal ones. Two systems that rank all items alike
-    have the interval from 0 to 0; exchanging the systems gives the mirror image. docs/systems.md has measured levels
-    and widths.
+    groups of items, which no copula would; `interval_method` says which of the two was taken. Since its spread is
+    estimated, the interval has the quantiles of Student's t with n_items - 3 degrees of freedom, and at least 3,
+    instead of normal ones. Two systems that rank all items alike have the interval from 0 to 0; exchanging the systems
+    gives the mirror image. docs/systems.md has measured levels and widths.
 
     Parameters
     ----------
@@ -169,16 +174,18 @@ def compare_systems(
     chosen = as_coefficient(coefficient)
     check_choice("alternative", alternative, ALTERNATIVES)
     check_choice("swap", swap, SWAPS)
-    confidence, number, key = checked_level(level), checked_resamples(n_resamples), checked_seed(seed)
-    n_workers = checked_workers(workers)
+    confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
+    number = draws.n_resamples
     (first, second, third), n_left = align_three(gold, a, b, missing)
     ranks = np.array([second.ranks, third.ranks])
     ranks.flags.writeable = False
     values = chosen.of_rows(first, ranks, np.array([second.n_ties, third.n_ties]), weightless="raise")
     difference = float(values[0] - values[1])
     items = SortedItems.of(chosen, first, [second, third])
+    turned = items.is_turned
 
     pvalue = low = high = math.nan
+    interval_method = None
     n_undefined, n_undefined_swaps = number, 0
     if math.isnan(difference):
         which = [name for name, value in zip(NAMES[1:], values, strict=True) if math.isnan(value)]
@@ -189,32 +196,29 @@ def compare_systems(
             (first, second, third),
             (a, b),
             difference,
+            turned=turned,
             swap=swap,
             alternative=alternative,
-            n_resamples=number,
-            seed=derived_seed(key, 0),
-            workers=n_workers,
-            progress=progress,
+            draws=draws.of_part(0),
         )
         pvalue, n_undefined_swaps = test.pvalue, test.n_undefined
-        drawn_for_interval = max(number, MIN_RESAMPLES)
+        of_interval = replace(draws.of_part(1), n_resamples=max(number, MIN_RESAMPLES))
         if np.array_equal(second.ranks, third.ranks):
             low = high = 0.0
             n_undefined = 0
         else:
             found = difference_interval(
-                items,
-                difference,
+                items.turned() if turned else items,
+                -difference if turned else difference,
                 level=confidence,
-                n_resamples=drawn_for_interval,
-                seed=derived_seed(key, 1),
-                workers=n_workers,
-                progress=progress,
+                draws=of_interval,
             )
-            low, high, n_undefined = found.low, found.high, found.n_undefined
+            low, high = (0.0 - found.high, 0.0 - found.low) if turned else (found.low, found.high)  # no -0.0
+            n_undefined, interval_method = found.n_undefined, found.method
         if n_undefined:
             warn_undefined(
-                f"in {n_undefined:,} of {drawn_for_interval:,} resamples, which the interval leaves out", stacklevel=3
+                f"in {n_undefined:,} of {of_interval.n_resamples:,} resamples, which the interval leaves out",
+                stacklevel=3,
             )
         if n_undefined_swaps:
             warn_undefined(
@@ -232,6 +236,7 @@ def compare_systems(
         low=low,
         high=high,
         level=confidence,
+        interval_method=interval_method,
         n_resamples=number,
         n_undefined=n_undefined,
         n_undefined_swaps=n_undefined_swaps,
@@ -246,21 +251,22 @@ def _test(
     given: tuple[RankingLike, RankingLike],
     difference: float,
     *,
+    turned: bool,
     swap: Swap,
     alternative: Alternative,
-    **draws: Any,
+    draws: Draws,
 ) -> PairedTest:
-    """The paired test of two systems. They enter in an order of their own, so that a and b in turn draw alike."""
+    """The paired test of two systems, which enter in reverse if `turned`."""
     gold, *systems = aligned
     rows = [codes_of_items(own, gold.labels) for own in score_codes(given, NAMES[1:])] if swap == "scores" else None
-    if systems[0].ranks.tolist() > systems[1].ranks.tolist():
+    if turned:
         systems, difference, alternative = systems[::-1], -difference, TURNED[alternative]
         rows = rows and rows[::-1]
     if rows is None:
         exchange = Exchange.of_ranks(coefficient, gold, systems)
     else:
         exchange = Exchange.of_scores(coefficient, gold, systems, np.array(rows))
-    return paired_tests([[exchange]], np.array([difference]), alternative=alternative, **draws)[0]
+    return paired_tests([[exchange]], np.array([difference]), alternative=alternative, draws=draws)[0]
 
 
 def align_three(

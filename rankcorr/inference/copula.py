@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.inference.inversion import Inverted, inverted
-from rankcorr.inference.resampling import in_blocks
+from rankcorr.inference.resampling import Draws
 from rankcorr.inference.sorted_items import Counts, SortedItems, Values
-from rankcorr.workers import Progress
 
 # Degrees of freedom that a fit may choose; infinity is the normal copula.
 DEGREES: Final = (2.0, 3.0, 5.0, 9.0, 20.0, math.inf)
@@ -102,14 +101,13 @@ class TCopula:
         kernels.drawn_keys(packed, *self._ties, keys)
         return keys
 
-    def resampled(self, n_resamples: int, *, seed: int, workers: int, progress: Progress | None = None) -> Values:
+    def resampled(self, draws: Draws) -> Values:
         """Coefficients in resamples with the fitted correlations, shape (n_resamples, n_rankings); nan if undefined."""
 
         def task(rng: np.random.Generator, size: int) -> Values:
             return self.draw(rng, np.tile(self.strengths, (size, 1)))
 
-        blocks = in_blocks(task, n_resamples, self.numbers_each, seed=seed, workers=workers, progress=progress)
-        return np.concatenate(blocks)
+        return np.concatenate(draws.in_blocks(task, self.numbers_each))
 
     @property
     def numbers_each(self) -> int:
@@ -270,16 +268,7 @@ def log_likelihood(x: Values, y: Values, strength: float, degrees: float) -> flo
     return total + (half + 0.5) * float((np.log1p(x * x / degrees) + np.log1p(y * y / degrees)).sum())
 
 
-def coefficient_interval(
-    items: SortedItems,
-    observed: float,
-    *,
-    level: float,
-    n_resamples: int,
-    seed: int,
-    workers: int,
-    progress: Progress | None = None,
-) -> Inverted:
+def coefficient_interval(items: SortedItems, observed: float, *, level: float, draws: Draws) -> Inverted:
     """Interval of the coefficient of x with the first other ranking, by tests of its correlation in the copula."""
     copula = TCopula.fitted(items)
 
@@ -288,14 +277,5 @@ def coefficient_interval(
 
     # Rankings that agree have no largest correlation; with one of 1 - 2 / n^2 they agree about as often as not.
     most = math.log(items.n_items)
-    return inverted(
-        draw,
-        observed,
-        float(np.clip(copula.strengths[0], -most, most)),
-        level=level,
-        n_resamples=n_resamples,
-        numbers_each=copula.numbers_each,
-        seed=seed,
-        workers=workers,
-        progress=progress,
-    )
+    start = float(np.clip(copula.strengths[0], -most, most))
+    return inverted(draw, observed, start, level=level, numbers_each=copula.numbers_each, draws=draws)

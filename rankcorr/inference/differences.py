@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
 import numpy as np
 
 from rankcorr.inference.bootstrap import percentile_interval, resampled, standard_error
 from rankcorr.inference.copula import TCopula
-from rankcorr.inference.inversion import Inverted, inverted
+from rankcorr.inference.inversion import inverted
+from rankcorr.inference.resampling import Draws
 from rankcorr.inference.sorted_items import SortedItems, Values
-from rankcorr.workers import Progress
 
 # Two systems of which one has at least this share of tied pairs of items, and with at least this correlation given
 # gold, have the percentile interval of their difference up to this number of items. With 200 items on five levels that
@@ -22,36 +22,33 @@ ALIKE: Final = 0.9
 MAX_TIED: Final = 100
 
 
-def difference_interval(
-    items: SortedItems,
-    observed: float,
-    *,
-    level: float,
-    n_resamples: int,
-    seed: int,
-    workers: int,
-    progress: Progress | None = None,
-) -> Inverted:
+@dataclass(frozen=True, slots=True)
+class DifferenceInterval:
+    """Ends of an interval of a difference, its spread, the number of undefined resamples, and the kind of interval."""
+
+    low: float
+    high: float
+    standard_error: float
+    n_undefined: int
+    method: Literal["copula", "percentile"]
+
+
+def difference_interval(items: SortedItems, observed: float, *, level: float, draws: Draws) -> DifferenceInterval:
     """Interval of the coefficient of x with the first other ranking, less that with the second.
 
     The parameter is the difference of the two strengths, whose mean is the fitted one; so are the correlation of the
     two others given x, and the degrees of freedom. At 0 the two are exchangeable in the model. The level is that of
     `students_level`. Rankings that are `tied_and_alike` have the percentile interval.
     """
-    if swapped(items):
-        turned = replace(items, y_halves=np.ascontiguousarray(items.y_halves[::-1]))
-        found = difference_interval(
-            turned, -observed, level=level, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress
-        )
-        return replace(found, low=0.0 - found.high, high=0.0 - found.low)  # no -0.0
     copula = TCopula.fitted(items)
     students = students_level(level, items.n_items)
     if tied_and_alike(items, copula):
-        drawn = resampled(items, n_resamples, seed=seed, workers=workers, progress=progress)
+        drawn = resampled(items, draws)
         differences = drawn[:, 0] - drawn[:, 1]
         differences = differences[~np.isnan(differences)]
         low, high = percentile_interval(differences, students)
-        return Inverted(low, high, standard_error(differences), n_resamples - differences.size)
+        n_undefined = draws.n_resamples - differences.size
+        return DifferenceInterval(low, high, standard_error(differences), n_undefined, "percentile")
     most = math.log(items.n_items)
     first, second = np.clip(copula.strengths, -most, most).tolist()
 
@@ -60,28 +57,9 @@ def difference_interval(
         values = copula.draw(rng, strengths)
         return values[:, 0] - values[:, 1]
 
-    return inverted(
-        draw,
-        observed,
-        first - second,
-        level=students,
-        n_resamples=n_resamples,
-        numbers_each=copula.numbers_each,
-        seed=seed,
-        workers=workers,
-        progress=progress,
-    )
-
-
-def swapped(items: SortedItems) -> bool:
-    """Whether the first other ranking comes after the second in an order of all rankings.
-
-    With two rankings in an order of their own, the interval of their difference is the mirror image of the interval of
-    the difference the other way round, whatever is drawn.
-    """
-    first, second = items.y_halves
-    apart = np.flatnonzero(first != second)
-    return bool(apart.size and first[apart[0]] > second[apart[0]])
+    start = first - second
+    found = inverted(draw, observed, start, level=students, numbers_each=copula.numbers_each, draws=draws)
+    return DifferenceInterval(found.low, found.high, found.standard_error, found.n_undefined, "copula")
 
 
 def tied_and_alike(items: SortedItems, copula: TCopula) -> bool:

@@ -8,7 +8,7 @@ between systems that are alike. What the hidden scores would have said is theref
 exchange:
 
 - Items at the same rank of different systems come in a random order of the systems. All items at one rank share it,
-  and mostly the next rank does too (`kernels.REDRAWN`).
+  and mostly the next rank does too (`exchange_kernels.REDRAWN`).
 - Tied items keep together. A group of fewer than `LEVEL` items lies at one of the ranks that it spans, the same share
   of the way down for all such groups; a larger one lies in the middle. Either is tied with what meets it there.
 - Groups of at least `LEVEL` items of two systems that have more than half of their ranks in common are one level of a
@@ -178,18 +178,20 @@ class Exchange:
         return np.ascontiguousarray(np.broadcast_to(own, (size, self.n_systems, self.n_items)))
 
     def _drawn_keys(self, rng: np.random.Generator, size: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-        from rankcorr.inference import kernels
+        from rankcorr.inference import exchange_kernels
 
         sources = np.zeros((size, self.n_systems, self.n_items), np.int32)
         keys = np.zeros(sources.shape, np.int32 if self.n_systems * self.n_places <= LARGEST_INT32 else np.int64)
-        kernels.draw_exchanges(rng, self.slot_of, self.first, self.width, self.tied, self.n_places, sources, keys)
+        exchange_kernels.draw_exchanges(
+            rng, self.slot_of, self.first, self.width, self.tied, self.n_places, sources, keys
+        )
         return sources, keys
 
     def _coefficients(self, sources: NDArray[np.int32], keys: NDArray[Any]) -> Values:
-        from rankcorr.inference import kernels
+        from rankcorr.inference import exchange_kernels
 
         items, values = self.items, np.empty((len(sources), self.n_systems))
-        kernels.exchanged_coefficients(
+        exchange_kernels.exchanged_coefficients(
             sources,
             keys,
             self.n_systems * self.n_places,

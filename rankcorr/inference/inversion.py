@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 import numpy as np
 
-from rankcorr.inference.resampling import in_blocks
-from rankcorr.inference.sorted_items import Values, derived_seed
-from rankcorr.workers import Progress
+from rankcorr.inference.resampling import Draws
+from rankcorr.inference.sorted_items import Values
 
 Draw: TypeAlias = Callable[[np.random.Generator, Values], Values]
 
@@ -44,11 +43,8 @@ def inverted(
     start: float,
     *,
     level: float,
-    n_resamples: int,
     numbers_each: int,
-    seed: int,
-    workers: int,
-    progress: Progress | None = None,
+    draws: Draws,
 ) -> Inverted:
     """Interval of the mean of a value, by the inversion of tests.
 
@@ -67,10 +63,10 @@ def inverted(
         A guess at the parameter.
     level : float
         Level of confidence.
-    n_resamples : int
-        Number of values to draw, at least 1,000.
-    numbers_each, seed, workers, progress
+    numbers_each : int
         As for `in_blocks`.
+    draws : Draws
+        At least 1,000 values are drawn.
 
     Returns
     -------
@@ -79,10 +75,10 @@ def inverted(
     """
     from scipy.special import ndtri
 
-    stages = Stages(draw, stage_sizes(n_resamples), numbers_each, seed, workers, progress)
+    stages = Stages(draw, stage_sizes(draws.n_resamples), numbers_each, draws)
     roots = stages.searched(observed, start)
     if stages.n_undefined == roots.size * HALVINGS:
-        return Inverted(math.nan, math.nan, math.nan, n_resamples)
+        return Inverted(math.nan, math.nan, math.nan, draws.n_resamples)
     values = stages.drawn(lambda _, size: np.full(size, np.median(roots)))[1]
     error = float(values.std(ddof=1)) if values.size > 1 else math.nan
     quantile = float(ndtri((1 + level) / 2))
@@ -100,9 +96,7 @@ class Stages:
     draw: Draw
     sizes: Sequence[int]
     numbers_each: int
-    seed: int
-    workers: int
-    progress: Progress | None
+    draws: Draws
     n_done: int = 0
     n_undefined: int = 0
     falls_below: bool = False
@@ -115,14 +109,8 @@ class Stages:
             chosen = parameters(rng, size)
             return np.stack([chosen, self.draw(rng, chosen)])
 
-        blocks = in_blocks(
-            task,
-            self.sizes[self.n_done],
-            self.numbers_each,
-            seed=derived_seed(self.seed, self.n_done),
-            workers=self.workers,
-            progress=self.progress,
-        )
+        stage = replace(self.draws.of_part(self.n_done), n_resamples=self.sizes[self.n_done])
+        blocks = stage.in_blocks(task, self.numbers_each)
         pairs = np.concatenate(blocks, axis=1)
         defined = ~np.isnan(pairs[1])
         self.n_done += 1
@@ -154,20 +142,15 @@ class Stages:
                     self.exceeds = True
             return np.append(start + DENSITY * np.sinh(0.5 * (low + high)), undefined)
 
-        progress = self.progress
+        progress = self.draws.progress
 
         def report(number: int) -> None:
             assert progress is not None
             progress(HALVINGS * number)
 
-        blocks = in_blocks(
-            task,
-            self.sizes[0] // HALVINGS,
-            self.numbers_each,
-            seed=derived_seed(self.seed, 0),
-            workers=self.workers,
-            progress=None if self.progress is None else report,
-        )
+        told = None if progress is None else report
+        stage = replace(self.draws.of_part(0), n_resamples=self.sizes[0] // HALVINGS, progress=told)
+        blocks = stage.in_blocks(task, self.numbers_each)
         self.n_done = 1
         self.n_undefined = sum(int(block[-1]) for block in blocks)
         return np.concatenate([block[:-1] for block in blocks])

@@ -11,22 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing
-from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending, shown
+from rankcorr.checks import check_choice, checked_flag, checked_level, offending, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
 from rankcorr.frames import by_name
 from rankcorr.inference.bootstrap import percentile_interval, resampled
 from rankcorr.inference.exchange import SWAPS, Codes, Swap, score_codes
 from rankcorr.inference.gold_sets import SUM, TOTALS, Entered, entered, gold_sets_of, systems_of, unused_labels
-from rankcorr.inference.leaderboard_groups import Competitor, Contest, Draws, alpha_of, contested
+from rankcorr.inference.leaderboard_groups import Competitor, Contest, alpha_of, contested
 from rankcorr.inference.leaderboard_rows import Leaderboard, LeaderboardRow, Score
 from rankcorr.inference.null import null_of
 from rankcorr.inference.paired_test import MAX_EXACT
+from rankcorr.inference.resampling import Draws
 from rankcorr.inference.sorted_items import SortedItems, Values, derived_seed
 from rankcorr.inference.standardization import standardized_columns
 from rankcorr.notices import give_notice, warn_undefined
 from rankcorr.ranking import Ranking, RankingLike
-from rankcorr.workers import Progress, checked_workers
+from rankcorr.workers import Progress
 
 ROUNDED: Final = 12
 MANY_GOLD_SETS: Final = 5
@@ -150,8 +151,9 @@ def leaderboard(
     """
     chosen = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
+    standardized = checked_flag(standardized, "standardized")
     confidence = checked_level(level)
-    draws = Draws(checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers), progress)
+    draws = Draws.checked(n_resamples, seed, workers, progress)
     sets, found = gold_sets_of(gold), systems_of(systems)
     check_choice("by", by, (*TOTALS, *sets))
     check_choice("swap", swap, SWAPS)
@@ -190,13 +192,14 @@ def leaderboard(
     if exponents is not None:
         resamples = [standardized_columns(drawn, exponents[:, number]) for number, drawn in enumerate(resamples)]
     scores, totals = _score(values, resamples, entries, confidence, draws)
-    tests = replace(draws, seed=derived_seed(draws.seed, 1))
+    tests = draws.of_part(1)
     golds = {
         name: _whole(sets[name], [row[column] for row in entries])
         for column, name in enumerate(sets)
         if column in columns
     }
-    pvalues, corrected, groups = contested(Contest(chosen, golds, competitors, tests), confidence)
+    contest = Contest(chosen, golds, competitors, tests)
+    pvalues, corrected, groups = contested(contest, confidence)
     if untested := [names[s] for s, p in zip(defined[1:], pvalues[1:], strict=True) if math.isnan(p)]:
         warn_undefined(
             offending(
@@ -228,6 +231,7 @@ def leaderboard(
         by=by,
         standardized=standardized,
         swap=swap,
+        exact=contest.is_exact,
         unit="items",
         level=confidence,
         n_resamples=draws.n_resamples,
@@ -243,13 +247,7 @@ def _resample(coefficient: Coefficient, entries: Sequence[Sequence[Entered]], dr
         values = np.empty((draws.n_resamples, len(column)))
         for alike in _alike(column):
             items = SortedItems.of(coefficient, column[alike[0]].gold, [column[row].system for row in alike])
-            values[:, alike] = resampled(
-                items,
-                draws.n_resamples,
-                seed=derived_seed(draws.seed, 0, number),
-                workers=draws.workers,
-                progress=draws.progress,
-            )
+            values[:, alike] = resampled(items, draws.of_part(0, number))
         resamples.append(values)
     return resamples
 

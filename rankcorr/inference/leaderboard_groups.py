@@ -13,11 +13,10 @@ from rankcorr.coefficients import Coefficient
 from rankcorr.inference.exchange import Codes, Exchange, codes_of_items
 from rankcorr.inference.gold_sets import Entered, common
 from rankcorr.inference.inversion import ROUNDING
-from rankcorr.inference.paired_test import paired_tests
-from rankcorr.inference.resampling import in_blocks
-from rankcorr.inference.sorted_items import Values, derived_seed
+from rankcorr.inference.paired_test import MAX_EXACT, paired_tests
+from rankcorr.inference.resampling import Draws
+from rankcorr.inference.sorted_items import Values
 from rankcorr.ranking import Ranking
-from rankcorr.workers import Progress
 
 PAIRED, JOINT = range(2)
 
@@ -45,16 +44,6 @@ class Competitor:
     total: float
     codes: Codes | None = None
     exponents: Values | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Draws:
-    """How resamples are drawn."""
-
-    n_resamples: int
-    seed: int
-    workers: int
-    progress: Progress | None
 
 
 class Contest:
@@ -86,6 +75,13 @@ class Contest:
         """Number of systems."""
         return len(self._systems)
 
+    @property
+    def is_exact(self) -> bool | None:
+        """Whether all swaps are enumerated; None where there is nothing to test. More than two systems draw ranges."""
+        if self.n_systems < 2:
+            return None
+        return self.n_systems == 2 and sum(each.n_items for each in self._pair(0, 1)) <= MAX_EXACT
+
     def pvalues(self, leader: int, others: Sequence[int]) -> tuple[Values, Values]:
         """P-value of the paired test of a system and each other one, and its lead over the items that both have.
 
@@ -103,10 +99,7 @@ class Contest:
         tests = paired_tests(
             [pairs[row] for row in known],
             leads[known],
-            n_resamples=draws.n_resamples,
-            seed=derived_seed(draws.seed, PAIRED, leader),
-            workers=draws.workers,
-            progress=draws.progress,
+            draws=draws.of_part(PAIRED, leader),
         )
         pvalues[known] = [test.pvalue for test in tests]
         return pvalues, leads
@@ -134,22 +127,14 @@ class Contest:
 
     def _ranges(self, rows: Sequence[int], stage: int) -> Values:
         """Range of the first 1, 2, .. of some systems in random exchanges, shape (n_resamples, len(rows))."""
-        draws = self._draws
         together = [self._exchange(gold, rows, number) for number, gold in enumerate(self._golds)]
 
         def task(rng: np.random.Generator, size: int) -> Values:
             totals = np.sum([each.drawn(rng, size) for each in together], axis=0)
             return np.asarray(np.maximum.accumulate(totals, axis=1) - np.minimum.accumulate(totals, axis=1))
 
-        blocks = in_blocks(
-            task,
-            draws.n_resamples,
-            2 * len(rows) * sum(each.n_items for each in together),
-            seed=derived_seed(draws.seed, JOINT, rows[0], stage),
-            workers=draws.workers,
-            progress=draws.progress,
-        )
-        return np.concatenate(blocks)
+        numbers_each = 2 * len(rows) * sum(each.n_items for each in together)
+        return np.concatenate(self._draws.of_part(JOINT, rows[0], stage).in_blocks(task, numbers_each))
 
     def _look(self) -> None:
         """Let the caller stop the work between its steps."""

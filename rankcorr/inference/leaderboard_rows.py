@@ -86,6 +86,9 @@ class Leaderboard(Computed, TableResult):
         Whether coefficients are standardized, so that chance gives 0 on average in each gold set.
     swap : str
         What the tests exchange, "ranks" or "scores".
+    exact : bool or None
+        Whether tests enumerate all swaps, as for two systems with at most 12 items; otherwise they are drawn. None
+        where fewer than two systems have a coefficient, and none is tested.
     unit : str
         What is resampled and exchanged: always "items", within each gold set. Intervals and tests speak of further
         items of the same gold sets, and say nothing of further gold sets.
@@ -102,6 +105,7 @@ class Leaderboard(Computed, TableResult):
     by: str
     standardized: bool
     swap: str
+    exact: bool | None
     unit: str
     level: float
     n_resamples: int

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from rankcorr.inference.distribution import Alternative
 from rankcorr.inference.exchange import Exchange
 from rankcorr.inference.inversion import ROUNDING
-from rankcorr.inference.resampling import in_blocks
+from rankcorr.inference.resampling import Draws
 from rankcorr.inference.sorted_items import Values, derived_seed
-from rankcorr.workers import Progress
 
 MAX_EXACT: Final = 12
 
@@ -36,10 +35,7 @@ def paired_tests(
     observed: Values,
     *,
     alternative: Alternative = "two-sided",
-    n_resamples: int,
-    seed: int,
-    workers: int,
-    progress: Progress | None,
+    draws: Draws,
 ) -> list[PairedTest]:
     """Test pairs of systems; the difference of a pair is the sum over its gold sets, within which items are swapped.
 
@@ -49,7 +45,7 @@ def paired_tests(
     found: dict[int, PairedTest] = {}
     for row, pair in enumerate(pairs):
         if sum(each.n_items for each in pair) <= MAX_EXACT:
-            drawn = enumerated(pair, seed)
+            drawn = enumerated(pair, draws.seed)
             n_extreme, n_undefined = as_extreme(drawn, observed[row], alternative)
             found[row] = PairedTest(n_extreme / drawn.size, True, drawn.size, n_undefined)
     left = [row for row in range(len(pairs)) if row not in found]
@@ -59,7 +55,7 @@ def paired_tests(
 
     if left:
         widest = 4 * max(sum(each.n_items for each in pairs[row]) for row in left)
-        blocks = in_blocks(task, n_resamples, widest, seed=seed, workers=workers, progress=progress)
+        n_resamples, blocks = draws.n_resamples, draws.in_blocks(task, widest)
         for row, (n_extreme, n_undefined) in zip(left, np.sum(blocks, axis=0).tolist(), strict=True):
             found[row] = PairedTest((1 + n_extreme) / (1 + n_resamples), False, n_resamples, n_undefined)
     return [found[row] for row in range(len(pairs))]

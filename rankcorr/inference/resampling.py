@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from rankcorr.checks import checked_resamples, checked_seed
+from rankcorr.inference.sorted_items import derived_seed
 from rankcorr.workers import Progress, checked_workers, in_threads
 
 Result = TypeVar("Result")
 
 # Enough work for a thread to outlast its scheduling, few enough numbers to stay in the cache.
 BLOCK_NUMBERS = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How resamples are drawn: how many, from which seed, by how many threads, and what is told of the progress."""
+
+    n_resamples: int
+    seed: int
+    workers: int = 1
+    progress: Progress | None = None
+
+    @classmethod
+    def checked(cls, n_resamples: object, seed: object, workers: int | None, progress: Progress | None) -> Draws:
+        """Draws as a public function was asked for them; OptionError for what is no number."""
+        return cls(checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers), progress)
+
+    def of_part(self, *path: int) -> Draws:
+        """The same from another seed, so that no two parts of a computation draw the same numbers."""
+        return replace(self, seed=derived_seed(self.seed, *path))
+
+    def in_blocks(self, task: Callable[[np.random.Generator, int], Result], numbers_each: int) -> list[Result]:
+        """See the function `in_blocks`."""
+        return in_blocks(
+            task, self.n_resamples, numbers_each, seed=self.seed, workers=self.workers, progress=self.progress
+        )
 
 
 def in_blocks(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,21 @@ class SortedItems:
         """Mid-ranks of x."""
         starts, sizes = np.unique(self.x_keys, return_index=True, return_counts=True)[1:]
         return np.repeat(starts + 0.5 * (sizes + 1), sizes)
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether the first of two other rankings comes after the second in an order of all rankings.
+
+        Tests and intervals take two systems in this order, so that the numbers they draw for a and b are those for b
+        and a: each gives the mirror image of the other.
+        """
+        first, second = self.y_halves
+        apart = np.flatnonzero(first != second)
+        return bool(apart.size and first[apart[0]] > second[apart[0]])
+
+    def turned(self) -> SortedItems:
+        """The same items, with the other rankings in reverse."""
+        return replace(self, y_halves=np.ascontiguousarray(self.y_halves[::-1]))
 
     def of_keys(self, keys: Counts) -> Values:
         """Coefficient of one ranking with others in each draw, shape (n_draws, n_others); nan if undefined.

@@ -16,10 +16,10 @@ from rankcorr.errors import OptionError
 from rankcorr.io.records import Record, TextTable, listed, printable
 from rankcorr.ranking import Ranking
 
-__all__ = ["read_ranking"]
+__all__ = ["read_numbers", "read_ranking"]
 
 _MISSING = frozenset({"na", "n/a", "null", "none", "-", "?"})
-_Label: TypeAlias = str | tuple[str, ...]
+Label: TypeAlias = str | tuple[str, ...]
 
 Duplicates: TypeAlias = Literal["error", "mean", "first"]
 DUPLICATES: Final = ("error", "mean", "first")
@@ -85,6 +85,40 @@ def read_ranking(
     >>> gold.ranks
     array([1., 2.])
     """
+    numbers = read_numbers(
+        path,
+        id_columns=id_columns,
+        score_column=score_column,
+        header=header,
+        unordered=unordered,
+        duplicates=duplicates,
+    )
+    return Ranking.from_ranks(numbers) if ranks else Ranking.from_scores(numbers)
+
+
+def read_numbers(
+    path: str | os.PathLike[str],
+    *,
+    id_columns: Sequence[str] | None = None,
+    score_column: str | None = None,
+    header: bool = True,
+    unordered: bool = False,
+    duplicates: Duplicates = "error",
+) -> dict[Label, float]:
+    r"""Read the numbers that make a ranking, by label: what `read_ranking` ranks, with its parameters and errors.
+
+    A whole number is an int, so that no two beyond 2^53 become one. The order is that of the file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "gold.csv")
+    ...     _ = file.write_text("item,score\nant,3\nbee,0.5\n")
+    ...     read_numbers(file)
+    {'ant': 3, 'bee': 0.5}
+    """
     check_choice("duplicates", duplicates, DUPLICATES)
     if isinstance(id_columns, str) or (id_columns is not None and len(id_columns) == 0):
         raise OptionError(f"id_columns is {shown(id_columns)}; it must be a list of one or more column names")
@@ -97,8 +131,7 @@ def read_ranking(
     if unordered and len(columns.ids) != 2:
         raise OptionError(f"unordered needs two id columns, whose order does not count; got {len(columns.ids)}")
     rows = records if header else chain([first], records)
-    labels, numbers = _items(table, rows, columns, unordered=unordered, duplicates=duplicates)
-    return Ranking.from_ranks(numbers, labels) if ranks else Ranking.from_scores(numbers, labels)
+    return _items(table, rows, columns, unordered=unordered, duplicates=duplicates)
 
 
 @dataclass(frozen=True)
@@ -155,10 +188,10 @@ def _check_header(table: TextTable, name: str, line: int) -> None:
 
 def _items(
     table: TextTable, records: Iterator[Record], columns: _Columns, *, unordered: bool, duplicates: Duplicates
-) -> tuple[list[_Label], list[float]]:
+) -> dict[Label, float]:
     names, width = columns.names, len(columns.names)
-    lines: dict[_Label, int] = {}
-    numbers: dict[_Label, list[float]] = {}
+    lines: dict[Label, tuple[int, tuple[str, ...]]] = {}
+    numbers: dict[Label, list[float]] = {}
     for record in records:
         cells, line = record.cells, record.line
         if len(cells) != width:
@@ -170,20 +203,22 @@ def _items(
         label = ids[0] if len(ids) == 1 else tuple(sorted(ids)) if unordered else ids
         if label in lines and duplicates == "error":
             column = ", ".join(names[i] for i in columns.ids)
+            before, spelling = lines[label]
+            there = f"line {before}" if spelling == ids else f"line {before}, as {listed(spelling)}"
             table.fail(
-                f"{listed(ids)} is also on line {lines[label]}; ids must be unique (duplicates may be mean or first)",
+                f"{listed(ids)} is also on {there}; ids must be unique (duplicates may be mean or first)",
                 line,
                 column,
             )
         number = table.number(cells[columns.score], line, names[columns.score])
-        lines.setdefault(label, line)
+        lines.setdefault(label, (line, ids))
         given = numbers.setdefault(label, [])
         given.append(number)
         if duplicates == "mean" and {*given} >= {math.inf, -math.inf}:
             table.fail(f"{listed(ids)} is inf and -inf, here and above, and has no mean", line)
     if len(numbers) < 2:
         table.fail(f"a ranking needs at least two items; got {len(numbers)}")
-    return list(lines), [each[0] if duplicates == "first" else _mean(each) for each in numbers.values()]
+    return {label: each[0] if duplicates == "first" else _mean(each) for label, each in numbers.items()}
 
 
 def _mean(numbers: list[float]) -> float:

@@ -1,10 +1,22 @@
 """The resources, a file each: its routes, and the library calls behind them.
 
 What two of them share: `weighing` translates options for the library, `work` estimates what they cost, and `ballots`
-finds labels for `scores` too.
+finds labels for `scores` too, and `strengths` fits for `comparisons`.
 """
 
-from service.api import ballots, correlations, leaderboards, operations, pairings, plans, scores, simulations, weights
+from service.api import (
+    ballots,
+    comparisons,
+    correlations,
+    leaderboards,
+    operations,
+    pairings,
+    plans,
+    scores,
+    simulations,
+    strengths,
+    weights,
+)
 
 BLUEPRINTS = (
     correlations.blueprint,
@@ -14,6 +26,8 @@ BLUEPRINTS = (
     plans.blueprint,
     ballots.blueprint,
     scores.blueprint,
+    strengths.blueprint,
+    comparisons.blueprint,
     simulations.blueprint,
     operations.probes,
     operations.measures,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankcorr import Ranking, align, contributions, correlate_many, correlation, correlation_matrix
+from rankcorr import Ranking, align, batch, contributions, correlation, correlation_matrix
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test
 from rankcorr.notices import collected_notices
@@ -126,7 +126,8 @@ def _inferred(
         **{key: getattr(test, key) for key in ("standardized", "percentile", "zscore")},
         "pvalue": test.pvalue,
         "interval": {
-            key: getattr(interval, key) for key in ("low", "high", "standard_error", "n_resamples", "n_undefined")
+            key: getattr(interval, key)
+            for key in ("low", "high", "method", "standard_error", "n_resamples", "n_undefined")
         },
     }
 
@@ -157,9 +158,12 @@ def compare_systems(
     clock = deadline.of_request()
     columns, warnings = {}, []
     n_items: list[int] = [gold.n_items] * len(systems)
-    for name in asked:
+    results = batch.correlate_each(
+        gold, systems, workers=1, progress=clock, **weighing.of_coefficients(list(asked), options)
+    )
+    for name, result in zip(asked, results, strict=True):
         with collected_notices() as notices:
-            result = correlate_many(gold, systems, workers=1, progress=clock, **weighing.of_coefficient(name, options))
+            batch.warn_of_undefined(result)
         columns[name] = result.statistic.tolist()
         if result.n_compared is not None:
             n_items = result.n_compared.tolist()

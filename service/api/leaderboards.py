@@ -43,16 +43,17 @@ def make_leaderboard(
     options: Mapping[str, Any],
     gold: Ranking | None = None,
     gold_sets: Mapping[str, Ranking] | None = None,
+    scores: Mapping[str, Any] | None = None,
     **chosen: Any,
 ) -> dict[str, Any]:
-    """Systems from best to worst, with intervals and tests."""
+    """Systems from best to worst, with intervals and tests; `scores` stand for the rankings that they make."""
     golds: Any = gold_sets if gold is None else gold
     sets = [gold] if gold is not None else list((gold_sets or {}).values())
     work.admit(*work.of_leaderboard(sets, systems.values(), chosen["n_resamples"], options["missing"]))
     with collected_notices() as notices:
         result = leaderboard(
             golds,
-            systems,
+            {**systems, **(scores or {})},
             workers=1,
             progress=deadline.of_request(),
             **chosen,

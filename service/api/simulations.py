@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from adaptive import BallotPlan, Selection, VoterPopulation, select_by_mean, simulate
 from adaptive.scores import BallotScores
+from adaptive.simulation.approaches import Approach, simulated_comparisons
 from adaptive.simulation.similarity import named_similarity
 from rankcorr.notices import collected_notices
+from service.api import work
 from service.http import deadline
 from service.openapi.blueprint import Blueprint, operation
 from service.schemas.simulations import SimulationAnswer, SimulationRequest
@@ -44,9 +46,12 @@ def simulate_plan(
     similarity: str | NDArray[np.float64],
     n_simulations: int,
     seed: int,
+    approaches: tuple[Approach, ...],
     **options: Any,
 ) -> dict[str, Any]:
     """Means and standard deviations of the simulations of a plan."""
+    n_votes = [count for approach in approaches for count in simulated_comparisons(plan, approach)]
+    work.admit(work.of_simulations(n_simulations, n_votes, len(approaches) * voters.n_voters * plan.n_items))
     clock = deadline.of_request()
 
     def select(scores: BallotScores, n_selected: int, rng: np.random.Generator) -> Selection:
@@ -61,6 +66,7 @@ def simulate_plan(
             values,
             n_simulations=n_simulations,
             seed=seed,
+            approaches=approaches,
             select=select,
             executor=clock,
             **options,

@@ -6,9 +6,10 @@ not end in time; the deadline ends what the estimate lets pass.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
+from adaptive.model.strengths import MAX_EXACT, SE_DRAWS
 from rankcorr import Ranking
 from rankcorr.inference.inversion import MIN_RESAMPLES
 from rankcorr.inference.null import MAX_EXACT_ITEMS
@@ -21,6 +22,19 @@ _EXACT: Final = 40_320  # permutations of the longest list of which all are take
 _BYTES_OF_ITEM: Final = 40  # of an aligned ranking, sorted as well: ranks, positions, reference to the label
 _BYTES_OF_VALUE: Final = 24  # a resampled coefficient, and its place in the sums and quantiles
 _BOARD: Final = 6  # rankings of a system in a leaderboard for each resample: interval, two of its test, joint tests
+# A ballot of a simulation takes 0.3 to 0.7 ms however short it is, a vote about 0.4 us, an opinion 25 ns.
+_BALLOT: Final = 5_000
+_VOTE: Final = 4
+_OPINIONS: Final = 4  # are one item
+_FITTED: Final = 100  # a vote in all iterations of a fit: 6 to 15 us
+_INVERTED: Final = 200  # a matrix of 1,500 items is inverted in 1.6 s
+_DRAWN: Final = 15  # a vote in one draw of the posterior: 0.4 us, which no deadline ends
+_MATCHED_ITEM: Final = 20
+_DEALT: Final = 20
+_LOOKED: Final = 3  # past an item, 0.2 us
+_BYTES_OF_VOTE: Final = 400
+_BYTES_OF_DRAWS: Final = 11_000  # of an item: 1,000 draws, and columns of the blocks in which they are solved
+_MATRICES: Final = 48  # bytes: six matrices of items by items
 _LEFT_OUT: Final = 1_000  # the jackknife of bca leaves out no more items, or groups of them
 
 
@@ -36,7 +50,8 @@ def of_pair(gold: Ranking, system: Ranking, n_coefficients: int, missing: str, i
 
 def of_many(gold: Ranking, systems: Collection[Ranking], n_coefficients: int, missing: str) -> int:
     """Items to rank and match for a gold ranking and each of many systems."""
-    return n_coefficients * sum(_aligned(gold, one, missing) + _matched(gold, one) for one in systems)
+    n_matchings = 1 if missing == "raise" else 2  # coefficients, and ties
+    return sum(n_coefficients * _aligned(gold, one, missing) + n_matchings * _matched(gold, one) for one in systems)
 
 
 def of_matrix(rankings: Collection[Ranking]) -> int:
@@ -62,6 +77,27 @@ def of_leaderboard(
     return n_items * (1 + _BOARD * n_resamples) + n_matched, n_bytes
 
 
+def of_simulations(n_simulations: int, n_votes: Sequence[int], n_opinions: int) -> int:
+    """What simulations take, in items; `n_votes` of each ballot, and opinions, of one simulation by all approaches."""
+    return n_simulations * (_BALLOT * len(n_votes) + _VOTE * sum(n_votes) + n_opinions // _OPINIONS)
+
+
+def of_fit(n_votes: int, n_items: int, *, standard_errors: bool, voters: bool = False, **_: Any) -> tuple[int, int]:
+    """Work of a fit of strengths, in items to rank, and bytes of memory."""
+    n_work = _FITTED * (n_votes + n_items) * (2 if voters else 1)
+    n_bytes = _BYTES_OF_VOTE * (n_votes + n_items)
+    if standard_errors and n_items <= MAX_EXACT:
+        return n_work + n_items**3 // _INVERTED, n_bytes + _MATRICES * n_items**2
+    if standard_errors:
+        return n_work + _DRAWN * SE_DRAWS * (n_votes + n_items), n_bytes + _BYTES_OF_DRAWS * n_items
+    return n_work, n_bytes
+
+
+def of_matching(n_votes: int, n_items: int, size: int) -> int:
+    """Work of choosing comparisons: an item looks past those that it has met already."""
+    return _MATCHED_ITEM * n_items + size * (_DEALT + _LOOKED * min(n_items, 2 * (size + n_votes) // n_items))
+
+
 def admit(n_items: int, n_bytes: int = 0) -> None:
     """Refuse work above the limits.
 
@@ -72,7 +108,7 @@ def admit(n_items: int, n_bytes: int = 0) -> None:
     """
     limits = settings().limits
     for count, name, of in (
-        (n_items, "max_work", "items to rank or match, over all rankings, coefficients and resamples"),
+        (n_items, "max_work", "items to rank or match, over all rankings, coefficients, resamples and simulations"),
         (n_bytes, "max_work_bytes", "bytes of memory for the work"),
     ):
         most = getattr(limits, name)

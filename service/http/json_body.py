@@ -1,12 +1,15 @@
 """JSON in and out: orjson, and the checks that it leaves to others.
 
 orjson refuses nan, infinities, numbers too large for a double, text that is not UTF-8 and nesting of more than 1024
-levels. It keeps the last of two equal keys, which would drop a score silently; so keys are counted here.
+levels. It keeps the last of two equal keys, which would drop a score silently; so keys are counted here. It rounds a
+whole number of more than 64 bits to a double, which would tie scores that the library tells apart; such a number is
+refused here, unless a double holds it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from typing import Any, Final
 
@@ -15,11 +18,15 @@ import orjson
 from flask import Response
 from flask.json.provider import JSONProvider
 
+from rankcorr.checks import shown
 from service.http.problems import Problem
 
 # Each takes 64 bytes of memory or more for two or three bytes of text: a body of 16 MiB could take 1 GB. At this
 # limit it takes 0.2 GB, and 200,000 items in groups of ties stay far below.
 MAX_CONTAINERS: Final = 1_000_000
+_LONG: Final = b"0" * 19  # as many digits as the smallest whole number that orjson may round, -(2^63) - 1
+_ZEROS: Final = bytes(ord("0") if chr(byte).isdigit() else byte for byte in range(128)) + bytes(range(128, 256))
+_RUN: Final = re.compile(b"0*")
 BLOCK_BYTES: Final = 1 << 18  # counted at once: six arrays as long as a whole body took 100 MB
 
 
@@ -29,18 +36,52 @@ def parse(body: bytes | bytearray) -> Any:
     Raises
     ------
     Problem
-        400, for a body that is not JSON, or that has an object with two equal keys.
+        400, for a body that is not JSON, or that has an object with two equal keys; 422, for a whole number that cannot
+        be held exactly.
     """
     written, opened = counted(body)
     if opened > MAX_CONTAINERS:
         raise Problem(413, f"at most {MAX_CONTAINERS} arrays and objects in a body; got {opened}")
+    is_long = _has_long_number(body)
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise Problem(400, f"the body is not JSON: {error}", kind="not-json") from error
     if count_keys(document) != written:
         raise Problem(400, f"an object of the body has the key {_repeated_key(body)} twice", kind="duplicate-key")
+    if is_long:
+        _check_long_numbers(body)
     return document
+
+
+def _has_long_number(body: bytes | bytearray) -> bool:
+    """Whether so many digits follow one another, and no point before them, that a whole number could be too long.
+
+    >>> _has_long_number(b"[9223372036854775809]"), _has_long_number(b"[922337203685477580, 0.9223372036854775809]")
+    (True, False)
+    """
+    zeros = body.translate(_ZEROS)
+    place = zeros.find(_LONG)
+    while place > 0 and zeros[place - 1] == ord("."):
+        place = zeros.find(_LONG, _RUN.match(zeros, place).end())  # type: ignore[union-attr]  # it matches everywhere
+    return place >= 0
+
+
+def _check_long_numbers(body: bytes | bytearray) -> None:
+    """Refuse a whole number that orjson has rounded."""
+
+    def check(digits: str) -> int:
+        number = int(digits)
+        if not -(2**63) <= number < 2**64 and int(float(number)) != number:
+            raise Problem(
+                422,
+                f"the whole number {shown(number)} cannot be held exactly; the nearest number that can is "
+                f"{shown(int(float(number)))}: write that, or a number with a point, which is rounded",
+            )
+        return number
+
+    with suppress(RecursionError):  # nested too deeply for Python's parser: no ranking is there
+        json.loads(body, parse_int=check)
 
 
 def counted(body: bytes | bytearray) -> tuple[int, int]:

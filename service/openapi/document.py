@@ -13,6 +13,7 @@ from rankcorr import __version__
 from service.http.problems import LIBRARY_KINDS, MEDIA_TYPE, STATUSES, from_http
 from service.schemas.ballot_fields import FORM, VOTED_BALLOT
 from service.schemas.ballots import VOTER_COMPARISONS
+from service.schemas.comparison_fields import COMPARISON, COMPARISON_COLUMNS
 from service.schemas.components import VOCABULARIES, Component
 from service.schemas.fields import Documented
 from service.schemas.inference import SCORE
@@ -20,6 +21,7 @@ from service.schemas.pairings import PAIR, TOKEN
 from service.schemas.ranking_fields import RANKING, WAYS_TO_GIVE
 from service.schemas.scores import NEXT_BALLOT, SCORED_BALLOT
 from service.schemas.simulations import SIMULATED_APPROACH, SIMULATED_COEFFICIENT
+from service.schemas.strengths import FITTED_PARAMETERS, FITTED_VOTER, ITEM_STRENGTH, NEXT_COMPARISONS
 
 _PROBLEM: Final[dict[str, Any]] = {
     "type": "object",
@@ -60,6 +62,8 @@ COMPONENTS: Final = (
     *(TOKEN, PAIR),
     *(VOTER_COMPARISONS, FORM, VOTED_BALLOT, SCORED_BALLOT, NEXT_BALLOT),
     *(SIMULATED_COEFFICIENT, SIMULATED_APPROACH),
+    *(COMPARISON_COLUMNS, COMPARISON, NEXT_COMPARISONS),
+    *(ITEM_STRENGTH, FITTED_VOTER, FITTED_PARAMETERS),
 )
 
 CONFIGURATION: Final = {

@@ -61,9 +61,11 @@ class Fraction(Number):
 class Names(Documented):
     """Labels, or a number N for the labels 0 to N - 1."""
 
-    def __init__(self, *, what: str, least: int, limit: str, **kwargs: Any) -> None:
-        super().__init__(required=True, **kwargs)
-        self.what, self.least, self.limit = what, least, limit
+    def __init__(
+        self, *, what: str, least: int, limit: str, of: str = "", required: bool = True, **kwargs: Any
+    ) -> None:
+        super().__init__(required=required, **kwargs)
+        self.what, self.least, self.limit, self.of = what, least, limit, of or f"{what} of a ballot"
         self.documented = {
             "oneOf": [
                 {"type": "integer", "minimum": least, "title": f"number of {what}"},
@@ -91,7 +93,7 @@ class Names(Documented):
     def _check_count(self, count: int) -> None:
         if count < self.least:
             raise ValidationError(f"must be at least {self.least} {self.what}; got {count}")
-        check_limit(self.limit, count, of=f"{self.what} of a ballot")
+        check_limit(self.limit, count, of=self.of)
         if self.what == "items":
             g.n_items = count
 

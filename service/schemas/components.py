@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from adaptive.model.named import MODELS
+from adaptive.model.vote_model import TIES
 from adaptive.simulation.approaches import PAPER_APPROACHES
 from adaptive.simulation.similarity import SIMILARITIES
 from adaptive.votes import WORDS
@@ -16,6 +18,7 @@ from rankcorr.alignment import MISSING
 from rankcorr.coefficients import COEFFICIENTS, VARIANTS
 from rankcorr.inference.bootstrap import METHODS
 from rankcorr.inference.distribution import ALTERNATIVES
+from rankcorr.inference.exchange import SWAPS
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS
 
 
@@ -58,11 +61,16 @@ VARIANT: Final = _vocabulary("Variant", VARIANTS, "Denominator of tau_w and tau.
 MISSING_ITEMS: Final = _vocabulary("MissingItems", MISSING, "What becomes of items that one of two rankings lacks.")
 INTERVAL_METHOD: Final = _vocabulary("IntervalMethod", METHODS, "Kind of interval.")
 ALTERNATIVE: Final = _vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
+SWAP: Final = _vocabulary("Swap", SWAPS, "What systems exchange in tests.")
 APPROACH: Final = _vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uniform ballot of equal cost.")
 DISTRIBUTION: Final = _vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
 VOTE: Final = _vocabulary("Vote", WORDS, "The side that won, or a tie.")
+MODEL: Final = _vocabulary(
+    "VoteModel", [name for name, options in MODELS.items() if options], "Logistic or normal curve of a vote."
+)
+TIES_MODEL: Final = _vocabulary("TiesModel", TIES, "Ties have a parameter of their own, or are half a win each.")
 
 VOCABULARIES: Final = (
-    *(COEFFICIENT, SCHEME, TIED_WEIGHT, VARIANT, MISSING_ITEMS, INTERVAL_METHOD, ALTERNATIVE),
-    *(APPROACH, DISTRIBUTION, VOTE),
+    *(COEFFICIENT, SCHEME, TIED_WEIGHT, VARIANT, MISSING_ITEMS, INTERVAL_METHOD, ALTERNATIVE, SWAP),
+    *(APPROACH, DISTRIBUTION, VOTE, MODEL, TIES_MODEL),
 )

@@ -73,10 +73,18 @@ class Number(Documented):
     documented: Mapping[str, Any] = MappingProxyType({"type": "number"})
     wanted = "a number"
 
-    def __init__(self, *, above: float = -math.inf, least: float = -math.inf, most: float = math.inf, **kwargs: Any):
+    def __init__(
+        self,
+        *,
+        above: float = -math.inf,
+        least: float = -math.inf,
+        below: float = math.inf,
+        most: float = math.inf,
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
-        self.above, self.least, self.most = above, least, most
-        bounds = {"exclusiveMinimum": above, "minimum": least, "maximum": most}
+        self.above, self.least, self.below, self.most = above, least, below, most
+        bounds = {"exclusiveMinimum": above, "minimum": least, "exclusiveMaximum": below, "maximum": most}
         self.documented = {**type(self).documented, **{key: n for key, n in bounds.items() if math.isfinite(n)}}
 
     def read(self, value: Any) -> Any:
@@ -90,12 +98,17 @@ class Number(Documented):
         return value if type(value) in _NUMBER_TYPES else None
 
     def _fits(self, number: float) -> bool:
-        return self.above < number and self.least <= number <= self.most and abs(number) < math.inf
+        return self.above < number < self.below and self.least <= number <= self.most and abs(number) < math.inf
 
     def _range(self) -> str:
         parts = [
             f" {word} {int(bound)}" if 1e6 <= abs(bound) <= 2**63 else f" {word} {bound:g}"
-            for word, bound in (("above", self.above), ("of at least", self.least), ("of at most", self.most))
+            for word, bound in (
+                ("above", self.above),
+                ("of at least", self.least),
+                ("below", self.below),
+                ("of at most", self.most),
+            )
             if math.isfinite(bound)
         ]
         return " and".join(parts)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from marshmallow import ValidationError, validates_schema
+from marshmallow import ValidationError, post_load, validates_schema
 from marshmallow.fields import List, Nested
 
 from service.schemas.base import Answer, Request, WeightOptions
-from service.schemas.components import ALTERNATIVE, COEFFICIENT, INTERVAL_METHOD, MISSING_ITEMS, Component
+from service.schemas.components import ALTERNATIVE, COEFFICIENT, INTERVAL_METHOD, MISSING_ITEMS, SWAP, Component
 from service.schemas.fields import Choice, Dumped, Flag, Number, Seed, Text, Whole, check_label_bytes, check_limit
 from service.schemas.notices import Notice
-from service.schemas.ranking_fields import NamedRankings, RankingField
+from service.schemas.ranking_fields import NamedRankings, RankingField, scores_in
 
 UNDEFINED: Final[dict[str, Any]] = {"type": ["number", "null"]}
 
@@ -79,10 +79,11 @@ INFERENCE: Final[dict[str, Any]] = {
             "pvalue": {**UNDEFINED, "minimum": 0, "maximum": 1},
             "interval": {
                 "type": "object",
-                "required": ["low", "high", "standard_error", "n_resamples", "n_undefined"],
+                "required": ["low", "high", "method", "standard_error", "n_resamples", "n_undefined"],
                 "properties": {
                     "low": UNDEFINED,
                     "high": UNDEFINED,
+                    "method": INTERVAL_METHOD.reference,
                     "standard_error": UNDEFINED,
                     "n_resamples": {"type": "integer"},
                     "n_undefined": {"type": "integer"},
@@ -120,6 +121,11 @@ class LeaderboardRequest(WeightOptions):
     standardized = Flag(
         load_default=False, metadata={"description": "Standardize coefficients: chance gives 0 in each gold set."}
     )
+    swap = Choice(
+        SWAP,
+        load_default=SWAP.words[0],
+        metadata={"description": "Scores must be given, and mean the same in all systems; tests are then exact."},
+    )
     level = level()
     n_resamples = Resamples(least=1, load_default=1_000)
     seed = Seed(metadata={"description": "The same seed, the same answer."})
@@ -152,6 +158,14 @@ class LeaderboardRequest(WeightOptions):
         except ValidationError as error:
             raise ValidationError(error.messages, "n_resamples") from error
 
+    @post_load(pass_original=True)
+    def keep_scores(self, data: dict[str, Any], original: Any, **_: Any) -> dict[str, Any]:
+        """Keep scores beside the rankings where tests swap them."""
+        if data["swap"] == SWAP.words[0]:
+            return data
+        found = {name: scores_in(given) for name, given in original["systems"].items()}
+        return data | {"scores": {name: scores for name, scores in found.items() if scores is not None}}
+
 
 class LeaderboardAnswer(Answer):
     """Systems from best to worst, with the tests of each against the best."""
@@ -159,7 +173,14 @@ class LeaderboardAnswer(Answer):
     coefficient = Dumped(COEFFICIENT.reference, required=True)
     by = Dumped({"type": "string"}, required=True)
     standardized = Dumped({"type": "boolean"}, required=True)
-    swap = Dumped({"type": "string", "description": "What the tests exchange between systems: ranks."}, required=True)
+    swap = Dumped(SWAP.reference, required=True)
+    exact = Dumped(
+        {
+            "type": ["boolean", "null"],
+            "description": "Whether the tests enumerate all swaps; null where nothing is tested.",
+        },
+        required=True,
+    )
     unit = Dumped({"type": "string", "description": "What is resampled: items, within each gold set."}, required=True)
     gold_sets = Dumped({"type": "array", "items": {"type": "string"}}, required=True)
     level = Dumped({"type": "number"}, required=True)

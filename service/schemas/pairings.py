@@ -13,6 +13,7 @@ from marshmallow.fields import Integer, List, Nested
 
 from adaptive import Token
 from rankcorr.checks import shown
+from service.http import deadline
 from service.schemas.ballot_fields import LARGEST, check_keys, placed
 from service.schemas.base import Answer, Request
 from service.schemas.components import Component
@@ -77,6 +78,7 @@ class Tokens(Documented):
         return tokens
 
     def _token(self, entry: Any, place: str) -> Token:
+        deadline.of_request()(0)
         check_keys(entry, {"token", "area"}, {"frequency"}, place)
         checks = {"token": self._text, "area": self._text, "frequency": self._frequency}
         for name, given in entry.items():

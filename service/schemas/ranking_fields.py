@@ -91,6 +91,12 @@ class RankingField(Documented):
         return ranking
 
 
+def scores_in(value: Any) -> Any:
+    """The scores of a ranking that a `RankingField` has read, as the library takes them; None for ranks and orders."""
+    scores, labels = value.get("scores"), value.get("labels")
+    return scores if scores is None or labels is None else dict(zip(labels, scores, strict=True))
+
+
 def _way(value: Any) -> str:
     """The key that says what the numbers or labels mean."""
     if not isinstance(value, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, Protocol
 
+from service.environment import variable
 from service.http.problems import Problem
 
 _SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*;[^\r\n]*)?\r\n")
@@ -65,8 +66,10 @@ class Chunks:
     (3, True)
     """
 
+    is_cut = False  # a chunk that makes the body too long is refused
+
     def __init__(self, *, most: int) -> None:
-        self.is_whole = self.is_cut = False
+        self.is_whole = False
         self._most = most
         self._line = bytearray()
         self._read_line = self._size
@@ -79,15 +82,14 @@ class Chunks:
         Raises
         ------
         Problem
-            400, for what are no chunks, or very many small ones.
+            400, for what are no chunks, or very many small ones; 413, for a chunk that makes the body too long.
         """
         place = 0
-        while place < len(data) and not (self.is_whole or self.is_cut):
+        while place < len(data) and not self.is_whole:
             if self._left:
                 step = min(self._left, len(data) - place)
                 self._left -= step
                 self._n_data += step
-                self.is_cut = self._n_data > self._most
             else:
                 end = data.find(b"\n", place) + 1 or len(data)
                 step = end - place
@@ -114,6 +116,9 @@ class Chunks:
         if found is None:
             raise Problem(400, "a chunk of the body begins with no size")
         self._left = int(found[1], 16)
+        if self._n_data + self._left > self._most:
+            limit = f"at most {self._most} bytes in a body ({variable('max_body_bytes')})"
+            raise Problem(413, f"{limit}; a chunk of it makes that {self._n_data + self._left}")
         self._read_line = self._end if self._left else self._trailer
 
     def _end(self, line: bytes) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from typing import Any, Final
 
-from gunicorn.http.body import ChunkedReader, LengthReader
+from gunicorn.http.body import Body, ChunkedReader, LengthReader
 from gunicorn.http.errors import NoMoreData
 from gunicorn.http.message import Request
 from gunicorn.http.unreader import Unreader
@@ -37,6 +38,34 @@ class Stored(Unreader):  # type: ignore[misc]
     def is_read(self) -> bool:
         """Whether all bytes have been read."""
         return not self._pieces and not self.buf.getbuffer().nbytes
+
+
+class ChunkedBody(Body):  # type: ignore[misc]
+    """A body in chunks, as gunicorn's reader sees it; where that finds a fault, the connection ends with the answer.
+
+    The fault may lie in what the application does not read: the last chunk, or a trailer.
+    """
+
+    def __init__(self, request: Any, store: Stored) -> None:
+        super().__init__(request.body.reader)
+        self._request, self._store = request, store
+
+    def settle(self) -> bool:
+        """Read what is left, before the answer says whether the connection goes on; False if it must not."""
+        with suppress(Exception):
+            while self.read(_PIECE):
+                pass
+        is_sound = not self.failed and self._store.is_read()
+        if not is_sound:
+            self._request.force_close()
+        return is_sound
+
+    def _read_reader(self, size: int) -> bytes:
+        try:
+            return bytes(super()._read_reader(size))
+        except Exception:
+            self._request.force_close()
+            raise
 
 
 class Intake:
@@ -106,6 +135,8 @@ class Intake:
         self._waits = request._expected_100_continue
         request._expected_100_continue = False  # gunicorn would invite the client when a thread begins
         self.request, self.frame = request, self._frame(request)
+        if isinstance(self.frame, Chunks):
+            request.body = ChunkedBody(request, self._store)
         self._take_body(self._store.take_buffered())
 
     def wants_to_go_on(self) -> bool:
@@ -115,18 +146,13 @@ class Intake:
 
     def finish(self) -> bool:
         """Forget the request, which has been answered; False if nothing after it can be trusted to be a request."""
-        request, frame, store = self.request, self.frame, self._store
+        request, frame = self.request, self.frame
         self.give_up()
-        if frame is None or not frame.is_whole or request.body.failed:
+        if frame is None or not frame.is_whole:
             return False
-        if isinstance(frame, Chunks):
-            try:
-                while request.body.read(_PIECE):
-                    pass
-            except Exception:  # what ends here for us does not for gunicorn's parser
-                return False
-            return store.is_read()
-        return True
+        if isinstance(request.body, ChunkedBody):
+            return request.body.settle()
+        return not request.body.failed
 
     def give_up(self) -> None:
         """Forget the request, and free its bytes."""

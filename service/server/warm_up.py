@@ -9,7 +9,17 @@ import itertools
 
 import numpy as np
 
-from adaptive import VoterPopulation, draw_ballot, exponential_similarity, plan_ballots, simulate
+from adaptive import (
+    Comparisons,
+    VoterPopulation,
+    bradley_terry,
+    draw_ballot,
+    exponential_similarity,
+    next_comparisons,
+    plan_ballots,
+    simulate,
+    thurstone,
+)
 from rankcorr import Ranking, contributions, correlate_many, correlation_matrix
 from rankcorr.coefficients import COEFFICIENTS, named_coefficient
 from rankcorr.correlation import correlate
@@ -37,6 +47,19 @@ def warm_up() -> None:
         draw_ballot(n_items, presentations, 3, np.random.default_rng(0)).certificate()
     plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)
     simulate(plan, VoterPopulation(), exponential_similarity(8), n_simulations=1, seed=0)
+    _fit()
+
+
+def _fit() -> None:
+    """Strengths of few items and of many, whose standard errors are drawn; and the next comparisons."""
+    for voter in (None, ["Ann", "Bob", "Ann", "Bob"]):
+        votes = Comparisons.from_labels([0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"], voter=voter)
+        fits = [bradley_terry(votes), bradley_terry(votes, ties="half"), thurstone(votes)]
+        if voter is not None:
+            fits.append(bradley_terry(votes, voters=True, side_bias=True))
+        for strengths in fits:
+            next_comparisons(strengths, 2, rng=np.random.default_rng(0))
+            strengths.sample(2, np.random.default_rng(0))
 
 
 def _compare() -> None:

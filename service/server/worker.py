@@ -23,7 +23,7 @@ from service.http.deadline import HAS_LEFT
 from service.http.problems import Problem
 from service.http.refusals import refusal
 from service.server.connection import Connection, Patience, Phase
-from service.server.intake import Intake
+from service.server.intake import ChunkedBody, Intake
 from service.server.settings import ServerSettings
 from service.settings import Settings
 
@@ -51,14 +51,17 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self._swept = 0.0
 
     def load_wsgi(self) -> None:
-        """Let the application ask whether a client has left."""
+        """Let the application ask whether a client has left, and answers say whether the connection ends."""
         super().load_wsgi()
         application = self.wsgi
 
         def wsgi(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
             speaks_1_1 = environ["SERVER_PROTOCOL"] != "HTTP/1.0"
             environ[HAS_LEFT] = partial(environ["gunicorn.socket"].has_left, speaks_1_1=speaks_1_1)
+            body = environ["wsgi.input"]
             found: Iterable[bytes] = application(environ, start_response)
+            if isinstance(body, ChunkedBody):
+                body.settle()  # the head of the answer is written with its first piece
             return found
 
         self.wsgi = wsgi

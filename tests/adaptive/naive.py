@@ -1,10 +1,15 @@
-"""Scores and selection spelt out in fractions, as the paper writes them. Imports nothing of ours.
+"""Scores and selection spelt out in fractions, as the paper writes them, and models of votes. Imports nothing of ours.
 
 Equation numbers are those of Lombardo et al. 2020. A comparison is (left, right, vote), the vote "left", "right", "tie"
 or None; scores are dicts of item to Fraction.
+
+In models of votes an item or a voter is a number, the index into the strengths or into the voters' parameters.
 """
 
+import math
 from fractions import Fraction
+
+import numpy as np
 
 
 def count(item, comparisons):
@@ -68,4 +73,83 @@ def parts(items, comparisons):
         if first is not second:
             found.remove(second)
             first |= second
+    return found
+
+
+def chances(margin, nu=0.0, link="logistic"):
+    """Chances of "left", "tie" and "right": Davidson's, or those of the normal curve, which has no ties."""
+    if link == "normal":
+        return {
+            "left": math.erfc(-margin / math.sqrt(2)) / 2,
+            "tie": 0.0,
+            "right": math.erfc(margin / math.sqrt(2)) / 2,
+        }
+    weights = {"left": math.exp(margin / 2), "tie": nu, "right": math.exp(-margin / 2)}
+    return {vote: weight / sum(weights.values()) for vote, weight in weights.items()}
+
+
+def seen_chances(margin, oversight=0.0, nu=0.0, link="logistic"):
+    """Chances of the answers that come in: with the probability of an oversight the opposite is given."""
+    meant = chances(margin, nu, link)
+    opposite = {"left": "right", "tie": "tie", "right": "left"}
+    return {vote: (1 - oversight) * meant[vote] + oversight * meant[opposite[vote]] for vote in meant}
+
+
+def vote_log_likelihood(vote, margin, oversight=0.0, nu=0.0, link="logistic", half=False):
+    """Logarithm of the chance of one vote; with `half`, a tie is half a vote for either side."""
+    seen = seen_chances(margin, oversight, nu, link)
+    if vote == "tie" and half:
+        return (math.log(seen["left"]) + math.log(seen["right"])) / 2
+    return math.log(seen[vote])
+
+
+def log_likelihood(votes, theta, a, e, s, nu=0.0, link="logistic", half=False):
+    """Sum over votes, each (left, right, vote, voter), of voters with discrimination a, oversight e and side bias s."""
+    return sum(
+        vote_log_likelihood(vote, a[v] * (theta[left] - theta[right]) + s[v], e[v], nu, link, half)
+        for left, right, vote, v in votes
+    )
+
+
+def log_normal(values, sd):
+    """Log density of independent normal values around 0, up to a constant; 0 for an infinite standard deviation."""
+    return -sum(value**2 for value in values) / (2 * sd**2)
+
+
+def log_beta_on_log_odds(values, mean, n_votes):
+    """Log density of the log odds of beta values, up to a constant: their mode is at the mean of the beta."""
+    return sum(n_votes * (mean * math.log(e) + (1 - mean) * math.log(1 - e)) for e in values)
+
+
+def gradient(function, at, step=1e-5):
+    """Central differences."""
+    at = np.asarray(at, float)
+    slopes = np.empty(at.size)
+    for i in range(at.size):
+        move = np.zeros(at.size)
+        move[i] = step
+        slopes[i] = (function(at + move) - function(at - move)) / (2 * step)
+    return slopes
+
+
+def hessian(function, at, step=1e-4):
+    """Central differences of central differences."""
+    return np.array([gradient(lambda x, i=i: gradient(function, x, step)[i], at, step) for i in range(len(at))])
+
+
+def in_top(rankings, k):
+    """Share of mid-rankings in which each item is in the top k; items tied at the cut share the places left."""
+    shares = [0.0] * len(rankings[0])
+    for ranks in rankings:
+        for item, rank in enumerate(ranks):
+            better = sum(other < rank for other in ranks)
+            shares[item] += min(1.0, max(0.0, (k - better) / ranks.count(rank))) / len(rankings)
+    return shares
+
+
+def rank_interval(ranks, level):
+    """Smallest drawn rank with at least a share t of all at or below it, for t = (1 -+ level) / 2 and the median."""
+    found = []
+    for tail in ((1 - level) / 2, 0.5, (1 + level) / 2):
+        found.append(min(rank for rank in ranks if sum(r <= rank for r in ranks) >= tail * len(ranks) - 1e-9))
     return found

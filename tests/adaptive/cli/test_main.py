@@ -49,7 +49,20 @@ def test_refused(arguments, message):
 
 @pytest.mark.parametrize(
     "command",
-    ["", "pair", "plan", "draw", "score", "simulate", "run", *(f"run {name}" for name in cli.run.commands)],
+    [
+        "",
+        "pair",
+        "plan",
+        "draw",
+        "score",
+        "fit",
+        "next",
+        "plot",
+        "simulate",
+        "run",
+        *(f"run {name}" for name in cli.run.commands),
+        *(f"plot {name}" for name in cli.plot.commands),
+    ],
 )
 def test_help_has_an_example(command):
     stdout = run_ok(*command.split(), "-h")

@@ -37,7 +37,7 @@ def test_defaults_are_those_of_the_library():
     assert parameters["n_resamples"].default == RESAMPLES
     found = document(*FILES)
     assert found["options"].pop("seed") == parameters["seed"].default
-    for name in ("by", "coefficient", "level", "n_resamples"):
+    for name in ("by", "coefficient", "level", "n_resamples", "swap"):
         assert found[name] == parameters[name].default
 
 
@@ -49,6 +49,7 @@ def test_defaults_are_those_of_the_library():
         (["--n0", 0, "--scheme", "first", "--seed", 4], {"n0": 0, "scheme": "first", "seed": 4}),
         (["--level", 0.5], {"level": 0.5}),
         (["--by", "long_gold.csv"], {"by": "long_gold.csv"}),
+        (["--swap", "scores"], {"swap": "scores"}),
     ],
 )
 @pytest.mark.parametrize("golds", [{}, {"half.csv": HALF}])
@@ -61,6 +62,11 @@ def test_the_leaderboard_is_that_of_the_library(arguments, options, golds):
     assert found == json.loads(json.dumps(expected))
     assert chosen["seed"] == options.get("seed", 0)
     assert chosen["missing"] == "raise"
+
+
+def test_ranks_are_not_swapped_as_scores():
+    message = refusal("leaderboard", *FILES, "--swap", "scores", "--ranks")
+    assert "swap=\"scores\" exchanges scores, and system 'long_a.csv' is a Ranking" in message
 
 
 def test_the_table():
@@ -83,6 +89,28 @@ def test_the_table():
             pvalue_text(row.corrected_pvalue),
             "20",
         ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (FILES[:2], "95 % intervals (200 resamples of items, seed 0)"),
+        (FILES[:3], "95 % intervals, tests against the best (200 resamples of items and swaps, seed 0)"),
+        (
+            (*FILES[:3], "--swap", "scores"),
+            "95 % intervals, tests against the best (200 resamples of items and swaps of scores, seed 0)",
+        ),
+        (
+            ("gold.csv", "system.csv", "second.csv"),
+            "95 % intervals (200 resamples of items, seed 0), tests against the best (all swaps of ranks)",
+        ),
+        (("gold.csv", "system.csv", "constant.csv"), "95 % intervals (200 resamples of items, seed 0)"),
+    ],
+)
+def test_the_line_above_the_table_says_what_was_done(folder, arguments, text):
+    (folder / "second.csv").write_text("id,score\na,1\nb,5\nc,2\nd,4\ne,3\n", encoding="utf-8")
+    lines = run("leaderboard", *arguments, "--resamples", 200).stdout.splitlines()
+    assert lines[1] == f"tau_w: {text}"
 
 
 def test_several_gold_sets_have_a_column_each():

@@ -7,7 +7,7 @@ import pytest
 
 from rankcorr import Ranking, TopK, UndefinedCorrelationWarning
 from rankcorr.cli.output import pvalue_text
-from rankcorr.cli.tests import RESAMPLES
+from rankcorr.cli.tests import RESAMPLES, intervals_text
 from rankcorr.inference.comparison import compare_systems
 from rankcorr.inference.holm import holm
 from rankcorr.inference.permutation import permutation_test
@@ -103,6 +103,7 @@ def test_few_items_have_exact_tests():
         ([], {}),
         (["--coefficient", "rho", "--alternative", "greater"], {"coefficient": "rho", "alternative": "greater"}),
         (["--n0", 0, "--level", 0.5, "--seed", 3], {"n0": 0, "level": 0.5, "seed": 3}),
+        (["--swap", "scores"], {"swap": "scores"}),
     ],
 )
 def test_paired_tests_are_those_of_the_library(arguments, options):
@@ -118,6 +119,7 @@ def test_paired_tests_are_those_of_the_library(arguments, options):
             "difference": each.difference,
             "low": each.low,
             "high": each.high,
+            "interval_method": each.interval_method,
             "pvalue": each.pvalue,
             "corrected_pvalue": corrected_pvalue,
             "exact": False,
@@ -133,7 +135,7 @@ def test_the_table_of_paired_tests():
         "gold: long_gold.csv (20 items, 20 ties)",
         f"a: long_a.csv (20 items, {TIES} ties)",
         "p: two-sided, paired test of tau_w (300 random swaps of ranks); corrected by Holm",
-        "low, high: 90 % interval of a - b (1,000 resamples, seed 0)",
+        "low, high: 90 % interval of a - b (copula, 1,000 resamples, seed 0)",
         "",
         "b           tau_w of a     of b   a - b      low    high       p  p (Holm)   n",
     ]
@@ -145,11 +147,34 @@ def test_the_table_of_paired_tests():
         assert line.split() == [name, *shown, "20"]
 
 
+def test_what_is_swapped_is_said():
+    arguments = (*FILES[:3], "--versus", "--resamples", 50, "--swap", "scores")
+    assert "paired test of tau_w (50 random swaps of scores)\n" in run_ok("test", *arguments)
+    assert document(*arguments)["options"]["swap"] == "scores"
+    assert document(*FILES[:3], "--versus", "--resamples", 50)["options"]["swap"] == "ranks"
+    message = refusal("test", *arguments, "--ranks")
+    assert message.startswith("long_gold.csv, long_a.csv and long_b.csv: ")
+    assert 'swap="scores" exchanges scores, and a is a Ranking, which holds ranks alone' in message
+
+
 def test_one_paired_test_has_no_correction():
     text = run_ok("test", *FILES[:3], "--versus", "--resamples", 50)
     assert "Holm" not in text
     (row,) = document(*FILES[:3], "--versus", "--resamples", 50)["comparisons"]
     assert row["corrected_pvalue"] == row["pvalue"]
+
+
+@pytest.mark.parametrize(
+    ("methods", "text"),
+    [
+        (["copula", "copula"], " (copula, 20 resamples, seed 1)"),
+        (["percentile", None], " (percentile, 20 resamples of the items, seed 1)"),
+        (["copula", "percentile"], " (copula for one, percentile for two, 20 resamples, seed 1)"),
+        ([None, None], ""),
+    ],
+)
+def test_the_method_of_each_interval_is_named(methods, text):
+    assert intervals_text(methods, ["one", "two"], 20, 1) == text
 
 
 @pytest.mark.needs_numba
@@ -228,6 +253,8 @@ def test_json_records_what_was_asked():
         ("gold.csv", "Missing argument 'SYSTEM...'"),
         ("gold.csv system.csv --versus", "--versus needs at least two SYSTEM files; got one"),
         ("gold.csv system.csv --level 0.9", "--level belongs to --versus, which is missing"),
+        ("gold.csv system.csv --swap scores", "--swap belongs to --versus, which is missing"),
+        ("gold.csv system.csv gold.csv --versus --swap items", "'items' is not one of 'ranks', 'scores'"),
         ("gold.csv system.csv gold.csv --versus --level 1", "'--level': the level must be a number between 0 and 1"),
         ("gold.csv system.csv --resamples 0", "Invalid value for '--resamples': 0 is not in the range"),
         ("gold.csv system.csv --resamples 1e3", "Invalid value for '--resamples': '1e3' is not a valid integer"),

@@ -31,6 +31,7 @@ from rankcorr.inference.bootstrap import (
     percentile_interval,
     resampled,
 )
+from rankcorr.inference.resampling import Draws
 from rankcorr.inference.sorted_items import derived_seed
 from rankcorr.weights import SCHEMES
 from tests import naive
@@ -95,7 +96,7 @@ def test_scipy_bootstrap_of_the_same_resamples(coefficient, method):
         return function(x, y, **({} if coefficient.endswith("_w") else {"weigher": lambda ranks: ranks**0})).statistic
 
     items = sorted_items(x, y, coefficient=coefficient)
-    values = resampled(items, 500, seed=7, workers=1)[:, 0]
+    values = resampled(items, Draws(500, 7))[:, 0]
     expected = scipy.stats.bootstrap(
         (x, y),
         peer,
@@ -129,7 +130,7 @@ def test_every_item_is_drawn_with_the_same_chance():
 def test_the_jackknife_leaves_each_item_out():
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(2, 30))
-    found = jackknife(sorted_items(x, y), seed=0, workers=2)
+    found = jackknife(sorted_items(x, y), Draws(1, 0, workers=2))
     expected = [weighted_tau(np.delete(x, item), np.delete(y, item)).statistic for item in np.argsort(-x)]
     assert_allclose(found, expected, rtol=0, atol=1e-13)
 
@@ -140,9 +141,9 @@ def test_a_jackknife_in_groups_gives_nearly_the_same_interval():
     x = rng.normal(size=400)
     y = x + rng.normal(size=400)
     items = sorted_items(x, y, coefficient="rho_w")
-    values = resampled(items, 2_000, seed=0, workers=2)[:, 0]
+    values = resampled(items, Draws(2_000, 0, workers=2))[:, 0]
     whole, grouped = (
-        jackknife(items, seed=0, workers=2, max_groups=max_groups) for max_groups in (bootstrap.MAX_JACKKNIFE, 100)
+        jackknife(items, Draws(1, 0, workers=2), max_groups) for max_groups in (bootstrap.MAX_JACKKNIFE, 100)
     )
     assert (whole.size, grouped.size) == (400, 100)
     value = weighted_rho(x, y).statistic

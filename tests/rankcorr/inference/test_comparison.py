@@ -21,11 +21,13 @@ from rankcorr import (
     weighted_tau,
 )
 from rankcorr.coefficients import named_coefficient
+from rankcorr.inference import comparison
 from rankcorr.inference.comparison import align_three, compare_systems
 from rankcorr.inference.differences import difference_interval
 from rankcorr.inference.exchange import Exchange
 from rankcorr.inference.paired_test import paired_tests
-from rankcorr.inference.sorted_items import derived_seed
+from rankcorr.inference.resampling import Draws
+from rankcorr.notices import collected_notices
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import sorted_items
 
@@ -88,8 +90,10 @@ def test_a_drawn_p_value_counts_the_difference_itself():
 
 
 @pytest.mark.needs_numba
-def test_swapping_the_systems_changes_the_sign():
-    gold, a, b = np.random.default_rng(1).normal(size=(3, 10))
+@pytest.mark.parametrize(("n_items", "decimals"), [(10, 9), (60, 0)])
+def test_swapping_the_systems_changes_the_sign(n_items, decimals):
+    gold, a, b = np.random.default_rng(1).normal(size=(3, n_items))
+    gold, a, b = np.round([gold, gold + a, gold + a + 0.3 * b], decimals)
     one, other = (compare_systems(gold, *systems, n_resamples=1_000) for systems in ((a, b), (b, a)))
     assert (one.difference, one.pvalue) == (-other.difference, other.pvalue)
     assert (one.low, one.high) == (-other.high, -other.low)
@@ -113,6 +117,30 @@ def test_items_that_gold_lacks_do_not_tell_which_system_came_first(swap):
     assert (one.low, one.high) == (-other.high, -other.low)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_one_rule_orders_the_systems_for_test_and_interval(monkeypatch, turned):
+    gold = np.arange(6.0)
+    # The first comes first among the items as given, and last among them from best to worst.
+    a, b = [6, 1, 2, 3, 4, 5], [5, 6, 4, 3, 2, 1]
+    systems = (b, a) if turned else (a, b)
+    entered = {}
+
+    def exchange(coefficient, gold, systems):
+        entered["test"] = [system.ranks.tolist() for system in systems]
+        return of_ranks(coefficient, gold, systems)
+
+    def interval(items, *given, **options):
+        entered["interval"] = [(row[::-1] / 2).tolist() for row in items.y_halves]
+        return difference_interval(items, *given, **options)
+
+    of_ranks = Exchange.of_ranks
+    monkeypatch.setattr(Exchange, "of_ranks", exchange)
+    monkeypatch.setattr(comparison, "difference_interval", interval)
+    with collected_notices():
+        compare_systems(gold, *systems, n_resamples=20)
+    assert entered["test"] == entered["interval"]
+
+
 @pytest.mark.needs_numba
 def test_an_end_at_zero_has_no_sign():
     found = compare_systems([1, 2, 3], [1.1, 1.2, 0.1], [1.1, 5, 2], n_resamples=100)
@@ -134,13 +162,28 @@ def test_equal_systems_do_not_differ(n_items):
 
 def test_the_interval_is_that_of_joint_resamples_for_the_first_less_the_second():
     rng = np.random.default_rng(3)
-    gold, a, b = rng.normal(size=(3, 60))
+    gold, b, a = rng.normal(size=(3, 60))
     found = compare_systems(gold, a, b, n_resamples=1_000, level=0.9, seed=5)
+    assert not sorted_items(gold, a, b).is_turned
     expected = difference_interval(
-        sorted_items(gold, a, b), found.difference, level=0.9, n_resamples=1_000, seed=derived_seed(5, 1), workers=1
+        sorted_items(gold, a, b), found.difference, level=0.9, draws=Draws(1_000, 5).of_part(1)
     )
     assert (found.low, found.high) == (expected.low, expected.high)
     assert found.low < found.difference < found.high
+
+
+def test_the_interval_names_its_method():
+    rng = np.random.default_rng(0)
+    gold, common, *own = rng.normal(size=(4, 65))
+    systems = [gold + np.sqrt(0.98) * common + np.sqrt(0.02) * each for each in own]
+    starred = [np.digitize(each, [-1.2, -0.4, 0.4, 1.2]) for each in (gold, *systems)]
+    for scores, method in (((gold, *systems), "copula"), (starred, "percentile")):
+        found = compare_systems(*scores, n_resamples=20)
+        assert found.interval_method == method
+        assert f"interval_method='{method}'" in repr(found)
+    assert compare_systems(gold, gold, gold, n_resamples=20).interval_method is None
+    with pytest.warns(UndefinedCorrelationWarning):
+        assert compare_systems(gold, gold, np.ones(65), n_resamples=20).interval_method is None
 
 
 @pytest.mark.needs_numba
@@ -281,9 +324,7 @@ def test_the_level_is_held_where_systems_are_exchangeable(coefficient, n_items, 
         rankings = [Ranking.from_scores(each) for each in systems]
         exchange = Exchange.of_ranks(named_coefficient(coefficient), Ranking.from_scores(gold), rankings)
         values = exchange.observed()
-        (test,) = paired_tests(
-            [[exchange]], np.array([values[0] - values[1]]), n_resamples=99, seed=seed, workers=1, progress=None
-        )
+        (test,) = paired_tests([[exchange]], np.array([values[0] - values[1]]), draws=Draws(99, seed))
         rejected += test.pvalue <= 0.05
     # A binomial count with p = 0.06 exceeds it with probability 0.001, one with p = 0.02 falls below as rarely.
     assert scipy.stats.binom.ppf(0.001, n_samples, 0.02) <= rejected <= scipy.stats.binom.ppf(0.999, n_samples, 0.06)

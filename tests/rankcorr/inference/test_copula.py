@@ -20,6 +20,7 @@ from rankcorr.inference.copula import (
     score_correlations,
     without_rounding,
 )
+from rankcorr.inference.resampling import Draws
 from tests.rankcorr.inference.cases import sorted_items
 
 FIVE = [-1.2, -0.4, 0.4, 1.2]
@@ -217,9 +218,9 @@ def test_what_systems_do_not_share_loses_its_rounding_and_no_more():
 
 def test_resamples_are_draws_with_the_fitted_correlations():
     copula = TCopula.fitted(sorted_items(*dependent(40, 0.6, n_others=3), coefficient="tau"))
-    found = copula.resampled(600, seed=3, workers=1)
+    found = copula.resampled(Draws(600, 3))
     assert found.shape == (600, 3)
-    assert_array_equal(found, copula.resampled(600, seed=3, workers=2))
+    assert_array_equal(found, copula.resampled(Draws(600, 3, workers=2)))
     # Means within 4 standard errors of 2 asin(r) / pi; of ranks, r is off by about 1 / n.
     expected = 2 * np.arcsin(np.tanh(copula.strengths)) / math.pi
     assert_allclose(found.mean(axis=0), expected, rtol=0, atol=4 * found.std() / math.sqrt(600) + 0.01)

@@ -8,13 +8,14 @@ import scipy.stats
 from numpy.testing import assert_allclose
 
 from rankcorr.inference.inversion import MIN_RESAMPLES, inverted, stage_sizes
+from rankcorr.inference.resampling import Draws
 
 N_RESAMPLES = 20_000
 
 
 def interval(draw, observed, start=0.0, level=0.95, n_resamples=N_RESAMPLES, **options):
-    chosen = {"numbers_each": 1_000, "seed": 0, "workers": 1} | options
-    return inverted(draw, observed, start, level=level, n_resamples=n_resamples, **chosen)
+    chosen = {"seed": 0} | options
+    return inverted(draw, observed, start, level=level, numbers_each=1_000, draws=Draws(n_resamples, **chosen))
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.99])

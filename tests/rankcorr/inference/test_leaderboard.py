@@ -1,6 +1,5 @@
 """A leaderboard is the coefficients, intervals and tests of its systems, ranked."""
 
-import json
 import math
 import warnings
 
@@ -9,18 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rankcorr import (
-    DimensionError,
-    DuplicateLabelError,
-    LabelError,
-    LabelMismatchError,
-    ManyGoldSetsWarning,
-    MissingValueError,
     OptionError,
-    Ranking,
     StandardizationError,
-    Tau,
     TauW,
-    TooFewItemsError,
     TopK,
     UndefinedCorrelationWarning,
     weighted_rho,
@@ -28,10 +18,9 @@ from rankcorr import (
 )
 from rankcorr.coefficients import named_coefficient
 from rankcorr.inference.comparison import compare_systems
-from rankcorr.inference.gold_sets import COLUMNS, TOTALS
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.null import null_distribution
-from tests.coefficients import collapsed
+from rankcorr.notices import collected_notices
 from tests.rankcorr.inference.cases import data
 
 
@@ -59,15 +48,6 @@ def test_scores_are_coefficients_and_the_total_is_their_sum(coefficient, functio
     assert statistics == sorted(statistics, reverse=True)
     assert [row.rank for row in board.rows] == [1, 2, 3, 4]
     assert (board.n_items, board.n0, board.by, board.n_resamples, board.level) == (70, 5, "sum", 100, 0.95)
-
-
-def test_ranked_by_one_gold_set():
-    gold, systems = data()
-    for index, name in enumerate(gold):
-        board = leaderboard(gold, systems, by=name, n_resamples=100)
-        statistics = [row.scores[index].statistic for row in board.rows]
-        assert statistics == sorted(statistics, reverse=True)
-        assert board.table()[0]["low"] == board.rows[0].scores[index].low
 
 
 @pytest.mark.needs_numba
@@ -189,33 +169,6 @@ def test_the_steps_before_resampling_and_each_pair_of_a_test_can_be_stopped():
             leaderboard(gold, systems, n_resamples=100, workers=1, progress=stop)
 
 
-def test_one_gold_ranking_alone():
-    gold, systems = data(sizes=(30,))
-    board = leaderboard(gold["set 0"], systems, n_resamples=100)
-    assert board.gold_sets == ("gold",)
-    for row in board.rows:
-        assert row.total == row.scores[0]
-    plain = leaderboard(
-        list(gold["set 0"].values()), {name: list(scores.values()) for name, scores in systems.items()}, n_resamples=100
-    )
-    assert plain.to_dict() == board.to_dict()
-    named = leaderboard({"g": Ranking.from_scores(gold["set 0"])}, systems, n_resamples=100)
-    assert named.to_dict()["rows"][0]["total"] == board.to_dict()["rows"][0]["total"]
-    assert [row.corrected_pvalue for row in named.rows[1:]] == [row.corrected_pvalue for row in board.rows[1:]]
-
-
-def test_pandas_series_and_frames():
-    pandas = pytest.importorskip("pandas")
-    gold, systems = data(sizes=(30,))
-    board = leaderboard(gold["set 0"], systems, n_resamples=100)
-    series = pandas.Series(gold["set 0"])
-    assert leaderboard(series, pandas.DataFrame(systems), n_resamples=100).to_dict() == board.to_dict()
-    two = pandas.DataFrame({"a": series, "b": -series})
-    assert leaderboard(two, systems, n_resamples=100).gold_sets == ("a", "b")
-    with pytest.raises(DuplicateLabelError, match="names of columns must be unique; more than once: 'x'"):
-        leaderboard(series, pandas.DataFrame(np.ones((30, 2)), index=series.index, columns=["x", "x"]))
-
-
 def test_one_system():
     gold, systems = data()
     board = leaderboard(gold, {"good": systems["good"]}, n_resamples=1)
@@ -259,53 +212,6 @@ def test_undefined_resamples_are_counted():
         board = leaderboard(gold, systems, n_resamples=100)
     assert 20 < board.rows[0].total.n_undefined < 80
     assert caught[0].filename == __file__
-
-
-def test_missing_items():
-    gold, systems = data()
-    lacking = {label: value for label, value in systems["fair"].items() if label not in ("0-0", "0-1", "1-7")}
-    systems = {**systems, "fair": lacking}
-    with pytest.raises(LabelMismatchError, match=r"labels in gold set 'set 0' only.*: '0-0', '0-1'"):
-        leaderboard(gold, systems)
-    for missing, n_items in (("intersection", [38, 29]), ("bottom", [40, 30]), ("gold", [40, 30])):
-        row = by_name(leaderboard(gold, systems, missing=missing, n_resamples=100))["fair"]
-        assert [score.n_missing for score in row.scores] == [2, 1]
-        assert [score.n_items for score in row.scores] == n_items
-        assert (row.total.n_missing, row.total.n_items) == (3, sum(n_items))
-        own = {label: value for label, value in lacking.items() if label in gold["set 0"]}
-        expected = weighted_tau(gold["set 0"], own, missing=missing).statistic
-        assert_allclose(row.scores[0].statistic, expected, rtol=0, atol=1e-14)
-
-
-def test_one_value_of_missing_has_one_meaning_everywhere():
-    """Gold sets such as MEN share some items with a system's list, and either has items of its own."""
-    rng = np.random.default_rng(0)
-    gold = dict(zip(range(40), rng.permutation(40).tolist(), strict=True))
-    system = {item: gold.get(item, 20) + rng.normal() for item in range(15, 70)}
-    for missing, n_items in (("intersection", 25), ("bottom", 70), ("gold", 40)):
-        (row,) = leaderboard(gold, {"system": system}, missing=missing, n_resamples=20).rows
-        expected = weighted_tau(gold, system, missing=missing)
-        assert (row.total.statistic, row.total.n_items) == (pytest.approx(expected, abs=1e-13), n_items)
-        assert expected.n_items == n_items
-        assert (row.total.n_missing, row.n_unused) == (15, 0 if missing == "bottom" else 30)
-        compared = compare_systems(gold, system, system, missing=missing, n_resamples=2)
-        assert (compared.n_items, compared.statistic_a) == (n_items, pytest.approx(expected, abs=1e-13))
-
-
-def test_bottom_compares_all_systems_over_all_items():
-    gold, systems = data(sizes=(6, 5), noise={"a": 0.1, "b": 1.0})
-    systems = {"a": systems["a"] | {"new": 99.0}, "b": systems["b"] | {"other": -99.0, "new": 0.0}}
-    del systems["b"]["0-0"]
-    board = by_name(leaderboard(gold, systems, coefficient="tau", missing="bottom", n_resamples=50))
-    for place, scores in enumerate(gold.values()):
-        labels = [*scores, "new", "other"]
-        spelt_out = [{label: own.get(label, -1e9) for label in labels} for own in (scores, systems["a"], systems["b"])]
-        for name, own in zip("ab", spelt_out[1:], strict=True):
-            score = board[name].scores[place]
-            assert score.n_items == len(labels)
-            assert score.statistic == pytest.approx(Tau()(spelt_out[0], own), abs=1e-13)
-    with pytest.raises(TooFewItemsError, match="gold set 'set 1' and system 'b' must have at least two labels"):
-        leaderboard(gold, {"b": dict.fromkeys(gold["set 0"], 1.0) | {"1-0": 2.0}}, missing="bottom")
 
 
 def test_two_systems_are_tested_on_the_items_that_both_have():
@@ -360,111 +266,6 @@ def test_an_undefined_coefficient_has_no_interval():
     assert np.isnan([row.total.statistic, row.total.low, row.total.high, row.scores[0].low]).all()
 
 
-def test_items_in_no_gold_set():
-    gold, systems = data()
-    systems["good"]["elsewhere"] = 1.0
-    with pytest.raises(LabelMismatchError, match="labels of system 'good' that are in no gold set: 'elsewhere'"):
-        leaderboard(gold, systems)
-    rows = by_name(leaderboard(gold, systems, missing="intersection", n_resamples=100))
-    assert {name: row.n_unused for name, row in rows.items()} == {"good": 1, "fair": 0, "alike": 0, "poor": 0}
-
-
-def test_json_and_table():
-    gold, systems = data(noise={"good": 0.2, "poor": 5.0})
-    board = leaderboard(gold, systems, n_resamples=100)
-    content = json.loads(json.dumps(board.to_dict(), allow_nan=False))
-    assert content == board.to_dict()
-    assert content["rows"][0]["pvalue"] is None
-    assert content["rows"][0]["scores"]["set 1"]["n_items"] == 30
-    assert (content["coefficient"], content["by"], content["gold_sets"]) == ("tau_w", "sum", ["set 0", "set 1"])
-    first = board.table()[0]
-    scored = ["rank", "group", "system", "set 0", "set 1", "sum", "mean"]
-    assert list(first) == [*scored, "low", "high", "pvalue", "corrected_pvalue", "n_missing"]
-    assert {*first} - {*gold} == {*COLUMNS, *TOTALS}
-    assert first["system"] == "good"
-    assert first["low"] < first["sum"] < first["high"]
-
-
-@pytest.mark.needs_numba
-def test_repr_is_short():
-    gold, systems = data(noise={f"system {i}": 0.1 * i + 0.1 for i in range(7)})
-    board = leaderboard(gold, systems, n_resamples=200)
-    assert repr(board).startswith("<Leaderboard of 7 systems, tau_w, 2 gold sets, by sum: system ")
-    assert repr(board).endswith(", ...>")
-    assert len(repr(board)) < 200
-    alone = leaderboard(gold["set 0"], {"s": {k: systems["system 0"][k] for k in gold["set 0"]}}, n_resamples=10)
-    assert "1 systems" not in repr(alone)
-    assert "1 gold set, by sum: s " in repr(alone)
-
-
-GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
-
-
-@pytest.mark.parametrize(
-    ("gold", "systems", "options", "error", "message"),
-    [
-        (GOLD, {"x": SYSTEM}, {"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number; got 0"),
-        (GOLD, {"x": SYSTEM}, {"level": 1}, OptionError, "level must be a number between 0 and 1"),
-        (GOLD, {"x": SYSTEM}, {"seed": -1}, OptionError, "seed must be a whole number"),
-        (GOLD, {"x": SYSTEM}, {"by": "all"}, OptionError, "by must be one of 'sum', 'mean', 'gold'; got 'all'"),
-        (GOLD, {"x": SYSTEM}, {"swap": "items"}, OptionError, "swap must be one of 'ranks', 'scores'; got 'items'"),
-        (
-            GOLD,
-            {"x": SYSTEM, "y": Ranking.from_order(["a", "b", "c"])},
-            {"swap": "scores"},
-            OptionError,
-            "system 'y' is a Ranking, which holds ranks alone; give its scores",
-        ),
-        (GOLD, {"x": SYSTEM}, {"missing": "drop"}, OptionError, "missing must be one of"),
-        (GOLD, {}, {}, TooFewItemsError, "there is no system to rank"),
-        (GOLD, [SYSTEM], {}, DimensionError, "systems must be a mapping of name to ranking; got"),
-        (GOLD, {1: SYSTEM}, {}, LabelError, "the name of a system must be a string; got: 1"),
-        (GOLD, {"x": [1, 2, 3]}, {}, LabelError, "gold set 'gold' has labels and system 'x' has none"),
-        (GOLD, {"x": {"a": 1, "b": float("nan")}}, {}, MissingValueError, "system 'x': every item needs a score; nan"),
-        ({"g": {"a": 1}}, {"x": SYSTEM}, {}, TooFewItemsError, "gold set 'g': "),
-        ({"sum": GOLD}, {"x": SYSTEM}, {}, OptionError, "a gold set cannot have the name 'sum'"),
-        ({"mean": GOLD}, {"x": SYSTEM}, {}, OptionError, "a gold set cannot have the name 'mean'"),
-        (
-            {"low": GOLD, "rank": GOLD},
-            {"x": SYSTEM},
-            {},
-            OptionError,
-            "cannot have the name of another column of the table; got: 'low', 'rank'",
-        ),
-        (
-            {"g": GOLD, "h": [1, 2]},
-            {"x": SYSTEM},
-            {},
-            LabelError,
-            "several gold sets need labels, .*without labels: 'h'",
-        ),
-        ({"g": GOLD, "h": 2}, {"x": SYSTEM}, {}, DimensionError, "got 2 among the rankings"),
-        (
-            GOLD,
-            {"x": {"d": 1, "e": 2}},
-            {"missing": "intersection"},
-            TooFewItemsError,
-            "system 'x' must have at least two labels in common; they have 3 and 2 items, 0 in common",
-        ),
-    ],
-)
-def test_invalid_inputs(gold, systems, options, error, message):
-    with pytest.raises(error, match=message):
-        leaderboard(gold, systems, **collapsed(**options))
-
-
-def test_systems_without_items_in_common():
-    gold = dict(zip("abcdef", range(6), strict=True))
-    systems = {"x": {label: gold[label] for label in "abc"}, "y": {label: gold[label] for label in "cdef"}}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        with pytest.raises(
-            TooFewItemsError,
-            match="systems 'x' and 'y' must have at least two items of gold set 'gold' in common, to be tested; got 1",
-        ):
-            leaderboard(gold, systems, missing="intersection", n_resamples=50)
-
-
 def test_too_few_resamples_to_tell_the_last_two_apart():
     gold, systems = data()
     # The last two of four are tested at 0.05 * 2 / 4: 1 / (1 + n) < 0.025 from n = 40 on.
@@ -478,25 +279,14 @@ def test_too_few_resamples_to_tell_the_last_two_apart():
         leaderboard(thirteen, {"a": thirteen, "b": thirteen[::-1]}, coefficient="tau", n_resamples=19)
 
 
-def test_ranked_by_the_mean():
-    gold, systems = data(sizes=(20, 25))
-    summed, board = (leaderboard(gold, systems, by=by, n_resamples=100) for by in ("sum", "mean"))
-    for row, other in zip(board.rows, summed.rows, strict=True):
-        assert row == other
-        assert (row.mean.statistic, row.mean.low) == (row.total.statistic / 2, row.total.low / 2)
-    assert f"by mean: {board.rows[0].system} {board.rows[0].mean.statistic:.3f}, " in repr(board)
-    assert board.table()[0]["high"] == board.rows[0].mean.high
-    assert (board.by, board.unit, board.standardized) == ("mean", "items", False)
-
-
 def test_standardized_coefficients():
     gold, systems = data(sizes=(8, 7), noise={"good": 0.2, "poor": 2.0})
     options = {"n_resamples": 200, "seed": 3}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
         plain = by_name(leaderboard(gold, systems, **options))
-        board = leaderboard(gold, systems, standardized=True, **options)
-    assert board.standardized
+        board = leaderboard(gold, systems, standardized=np.True_, **options)
+    assert board.standardized is True
     for row in board.rows:
         for scores, score, raw in zip(gold.values(), row.scores, plain[row.system].scores, strict=True):
             null = null_distribution(scores, {label: systems[row.system][label] for label in scores})
@@ -510,13 +300,22 @@ def test_standardized_coefficients():
         leaderboard(gold, systems, coefficient=TauW(n0=-0.9), standardized=True, n_resamples=100)
 
 
-def test_more_than_five_gold_sets_are_no_sample():
-    gold, systems = data(sizes=(8,) * 6, noise={"good": 0.2, "poor": 2.0})
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        leaderboard(gold, systems, coefficient="tau", n_resamples=100)
-        del gold["set 5"]
-        leaderboard(gold, systems, coefficient="tau", missing="intersection", n_resamples=100)
-    (found,) = [each for each in caught if each.category is ManyGoldSetsWarning]
-    assert "6 gold sets are taken as they are" in str(found.message)
-    assert found.filename == __file__
+@pytest.mark.parametrize(("n_systems", "n_items", "exact"), [(1, 6, None), (2, 6, True), (2, 7, False), (3, 6, False)])
+def test_a_leaderboard_says_whether_all_swaps_were_enumerated(n_systems, n_items, exact):
+    rng = np.random.default_rng(0)
+    golds = {name: {f"{name} {item}": rng.random() for item in range(n_items)} for name in ("x", "y")}
+    systems = {
+        f"s{each}": {item: rng.random() for gold in golds.values() for item in gold} for each in range(n_systems)
+    }
+    with collected_notices():
+        assert leaderboard(golds, systems, n_resamples=50).exact is exact
+        assert leaderboard(golds, systems, by="x", n_resamples=50).exact is (exact if n_systems != 2 else True)
+
+
+def test_systems_with_few_items_in_common_are_tested_exactly():
+    rng = np.random.default_rng(0)
+    gold = {item: rng.random() for item in range(20)}
+    systems = {name: {item: rng.random() for item in items} for name, items in (("a", range(13)), ("b", range(7, 20)))}
+    with collected_notices():
+        board = leaderboard(gold, systems, missing="intersection", n_resamples=50)
+    assert board.exact is True

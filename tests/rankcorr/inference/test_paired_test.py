@@ -10,8 +10,7 @@ from numpy.testing import assert_array_equal
 from rankcorr import Ranking, TauW
 from rankcorr.inference.exchange import Exchange, codes_of_items, score_codes
 from rankcorr.inference.paired_test import N_ENUMERATED, all_swaps, as_extreme, enumerated, paired_tests
-
-DRAWS = {"seed": 0, "workers": 1, "progress": None}
+from rankcorr.inference.resampling import Draws
 
 
 def exchange_of(gold, *systems, scores=False):
@@ -59,9 +58,9 @@ def test_a_swap_is_repeated_where_places_are_drawn_too():
 def test_drawn_swaps_come_close_to_all_of_them(scores, monkeypatch):
     pair = [exchange_of(*np.random.default_rng(5).normal(size=(3, 6)), scores=scores) for _ in range(2)]
     observed = np.array([sum(lead(each) for each in pair)])
-    (exact,) = paired_tests([pair], observed, n_resamples=10, **DRAWS)
+    (exact,) = paired_tests([pair], observed, draws=Draws(10, 0))
     monkeypatch.setattr("rankcorr.inference.paired_test.MAX_EXACT", 0)
-    (drawn,) = paired_tests([pair], observed, n_resamples=20_000, **DRAWS)
+    (drawn,) = paired_tests([pair], observed, draws=Draws(20_000, 0))
     assert (exact.exact, exact.n_swaps, drawn.exact, drawn.n_swaps) == (True, 2**12, False, 20_000)
     assert 0.05 < exact.pvalue < 0.95
     assert abs(drawn.pvalue - exact.pvalue) < 4 * math.sqrt(
@@ -73,8 +72,8 @@ def test_pairs_of_few_and_of_many_items_are_tested_together():
     rng = np.random.default_rng(0)
     few, many = exchange_of(*rng.normal(size=(3, 8))), exchange_of(*rng.normal(size=(3, 30)))
     observed = np.array([lead(few), lead(many)])
-    found = paired_tests([[few], [many]], observed, n_resamples=200, **DRAWS)
+    found = paired_tests([[few], [many]], observed, draws=Draws(200, 0))
     assert [each.exact for each in found] == [True, False]
-    assert found[0] == paired_tests([[few]], observed[:1], n_resamples=200, **DRAWS)[0]
-    assert found[1] == paired_tests([[many]], observed[1:], n_resamples=200, **DRAWS)[0]
-    assert paired_tests([], np.empty(0), n_resamples=200, **DRAWS) == []
+    assert found[0] == paired_tests([[few]], observed[:1], draws=Draws(200, 0))[0]
+    assert found[1] == paired_tests([[many]], observed[1:], draws=Draws(200, 0))[0]
+    assert paired_tests([], np.empty(0), draws=Draws(200, 0)) == []

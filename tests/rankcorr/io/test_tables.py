@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankcorr import LabelMismatchError, OptionError, Ranking, RankingError, TableError, weighted_tau
-from rankcorr.io.tables import read_ranking
+from rankcorr.io.tables import read_numbers, read_ranking
 
 
 @pytest.fixture
@@ -101,8 +101,10 @@ def test_a_pair_in_either_order_is_one_item(write):
     assert weighted_tau(read_ranking(path, **options, unordered=True), other) == -1
     with pytest.raises(LabelMismatchError, match="labels in x only"):
         weighted_tau(read_ranking(path, **options), other)
-    with pytest.raises(TableError, match=r':3: column "a, b": "y", "x" is also on line 2; ids must be unique'):
+    with pytest.raises(TableError, match=r':3: column "a, b": "y", "x" is also on line 2, as "x", "y"; ids must be'):
         read_ranking(write("a,b,s\nx,y,1\ny,x,2\n"), **options, unordered=True)
+    with pytest.raises(TableError, match='"x", "y" is also on line 2; ids must be unique'):
+        read_ranking(write("a,b,s\nx,y,1\nx,y,2\n"), **options, unordered=True)
     for columns in (["a"], ["a", "b", "c"]):
         with pytest.raises(OptionError, match=f"unordered needs two id columns, .*; got {len(columns)}"):
             read_ranking(write("a,b,c,s\nx,y,z,1\n"), id_columns=columns, score_column="s", unordered=True)
@@ -366,3 +368,9 @@ def test_real_pairs_without_a_value(data_dir: Path):
     path = data_dir / "EN-WS-353-SIM_wordnet30.tsv"
     with pytest.raises(TableError, match=r'\.tsv:27: column "lch": empty cell'):  # drink, eat: two parts of speech
         read_ranking(path, id_columns=["word1", "word2"], score_column="lch")
+
+
+def test_numbers_come_as_they_are(write):
+    path = write("id,s\nx,9007199254740993\ny,0.5\nz,-inf\n")
+    assert read_numbers(path) == {"x": 2**53 + 1, "y": 0.5, "z": -math.inf}
+    assert read_ranking(path) == Ranking.from_scores(read_numbers(path))

@@ -12,6 +12,8 @@ from rankcorr import (
     TauW,
     TopK,
     Uniform,
+    align,
+    batch,
     contributions,
     correlate,
     correlate_many,
@@ -146,6 +148,14 @@ class TestBatch:
         assert all("'flat'" in warning["message"] for warning in answer.json["warnings"])
         assert answer.json["sort_by"] == "tau_w"
         assert [row["ties"] for row in answer.json["systems"]] == [0, 2, 0, 4]
+
+    @pytest.mark.parametrize("missing", ["raise", "bottom"])
+    def test_rankings_are_matched_once_for_all_coefficients(self, monkeypatch, missing):
+        calls = []
+        monkeypatch.setattr(batch, "align", lambda *pair, **options: calls.append(pair) or align(*pair, **options))
+        answer = posted(self.PATH, gold=GOLD, systems=self.SYSTEMS, missing=missing)
+        assert set(answer.json["systems"][0]["coefficients"]) == {"tau_w", "rho_w", "tau", "rho"}
+        assert len(calls) == len(self.SYSTEMS)
 
     def test_sorted_by_another_coefficient(self):
         answer = posted(self.PATH, gold=GOLD, systems=self.SYSTEMS, coefficients=["tau_w"], sort_by="rho")

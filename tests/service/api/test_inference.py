@@ -40,6 +40,7 @@ class TestInference:
         assert found["interval"] == {
             "low": interval.low,
             "high": interval.high,
+            "method": interval.method,
             "standard_error": interval.standard_error,
             "n_resamples": 200,
             "n_undefined": 0,

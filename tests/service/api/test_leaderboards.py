@@ -46,6 +46,48 @@ class TestLeaderboard:
         assert answer.json["gold_sets"] == ["first", "second"]
         assert (answer.json["by"], answer.json["warnings"]) == ("sum", [])
 
+    @pytest.mark.parametrize("in_arrays", [False, True])
+    def test_systems_may_swap_scores(self, client, in_arrays):
+        request = self.request(swap="scores")
+        scores = {name: entry["scores"] for name, entry in request["systems"].items()}
+        golds = {name: Ranking.from_scores(entry["scores"]) for name, entry in request["gold_sets"].items()}
+        if in_arrays:
+            request["systems"] = {
+                name: {"scores": list(own.values()), "labels": list(own)} for name, own in scores.items()
+            }
+        answer = client.post(self.PATH, json=request)
+        expected = leaderboard(golds, scores, swap="scores", n_resamples=200, seed=4).to_dict()
+        assert (answer.status_code, answer.json["swap"]) == (200, "scores")
+        assert answer.json["rows"] == expected["rows"]
+        other = client.post(self.PATH, json=self.request(swap="ranks")).json
+        assert [row["pvalue"] for row in other["rows"]] != [row["pvalue"] for row in expected["rows"]]
+
+    def test_scores_without_labels_are_swapped(self, client):
+        scores = {
+            name: own.tolist() for name, own in zip("ab", np.random.default_rng(0).normal(size=(2, 20)), strict=True)
+        }
+        systems = {name: {"scores": own} for name, own in scores.items()}
+        request = {"gold": {"scores": list(range(20))}, "systems": systems, "seed": 1, "swap": "scores"}
+        answer = client.post(self.PATH, json=request | {"n_resamples": 100})
+        expected = leaderboard(range(20), scores, swap="scores", n_resamples=100, seed=1).to_dict()
+        assert answer.json["rows"] == expected["rows"]
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"ranks": [1, 2]},
+            {"ranks": [1, 2], "labels": ["0", "1"]},
+            {"ranks": {"0": 1, "1": 2}},
+            {"order": ["0", "1"]},
+        ],
+    )
+    def test_ranks_have_no_scores_to_swap(self, client, given):
+        scores = {"scores": [2, 1]} | ({} if given == {"ranks": [1, 2]} else {"labels": ["0", "1"]})
+        request = {"gold": scores, "systems": {"a": scores, "b": given}, "seed": 1, "swap": "scores"}
+        answer = client.post(self.PATH, json=request)
+        assert (answer.status_code, answer.json["type"]) == (422, "urn:rankcorr:problem:option")
+        assert "swap=\"scores\" exchanges scores, and system 'b' is a Ranking" in answer.json["detail"]
+
     def test_one_gold_ranking_without_labels(self, client):
         request = {"gold": {"scores": [3, 2, 1]}, "systems": {"a": {"scores": [3, 1, 2]}, "b": {"scores": [1, 2, 3]}}}
         answer = client.post(self.PATH, json=request | {"seed": 1, "n_resamples": 100})

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import FewRareTokensWarning, TokenError, pair_tokens
-from tests.service.answers import answer, example, problem, validator
+from service.api import pairings
+from tests.service.answers import answer, example, posted, problem, validator
 
 PATH = "/v1/pairings"
 FRUIT = [("apple", "fruit"), ("pear", "fruit"), ("plum", "fruit"), ("oak", "tree"), ("pine", "tree")]
@@ -172,3 +173,23 @@ def test_the_limit_of_the_text_of_an_answer(make_client):
     found = problem(PATH, client, tokens=as_tokens(FRUIT))
     message = "at most 51 bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got 52"
     assert found["errors"] == {"/tokens": [message]}
+
+
+def test_each_step_looks_at_the_clock(make_client, monkeypatch):
+    assert problem(PATH, make_client(max_seconds=1e-6), tokens=as_tokens(FRUIT))["type"] == (
+        "urn:rankcorr:problem:too-much-work"
+    )
+    now, looks = [0.0], []
+
+    def clock(_done=1):
+        looks.append(now[0])
+
+    def slow(tokens, **_):
+        for _token in tokens:
+            now[0] += 1
+        return pair_tokens(FRUIT)
+
+    monkeypatch.setattr(pairings, "pair_tokens", slow)
+    monkeypatch.setattr(pairings.deadline, "of_request", lambda: clock)
+    posted(PATH, make_client(), tokens=as_tokens(FRUIT))
+    assert {0.0, 1.0, 2.0, 3.0, 4.0, 5.0} <= {*looks}  # before each token, and after the last

@@ -10,6 +10,13 @@ TWO = {"order": ["b", "a"]}
 PLAIN = {"scores": [3, 2, 1]}
 INFERENCE = {"seed": 1, "n_resamples": 50, "method": "percentile"}
 COPULA = INFERENCE | {"method": "copula"}
+SIMULATION = {
+    "plan": {"n_items": 12, "n_ballots": 2, "fraction": 0.5, "presentations": 4},
+    "voters": {"n_voters": 5},
+    "similarity": "exponential",
+    "n_simulations": 3,
+    "seed": 1,
+}
 NINE = {"scores": list(range(9))}
 
 # What a request needs, counted by hand: items that are ranked, and 4 for each that is matched by its label.
@@ -38,8 +45,9 @@ REQUESTS = [
     (
         "/v1/correlations/batch",
         {"gold": GOLD, "systems": {"x": TWO}, "coefficients": ["rho", "tau"], "missing": "bottom"},
-        2 * (5 + 4 * 7),
+        2 * 5 + 2 * 4 * 7,  # matched once for all coefficients, and once for ties
     ),
+    ("/v1/correlations/batch", {"gold": GOLD, "systems": {"x": FIVE}, "coefficients": ["rho", "tau"]}, 2 * 5 + 4 * 10),
     ("/v1/correlations/matrix", {"rankings": {"x": PLAIN, "y": PLAIN}}, 2 * 6),
     ("/v1/correlations/matrix", {"rankings": {"x": GOLD, "y": FIVE}}, 2 * 10 * 5),
     ("/v1/leaderboards", {"gold": PLAIN, "systems": {"x": PLAIN, "y": PLAIN}, "seed": 1, "n_resamples": 50}, 6 * 301),
@@ -54,6 +62,9 @@ REQUESTS = [
         },
         2 * ((2 + 5) * 301 + 4 * (7 + 10)),
     ),
+    # 3 simulations: ballots of 24 and 12 votes, and a uniform one of 36; 5 voters judge 12 items twice
+    ("/v1/simulations", SIMULATION, 3 * (3 * 5_000 + 4 * (24 + 12 + 36) + 2 * 60 // 4)),
+    ("/v1/simulations", SIMULATION | {"approaches": ["uniform"]}, 3 * (5_000 + 4 * 36 + 60 // 4)),
 ]
 
 
@@ -63,7 +74,7 @@ def test_the_limit_of_work_from_both_sides(make_client, path, request_, needed):
     found = problem_of(posted(path, make_client(max_work=needed - 1), **request_))
     assert found["type"] == "urn:rankcorr:problem:too-much-work"
     assert found["detail"] == (
-        f"at most {needed - 1} items to rank or match, over all rankings, coefficients and resamples "
+        f"at most {needed - 1} items to rank or match, over all rankings, coefficients, resamples and simulations "
         f"(RANKCORR_MAX_WORK); this request needs about {needed}: ask for less at once"
     )
 
@@ -86,3 +97,9 @@ def test_a_small_body_that_asks_for_very_much_is_refused_before_anything_is_alig
     request = {"gold": {"order": labels}, "systems": systems, "missing": "bottom", "seed": 1}
     found = problem_of(posted("/v1/leaderboards", make_client(), **request))
     assert found["type"] == "urn:rankcorr:problem:too-much-work"
+
+
+def test_many_small_simulations_are_refused_before_they_begin(client):
+    found = problem_of(posted("/v1/simulations", client, **SIMULATION | {"n_simulations": 100_000}))
+    assert found["type"] == "urn:rankcorr:problem:too-much-work"
+    assert "(RANKCORR_MAX_WORK); this request needs about 1" in found["detail"]

@@ -65,6 +65,13 @@ for (;;) {
   if (!scored.next_ballot) break;
   drawn = await answer(client.POST("/v1/ballots", { body: { ...scored.next_ballot, voters: 2, seed: 1 } }));
 }
+const judged = drawn.comparisons.flatMap((form) =>
+  form.left.map((left, place) => ({ left, right: form.right[place]!, winner: "left" as Vote, voter: form.voter })),
+);
+const fitted = await answer(client.POST("/v1/strengths", { body: { items, comparisons: judged } }));
+const next = await answer(
+  client.POST("/v1/comparisons/next", { body: { items, comparisons: judged, size: 2, seed: 1 } }),
+);
 const self = await answer(client.POST("/v1/correlations", { body: { gold: ranking, system: ranking } }));
 const simulated = await answer(
   client.POST("/v1/simulations", {
@@ -85,6 +92,8 @@ console.log(
     leader: board.rows[0]?.system,
     ranks: weights.ranks.length,
     n_ballots: ballots.length,
+    n_strengths: fitted.items.length,
+    n_next: next.comparisons.left.length,
     self: self.coefficients["tau_w"],
     simulated: Object.keys(simulated.approaches),
     live: live.status,

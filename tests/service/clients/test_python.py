@@ -159,6 +159,24 @@ def test_from_tokens_to_a_ranking(call, models):
     assert call("simulatePlan", body=simulation).approaches.adaptive.tau_w.sd is None
 
 
+def test_from_votes_to_strengths(call, models):
+    """Comparisons as columns, or one by one; what comes next, answered, goes on with them."""
+    columns = models.ComparisonColumns(
+        left=["king", "queen"], right=["queen", "stone"], winner=[models.Vote.LEFT, None], voter=["Ann", "Bob"]
+    )
+    chosen = call("chooseComparisons", body=models.NextRequest(comparisons=columns, size=2, seed=1))
+    rows = [models.AnsweredComparison(left="king", right="queen", winner=models.Vote.LEFT, voter="Ann")]
+    new = chosen.comparisons
+    for left, right, voter in zip(new.left, new.right, new.voter, strict=True):
+        rows.append(models.AnsweredComparison(left=left, right=right, winner=models.Vote.TIE, voter=voter))
+    options = models.ModelOptions(ties=models.TiesModel.HALF, voters=True)
+    fitted = call("fitStrengths", body=models.StrengthsRequest(comparisons=rows, options=options))
+    assert fitted.n_comparisons == 3
+    assert fitted.items[0].item == fitted.ranking.labels[0]
+    assert fitted.parameters.tie_parameter == 0
+    assert {voter.voter for voter in fitted.voters} >= {"Ann"}
+
+
 def test_operations(call):
     assert call("checkLive").status == "ok"
     assert call("checkReady").limits["RANKCORR_MAX_ITEMS"] == 200_000

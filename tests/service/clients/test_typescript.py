@@ -63,6 +63,8 @@ def test_every_operation_is_called_with_its_types(printed):
         "leader": "dense",
         "ranks": 3,
         "n_ballots": 2,
+        "n_strengths": 4,
+        "n_next": 2,
         "self": 1,
         "simulated": ["adaptive", "uniform"],
         "live": "ok",

@@ -87,7 +87,7 @@ def test_what_is_not_json(body):
 
 def test_numbers_read_as_json_says():
     assert parse(b"[9007199254740993, 18446744073709551615, 1.5, -0.0]") == [2**53 + 1, 2**64 - 1, 1.5, -0.0]
-    assert parse(b"[123456789012345678901234567890]") == [1.2345678901234568e29]  # beyond 64 bits: a double
+    assert parse(b"[36893488147419103232]") == [2.0**65]  # beyond 64 bits: a double
 
 
 @given(st.floats(allow_nan=True, allow_infinity=True))
@@ -120,3 +120,35 @@ def test_a_long_repeated_key_is_cut(client):
     key = "k" * 100
     answer = client.post("/v1/correlations", data=f'{{"{key}":1,"{key}":2}}', content_type="application/json")
     assert answer.json["detail"] == f'an object of the body has the key "{key[:60]}" twice'
+
+
+BEYOND = [2**64 + 1, -(2**63) - 1, 10**30 + 1]
+
+
+@pytest.mark.parametrize("number", BEYOND)
+@pytest.mark.parametrize("written", ["[{}]", '{{"scores": [1, {}]}}', '{{"a": {{"b": {}}}}}', "[{} , 0.5]"])
+def test_a_whole_number_that_would_be_rounded_is_refused(number, written):
+    with pytest.raises(Problem, match=f"{number} cannot be held exactly; the nearest number that can is ") as caught:
+        parse(written.format(number).encode())
+    assert (caught.value.status, caught.value.kind) == (422, "invalid-request")
+
+
+@pytest.mark.parametrize("number", [2**64, 2**63, -(2**63), 2**64 - 1, 10**22, 3 * 2**100])
+def test_a_whole_number_that_is_held_exactly_passes(number):
+    assert parse(f"[{number}]".encode()) == [number]
+
+
+@pytest.mark.parametrize("text", [f'["{2**64 + 1}"]', f"[{2**64 + 1}.0]", "[0.12345678901234567890123]", "[1e30]"])
+def test_digits_of_a_text_and_of_a_fraction_are_not_a_whole_number(text):
+    assert parse(text.encode()) == json.loads(text)
+
+
+def test_a_long_number_is_found_behind_long_fractions():
+    fractions = b"0.1234567890123456789012," * 3
+    assert parse(b"[" + fractions + b"1]")[-1] == 1
+    with pytest.raises(Problem, match="cannot be held exactly"):
+        parse(b"[" + fractions + str(2**64 + 1).encode() + b"]")
+
+
+def test_a_long_number_far_down_is_left_to_the_schemas():
+    parse(b"[" * 1010 + str(2**64 + 1).encode() + b"]" * 1010)

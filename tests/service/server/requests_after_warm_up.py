@@ -83,6 +83,28 @@ def ballots():
         yield "/v1/simulations", {**simulation, "relatedness": relatedness}
 
 
+def votes():
+    """Few items and many, whose standard errors are drawn; with voters and without, each model and option."""
+    for n_items, with_voters in itertools.product((3, 1_600), (True, False)):
+        numbers = range(12)
+        columns = {
+            "left": [number % n_items for number in numbers],
+            "right": [(number * 7 + 1) % n_items for number in numbers],
+            "winner": [("left", "tie", "right", None)[number % 4] for number in numbers],
+        }
+        kept = [number for number in numbers if columns["left"][number] != columns["right"][number]]
+        columns = {name: [column[number] for number in kept] for name, column in columns.items()}
+        if with_voters:
+            columns["voter"] = [f"voter {number % 3}" for number in kept]
+        for model, options in itertools.product(
+            ("bradley-terry", "thurstone"), ({}, {"side_bias": True}, {"prior": 1, "voters": with_voters})
+        ):
+            request = {"comparisons": columns, "items": n_items, "model": model, "options": options}
+            yield "/v1/strengths", request
+            yield "/v1/comparisons/next", {**request, "size": 4, "seed": 1}
+        yield "/v1/strengths", {"comparisons": columns, "items": n_items, "options": {"ties": "half"}}
+
+
 def main() -> None:
     client = create_app().test_client()
     warm_up()
@@ -94,7 +116,7 @@ def main() -> None:
         if "post" in operations
     }
     statuses: dict[str, list[int]] = {}
-    for path, document in itertools.chain(examples.items(), comparisons(), inferences(), ballots()):
+    for path, document in itertools.chain(examples.items(), comparisons(), inferences(), ballots(), votes()):
         answer = client.post(path, data=json.dumps(document), content_type="application/json")
         statuses.setdefault(path, []).append(answer.status_code)
     after = compiled()

@@ -63,15 +63,17 @@ def test_what_are_no_chunks_is_refused(body, message):
     assert caught.value.status == 400
 
 
-def test_a_body_above_the_limit_is_cut():
+def test_a_body_above_the_limit_is_not_waited_for():
     assert Length(11, most=10).is_cut
     assert not Length(10, most=10).is_cut
-    frame = Chunks(most=3)
-    assert frame.take(b"5\r\nabc") == 6
-    assert not frame.is_cut
-    assert frame.take(b"de\r\n0\r\n\r\n") == 2
-    assert frame.is_cut
-    assert not frame.is_whole
+    assert Chunks(most=5).take(b"5\r\nabc") == 6
+    message = r"at most 4 bytes in a body \(RANKCORR_MAX_BODY_BYTES\); a chunk of it makes that 5"
+    for chunks in (b"5\r\n", b"2\r\nab\r\n3\r\n"):
+        with pytest.raises(Problem, match=message) as caught:
+            Chunks(most=4).take(chunks)
+        assert caught.value.status == 413
+    with pytest.raises(Problem, match="at most 4 bytes"):
+        Chunks(most=4).take(b"ffffffffffffffff\r\n")
 
 
 def test_what_is_missing_is_said():

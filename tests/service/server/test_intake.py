@@ -4,7 +4,13 @@ import contextlib
 
 import pytest
 from gunicorn.config import Config
-from gunicorn.http.errors import InvalidHeader, InvalidRequestLine, LimitRequestHeaders, LimitRequestLine
+from gunicorn.http.errors import (
+    InvalidHeader,
+    InvalidRequestLine,
+    LimitRequestHeaders,
+    LimitRequestLine,
+    ParseException,
+)
 from gunicorn.http.parser import RequestParser
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -97,6 +103,7 @@ def test_a_large_body_is_read_in_time_that_grows_with_its_length():
             "chunked is the one transfer coding",
         ),
         (b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", InvalidHeader, "TRANSFER-ENCODING"),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n65\r\n", Problem, "at most 100 bytes in a body"),
         (POST + b"Transfer-Encoding: chunked\r\n\r\nnone\r\n", Problem, "a chunk of the body begins with no size"),
     ],
 )
@@ -109,16 +116,9 @@ def test_http_1_0_needs_no_host():
     assert requests_in([b"GET /health/live HTTP/1.0\r\n\r\n"]) == [("/health/live", b"")]
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        POST + b"Content-Length: 101\r\n\r\n",
-        POST + b"Transfer-Encoding: chunked\r\n\r\n65\r\n" + b"x" * 101,
-    ],
-)
-def test_a_body_above_the_limit_is_not_waited_for_and_ends_the_connection(sent):
+def test_a_body_above_the_limit_is_not_waited_for_and_ends_the_connection():
     intake = make_intake(most=100)
-    intake.receive(sent)
+    intake.receive(POST + b"Content-Length: 101\r\n\r\n")
     assert intake.is_complete
     assert not intake.is_empty
     assert intake.request.should_close()
@@ -150,11 +150,30 @@ def test_a_client_that_has_its_answer_is_not_invited():
     assert not intake.wants_to_go_on()  # it would take that for the answer to its next request
 
 
-def test_nothing_after_a_body_that_gunicorn_reads_otherwise_is_believed():
+@pytest.mark.parametrize(
+    "body", [b"1;=\r\na\r\n0\r\n\r\n", b"1\r\na\r\n0;=\r\n\r\n", b"1\r\na\r\n0\r\nno trailer\r\n\r\n"]
+)
+@pytest.mark.parametrize("is_read", [False, True])
+def test_nothing_after_a_body_that_gunicorn_reads_otherwise_is_believed(body, is_read):
     intake = make_intake()
-    intake.receive(POST + b"Transfer-Encoding: chunked\r\n\r\n1;=\r\na\r\n0\r\n\r\n" + GET)
+    intake.receive(POST + b"Transfer-Encoding: chunked\r\n\r\n" + body + GET)
     assert intake.is_complete
+    assert not intake.request.should_close()
+    if is_read:
+        with pytest.raises(ParseException):
+            intake.request.body.read()
+    else:
+        intake.request.body.settle()
+    assert intake.request.should_close()  # and the answer says so
     assert not intake.finish()
+
+
+def test_a_body_that_gunicorn_reads_alike_keeps_the_connection():
+    intake = make_intake()
+    intake.receive(CHUNKED + GET)
+    intake.request.body.settle()
+    assert not intake.request.should_close()
+    assert intake.finish()
 
 
 PARTS = st.sampled_from(

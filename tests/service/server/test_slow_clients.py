@@ -215,6 +215,16 @@ class TestHttp:
         answers = b"".join(iter(lambda: connection.recv(1 << 16), b""))
         assert re.findall(rb"HTTP/1.1 ([0-9]{3}) ", answers) == [b"200", b"200", b"200", b"404", b"200"]
 
+    @pytest.mark.parametrize(("head", "status"), [(HEAD, 400), (b"GET /health/live HTTP/1.1\r\nHost: x\r\n", 200)])
+    def test_the_answer_to_a_trailer_that_is_none_says_that_the_connection_ends(
+        self, live_server, sockets, head, status
+    ):
+        body = b"%x\r\n%b\r\n0\r\nno trailer\r\n\r\n" % (len(BODY), BODY)
+        connection = sockets(live_server, head + b"Transfer-Encoding: chunked\r\n\r\n" + body)
+        found_status, headers, _ = answer_of(connection)
+        assert (found_status, headers["Connection"]) == (status, "close")
+        assert connection.recv(1) == b""
+
     def test_a_client_is_told_to_send_its_body(self, live_server, sockets):
         connection = sockets(live_server, HEAD + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(BODY))
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -237,6 +247,7 @@ class TestHttp:
             (b"GET / HTTP/1.1\r\n\r\n", 400, "a request of HTTP/1.1 has the header Host"),
             (HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}", 400, "CONTENT-LENGTH"),
             (HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, "begins with no size"),
+            (HEAD + b"Transfer-Encoding: chunked\r\n\r\n1000001\r\n{", 413, "at most 16777216 bytes in a body"),
             (HEAD + b"Transfer-Encoding: odd\r\n\r\n", 400, "odd"),
         ],
     )

@@ -20,4 +20,6 @@ def test_no_request_compiles_a_kernel_after_the_warm_up():
     assert report["answered"]["/v1/leaderboards"] > 40
     assert report["answered"]["/v1/ballots"] > 50
     assert report["answered"]["/v1/simulations"] == 3
+    assert report["answered"]["/v1/strengths"] > 20
+    assert report["answered"]["/v1/comparisons/next"] > 20
     assert report["others"] == []

@@ -1,0 +1,393 @@
+"""How far a ranking can be trusted, from rankings that are drawn from the posterior: ranks, tops and coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.errors import ModelError
+from adaptive.record import places_best_first
+from rankcorr import Ranking
+from rankcorr.checks import checked_seed, real_number, shown, whole_number
+from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr.results import Result, TableResult
+from rankcorr.scores import midrank_rows
+from rankcorr.workers import checked_workers, in_threads
+
+if TYPE_CHECKING:
+    from adaptive.model.strengths import Strengths
+
+__all__ = [
+    "Cut",
+    "ExpectedCorrelation",
+    "RankIntervals",
+    "StopDecision",
+    "StoppingRule",
+    "TopProbabilities",
+    "stopping_rule",
+]
+
+Array: TypeAlias = NDArray[Any]
+
+N_SAMPLES = 1_000
+_BLOCK_ROWS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRanks(Result):
+    """Rankings drawn from the posterior, one in each row.
+
+    Attributes
+    ----------
+    estimate : Ranking
+        The ranking by fitted strengths.
+    theta, ranks : ndarray of float64, shape (n_samples, n_items), read-only
+        Drawn strengths, and their mid-ranks.
+    n_tied : ndarray of int64, shape (n_samples,)
+        Number of tied items in each row.
+    """
+
+    estimate: Ranking
+    theta: Array
+    ranks: Array
+    n_tied: Array
+
+    @classmethod
+    def of(cls, estimate: Ranking, theta: Array) -> DrawnRanks:
+        """Rank each row."""
+        ranks, _, n_tied = midrank_rows(theta, descending=True)
+        theta.flags.writeable = False
+        return cls(estimate, theta, ranks, n_tied)
+
+    @property
+    def items(self) -> Sequence[Hashable]:
+        """Labels of the items."""
+        return self.estimate.labels or ()
+
+    @cached_property
+    def by_item(self) -> Array:
+        """Ranks of each item in ascending order, shape (n_items, n_samples)."""
+        return np.sort(np.ascontiguousarray(self.ranks.T), axis=1)
+
+    def coefficients(self, coefficient: Coefficient, workers: int | None = None) -> Array:
+        """Coefficient of each drawn ranking, as x, with the estimate; shape (n_samples,)."""
+        return correlated(coefficient, self.ranks, self.n_tied, self.estimate, workers)
+
+
+def correlated(coefficient: Coefficient, ranks: Array, n_tied: Array, other: Ranking, workers: int | None) -> Array:
+    """Coefficient of each row of ranks, as x, with another ranking of the same items in the same order."""
+    swapped = coefficient.swapped
+    rows = [slice(start, start + _BLOCK_ROWS) for start in range(0, len(ranks), _BLOCK_ROWS)]
+    found = in_threads(lambda part: swapped.of_rows(other, ranks[part], n_tied[part]), rows, checked_workers(workers))
+    return np.concatenate(found)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankIntervals(TableResult):
+    """Intervals that hold the true rank of each item with the probability `level`.
+
+    The table has the columns item, rank, low, median and high, best first.
+
+    Attributes
+    ----------
+    items : sequence of hashable
+        Labels.
+    rank : ndarray of float64, shape (n_items,)
+        Mid-rank in the estimate.
+    low, median, high : ndarray of float64, shape (n_items,)
+        Quantiles of the drawn ranks, each a rank that was drawn.
+    level : float
+    n_samples : int
+    """
+
+    items: Sequence[Hashable]
+    rank: Array
+    low: Array
+    median: Array
+    high: Array
+    level: float
+    n_samples: int
+
+    def __post_init__(self) -> None:
+        _freeze(self.low, self.median, self.high)
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        best_first = places_best_first(self.items, self.rank)
+        columns: dict[str, Sequence[Any]] = {"item": [self.items[place] for place in best_first.tolist()]}
+        return columns | {name: getattr(self, name)[best_first].tolist() for name in ("rank", "low", "median", "high")}
+
+    def __repr__(self) -> str:
+        width = float(np.mean(self.high - self.low)) + 1
+        return f"<RankIntervals of {len(self.items):,} items, level {self.level:g}: {width:.3g} ranks wide on average>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TopProbabilities(TableResult):
+    """Probability that each item is among the top k.
+
+    The table has the columns item, rank and probability, the most probable first.
+
+    Attributes
+    ----------
+    items : sequence of hashable
+        Labels.
+    rank : ndarray of float64, shape (n_items,)
+        Mid-rank in the estimate.
+    probability : ndarray of float64, shape (n_items,)
+        They sum to k.
+    k, n_samples : int
+    """
+
+    items: Sequence[Hashable]
+    rank: Array
+    probability: Array
+    k: int
+    n_samples: int
+
+    def __post_init__(self) -> None:
+        _freeze(self.probability)
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        order = np.lexsort((self.rank, -self.probability))
+        return {
+            "item": [self.items[place] for place in order.tolist()],
+            "rank": self.rank[order].tolist(),
+            "probability": self.probability[order].tolist(),
+        }
+
+    def __repr__(self) -> str:
+        sure, open_ = (int(np.count_nonzero(held)) for held in (self.probability >= 0.95, self.is_open))
+        return f"<TopProbabilities of {len(self.items):,} items, k = {self.k}: {sure} sure, {open_} open>"
+
+    @property
+    def is_open(self) -> Array:
+        """Items that may be in or out, with probabilities above 0.05 and below 0.95; bool, shape (n_items,)."""
+        return np.asarray((self.probability > 0.05) & (self.probability < 0.95))
+
+
+@dataclass(frozen=True, eq=False)
+class Cut(Result):
+    """Confidence of a cut after the top k.
+
+    Attributes
+    ----------
+    k : int
+    confidence : float
+        Probability that the estimated top k are the true ones. Where estimated strengths tie at the cut, any choice
+        among them counts as estimated: the mean over the choices.
+    overlap : float
+        Expected number of the true top k among the estimated ones.
+    n_samples : int
+    """
+
+    k: int
+    confidence: float
+    overlap: float
+    n_samples: int
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedCorrelation(Result):
+    """The accuracy that a ranking has reached, in units of a coefficient.
+
+    Attributes
+    ----------
+    mean : float
+        Mean over the posterior of the coefficient of the true ranking with the estimate.
+    low, high : float
+        Between them lies the coefficient with the probability `level`.
+    level : float
+    coefficient : Coefficient
+    n_samples : int
+    values : ndarray of float64, shape (n_samples,), read-only
+        The coefficient of each drawn ranking; nan where it is undefined, and not part of the mean.
+    """
+
+    mean: float
+    low: float
+    high: float
+    level: float
+    coefficient: Coefficient
+    n_samples: int
+    values: Array
+
+    def __float__(self) -> float:
+        return self.mean
+
+    def __repr__(self) -> str:
+        return (
+            f"<ExpectedCorrelation {self.coefficient!r}: {self.mean:.4f}, "
+            f"{self.low:.4f} to {self.high:.4f} at level {self.level:g}>"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StopDecision(Result):
+    """Whether to stop, and why; true where to stop."""
+
+    stop: bool
+    expected: ExpectedCorrelation
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.stop
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """Stop once the expected coefficient has reached a target; made by `stopping_rule`.
+
+    Attributes
+    ----------
+    target : float
+    coefficient : Coefficient
+    n_samples, seed : int
+    """
+
+    target: float
+    coefficient: Coefficient
+    n_samples: int
+    seed: int
+
+    def __call__(self, strengths: Strengths) -> StopDecision:
+        """Decide by the votes so far."""
+        expected = strengths.expected_correlation(self.coefficient, n_samples=self.n_samples, seed=self.seed)
+        stop = expected.mean >= self.target
+        reason = (
+            f"expected {self.coefficient.name} is {expected.mean:.3f} after "
+            f"{strengths.comparisons.n_comparisons:,} votes, {'at least' if stop else 'below'} the target of "
+            f"{self.target:g}"
+        )
+        return StopDecision(stop, expected, reason)
+
+
+def stopping_rule(
+    target: float, coefficient: CoefficientLike = "tau_w", *, n_samples: int = 300, seed: int = 0
+) -> StoppingRule:
+    """Return a rule that says whether enough votes have come in.
+
+    Parameters
+    ----------
+    target : float
+        The expected coefficient at which to stop, between -1 and 1.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+    n_samples : int
+        Rankings drawn for each decision; the mean of 300 has a standard error of a seventeenth of their spread.
+    seed : int
+
+    Returns
+    -------
+    StoppingRule
+        Called with `Strengths`, it returns a `StopDecision`, which is true where to stop and has the reason.
+
+    Raises
+    ------
+    ModelError, OptionError
+        A target that is not between -1 and 1, or an option out of range.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+    >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
+    >>> decision.stop, decision.reason.partition(" is ")[0]
+    (False, 'expected tau_w')
+    """
+    value = real_number(target)
+    if not -1 < value < 1:
+        raise ModelError(f"target must be a number between -1 and 1, both excluded; got {shown(target)}")
+    return StoppingRule(value, as_coefficient(coefficient), checked_samples(n_samples), checked_seed(seed, ModelError))
+
+
+def rank_intervals_of(drawn: DrawnRanks, level: float) -> RankIntervals:
+    """Intervals between the quantiles (1 - level) / 2 and (1 + level) / 2 of the drawn ranks."""
+    confidence = checked_level(level)
+    tails = [(1 - confidence) / 2, 0.5, (1 + confidence) / 2]
+    # Quantiles that are drawn ranks: between two ranks there is none.
+    n_samples = len(drawn.ranks)
+    places = [min(n_samples - 1, max(0, int(np.ceil(tail * n_samples - 1e-9)) - 1)) for tail in tails]
+    low, median, high = drawn.by_item[:, places].T.copy()
+    return RankIntervals(drawn.items, drawn.estimate.ranks, low, median, high, confidence, n_samples)
+
+
+def top_probabilities_of(drawn: DrawnRanks, k: int) -> TopProbabilities:
+    """Share of the drawn rankings in which each item is among the top k; ties at the cut share what is left."""
+    number = checked_k(k, len(drawn.items))
+    held = in_top_shares(drawn.ranks, number)
+    return TopProbabilities(drawn.items, drawn.estimate.ranks, held.mean(axis=0), number, len(held))
+
+
+def cut_of(drawn: DrawnRanks, k: int) -> Cut:
+    """Confidence of the cut after the estimated top k."""
+    number = checked_k(k, len(drawn.items))
+    chosen = in_top_shares(drawn.estimate.ranks[np.newaxis], number)[0]
+    held = in_top_shares(drawn.ranks, number)
+    sure, tied = chosen == 1, (chosen > 0) & (chosen < 1)
+    agreed = held[:, chosen == 0].sum(axis=1) < 1e-9
+    if tied.any():
+        # Of the tied items as many are in as there are places left, each choice alike: 1 / C(n, places).
+        from math import comb
+
+        places = number - int(sure.sum())
+        agreed = (held[:, sure] == 1).all(axis=1) * agreed / comb(int(tied.sum()), places)
+    return Cut(number, float(np.mean(agreed)), float(np.mean(held @ chosen)), len(held))
+
+
+def expected_correlation_of(
+    drawn: DrawnRanks, coefficient: CoefficientLike, level: float, workers: int | None
+) -> ExpectedCorrelation:
+    """Mean and interval of the coefficient of drawn rankings with the estimate."""
+    chosen, confidence = as_coefficient(coefficient), checked_level(level)
+    values = drawn.coefficients(chosen, workers)
+    _freeze(values)
+    kept = values[~np.isnan(values)]
+    mean, low, high = float("nan"), float("nan"), float("nan")
+    if kept.size:
+        mean = float(kept.mean())
+        low, high = np.quantile(kept, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
+    return ExpectedCorrelation(mean, low, high, confidence, chosen, values.size, values)
+
+
+def in_top_shares(ranks: Array, k: int) -> Array:
+    """How much of each item is in the top k of each row, which sums to k: 1 or 0, or a share for ties at the cut."""
+    held = (ranks <= k).astype(np.float64)
+    # A group of ties with mid-rank r that straddles the cut: its ranks go from r - (size - 1) / 2 on.
+    for row in np.flatnonzero(held.sum(axis=1) != k).tolist():
+        values, place, sizes = np.unique(ranks[row], return_inverse=True, return_counts=True)
+        before = values - (sizes - 1) / 2 - 1
+        held[row] = np.clip((k - before) / sizes, 0.0, 1.0)[place]
+    return held
+
+
+def checked_samples(n_samples: int) -> int:
+    """Return a number of samples as an int, or raise ModelError."""
+    number = whole_number(n_samples)
+    if number is None or number < 1:
+        raise ModelError(f"n_samples must be a positive whole number; got {shown(n_samples)}")
+    return number
+
+
+def checked_level(level: float) -> float:
+    """Return a level of confidence as a float, or raise ModelError."""
+    value = real_number(level)
+    if not 0 < value < 1:
+        raise ModelError(f"level must be a number between 0 and 1, both excluded; got {shown(level)}")
+    return value
+
+
+def checked_k(k: int, n_items: int) -> int:
+    """Return the size of a top as an int, or raise ModelError."""
+    number = whole_number(k)
+    if number is None or not 1 <= number <= n_items:
+        raise ModelError(f"k must be a whole number from 1 to the {n_items} items; got {shown(k)}")
+    return number
+
+
+def _freeze(*arrays: Array) -> None:
+    for array in arrays:
+        array.flags.writeable = False

@@ -1,0 +1,262 @@
+"""Systems against a ranking that is itself an estimate: intervals that carry the doubt of the votes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.errors import AdaptiveError, ModelError
+from adaptive.model.accuracy import N_SAMPLES, checked_level, correlated
+from adaptive.model.strengths import Strengths
+from rankcorr import BootstrapInterval, Ranking, RankingError, align, bootstrap_interval
+from rankcorr.alignment import Missing
+from rankcorr.checks import shown
+from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr.ranking import RankingLike, as_ranking
+from rankcorr.results import Result, TableResult
+from rankcorr.scores import midrank_rows
+
+__all__ = ["ScoredLeaderboard", "SystemScore", "score_leaderboard", "score_system"]
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SystemScore(Result):
+    """A system's coefficient with the fitted ranking as gold, and two intervals.
+
+    Attributes
+    ----------
+    statistic : float
+    low, high : float
+        Interval that carries what items and votes leave open.
+    known : BootstrapInterval
+        The interval that takes the fitted ranking as the true one.
+    votes_error : float
+        Standard deviation of the coefficient over rankings drawn from the posterior.
+    values : ndarray of float64, shape (n_samples,), read-only
+        The coefficient with each drawn ranking.
+    level : float
+    """
+
+    statistic: float
+    low: float
+    high: float
+    known: BootstrapInterval
+    votes_error: float
+    values: Array
+    level: float
+
+    def __float__(self) -> float:
+        return self.statistic
+
+    def __repr__(self) -> str:
+        return (
+            f"<SystemScore {self.known.coefficient} {self.statistic:.4f}, {self.low:.4f} to {self.high:.4f} at level "
+            f"{self.level:g}; {self.known.low:.4f} to {self.known.high:.4f} if the gold ranking were known>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoredLeaderboard(TableResult):
+    """Systems from best to worst, with intervals that carry the doubt of the votes.
+
+    The table has the columns rank, system, the coefficient, low, high, known_low, known_high and best.
+
+    Attributes
+    ----------
+    systems : tuple of hashable
+        Names, best first; those with an undefined coefficient come last.
+    scores : tuple of SystemScore
+    best : ndarray of float64, shape (n_systems,), read-only
+        Share of the drawn rankings against which each system is the best, systems that tie sharing it. It tells what
+        the votes leave open, not what further items would change: `rankcorr.leaderboard` tests that.
+    """
+
+    systems: tuple[Hashable, ...]
+    scores: tuple[SystemScore, ...]
+    best: Array
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        values = np.array([score.statistic for score in self.scores])
+        defined = ~np.isnan(values)
+        ranks = np.full(values.size, np.nan)
+        if defined.any():
+            ranks[defined] = [np.mean(np.flatnonzero(values[defined] == value)) + 1 for value in values[defined]]
+        return {
+            "rank": ranks.tolist(),
+            "system": list(self.systems),
+            self.scores[0].known.coefficient: values.tolist(),
+            "low": [score.low for score in self.scores],
+            "high": [score.high for score in self.scores],
+            "known_low": [score.known.low for score in self.scores],
+            "known_high": [score.known.high for score in self.scores],
+            "best": self.best.tolist(),
+        }
+
+    def __repr__(self) -> str:
+        parts = zip(self.systems, self.scores, strict=True)
+        listed = ", ".join(f"{name} {score.statistic:.3f}" for name, score in list(parts)[:5])
+        return f"<ScoredLeaderboard of {len(self.systems):,} systems, {self.scores[0].known.coefficient}: {listed}>"
+
+
+def score_system(
+    strengths: Strengths,
+    system: RankingLike,
+    coefficient: CoefficientLike = "tau_w",
+    *,
+    missing: Missing = "raise",
+    level: float = 0.95,
+    n_samples: int = N_SAMPLES,
+    n_resamples: int = 2_000,
+    seed: int = 0,
+    workers: int | None = None,
+) -> SystemScore:
+    """Score a system with the fitted ranking as gold.
+
+    Two things are uncertain: which items were taken, and what their true ranking is. The first interval, of
+    `bootstrap_interval`, has the one; the spread of the coefficient over rankings drawn from the posterior has the
+    other. They are independent, so their variances add, on the scale of Fisher's z: each end moves from a distance d of
+    the statistic to sqrt(d^2 + (q s)^2), where s is the standard deviation over drawn rankings and q the normal
+    quantile of the level. Errors of the votes also lower a coefficient, on average; the statistic is left as it is.
+
+    Parameters
+    ----------
+    strengths : Strengths
+    system : Ranking, mapping of label to score, or data series with labels
+        Matched by label with the items.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        The fitted ranking takes the place of x.
+    missing : {"raise", "intersection", "bottom", "gold"}
+        As in `rankcorr.weighted_tau`, gold being the items of `strengths`.
+    level : float
+        Level of both intervals.
+    n_samples : int
+        Rankings drawn from the posterior.
+    n_resamples, seed, workers
+        As in `bootstrap_interval`; the answer does not depend on the number of workers.
+
+    Returns
+    -------
+    SystemScore
+        nan with an `UndefinedCorrelationWarning` where the coefficient is undefined.
+
+    Raises
+    ------
+    ModelError, RankingError
+        No Strengths, an option out of range, or a ranking that does not fit.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(list("aabbcd"), list("bccdee"), ["left"] * 6)
+    >>> score = score_system(bradley_terry(votes, prior=2), dict(a=5, b=3, c=4, d=2, e=1), "tau")
+    >>> score.low <= score.known.low <= score.statistic <= score.known.high <= score.high
+    True
+    """
+    if not isinstance(strengths, Strengths):
+        raise ModelError(f"systems are scored by Strengths; got {shown(strengths)}")
+    confidence, chosen = checked_level(level), as_coefficient(coefficient)
+    ranking = as_ranking(system)
+    drawn = strengths.drawn(n_samples, seed)
+    gold, own = align(strengths.ranking, ranking, names=("the fitted ranking", "the system"), missing=missing)
+    known = bootstrap_interval(
+        gold, own, coefficient=chosen, level=confidence, n_resamples=n_resamples, seed=seed, workers=workers
+    )
+    ranks, n_tied = drawn.ranks, drawn.n_tied
+    if gold.labels != strengths.ranking.labels:
+        place = {label: position for position, label in enumerate(strengths.items)}
+        places = np.array([place.get(label, -1) for label in gold.labels or ()])
+        # Items that only the system has are tied below all others, as `align` has them.
+        theta = np.where(places >= 0, drawn.theta[:, places], -np.inf)
+        ranks, _, n_tied = midrank_rows(theta, descending=True)
+    values = correlated(chosen, ranks, n_tied, own, workers)
+    values.flags.writeable = False
+    low, high, error = combined(known, values, confidence, gold)
+    return SystemScore(known.statistic, low, high, known, error, values, confidence)
+
+
+def score_leaderboard(
+    strengths: Strengths,
+    systems: Mapping[Any, RankingLike],
+    coefficient: CoefficientLike = "tau_w",
+    *,
+    missing: Missing = "raise",
+    level: float = 0.95,
+    n_samples: int = N_SAMPLES,
+    n_resamples: int = 2_000,
+    seed: int = 0,
+    workers: int | None = None,
+) -> ScoredLeaderboard:
+    """Score many systems with the fitted ranking as gold; all are compared with the same drawn rankings.
+
+    Parameters
+    ----------
+    strengths : Strengths
+    systems : mapping of name to ranking
+    coefficient, missing, level, n_samples, n_resamples, seed, workers
+        As in `score_system`.
+
+    Raises
+    ------
+    ModelError, RankingError
+        As `score_system`; the message names the system.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> strengths = bradley_terry(Comparisons.from_labels(list("aabbcd"), list("bccdee"), ["left"] * 6), prior=2)
+    >>> good, poor = dict(a=5, b=3, c=4, d=2, e=1), dict(a=1, b=2, c=3, d=5, e=4)
+    >>> score_leaderboard(strengths, {"poor": poor, "good": good}, "tau")
+    <ScoredLeaderboard of 2 systems, tau: good 0.600, poor -0.600>
+    """
+    if not isinstance(systems, Mapping) or not systems:
+        raise ModelError(f"systems must be a mapping of name to ranking, not empty; got {shown(systems)}")
+    found: dict[Any, SystemScore] = {}
+    for name, system in systems.items():
+        try:
+            found[name] = score_system(
+                strengths,
+                system,
+                coefficient,
+                missing=missing,
+                level=level,
+                n_samples=n_samples,
+                n_resamples=n_resamples,
+                seed=seed,
+                workers=workers,
+            )
+        except (AdaptiveError, RankingError) as error:
+            raise type(error)(f"system {shown(name)}: {error}") from error
+    names = sorted(found, key=lambda name: (math.isnan(found[name].statistic), -found[name].statistic))
+    values = np.nan_to_num(np.array([found[name].values for name in names]), nan=-np.inf)
+    leads = values == values.max(axis=0)
+    best = (leads / leads.sum(axis=0)).mean(axis=1)
+    best.flags.writeable = False
+    return ScoredLeaderboard(tuple(names), tuple(found[name] for name in names), best)
+
+
+def combined(known: BootstrapInterval, values: Array, level: float, gold: Ranking) -> tuple[float, float, float]:
+    """Ends of the interval with the variance of the votes added on Fisher's scale, and their standard deviation."""
+    from scipy.special import ndtri
+
+    values = values[~np.isnan(values)]
+    if values.size < 2 or math.isnan(known.low):
+        return math.nan, math.nan, math.nan
+    # Rankings of n items that agree fit a correlation of 1 - 2 / n^2 about as well as 1, which has no z.
+    most = math.log(gold.n_items)
+
+    def z_of(value: Array | float) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.clip(np.arctanh(np.asarray(value)), -most, most))
+
+    low, centre, high = z_of(np.array([known.low, known.statistic, known.high])).tolist()
+    reach = float(ndtri((1 + level) / 2)) * float(z_of(values).std(ddof=1))
+    below, above = math.hypot(max(0.0, centre - low), reach), math.hypot(max(0.0, high - centre), reach)
+    ends = min(known.low, math.tanh(centre - below)), max(known.high, math.tanh(centre + above))
+    return *ends, float(values.std(ddof=1))

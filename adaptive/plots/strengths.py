@@ -1,0 +1,202 @@
+"""Strengths with their intervals, and how likely each item is to be in the top k."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, overload
+
+import numpy as np
+from scipy.special import ndtri
+
+from adaptive.errors import ModelError
+from adaptive.model.strengths import Strengths
+from adaptive.plots.rows import (
+    MOST_NAMED,
+    Values,
+    checked_level,
+    checked_top,
+    draw_intervals,
+    figure_height,
+    name_rows,
+    title_of_part,
+)
+from adaptive.record import places_best_first
+from rankcorr.checks import checked_seed, shown, whole_number
+from rankcorr.errors import OptionError
+from rankcorr.plots.style import Ink, add_legend, drawn, figure_class, own_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LEVEL: Final = 0.9
+TOP: Final = 50
+DRAWS: Final = 1_000
+_LEAST: Final = 0.005  # an item with a smaller probability is left out below the cut
+
+
+@overload
+def plot_strengths(strengths: Strengths, *, top: int | None = TOP, level: float = LEVEL, ax: None = None) -> Figure: ...
+@overload
+def plot_strengths(strengths: Strengths, *, top: int | None = TOP, level: float = LEVEL, ax: Axes) -> Axes: ...
+def plot_strengths(
+    strengths: Strengths, *, top: int | None = TOP, level: float = LEVEL, ax: Axes | None = None
+) -> Figure | Axes:
+    """Draw the strengths of the best items with their intervals, best first.
+
+    An interval is strength ± z standard errors. Strengths are known up to a constant, and their mean is 0. Of more than
+    100 items the intervals are a band, and places stand for names.
+
+    Parameters
+    ----------
+    strengths : Strengths
+    top : int or None
+        Number of items; None for all.
+    level : float
+        Of the intervals.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure, or `ax`
+
+    Raises
+    ------
+    MissingMatplotlibError
+        When matplotlib is not installed.
+    ModelError
+        Anything but `Strengths`.
+    OptionError
+        `top` or `level` out of range.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
+    >>> figure = plot_strengths(bradley_terry(votes, prior=2))
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['fig', 'kiwi', 'plum']
+    """
+    figure_class()
+    _check(strengths)
+    n_rows = checked_top(top, len(strengths.items))
+    width = float(ndtri((1 + checked_level(level)) / 2))
+    places = places_best_first(strengths.items, strengths.ranking.ranks)[:n_rows]
+    values, errors = strengths.theta[places], width * strengths.standard_errors[places]
+    label = f"Strength, with its {100 * level:g} % interval"
+    axes = own_axes(ax, label, "", 6.4, figure_height(n_rows))
+    draw_intervals(axes, values, values - errors, values + errors)
+    name_rows(axes, [strengths.items[place] for place in places.tolist()], "best", ours=ax is None)
+    axes.set_title(title_of_part(n_rows, len(strengths.items), "best", "items"), fontsize=11)
+    return drawn(axes, ax)
+
+
+@overload
+def plot_in_top(
+    strengths: Strengths, k: int, *, top: int | None = None, n_draws: int = DRAWS, seed: int = 0, ax: None = None
+) -> Figure: ...
+@overload
+def plot_in_top(
+    strengths: Strengths, k: int, *, top: int | None = None, n_draws: int = DRAWS, seed: int = 0, ax: Axes
+) -> Axes: ...
+def plot_in_top(
+    strengths: Strengths,
+    k: int,
+    *,
+    top: int | None = None,
+    n_draws: int = DRAWS,
+    seed: int = 0,
+    ax: Axes | None = None,
+) -> Figure | Axes:
+    """Draw the probability of each item to be in the top k, in the order of the ranking, with a line at the cut.
+
+    Items above the cut have dark bars, those below pale ones. Below the cut, what follows the last item with a
+    probability of 0.005 or more is left out.
+
+    Parameters
+    ----------
+    strengths : Strengths
+    k : int
+        From 1 to the number of items.
+    top : int or None
+        Most items to draw; by default 50, or 2 k if that is more.
+    n_draws, seed : int
+        Draws from the posterior, and their seed.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure, or `ax`
+
+    Raises
+    ------
+    MissingMatplotlibError
+        When matplotlib is not installed.
+    ModelError
+        Anything but `Strengths`, or a k or n_draws out of range.
+    OptionError
+        `top` out of range.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
+    >>> axes = plot_in_top(bradley_terry(votes, prior=2), 1).axes[0]
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['fig', 'kiwi', 'plum']
+    """
+    figure_class()
+    _check(strengths)
+    probabilities = in_top(strengths, k, n_draws=n_draws, rng=np.random.default_rng(checked_seed(seed, OptionError)))
+    places = places_best_first(strengths.items, strengths.ranking.ranks)
+    likely = np.flatnonzero(probabilities[places] >= _LEAST)
+    n_likely = max(k, int(likely[-1]) + 1 if likely.size else 0)
+    n_rows = checked_top(max(TOP, 2 * k) if top is None else top, n_likely)
+    places = places[:n_rows]
+    axes = own_axes(ax, f"Probability of being in the top {k:,}", "", 6.4, figure_height(n_rows) + 0.3)
+    ink, rows, lengths = Ink.of(axes), np.arange(n_rows), probabilities[places]
+    dense = n_rows > MOST_NAMED
+    handles: list[Any] = [
+        axes.barh(rows[part], lengths[part], height=1.0 if dense else 0.7, color=ink.grey(paleness), lw=0, label=label)
+        for part, paleness, label in (
+            (slice(0, k), 0.35, f"the best {k:,} of the ranking"),
+            (slice(k, None), 0.75, "items after them"),
+        )
+        if rows[part].size
+    ]
+    if k < n_rows:
+        axes.axhline(k - 0.5, color=ink.full, lw=1, ls="--")
+    axes.set_xlim(0, 1)
+    axes.xaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
+    axes.set_axisbelow(True)
+    name_rows(axes, [strengths.items[place] for place in places.tolist()], "best", ours=ax is None)
+    axes.set_title(title_of_part(n_rows, len(strengths.items), "best", "items"), fontsize=11)
+    add_legend(axes, handles, ax)
+    return drawn(axes, ax)
+
+
+def in_top(strengths: Strengths, k: int, *, n_draws: int = DRAWS, rng: np.random.Generator) -> Values:
+    """Probability of each item to be among the k strongest, shape (n_items,): its share of draws of the posterior.
+
+    Raises
+    ------
+    ModelError
+        k is not from 1 to the number of items, or n_draws is not positive.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig"], ["kiwi", "plum"], ["left", "left"])
+    >>> in_top(bradley_terry(votes, prior=2), 3, rng=np.random.default_rng(0))
+    array([1., 1., 1.])
+    """
+    n_items, number = len(strengths.items), whole_number(k)
+    if number is None or not 1 <= number <= n_items:
+        raise ModelError(f"k must be a whole number from 1 to {n_items}, the number of items; got {shown(k)}")
+    drawn = strengths.sample(n_draws, rng)
+    best = np.argpartition(-drawn, number - 1, axis=1)[:, :number]
+    return np.asarray(np.bincount(best.ravel(), minlength=n_items) / drawn.shape[0])
+
+
+def _check(strengths: Strengths) -> None:
+    if not isinstance(strengths, Strengths):
+        raise ModelError(f"the figure is one of Strengths; got {shown(strengths)}")

@@ -1,0 +1,121 @@
+"""Print how far the uncertainty of a fitted ranking can be trusted, over simulations of matched collection.
+
+For each similarity: the share of 90 % rank intervals that hold the true rank, of all items and of the top 30; the share
+of items with given probabilities to be in the top 10 that are there; the expected and the true tau_w; and the true
+tau_w where a run stops because the expected one has reached --target. Nothing here asserts.
+"""
+
+import argparse
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+import numpy as np
+from report import heading, machine, row
+
+from adaptive import (
+    Comparisons,
+    Prior,
+    VoterPopulation,
+    bradley_terry,
+    embedding_similarity,
+    exponential_similarity,
+    next_comparisons,
+    power_law_similarity,
+    stopping_rule,
+    true_ranking,
+)
+from rankcorr import TauW
+
+SIMILARITIES: dict[str, Callable[[int], np.ndarray]] = {
+    "exponential": exponential_similarity,
+    "power law": power_law_similarity,
+    "embedding": embedding_similarity,
+}
+BINS = ((0.05, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 0.85), (0.85, 0.95))
+TOP, K, LEVEL = 30, 10, 0.9
+TAU_W = TauW()
+
+
+def simulate(name: str, n_items: int, n_votes: int, batch: int, target: float, voters: bool, seed: int) -> list:
+    """Figures of one run: coverages, expected and true tau_w, those at the stop, and probabilities with outcomes."""
+    rng = np.random.default_rng([seed, 1])
+    similarity = np.asarray(SIMILARITIES[name](n_items))
+    pool = VoterPopulation().draw(rng)
+    opinions, truth = pool.opinions(similarity, rng), true_ranking(similarity)
+    nothing = np.empty(0, np.int32)
+    votes = Comparisons(n_items, nothing, nothing, nothing, pool.n_voters, nothing)
+    rule = stopping_rule(target)
+    stopped = None
+    strengths = bradley_terry(votes, ties="half", prior=Prior(2.0))
+    while votes.n_comparisons < n_votes:
+        size = n_items // 2 if not votes.n_comparisons else min(batch, n_votes - votes.n_comparisons)
+        chosen = next_comparisons(strengths, size, rng=rng)
+        left, right = opinions[chosen.voter, chosen.left], opinions[chosen.voter, chosen.right]
+        winner = np.sign(left - right).astype(np.int8)
+        winner[rng.random(winner.size) < pool.oversight[chosen.voter]] *= -1
+        votes = votes.joined(Comparisons(n_items, chosen.left, chosen.right, winner, pool.n_voters, chosen.voter))
+        strengths = bradley_terry(votes, ties="half", start=strengths, tolerance=0.02, prior=Prior(2.0))
+        # Asked ten times in a run: each question draws anew.
+        tenths = votes.n_comparisons * 10 // n_votes > (votes.n_comparisons - size) * 10 // n_votes
+        if stopped is None and tenths:
+            now = bradley_terry(votes, ties="half", voters=voters)
+            if rule(now):
+                stopped = TAU_W.of_pair(truth, now.ranking)
+    strengths = bradley_terry(votes, ties="half", voters=voters)
+    intervals = strengths.rank_intervals(LEVEL)
+    held = (intervals.low <= truth.ranks) & (truth.ranks <= intervals.high)
+    return [
+        held.mean(),
+        held[truth.ranks <= min(TOP, n_items // 3)].mean(),
+        strengths.expected_correlation(TAU_W, workers=1).mean,
+        TAU_W.of_pair(truth, strengths.ranking),
+        np.nan if stopped is None else stopped,
+        strengths.in_top(K).probability,
+        truth.ranks <= K,
+    ]
+
+
+def with_error(values: np.ndarray) -> str:
+    kept = values[~np.isnan(values)]
+    return f"{kept.mean():.3f} +- {kept.std(ddof=1) / np.sqrt(kept.size):.3f}" if kept.size > 1 else "-"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--simulations", type=int, default=1_000)
+    parser.add_argument("--items", type=int, default=100)
+    parser.add_argument("--votes", type=int, default=1_000)
+    parser.add_argument("--batch", type=int, default=25)
+    parser.add_argument("--target", type=float, default=0.9)
+    parser.add_argument("--voters", action="store_true", help="model each voter")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--only", choices=list(SIMILARITIES), nargs="+", default=list(SIMILARITIES))
+    options = parser.parse_args()
+    machine("numpy", "scipy", "numba")
+    heading(
+        f"{options.items:,} items, {options.votes:,} votes, {options.simulations:,} simulations",
+        *("similarity", "90 % intervals, all", f"top {TOP}", "expected tau_w", "true tau_w", "expected - true"),
+        *(f"true tau_w at the stop by {options.target:g}", "stopped"),
+        *(f"in the top {K} of those with {low:g}-{high:g}" for low, high in BINS),
+    )
+    with ProcessPoolExecutor(options.workers) as pool:
+        for name in options.only:
+            run = partial(simulate, name, options.items, options.votes, options.batch, options.target, options.voters)
+            found = list(pool.map(run, range(options.simulations)))
+            figures = np.array([each[:5] for each in found], dtype=float)
+            probability, inside = (np.concatenate([each[place] for each in found]) for place in (5, 6))
+            bins = [inside[(low <= probability) & (probability < high)] for low, high in BINS]
+            row(
+                name,
+                *(with_error(figures[:, column]) for column in range(4)),
+                with_error(figures[:, 2] - figures[:, 3]),
+                with_error(figures[:, 4]),
+                f"{np.mean(~np.isnan(figures[:, 4])):.2f}",
+                *(f"{each.mean():.3f} ({each.size:,})" if each.size else "-" for each in bins),
+            )
+
+
+if __name__ == "__main__":
+    main()

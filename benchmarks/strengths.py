@@ -1,0 +1,100 @@
+"""Print what fits of strengths cost beside evalica and choix, and what choosing the next comparisons costs.
+
+Run it with ``make bench``; nothing here asserts. All run in turns in one process, and the figures are medians; where a
+turn takes a minute or more there is one. choix is left out at 20,000 items: it builds a matrix of items by items.
+"""
+
+import statistics
+import time
+import tracemalloc
+from collections.abc import Callable
+
+import choix
+import evalica
+import numpy as np
+from report import heading, machine, row
+
+from adaptive import LEFT, RIGHT, Comparisons, bradley_terry, next_comparisons
+
+SIZES = ((990, 19_660, 15), (20_000, 400_000, 3))
+SLOW = 20.0  # seconds from which one turn is enough
+
+
+def simulated(n_items: int, n_votes: int, n_voters: int = 100) -> Comparisons:
+    """Votes of a logistic curve between random pairs, the strengths of a normal distribution of width 1.5."""
+    rng = np.random.default_rng(1)
+    theta = rng.normal(0, 1.5, n_items)
+    left = rng.integers(0, n_items, n_votes)
+    right = (left + rng.integers(1, n_items, n_votes)) % n_items
+    chance = 1 / (1 + np.exp(theta[right] - theta[left]))
+    winner = np.where(rng.random(n_votes) < chance, LEFT, RIGHT)
+    return Comparisons(n_items, left, right, winner, n_voters, rng.integers(0, n_voters, n_votes))
+
+
+def interleaved(calls: dict[str, Callable[[], object]], turns: int) -> dict[str, list[float]]:
+    """Seconds of each call, one after the other in turns; the first turn, which compiles, is not counted."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for turn in range(turns + 1):
+        for name, call in calls.items():
+            if times[name] and max(times[name]) > SLOW:
+                continue
+            start = time.perf_counter()
+            call()
+            seconds = time.perf_counter() - start
+            if turn or seconds > SLOW:
+                times[name].append(seconds)
+    return times
+
+
+def peak(call: Callable[[], object]) -> float:
+    """Megabytes that a call takes at most, beyond what was there."""
+    tracemalloc.start()
+    call()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most / 1e6
+
+
+def bench_fits() -> None:
+    heading("Fit of strengths", "items x votes", "fit", "median", "evalica / ours", "peak of ours (MB)")
+    for n_items, n_votes, turns in SIZES:
+        votes = simulated(n_items, n_votes)
+        left, right = votes.left.tolist(), votes.right.tolist()
+        winners = [evalica.Winner.X if code == LEFT else evalica.Winner.Y for code in votes.winner.tolist()]
+        pairs = [(i, j) if code == LEFT else (j, i) for i, j, code in zip(left, right, votes.winner, strict=True)]
+        ours: dict[str, Callable[[], object]] = {
+            "default": lambda votes=votes: bradley_terry(votes),
+            "prior=1.5": lambda votes=votes: bradley_terry(votes, prior=1.5),
+            "voters=True": lambda votes=votes: bradley_terry(votes, voters=True),
+        }
+        calls = ours | {"evalica": lambda a=left, b=right, w=winners: evalica.bradley_terry(a, b, w)}
+        if n_items < 5_000:
+            calls["choix.ilsr_pairwise"] = lambda n=n_items, p=pairs: choix.ilsr_pairwise(n, p, alpha=0.01)
+            calls["choix.opt_pairwise"] = lambda n=n_items, p=pairs: choix.opt_pairwise(n, p, alpha=0.2)
+        times = interleaved(calls, turns)
+        peaks = {name: peak(call) for name, call in ours.items()}
+        for name, taken in times.items():
+            median = statistics.median(taken)
+            ratio = f"{statistics.median(times['evalica']) / median:.2f}"
+            memory = f"{peaks[name]:.1f}" if name in peaks else ""
+            row(f"{n_items:,} x {n_votes:,}", name, f"{median * 1e3:,.1f} ms", ratio, memory)
+
+
+def bench_next() -> None:
+    heading("next_comparisons, after a first call", "items", "votes", "size", "median")
+    for n_items, n_votes, size in ((990, 19_660, 250), (10_000, 200_000, 1)):
+        strengths = bradley_terry(simulated(n_items, n_votes))
+        rng = np.random.default_rng(1)
+        call = {"next": lambda s=strengths, n=size, rng=rng: next_comparisons(s, n, rng=rng)}
+        seconds = statistics.median(interleaved(call, 40)["next"])
+        row(f"{n_items:,}", f"{n_votes:,}", size, f"{seconds * 1e3:.1f} ms")
+
+
+def main() -> None:
+    machine("numpy", "numba", "evalica", "choix")
+    bench_next()
+    bench_fits()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""Fitting strengths to votes, and choosing what to compare next."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from marshmallow import ValidationError, validates_schema
+from marshmallow.fields import Boolean, Integer, List, Nested
+
+from adaptive.model.matching import FOCUS
+from service.schemas.ballot_fields import LABELS_SCHEMA, LARGEST, Names
+from service.schemas.base import Answer, Request
+from service.schemas.comparison_fields import ComparisonsField
+from service.schemas.components import MODEL, TIES_MODEL, Component
+from service.schemas.fields import (
+    LABEL_SCHEMA,
+    Choice,
+    Dumped,
+    Flag,
+    Number,
+    Part,
+    Seed,
+    Whole,
+    check_label_bytes,
+    check_limit,
+)
+from service.schemas.notices import Notice
+from service.schemas.ranking_fields import RANKS_ARRAY
+
+# Beyond, a fit takes long for nothing: strengths that spread by 100 decide every vote.
+_PRIORS: Final = (0.001, 100.0)
+
+
+class ModelOptions(Request):
+    """Options of the model of votes; see the library's bradley_terry."""
+
+    ties = Choice(TIES_MODEL, metadata={"description": "davidson by default; thurstone does not have it."})
+    oversight = Number(
+        least=0, below=0.5, metadata={"description": "Probability that a vote is a slip; 0.03 by default."}
+    )
+    prior = Number(
+        least=_PRIORS[0],
+        most=_PRIORS[1],
+        metadata={"description": "Standard deviation of the strengths before any vote; by default from the votes."},
+    )
+    voters = Flag(
+        load_default=False, metadata={"description": "Fit how well each voter discriminates, and how often they slip."}
+    )
+    side_bias = Flag(load_default=False, metadata={"description": "Fit a preference for the left or the right side."})
+
+
+class VotesRequest(Request):
+    """Votes, and what is fitted to them."""
+
+    items = Names(
+        what="items",
+        least=2,
+        limit="max_items",
+        required=False,
+        of="items",
+        metadata={
+            "description": "All items there may be, those never compared included, or N for 0 to N - 1. By default "
+            "those of the comparisons, in the order of first appearance."
+        },
+    )
+    comparisons = ComparisonsField(required=True)
+    model = Choice(MODEL, load_default=MODEL.words[0])
+    options = Part(ModelOptions, load_default={"voters": False, "side_bias": False})
+
+    @validates_schema
+    def check_items(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse more items than the limit, fewer than two, and options that the model or the votes do not allow."""
+        labels = data["comparisons"].labels
+        if "items" not in data:
+            if len(labels) < 2:
+                message = f"must have at least 2 items, or there must be a list of items; got {len(labels)}"
+                raise ValidationError(message, "comparisons")
+            try:
+                check_limit("max_items", len(labels), of="items")
+            except ValidationError as error:
+                raise ValidationError(error.messages, "comparisons") from error
+        if data["options"]["voters"] and data["comparisons"].voter is None:
+            raise ValidationError({"voters": ["voters can be fitted where each comparison has one"]}, "options")
+        if data["model"] != MODEL.words[0] and "ties" in data["options"]:
+            raise ValidationError({"ties": [f"{data['model']} does not have this option"]}, "options")
+
+
+class StrengthsRequest(VotesRequest):
+    """Votes, and what is fitted to them."""
+
+    standard_errors = Flag(
+        load_default=True,
+        metadata={"description": "Standard errors of the strengths too; of more than 1,500 items they take long."},
+    )
+
+    @validates_schema
+    def check_labels(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse labels that would make the answer too large: each stands in the ranking, and in the rows of items."""
+        check_label_bytes("comparisons", _labels(data), 2)
+
+
+class NextRequest(VotesRequest):
+    """Votes so far, and how many comparisons are wanted."""
+
+    size = Whole(least=1, most=LARGEST, required=True, metadata={"description": "Number of comparisons; 50 is good."})
+    seed = Seed(metadata={"description": "The same seed and votes give the same comparisons."})
+    voters = Names(
+        what="voters",
+        least=1,
+        limit="max_comparisons",
+        required=False,
+        of="voters",
+        metadata={
+            "description": "Who is to vote, or V for the names 0 to V - 1. By default those of the comparisons, or one "
+            "unknown voter, 0."
+        },
+    )
+    n0 = Number(above=-1, most=1e300, load_default=2.0, metadata={"description": "Offset of the weight 1/(n + n0)^2."})
+    focus = Number(
+        least=0,
+        most=1,
+        load_default=FOCUS,
+        metadata={
+            "description": "0: the places of all items count, as in rho_w; 1: the order of the top, as in tau_w."
+        },
+    )
+
+    @validates_schema
+    def check_size(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse too many comparisons."""
+        try:
+            check_limit("max_comparisons", data["size"], of="comparisons of an answer")
+        except ValidationError as error:
+            raise ValidationError(error.messages, "size") from error
+        voters = data.get("voters", data["comparisons"].voter)
+        of_item, of_voter = (
+            max((len(name.encode()) for name in names if isinstance(name, str)), default=0)
+            for names in (_labels(data), voters if isinstance(voters, list | tuple) else ())
+        )
+        check_label_bytes("size", ["-" * (2 * of_item + of_voter)], data["size"])
+
+
+def _labels(data: dict[str, Any]) -> list[str | int]:
+    """Labels of the items of a request; none where they are numbers."""
+    items = data.get("items", data["comparisons"].labels)
+    return [] if isinstance(items, int) else list(items)
+
+
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_OF_ITEM: Final[dict[str, Any]] = {
+    "item": LABEL_SCHEMA,
+    "rank": {"type": "number", "minimum": 1},
+    "strength": {"type": "number", "description": "Mean 0; larger is better."},
+    "standard_error": {"type": ["number", "null"], "minimum": 0},
+    **dict.fromkeys(("presentations", "wins", "ties", "losses"), _COUNT),
+}
+_OF_VOTER: Final[dict[str, Any]] = {
+    "voter": LABEL_SCHEMA,
+    "discrimination": {"type": "number", "minimum": 0, "description": "1 is the geometric mean of the voters."},
+    "oversight": {"type": "number", "minimum": 0, "maximum": 1, "description": "Probability of a slip."},
+    "side_bias": {"type": "number", "description": "Above 0: prefers the left side."},
+}
+_OF_FIT: Final[dict[str, Any]] = {
+    "prior_sd": {"type": "number", "minimum": 0, "description": "Standard deviation of the strengths before any vote."},
+    "tie_parameter": {"type": "number", "minimum": 0, "description": "Davidson's nu."},
+    "side_bias": {"type": "number", "description": "Mean over voters; above 0: the left side is preferred."},
+    "opinion_sd": {
+        "type": ["number", "null"],
+        "minimum": 0,
+        "description": "Standard deviation of a voter's opinion on an item around its strength; null without voters.",
+    },
+}
+
+
+def _record(name: str, properties: dict[str, Any]) -> Component:
+    return Component(
+        name,
+        {"type": "object", "required": list(properties), "additionalProperties": False, "properties": properties},
+    )
+
+
+ITEM_STRENGTH: Final = _record("ItemStrength", _OF_ITEM)
+FITTED_VOTER: Final = _record("FittedVoter", _OF_VOTER)
+FITTED_PARAMETERS: Final = _record("FittedParameters", _OF_FIT)
+NEXT_COMPARISONS: Final = _record(
+    "NextComparisons",
+    {
+        "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
+        "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
+        "voter": {**LABELS_SCHEMA, "description": "Who is to answer."},
+    },
+)
+
+
+class StrengthsAnswer(Answer):
+    """Strengths, best first, and what was fitted besides."""
+
+    n_comparisons = Integer(required=True, metadata={"description": "Answered ones."})
+    n_unanswered = Integer(required=True)
+    items = Dumped({"type": "array", "minItems": 2, "items": ITEM_STRENGTH.reference}, required=True)
+    ranking = Dumped(
+        {
+            **RANKS_ARRAY.reference,
+            "description": "All items, best first, as the other endpoints take a ranking; tied items share their rank.",
+        },
+        required=True,
+    )
+    parameters = Dumped(FITTED_PARAMETERS.reference, required=True)
+    voters = Dumped(
+        {
+            "oneOf": [{"type": "array", "items": FITTED_VOTER.reference}, {"type": "null"}],
+            "description": "null where voters were not fitted.",
+        },
+        required=True,
+    )
+    log_likelihood = Dumped({"type": ["number", "null"]}, required=True)
+    converged = Boolean(required=True)
+    n_iterations = Integer(required=True)
+    warnings = List(Nested(Notice), required=True)
+
+
+class NextAnswer(Answer):
+    """Comparisons to be shown next, in this order."""
+
+    n_comparisons = Integer(required=True)
+    comparisons = Dumped(
+        {
+            **NEXT_COMPARISONS.reference,
+            "description": "With the answers as `winner`, an array as long, and after those before, they are what POST "
+            "/v1/strengths takes.",
+        },
+        required=True,
+    )
+    converged = Boolean(required=True, metadata={"description": "Of the fit by which they were chosen."})
+    warnings = List(
+        Nested(Notice), required=True, metadata={"description": "Of the fit, and why there are fewer than wanted."}
+    )

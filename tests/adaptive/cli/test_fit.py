@@ -1,0 +1,182 @@
+"""`ballots fit`: strengths are those of the library, of one file of votes, several, or a voting of `ballots run`."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from adaptive import BallotProtocol, Comparisons, borda, bradley_terry, read_comparisons, thurstone
+from tests.adaptive.cli.commands import as_csv, contents, invoke, refusal, rows_of, run_ok, vote
+
+VOTES = """comparison,voter,left,right,winner
+0,Ann,fig,kiwi,left
+1,Ann,fig,plum,left
+2,Bob,plum,kiwi,tie
+3,Bob,kiwi,fig,right
+4,Cyd,plum,fig,left
+5,Cyd,kiwi,plum,
+6,Bob,kiwi,plum,left
+"""
+
+
+@pytest.fixture
+def votes(folder):
+    (folder / "v.csv").write_text(VOTES)
+    return read_comparisons("v.csv")
+
+
+def notes_of(*args):
+    result = invoke(*args)
+    assert result.exit_code == 0
+    return [line.removeprefix("ballots: note: ") for line in result.stderr.splitlines()]
+
+
+def test_the_table(votes):
+    fitted = bradley_terry(votes)
+    head, model, _, *table = run_ok("fit", "v.csv").splitlines()
+    assert head == "3 items, 6 votes (1 tie), 1 comparison without an answer, 3 voters"
+    assert model == (
+        f"bradley-terry: converged in {fitted.n_iterations} iterations, prior sd {fitted.prior_sd:.3g} "
+        f"(from the votes), tie parameter {fitted.tie_parameter:.3g}"
+    )
+    assert re.split("  +", table[0]) == [
+        "item", "rank", "strength", "standard error", "presentations", "wins", "ties", "losses"
+    ]  # fmt: skip
+    rows = fitted.to_dict()["items"]
+    assert [line.split() for line in table[1:]] == [
+        [row["item"], f"{row['rank']:g}", f"{row['strength']:.3f}", f"{row['standard_error']:.3f}"]
+        + [str(row[name]) for name in ("presentations", "wins", "ties", "losses")]
+        for row in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fit"),
+    [
+        ("", bradley_terry),
+        ("--ties half --prior 1.5", lambda votes: bradley_terry(votes, ties="half", prior=1.5)),
+        ("--voters --side-bias", lambda votes: bradley_terry(votes, voters=True, side_bias=True)),
+        ("--model thurstone --oversight 0.1", lambda votes: thurstone(votes, oversight=0.1)),
+        ("--model borda", borda),
+    ],
+)
+def test_the_options_are_those_of_the_library(votes, folder, arguments, fit):
+    expected = fit(votes).to_dict()
+    found = json.loads(run_ok("fit", "v.csv", "--json", *arguments.split()))
+    assert {name: found[name] for name in expected} == expected
+    assert (found["n_items"], found["n_comparisons"], found["n_ties"], found["n_unanswered"]) == (3, 6, 1, 1)
+    assert found["n_voters"] == 3
+    assert run_ok("fit", "v.csv", "--out", "r.csv", *arguments.split()) == "3 items written to r.csv\n"
+    rows = rows_of((folder / "r.csv").read_text())
+    assert rows == [{name: str(value) for name, value in row.items()} for row in expected["items"]]
+    run_ok("fit", "v.csv", *arguments.split())
+
+
+@pytest.mark.usefixtures("votes")
+def test_the_best_items_alone(folder):
+    assert run_ok("fit", "v.csv", "--top", 1).splitlines()[-1] == (
+        "... and 2 more: --top N prints them, --out FILE writes them"
+    )
+    assert len(json.loads(run_ok("fit", "v.csv", "--top", 2, "--json"))["items"]) == 2
+    assert len(rows_of(run_ok("fit", "v.csv", "--top", 2, "--out", "-"))) == 2
+    many = [{"left": f"item {n}", "right": f"item {n + 1}", "winner": "tie"} for n in range(30)]
+    (folder / "many.csv").write_text(as_csv(many))
+    stdout = invoke("fit", "many.csv").stdout
+    assert stdout.count("\nitem ") == 21
+    assert stdout.endswith("... and 11 more: --top N prints them, --out FILE writes them\n")
+
+
+def test_what_to_know_of_a_fit_is_on_stderr(folder):
+    (folder / "v.csv").write_text("left,right,winner\na,b,left\nc,d,left\n")
+    (folder / "items.csv").write_text("item\na\nb\nc\nd\ne\n")
+    expected = bradley_terry(read_comparisons("v.csv", items=["a", "b", "c", "d", "e"])).warnings
+    assert len(expected) == 5
+    for more in ([], ["--json"], ["--out", "r.csv"]):
+        assert notes_of("fit", "v.csv", "--items", "items.csv", *more) == list(expected)
+    assert notes_of("fit", "v.csv", "--items", "items.csv", "--model", "borda") == [
+        "items never compared are last, without a score: 1"
+    ]
+    assert invoke("fit", "v.csv", "--items", "items.csv", "--model", "borda").stdout.splitlines()[-1].split() == [
+        "e", "5", "-", "0", "0", "0", "0"
+    ]  # fmt: skip
+
+
+def test_several_files_are_one_list_of_votes(folder, votes):
+    header, *rows = VOTES.splitlines(keepends=True)
+    (folder / "1.csv").write_text(header + "".join(rows[:2]))
+    (folder / "2.csv").write_text(header + "".join(rows[2:]))
+    found = json.loads(run_ok("fit", "1.csv", "2.csv", "--json"))
+    assert found["items"] == bradley_terry(votes).to_dict()["items"]
+    assert found["n_unanswered"] == 1
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_voting_of_ballots_run(folder):
+    vote(folder / "ballot.csv", folder / "some.csv", skipped={"1-3", "1-7"})
+    run_ok("run", "record", "v.json", "some.csv")
+    expected = bradley_terry(Comparisons.from_protocol(BallotProtocol.load("v.json")))
+    found = json.loads(invoke("fit", "v.json", "--json").stdout)
+    assert found["items"] == expected.to_dict()["items"]
+    assert found["n_unanswered"] == 2
+    of_file = json.loads(invoke("fit", "some.csv", "--json").stdout)
+    strengths = [[(row["item"], row["rank"]) for row in document["items"]] for document in (found, of_file)]
+    assert strengths[0] == strengths[1]
+    # Together with files, voters and items are the same ones: the voters of a voting are numbers, of files text.
+    twice = json.loads(invoke("fit", "v.json", "some.csv", "--json").stdout)
+    assert (twice["n_voters"], twice["n_items"]) == (3, 10)
+    (folder / "few.csv").write_text("item_1,item_2\nbonus,price\n")
+    assert re.search(
+        r"v\.json: item .* is not among the items of --items", refusal("fit", "v.json", "--items", "few.csv")
+    )
+
+
+def test_other_formats(folder):
+    (folder / "arena.jsonl").write_text('{"model_a": "gnu", "model_b": "yak", "winner": "model_b", "judge": "Ann"}\n')
+    assert json.loads(invoke("fit", "arena.jsonl", "--json").stdout)["items"][0]["item"] == "yak"
+    (folder / "pairs.csv").write_text("0,1\n2,1\n")
+    assert json.loads(invoke("fit", "pairs.csv", "--format", "choix", "--json").stdout)["n_items"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit"], r"Missing argument 'VOTES\.\.\.'"),
+        (["fit", "none.csv"], r"none\.csv: cannot be read"),
+        (["fit", "v.csv", "v.csv"], r"each file counts once; got v\.csv twice"),
+        (["fit", "v.csv", "plain.csv"], r"either all votes have a voter or none; without voters: plain\.csv"),
+        (["fit", "v.csv", "parts.csv"], r"the items of the files differ in their number of parts"),
+        (["fit", "v.csv", "--json", "--out", "x"], r"--json and --out exclude each other"),
+        (["fit", "v.csv", "--model", "elo"], r"'elo' is not one of"),
+        (["fit", "v.csv", "--model", "thurstone", "--ties", "half"], r"ties is an option of bradley-terry; thurstone"),
+        (
+            ["fit", "v.csv", "--model", "borda", "--voters"],
+            r"voters is an option of bradley-terry and thurstone; borda",
+        ),
+        (["fit", "v.csv", "--oversight", "0.5"], r"oversight must be a number from 0 to below 0\.5"),
+        (["fit", "v.csv", "--prior", "nan"], r"sd of a prior must be .*; got nan"),
+        (["fit", "v.csv", "--top", "0"], r"0 is not in the range"),
+        (["fit", "plain.csv", "--voters"], r"voters=True needs votes whose voters are known"),
+        (["fit", "up.csv"], r'up\.csv:2: column "winner": a winner is'),
+        (["fit", "v.csv", "--items", "two.csv"], r"v\.csv:3: .*'plum'"),
+    ],
+)
+def test_refused(folder, arguments, message):
+    (folder / "v.csv").write_text(VOTES)
+    (folder / "plain.csv").write_text("left,right,winner\nfig,kiwi,left\n")
+    (folder / "parts.csv").write_text("voter,left_1,left_2,right_1,right_2,winner\nAnn,a,b,c,d,left\n")
+    (folder / "up.csv").write_text("left,right,winner\nfig,kiwi,up\n")
+    (folder / "two.csv").write_text("item\nfig\nkiwi\n")
+    before = contents(folder)
+    assert re.search(message, refusal(*arguments))
+    assert contents(folder) == before
+
+
+def test_a_fit_that_has_not_converged_says_so(votes, monkeypatch):
+    from adaptive.model import named
+
+    monkeypatch.setattr(named, "bradley_terry", lambda votes, **_: bradley_terry(votes, max_iterations=1))
+    result = invoke("fit", "v.csv")
+    assert "not converged after 1 iteration," in result.stdout
+    assert "the fit has not converged in 1 iterations" in result.stderr
+    assert np.all(votes.presentations > 0)

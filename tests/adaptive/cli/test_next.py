@@ -1,0 +1,119 @@
+"""`ballots next`: the comparisons are those of the library, and the file, once filled, is one more file of votes."""
+
+import re
+
+import numpy as np
+import pytest
+
+from adaptive import bradley_terry, next_comparisons, read_comparisons
+from tests.adaptive.cli.commands import as_csv, contents, invoke, refusal, rows_of, run_ok, vote
+
+VOTES = "comparison,voter,left,right,winner\n" + "".join(
+    f"{n},{'Ann' if n % 2 else 'Bob'},i{n},i{n + 1},{'left' if n % 3 else 'tie'}\n" for n in range(8)
+)
+
+
+@pytest.fixture
+def votes(folder):
+    (folder / "v.csv").write_text(VOTES)
+    return read_comparisons("v.csv")
+
+
+def matched(votes, size, seed, **options):
+    matches = next_comparisons(bradley_terry(votes), size, rng=np.random.default_rng(seed), **options)
+    return [
+        {"comparison": str(votes.n_comparisons + n), "voter": matches.voters[who], "left": a, "right": b, "winner": ""}
+        for n, (who, (a, b)) in enumerate(zip(matches.voter.tolist(), matches.pairs, strict=True))
+    ]
+
+
+def test_the_comparisons_are_those_of_the_library(votes, folder):
+    assert rows_of(run_ok("next", "v.csv", "--size", 5, "--seed", 3)) == matched(votes, 5, 3)
+    assert run_ok(
+        "next", "v.csv", "--size", 5, "--seed", 3, "--voter", "Zoë", "--n0", 5, "--focus", 0.1, "--out", "n.csv"
+    ) == ("5 comparisons written to n.csv\n")
+    assert rows_of((folder / "n.csv").read_text()) == matched(votes, 5, 3, voters=["Zoë"], n0=5, focus=0.1)
+
+
+def test_from_items_to_votes_batch_by_batch(folder):
+    """No votes, then votes of one batch, then of both: nobody gets a pair twice, every item is compared."""
+    (folder / "items.csv").write_text("item\n" + "".join(f"{n}\n" for n in range(12)))
+    rng, files, rows = np.random.default_rng(1), [], []
+    for batch in range(6):
+        out = f"{batch}.csv"
+        voters = ["--voter", "Ann", "--voter", "Bob"]
+        run_ok("next", *files, "--items", "items.csv", *voters, "--size", 8, "--seed", batch, "--out", out)
+        shown = rows_of((folder / out).read_text())
+        assert len(shown) == 8
+        assert all(row["winner"] == "" for row in shown)
+        assert read_comparisons(out).n_unanswered == 8
+        for row in shown:
+            row["winner"] = rng.choice(["left", "right", "tie"])
+        (folder / out).write_text(as_csv(shown))
+        files.append(out)
+        rows += shown
+    assert [int(row["comparison"]) for row in rows] == list(range(48))
+    pairs = [(row["voter"], *sorted([row["left"], row["right"]])) for row in rows]
+    assert len(set(pairs)) == len(pairs)
+    assert {row["voter"] for row in rows} == {"Ann", "Bob"}
+    assert {label for row in rows for label in (row["left"], row["right"])} == {str(n) for n in range(12)}
+    together = rows_of(run_ok("next", *files, "--size", 1, "--seed", 1))
+    (folder / "all.csv").write_text(as_csv(rows))
+    assert rows_of(run_ok("next", "all.csv", "--size", 1, "--seed", 1))[0].keys() == together[0].keys()
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_voting_goes_on_with_comparisons_of_our_choice(folder):
+    vote(folder / "ballot.csv", folder / "some.csv", skipped={"1-3"})
+    run_ok("run", "record", "v.json", "some.csv")
+    rows = rows_of(run_ok("next", "v.json", "--size", 4, "--seed", 1, "--voter", "0"))
+    assert [row["comparison"] for row in rows] == ["20", "21", "22", "23"]
+    assert {row["voter"] for row in rows} == {"0"}
+    seen = [row for row in rows_of((folder / "some.csv").read_text()) if row["voter"] == "0" and row["winner"]]
+
+    def pair(row):
+        return tuple(sorted([(row["left_1"], row["left_2"]), (row["right_1"], row["right_2"])]))
+
+    assert not {pair(row) for row in rows} & {pair(row) for row in seen}
+    for row in rows:
+        row["winner"] = "left"
+    (folder / "more.csv").write_text(as_csv(rows))
+    assert "10 items, 23 votes" in invoke("fit", "v.json", "more.csv").stdout
+
+
+def test_votes_whose_voters_are_not_known(folder):
+    (folder / "v.csv").write_text("left,right,winner\na,b,left\nb,c,left\n")
+    result = invoke("next", "v.csv", "--size", 9, "--seed", 1)
+    assert list(rows_of(result.stdout)[0]) == ["comparison", "left", "right", "winner"]
+    assert result.stderr == "ballots: note: 3 of 9 comparisons: the voter has seen all other pairs\n"
+
+
+def test_no_possible_pair_is_left(folder):
+    (folder / "v.csv").write_text("voter,left,right,winner\nAnn,a,b,left\n")
+    result = invoke("next", "v.csv", "--size", 2, "--seed", 1, "--out", "n.csv")
+    assert (result.exit_code, result.stdout) == (0, "0 comparisons written to n.csv\n")
+    assert result.stderr == "ballots: note: 0 of 2 comparisons: the voter has seen all other pairs\n"
+    assert (folder / "n.csv").read_text() == "comparison,voter,left,right,winner\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--size", 4, "--seed", 1], r"a file of votes is wanted, or --items"),
+        (["v.csv", "--seed", 1], r"Missing option '--size'"),
+        (["v.csv", "--size", 4], r"Missing option '--seed'"),
+        (["v.csv", "--size", 0, "--seed", 1], r"size must be a positive whole number; got 0"),
+        (["v.csv", "--size", 4, "--seed", -1], r"-1 is not in the range"),
+        (["v.csv", "--size", 4, "--seed", 1, "--n0", -1], r"n0 must be a finite number above -1"),
+        (["v.csv", "--size", 4, "--seed", 1, "--focus", "nan"], r"focus must be a number from 0 to 1; got nan"),
+        (["v.csv", "--size", 4, "--seed", 1, "--voter", "A", "--voter", "A"], r"names each voter once; got A twice"),
+        (["v.csv", "--size", 4, "--seed", 1, "--voter", " A"], r"a name in one line, without spaces around it"),
+        (["plain.csv", "--size", 4, "--seed", 1, "--voter", "A"], r"--voter needs votes whose voters are known"),
+    ],
+)
+def test_refused(folder, arguments, message):
+    (folder / "v.csv").write_text(VOTES)
+    (folder / "plain.csv").write_text("left,right,winner\nfig,kiwi,left\n")
+    before = contents(folder)
+    assert re.search(message, refusal("next", *arguments))
+    assert contents(folder) == before

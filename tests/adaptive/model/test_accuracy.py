@@ -1,0 +1,147 @@
+"""Ranks, tops, cuts and expected coefficients of drawn rankings, against loops that spell them out."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from adaptive import Comparisons, bradley_terry, stopping_rule
+from adaptive.errors import ModelError
+from adaptive.model.accuracy import (
+    DrawnRanks,
+    cut_of,
+    expected_correlation_of,
+    rank_intervals_of,
+    top_probabilities_of,
+)
+from rankcorr import Ranking, TauW, weighted_tau
+from rankcorr.errors import OptionError
+from tests.adaptive import naive
+
+
+@st.composite
+def drawings(draw):
+    """Drawn scores with an estimate; ties are common in both."""
+    n_items, n_rows = draw(st.integers(2, 5)), draw(st.integers(1, 6))
+    row = st.lists(st.integers(0, 3), min_size=n_items, max_size=n_items)
+    scores = draw(st.lists(row, min_size=n_rows, max_size=n_rows))
+    return DrawnRanks.of(Ranking.from_scores(draw(row), labels=range(n_items)), np.array(scores, float))
+
+
+def three_items():
+    votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+    return bradley_terry(votes, prior=2)
+
+
+@given(drawings(), st.data())
+def test_tops_sum_to_k_and_share_ties_at_the_cut(drawn, data):
+    k = data.draw(st.integers(1, len(drawn.items)))
+    found = top_probabilities_of(drawn, k)
+    assert_allclose(found.probability, naive.in_top(drawn.ranks.tolist(), k), atol=1e-12)
+    assert_allclose(found.probability.sum(), k)
+
+
+@given(drawings(), st.floats(0.01, 0.99))
+def test_rank_intervals_are_the_narrowest_drawn_ranks_that_hold_the_tails(drawn, level):
+    found = rank_intervals_of(drawn, level)
+    expected = [naive.rank_interval(drawn.ranks[:, item].tolist(), level) for item in range(len(drawn.items))]
+    assert_allclose(np.column_stack([found.low, found.median, found.high]), expected)
+
+
+@given(st.permutations(range(3)), st.integers(1, 3))
+def test_a_cut_over_all_orders_of_three_items_is_counted_by_sets(estimate, k):
+    """Exhaustive: six equally probable orders."""
+    orders = np.array(list(permutations(range(3))), float)
+    drawn = DrawnRanks.of(Ranking.from_scores(list(estimate), labels=list("abc")), orders)
+    found = cut_of(drawn, k)
+    chosen = set(np.argsort(-np.array(estimate))[:k].tolist())
+    tops = [set(np.argsort(-row)[:k].tolist()) for row in orders]
+    assert_allclose(found.confidence, np.mean([top == chosen for top in tops]))
+    assert_allclose(found.overlap, np.mean([len(top & chosen) for top in tops]))
+
+
+def test_a_cut_through_a_tie_is_the_mean_over_the_choices():
+    drawn = DrawnRanks.of(
+        Ranking.from_scores([2, 1, 1, 0], labels=list("abcd")), np.array([[4.0, 3, 2, 1], [4, 1, 3, 2]])
+    )
+    found = cut_of(drawn, 2)
+    # {a, b} and {a, c} are drawn; either choice is right in one of the two.
+    assert (found.confidence, found.overlap) == (0.5, 1.5)
+
+
+@settings(deadline=None)
+@given(drawings())
+def test_expected_correlation_is_the_mean_over_drawn_rankings(drawn):
+    if drawn.estimate.ranks.min() == drawn.estimate.ranks.max() or (drawn.n_tied == len(drawn.items)).any():
+        return
+    coefficient = TauW(scheme="first")
+    values = [weighted_tau(Ranking.from_ranks(row), drawn.estimate.ranks * -1.0, scheme="first") for row in drawn.ranks]
+    found = expected_correlation_of(drawn, coefficient, 0.9, None)
+    assert_allclose(found.values, values, atol=1e-12)
+    assert_allclose(found.mean, np.mean(values), atol=1e-12)
+    assert found.low <= found.high
+
+
+def test_draws_are_shared_and_do_not_depend_on_workers():
+    strengths = three_items()
+    assert strengths.drawn(50, 1) is strengths.drawn(50, 1)
+    alone, many = (strengths.expected_correlation(seed=1, workers=workers) for workers in (1, 3))
+    assert alone == many
+    assert three_items().rank_intervals(seed=1) == strengths.rank_intervals(seed=1)
+    assert strengths.rank_intervals(seed=1).n_samples == 1_000
+
+
+def test_many_votes_make_the_ranking_certain():
+    votes = Comparisons.from_labels(["a", "b"] * 200, ["b", "c"] * 200, ["left"] * 400)
+    strengths = bradley_terry(votes, prior=3, oversight=0)
+    assert strengths.cut(1).confidence > 0.99
+    assert float(strengths.expected_correlation()) > 0.98
+    assert bool(stopping_rule(0.95)(strengths))
+    assert "at least the target of 0.95" in stopping_rule(0.95)(strengths).reason
+
+
+def test_one_vote_does_not_stop():
+    decision = stopping_rule(0.99, "tau")(three_items())
+    assert not decision
+    assert "below the target of 0.99" in decision.reason
+    assert decision.expected.coefficient.name == "tau"
+
+
+def test_tables_are_best_first():
+    strengths = three_items()
+    assert [column[0] for column in strengths.rank_intervals()._columns().values()][:2] == ["a", 1.0]
+    probabilities = strengths.in_top(1)._columns()
+    assert probabilities["item"] == ["a", "b", "c"]
+    assert probabilities["probability"] == sorted(probabilities["probability"], reverse=True)
+
+
+@pytest.mark.parametrize("k", [0, 4, 1.5, "2", True])
+def test_a_top_that_cannot_be_is_refused(k):
+    with pytest.raises(ModelError, match="k must be a whole number from 1 to the 3 items"):
+        three_items().in_top(k)
+    with pytest.raises(ModelError, match="k must be a whole number from 1 to the 3 items"):
+        three_items().cut(k)
+
+
+@pytest.mark.parametrize("level", [0, 1, float("nan"), "0.9"])
+def test_a_level_that_cannot_be_is_refused(level):
+    with pytest.raises(ModelError, match="level must be a number between 0 and 1"):
+        three_items().rank_intervals(level)
+    with pytest.raises(ModelError, match="level must be a number between 0 and 1"):
+        three_items().expected_correlation(level=level)
+
+
+def test_options_that_cannot_be_are_refused():
+    with pytest.raises(ModelError, match="n_samples must be a positive whole number; got 0"):
+        three_items().in_top(1, n_samples=0)
+    with pytest.raises(ModelError, match="seed must be a whole number, not negative; got -1"):
+        three_items().in_top(1, seed=-1)
+    with pytest.raises(ModelError, match="target must be a number between -1 and 1"):
+        stopping_rule(1)
+    with pytest.raises(OptionError, match="coefficient must be one of"):
+        stopping_rule(0.5, "kendall")
+    with pytest.raises(OptionError, match="coefficient must be one of"):
+        three_items().expected_correlation("kendall")

@@ -1,0 +1,240 @@
+"""Estimators against other packages, at the hard end of numbers, and on arguments that cannot be."""
+
+import csv
+import tracemalloc
+from collections import Counter
+
+import choix
+import evalica
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from adaptive import Comparisons, ModelError, bradley_terry, read_comparisons, thurstone
+from adaptive.votes import LEFT, RIGHT, TIE
+from rankcorr import OptionError
+from tests.adaptive.model.fits import simulated
+from tests.adaptive.model.votes import comparisons
+
+PLAIN = {"ties": "half", "oversight": 0}
+WINNERS = {LEFT: evalica.Winner.X, TIE: evalica.Winner.Draw, RIGHT: evalica.Winner.Y}
+
+
+def pairs_of(votes):
+    """Pairs (winner, loser), as choix takes them."""
+    columns = zip(votes.left.tolist(), votes.right.tolist(), votes.winner.tolist(), strict=True)
+    return [(left, right) if code == LEFT else (right, left) for left, right, code in columns]
+
+
+def by_evalica(votes):
+    """Logarithms of evalica's scores, with the mean 0; a tie is half a win there as well."""
+    winners = [WINNERS[code] for code in votes.winner.tolist()]
+    result = evalica.bradley_terry(votes.left.tolist(), votes.right.tolist(), winners, tolerance=1e-13, limit=100_000)
+    scores = np.log([result.scores[item] for item in range(votes.n_items)])
+    return scores - scores.mean()
+
+
+@given(comparisons(min_size=1), st.sampled_from([0.5, 1.0, 3.0]))
+def test_strengths_with_a_prior_are_those_of_choix(votes, prior):
+    """choix adds alpha |theta|^2 to the loss, so that alpha is 1 / (2 t^2)."""
+    votes = votes.select(votes.winner != TIE)
+    found = bradley_terry(votes, prior=prior, **PLAIN)
+    other = choix.opt_pairwise(votes.n_items, pairs_of(votes), alpha=1 / (2 * prior**2), tol=1e-12)
+    assert_allclose(found.theta, other, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_strengths_without_a_prior_are_those_of_choix_and_evalica(seed):
+    votes, _ = simulated(25, 1500, seed, sd=0.8)
+    found = bradley_terry(votes, prior=np.inf, **PLAIN)
+    assert_allclose(found.theta, choix.ilsr_pairwise(25, pairs_of(votes), tol=1e-10), atol=1e-6)
+    assert_allclose(found.theta, choix.opt_pairwise(25, pairs_of(votes), alpha=0, tol=1e-12), atol=1e-6)
+    assert_allclose(found.theta, by_evalica(votes), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_half_wins_for_ties_are_those_of_evalica(seed):
+    votes, _ = simulated(25, 1500, seed, sd=0.8, tie=0.4)
+    assert_allclose(bradley_terry(votes, prior=np.inf, **PLAIN).theta, by_evalica(votes), atol=1e-6)
+
+
+@pytest.mark.real_data
+def test_strengths_of_language_models_are_those_published(data_dir):
+    """evalica's golden file; llmfao.csv has 3,471 ties, each half a win."""
+    with (data_dir / "llmfao.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    votes = Comparisons.from_labels(*([row[name] for row in rows] for name in ("left", "right", "winner")))
+    assert Counter(votes.winner.tolist())[TIE] == 3471
+    with (data_dir / "llmfao-golden.csv").open(encoding="utf-8", newline="") as file:
+        golden = {
+            row["item"]: float(row["score"]) for row in csv.DictReader(file) if row["algorithm"] == "bradley_terry"
+        }
+    assert set(golden) == set(votes.items)
+    published = np.log([golden[item] for item in votes.items])
+    found = bradley_terry(votes, prior=np.inf, **PLAIN)
+    assert_allclose(found.theta, published - published.mean(), atol=1e-6)
+    assert_allclose(found.theta, by_evalica(Comparisons(59, votes.left, votes.right, votes.winner)), atol=1e-6)
+
+
+def test_votes_of_a_frame_and_of_a_file_give_the_same(tmp_path):
+    votes, _ = simulated(10, 100, 1, tie=0.2)
+    path = tmp_path / "votes.csv"
+    path.write_text(votes.to_csv(), encoding="utf-8")
+    read = read_comparisons(path)
+    theta = dict(zip(read.items, bradley_terry(read).theta, strict=True))
+    assert_allclose([theta[str(item)] for item in votes.items], bradley_terry(votes).theta, atol=1e-6)
+
+
+@given(comparisons(min_size=1))
+def test_strengths_without_a_maximum_are_refused(votes):
+    """Ford (1957): there is one if each group of items lost to, or tied with, the others at least once."""
+    beaten = np.eye(votes.n_items, dtype=bool)
+    for left, right, code in zip(votes.left, votes.right, votes.winner, strict=True):
+        beaten[left, right] |= code != LEFT
+        beaten[right, left] |= code != RIGHT
+    joined = np.linalg.matrix_power(beaten.astype(int), votes.n_items).astype(bool).all()
+    if joined:
+        assert bradley_terry(votes, prior=np.inf, **PLAIN).converged
+    else:
+        with pytest.raises(ModelError, match=r"^without a prior the strengths are infinite: the items fall into \d"):
+            bradley_terry(votes, prior=np.inf, **PLAIN)
+
+
+@pytest.mark.parametrize("fit", [bradley_terry, thurstone])
+def test_losses_that_oversights_account_for_give_no_finite_strength(fit):
+    """One loss in 100 is less than the 3 % of oversights: the likelihood grows for ever."""
+    votes = Comparisons(2, [0] * 100, [1] * 100, [RIGHT] + [LEFT] * 99)
+    with pytest.raises(ModelError, match="into 2 groups of which one never lost to another, or so seldom that over"):
+        fit(votes, prior=np.inf)
+    assert fit(votes, prior=np.inf, oversight=0).converged
+    assert fit(votes, prior=3).converged
+
+
+def test_what_is_not_fitted():
+    votes = Comparisons(3, [0, 1], [1, 2], [LEFT, LEFT])
+    with pytest.raises(ModelError, match=r"^strengths are fitted to Comparisons; got \[\(0, 1\)\]"):
+        bradley_terry([(0, 1)])
+    with pytest.raises(ModelError, match=r"^a ranking needs at least two items; got 1"):
+        thurstone(Comparisons(1, [], [], []))
+    with pytest.raises(OptionError, match=r"^ties must be one of 'davidson', 'half'; got 'win'"):
+        bradley_terry(votes, ties="win")
+    with pytest.raises(ModelError, match=r"^voters must be True or False; got 1"):
+        bradley_terry(votes, voters=1)
+    with pytest.raises(ModelError, match=r"^side_bias must be True or False; got 'left'"):
+        thurstone(votes, side_bias="left")
+    with pytest.raises(ModelError, match=r"^voters=True needs votes whose voters are known; these have no column of"):
+        bradley_terry(votes, voters=True)
+    for oversight in (-0.1, 0.5, np.nan, None):
+        with pytest.raises(ModelError, match=r"^oversight must be a number from 0 to below 0"):
+            bradley_terry(votes, oversight=oversight)
+    for tolerance in (0, 1, -1e-9, np.nan, "small"):
+        with pytest.raises(ModelError, match=r"^tolerance must be a number between 0 and 1; got "):
+            bradley_terry(votes, tolerance=tolerance)
+    for most in (0, -1, 2.5, None):
+        with pytest.raises(ModelError, match=r"^max_iterations must be a positive whole number; got "):
+            thurstone(votes, max_iterations=most)
+    other = bradley_terry(Comparisons(["a", "b", "c"], [0, 1], [1, 2], [LEFT, LEFT]))
+    for start in (other, np.zeros(3)):
+        with pytest.raises(ModelError, match=r"^start must be Strengths of the same items; got "):
+            bradley_terry(votes, start=start)
+
+
+def test_a_start_of_another_model_is_left_aside():
+    votes, _ = simulated(10, 200, 1, tie=0.2)
+    plain = bradley_terry(votes)
+    for start in (thurstone(votes), bradley_terry(votes, ties="half"), bradley_terry(votes, oversight=0.1)):
+        again = bradley_terry(votes, start=start)
+        assert again.n_iterations == plain.n_iterations
+        assert_allclose(again.theta, plain.theta, rtol=1e-12)
+
+
+def growing(votes):
+    """Peak memory of a fit in bytes, after a first one."""
+    bradley_terry(votes)
+    tracemalloc.start()
+    found = bradley_terry(votes)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return found, peak
+
+
+@pytest.mark.needs_numba
+def test_memory_is_linear_in_votes():
+    """An array of items by items would take 200 MB at 5,000."""
+    peaks = []
+    for n_items in (2_500, 5_000):
+        votes, theta = simulated(n_items, 20 * n_items, 1, n_voters=200)
+        found, peak = growing(votes)
+        peaks.append(peak)
+        assert found.converged
+        assert np.corrcoef(found.theta, theta)[0, 1] > 0.9
+    assert peaks[1] < 2.2 * peaks[0]
+    assert peaks[1] < 100 * 20 * 5_000  # bytes for a vote
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("fit", [bradley_terry, thurstone])
+def test_a_chain_of_many_items(fit):
+    """Each neighbour won once out of three: steps of log 2, or of the probit of 2/3, pulled in by the prior."""
+    steps = np.repeat(np.arange(2_999), 3)
+    winner = np.where(np.arange(steps.size) % 3 == 0, RIGHT, LEFT)
+    found = fit(Comparisons(3_000, steps, steps + 1, winner), oversight=0, prior=1e5)
+    assert found.converged
+    step = np.log(2) if fit is bradley_terry else 0.43072729929545756  # statistics.NormalDist().inv_cdf(2 / 3)
+    assert_allclose(found.theta[:-1] - found.theta[1:], step, rtol=1e-3)
+    ends = fit(Comparisons(3_000, steps, steps + 1, winner), oversight=0, prior=np.inf)
+    assert ends.converged
+    assert_allclose(ends.theta[:-1] - ends.theta[1:], step, rtol=1e-5)
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("voters", [False, True])
+def test_one_item_with_most_of_the_votes(voters):
+    rng = np.random.default_rng(1)
+    other, winner = rng.integers(1, 1_001, 100_000), rng.choice([LEFT, TIE, RIGHT], 100_000, p=[0.9, 0.05, 0.05])
+    votes = Comparisons(1_001, np.zeros(100_000, int), other, winner, 50, rng.integers(0, 50, 100_000))
+    found = bradley_terry(votes, voters=voters)
+    assert found.converged
+    assert found.ranking.ranks[0] == 1
+    assert found.never_compared == ()
+
+
+@pytest.mark.needs_numba
+def test_voters_who_answer_at_random():
+    """Discriminations near 0: half of the voters say nothing."""
+    votes, theta = simulated(60, 8_000, 2, n_voters=20, discrimination=[1e-3] * 10 + [1.5] * 10)
+    found = bradley_terry(votes, voters=True)
+    logs = np.log(found.parameters.discrimination)
+    assert found.converged
+    assert logs[:10].max() < logs[10:].min()
+    assert np.corrcoef(found.theta, theta)[0, 1] > np.corrcoef(bradley_terry(votes).theta, theta)[0, 1]
+
+
+@pytest.mark.needs_numba
+def test_many_voters_who_answer_the_opposite():
+    votes, theta = simulated(60, 9_000, 3, n_voters=30)
+    winner = np.where(votes.voter % 3 == 0, -votes.winner, votes.winner)
+    turned = Comparisons(60, votes.left, votes.right, winner, 30, votes.voter)
+    found = bradley_terry(turned, voters=True, side_bias=True)
+    assert found.converged
+    assert found.parameters.oversight[::3].min() > np.delete(found.parameters.oversight, np.s_[::3]).max()
+    assert np.corrcoef(found.theta, theta)[0, 1] > 0.9
+
+
+@given(comparisons(voters=True, min_size=1), st.booleans())
+def test_voters_change_nothing_where_they_all_vote_alike(votes, side_bias):
+    """Each vote given by each of three voters: all have the same parameters, those of one voter for all."""
+    assume(votes.n_comparisons <= 6)
+    n = votes.n_comparisons
+    every = Comparisons(
+        votes.n_items,
+        *(np.tile(side, 3) for side in (votes.left, votes.right, votes.winner)),
+        3,
+        np.repeat(range(3), n),
+    )
+    found = bradley_terry(every, voters=True, side_bias=side_bias, prior=1.5)
+    for of_voters in (found.parameters.discrimination, found.parameters.oversight, found.parameters.side):
+        assert_allclose(of_voters, of_voters[0], atol=1e-9)
+    assert_allclose(found.parameters.discrimination, 1, atol=1e-9)

@@ -1,0 +1,203 @@
+"""Draws and covariance against dense matrices, and against what votes do when they are simulated again and again."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from adaptive import Comparisons, bradley_terry, thurstone
+from adaptive.model.curvature import Curvature
+from adaptive.model.posterior import Opinions, covariance, draw, shared_opinions
+from adaptive.votes import LEFT, RIGHT
+from tests.adaptive import naive
+from tests.adaptive.model.fits import MODELS, naive_posterior, simulated
+from tests.adaptive.model.votes import comparisons
+
+
+def centred(covariance):
+    """Covariance of values less their mean."""
+    projection = np.eye(len(covariance)) - 1 / len(covariance)
+    return projection @ covariance @ projection
+
+
+def numbered(votes):
+    """The opinion behind either side of each vote, spelt out: one for each voter and item."""
+    names = {}
+    sides = []
+    for items in (votes.left.tolist(), votes.right.tolist()):
+        pairs = zip(votes.voter.tolist(), items, strict=True)
+        sides.append([names.setdefault(pair, len(names)) for pair in pairs])
+    return np.array(sides[0]), np.array(sides[1]), len(names)
+
+
+@given(comparisons(voters=False, min_size=1), MODELS)
+def test_without_voters_it_is_the_inverse_of_the_expected_hessian(votes, model):
+    fit, options = model
+    found = fit(votes, oversight=0, prior=1.5, **options)
+    assert found.opinions is None
+    inverse = covariance(found.curvature, None)
+    assert_allclose(inverse, centred(np.linalg.inv(found.curvature.matrix())), atol=1e-10)
+    if options.get("ties") != "half" and not votes.n_ties and fit is bradley_terry:
+        # For the logistic curve the expected and the observed curvature are one.
+        numerical = -naive.hessian(lambda x: naive_posterior(found, theta=x), found.theta)
+        assert_allclose(centred(np.linalg.inv(numerical)), inverse, atol=1e-4)
+    assert_allclose(found.standard_errors, np.sqrt(np.diag(inverse)))
+
+
+@pytest.mark.parametrize("fit", [bradley_terry, thurstone])
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.needs_numba
+def test_draws_have_the_covariance(fit, known):
+    votes, _ = simulated(12, 150, 3, opinion_sd=0.8, n_voters=4)
+    if not known:
+        votes = Comparisons(12, votes.left, votes.right, votes.winner)
+    found = fit(votes)
+    assert (found.opinion_sd > 0.1) == known
+    n_draws = 40_000
+    drawn = found.sample(n_draws, np.random.default_rng(1))
+    wanted = covariance(found.curvature, found.opinions)
+    scale = np.sqrt(np.outer(np.diag(wanted), np.diag(wanted)))
+    # The standard error of a correlation of 40,000 draws is at most sqrt(2) / 200.
+    assert np.abs((np.cov(drawn.T) - wanted) / scale).max() < 5 * np.sqrt(2 / n_draws)
+    assert np.abs((drawn.mean(axis=0) - found.theta) / np.sqrt(np.diag(wanted))).max() < 5 / np.sqrt(n_draws)
+
+
+@given(comparisons(voters=True, min_size=1), st.sampled_from([0.3, 1.0]))
+def test_shared_opinions_add_what_they_do_to_the_slopes(votes, sd):
+    found = bradley_terry(votes, prior=1.0)
+    left, right, n_opinions = numbered(votes)
+    own = Opinions(sd, left, right, n_opinions)
+    curved = found.curvature
+    # A vote's slope moves by its curvature times the difference of the two departures.
+    moves = np.zeros((votes.n_items, n_opinions))
+    for k in range(votes.n_comparisons):
+        ends, causes = np.zeros(votes.n_items), np.zeros(n_opinions)
+        ends[votes.left[k]], ends[votes.right[k]] = 1, -1
+        causes[left[k]], causes[right[k]] = 1, -1
+        moves += curved.weight[k] * np.outer(ends, causes)
+    dense = np.linalg.inv(curved.matrix())
+    expected = centred(dense + sd**2 * dense @ moves @ moves.T @ dense)
+    assert_allclose(covariance(curved, own), expected, atol=1e-12)
+    # And draws are linear in what they are made from: unit normals give a root of the matrix.
+    n_normal = votes.n_items + votes.n_comparisons + n_opinions
+    root = draw(curved, found.parameters, own, n_normal, OneAtATime()) - found.theta
+    assert_allclose(root.T @ root, expected, atol=1e-3)
+
+
+class OneAtATime:
+    """In place of a generator: each draw has one normal number that is 1, and zeros."""
+
+    def __init__(self):
+        self.drawn = 0
+
+    def standard_normal(self, shape):
+        rows = np.eye(shape[1])[self.drawn : self.drawn + shape[0]]
+        self.drawn += shape[0]
+        return rows
+
+
+@pytest.mark.needs_numba
+def test_the_covariance_is_that_of_fits_to_votes_of_other_voters():
+    """By simulating voters with opinions again and again; independent votes would give far narrower intervals."""
+    rng = np.random.default_rng(0)
+    n_items, n_voters, sd = 8, 6, 0.5
+    theta = np.linspace(-1, 1, n_items)
+    # Every voter sees every pair, once.
+    left, right = (np.tile(side, n_voters) for side in np.triu_indices(n_items, 1))
+    voter = np.repeat(np.arange(n_voters), left.size // n_voters)
+    fits, kept = [], []
+    for turn in range(600):
+        opinion = theta + sd * rng.standard_normal((n_voters, n_items))
+        chance = 1 / (1 + np.exp(opinion[voter, right] - opinion[voter, left]))
+        winner = np.where(rng.random(left.size) < chance, LEFT, RIGHT)
+        found = bradley_terry(Comparisons(n_items, left, right, winner, n_voters, voter), oversight=0, prior=3.0)
+        fits.append(found.theta)
+        if turn % 20 == 0:
+            truth = Opinions(sd, *numbered(found.comparisons))
+            kept.append([np.diag(covariance(found.curvature, own)) for own in (truth, None)])
+    simulated_variance = np.var(fits, axis=0).mean()
+    with_opinions, without = np.mean(kept, axis=(0, 2))
+    assert_allclose(with_opinions, simulated_variance, rtol=0.12)
+    assert without < 0.8 * simulated_variance
+
+
+@pytest.mark.parametrize("sd", [0.4, 0.8])
+@pytest.mark.needs_numba
+def test_the_spread_of_opinions_is_recovered(sd):
+    ratios = []
+    for seed in range(6):
+        votes, theta = simulated(60, 6000, seed, opinion_sd=sd, n_voters=20)
+        found = bradley_terry(votes, oversight=0, prior=5.0)
+        # In units of the fitted strengths: a logistic curve averaged over opinions is flatter, by 17 % at 0.8.
+        ratios.append(found.opinion_sd / (np.polyfit(theta, found.theta, 1)[0] * sd))
+    assert_allclose(np.mean(ratios), 1, atol=0.12)
+
+
+@pytest.mark.needs_numba
+def test_independent_votes_have_no_spread_of_opinions():
+    spread = [bradley_terry(simulated(60, 20_000, seed, n_voters=20)[0], oversight=0).opinion_sd for seed in range(8)]
+    assert np.mean(np.square(spread)) < 0.1**2
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("sd", [0.0, 0.5])
+def test_a_voter_who_sees_a_pair_again_has_not_twice_the_spread(sd):
+    """Two votes on one pair share both opinions, not one."""
+    found = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        theta, opinion = rng.normal(0, 0.5, 40), sd * rng.standard_normal((60, 40))
+        first, second = (np.repeat(side, 20) for side in (rng.integers(0, 20, 400), rng.integers(20, 40, 400)))
+        voter, turned = np.repeat(rng.integers(0, 60, 400), 20), rng.random(8000) < 0.5
+        left, right = np.where(turned, second, first), np.where(turned, first, second)
+        margin = theta[left] + opinion[voter, left] - theta[right] - opinion[voter, right]
+        winner = np.where(rng.random(8000) < 1 / (1 + np.exp(-margin)), LEFT, RIGHT)
+        votes = Comparisons(40, left, right, winner, 60, voter)
+        found.append(bradley_terry(votes, oversight=0).opinion_sd)
+    assert abs(np.sqrt(np.mean(np.square(found))) - sd) < 0.1
+
+
+def test_opinions_are_those_of_voter_and_item():
+    votes, _ = simulated(6, 40, 1, n_voters=3)
+    found = bradley_terry(votes)
+    own = shared_opinions(found.curvature, found.parameters, votes.voter)
+    left, right, n_opinions = numbered(votes)
+    assert own.n_opinions == n_opinions
+    for ours, spelt in ((own.left, left), (own.right, right)):
+        assert len(set(zip(ours.tolist(), spelt.tolist(), strict=True))) == len(set(spelt.tolist()))
+
+
+def test_without_a_prior_draws_keep_the_mean():
+    votes, _ = simulated(10, 400, 2, sd=0.5)
+    found = bradley_terry(votes, prior=np.inf, oversight=0)
+    assert_allclose(found.theta.mean(), 0, atol=1e-12)
+    drawn = found.sample(4000, np.random.default_rng(1))
+    assert_allclose(drawn.mean(axis=1), 0, atol=1e-9)
+    assert_allclose(drawn.std(axis=0), found.standard_errors, rtol=0.08)
+    # The pseudo-inverse is the covariance of strengths whose mean is held.
+    assert_allclose(
+        covariance(found.curvature, None), np.linalg.pinv(found.curvature.matrix(), hermitian=True), atol=1e-9
+    )
+
+
+def test_draws_do_not_depend_on_how_many_are_made_at_once(monkeypatch):
+    votes, _ = simulated(10, 100, 4)
+    found = bradley_terry(votes)
+    at_once = found.sample(20, np.random.default_rng(5))
+    monkeypatch.setattr("adaptive.model.posterior._BLOCK_NUMBERS", 1)
+    assert_allclose(found.sample(20, np.random.default_rng(5)), at_once, rtol=1e-12)
+
+
+def test_standard_errors_of_many_items_are_those_of_draws(monkeypatch):
+    votes, _ = simulated(30, 600, 7, opinion_sd=0.5)
+    exact = bradley_terry(votes).standard_errors
+    monkeypatch.setattr("adaptive.model.strengths.MAX_EXACT", 10)
+    assert_allclose(bradley_terry(votes).standard_errors, exact, rtol=0.1)
+
+
+def test_a_curvature_with_an_empty_row_has_no_solution():
+    votes = Comparisons(3, [0], [1], [LEFT])
+    found = bradley_terry(votes, prior=1.0).curvature
+    flat = Curvature(found.rows, 0.0, found.log_likelihood, found.score, found.slope, found.weights, found.diagonals)
+    assert flat.solve(np.ones(3), 1e-6) is None

@@ -1,0 +1,129 @@
+"""Reports on voters: parameters with errors, agreement, coin flips and influence, against refits and known voters."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from adaptive import Comparisons, bradley_terry, influence, thurstone, voter_report
+from adaptive.errors import ComparisonError, ModelError
+from adaptive.model.voters import step_without
+
+N_ITEMS = 30
+NAMES = tuple(f"v{number}" for number in range(12))
+
+
+def simulated(seed, n_votes=1_800, flippers=()):
+    """Votes by the logistic model; `flippers` answer at random."""
+    rng = np.random.default_rng(seed)
+    theta = np.linspace(2.5, -2.5, N_ITEMS)
+    left = rng.integers(0, N_ITEMS, n_votes)
+    right = (left + rng.integers(1, N_ITEMS, n_votes)) % N_ITEMS
+    voter = rng.integers(0, len(NAMES), n_votes)
+    margin = np.where(np.isin(voter, flippers), 0.0, theta[left] - theta[right])
+    winner = np.where(rng.random(n_votes) < 1 / (1 + np.exp(-margin)), 1, -1)
+    return Comparisons(N_ITEMS, left, right, winner, NAMES, voter)
+
+
+@pytest.mark.parametrize("fit", [bradley_terry, thurstone])
+def test_coin_flippers_are_found_and_no_one_else(fit):
+    report = voter_report(fit(simulated(1, flippers=(3, 8)), prior=2))
+    assert report.at_random == ("v3", "v8")
+    honest = np.delete(report.agreement, [3, 8])
+    assert report.agreement[[3, 8]].max() < honest.min()
+    assert_allclose(np.delete(report.agreement - report.expected_agreement, [3, 8]).mean(), 0, atol=0.08)
+
+
+def test_one_step_without_a_voter_is_close_to_a_refit():
+    strengths = bradley_terry(simulated(2), prior=2)
+    votes = strengths.comparisons
+    report = voter_report(strengths)
+    for place, name in enumerate(NAMES[:4]):
+        found = influence(strengths, name)
+        stepped = step_without(strengths, np.flatnonzero(votes.voter == place))
+        moved = np.abs(found.strengths.theta - strengths.theta).max()
+        assert np.abs(stepped - found.strengths.theta).max() < 0.1 * moved
+        assert abs(report.without[place] - found.statistic) < 0.02
+
+
+def test_influence_is_a_fit_of_the_others():
+    votes = simulated(3, n_votes=300)
+    found = influence(bradley_terry(votes, prior=2), "v5", "tau")
+    alone = bradley_terry(votes.without_voter("v5"), prior=2)
+    assert_allclose(found.strengths.theta, alone.theta, atol=1e-6)
+    assert found.n_votes == int(np.count_nonzero(votes.voter == 5))
+    changes = np.abs(found._columns()["change"])
+    assert (np.diff(changes) <= 0).all()
+
+
+def test_agreement_is_counted_against_the_votes_of_all_others():
+    votes = Comparisons.from_labels(
+        ["a"] * 6, ["b"] * 6, ["left"] * 3 + ["left", "right", "tie"], voter=["Ann"] * 3 + ["Bob"] * 3
+    )
+    report = voter_report(bradley_terry(votes, prior=1, ties="half"))
+    # Ann's votes are judged by Bob's, one for either item and a tie: these place no item higher.
+    assert report.agreement[1] == 0.5
+    # Wilson's interval of 1 in 2 at level 0.9, z = 1.6449: (0.5 + z^2/4 -+ z sqrt(1/8 + z^2/16)) / (1 + z^2/2)
+    z = 1.6448536269514722
+    half = z * np.sqrt(1 / 8 + z * z / 16) / (1 + z * z / 2)
+    assert_allclose([report.agreement_low[1], report.agreement_high[1]], [0.5 - half, 0.5 + half])
+
+
+def test_errors_of_voters_are_those_of_the_numerical_information():
+    votes = simulated(4, n_votes=900)
+    strengths = bradley_terry(votes, prior=2, voters=True, side_bias=True)
+    report = voter_report(strengths, level=0.6826894921370859)  # one standard deviation to either side
+    at, prior = strengths.parameters, strengths.prior
+
+    def chances(point, own):
+        a, e, s = np.exp(point[0]), 1 / (1 + np.exp(-point[1])), point[2]
+        likely = 1 / (1 + np.exp(-a * (at.theta[votes.left[own]] - at.theta[votes.right[own]]) - s))
+        return (1 - e) * likely + e * (1 - likely)
+
+    for voter in (0, 7):
+        own = votes.voter == voter
+        e = at.oversight[voter]
+        point = np.array([np.log(at.discrimination[voter]), np.log(e / (1 - e)), at.side[voter]])
+        steps = np.eye(3) * 1e-5
+        slopes = np.array([(chances(point + d, own) - chances(point - d, own)) / 2e-5 for d in steps])
+        p = chances(point, own)
+        information = (slopes / (p * (1 - p))) @ slopes.T
+        information += np.diag([prior.discrimination_sd**-2, prior.oversight_votes * e * (1 - e), prior.side_sd**-2])
+        errors = np.sqrt(np.diagonal(np.linalg.inv(information)))
+        assert_allclose(np.log(report.discrimination_high[voter] / report.discrimination[voter]), errors[0], rtol=1e-5)
+        odds = np.log(report.oversight_high[voter] / (1 - report.oversight_high[voter]))
+        assert_allclose(odds - point[1], errors[1], rtol=1e-5)
+        assert_allclose(report.side_bias[voter] - report.side_bias_low[voter], errors[2], rtol=1e-5)
+
+
+def test_what_is_not_fitted_is_nan():
+    report = voter_report(bradley_terry(simulated(5, n_votes=200), prior=2))
+    assert np.isnan(report.discrimination).all()
+    assert np.isnan(report.oversight_low).all()
+    sharp = voter_report(bradley_terry(simulated(5, n_votes=200), prior=2, voters=True, oversight=0))
+    assert np.isnan(sharp.oversight).all()
+    assert np.isnan(sharp.side_bias).all()
+    assert (sharp.discrimination_low < sharp.discrimination).all()
+
+
+def test_a_voter_without_votes_stays_at_the_prior():
+    votes = Comparisons(2, [0, 0], [1, 1], [1, 1], ("Ann", "Bob"), [0, 0])
+    report = voter_report(bradley_terry(votes, prior=1, voters=True), random_share=0.2)
+    assert report.n_votes.tolist() == [2, 0]
+    assert report.random[1] == 0.2
+    assert report.without[1] == 1.0
+    assert np.isnan(report.agreement[1])
+
+
+def test_what_cannot_be_judged_is_refused():
+    unknown = bradley_terry(Comparisons.from_labels(["a"], ["b"], ["left"]), prior=1)
+    with pytest.raises(ModelError, match="voters are judged by votes whose voters are known"):
+        voter_report(unknown)
+    with pytest.raises(ModelError, match="voters are judged by Strengths; got 3"):
+        influence(3, "Ann")
+    known = bradley_terry(simulated(6, n_votes=60), prior=1)
+    with pytest.raises(ComparisonError, match="Zoë"):
+        influence(known, "Zoë")
+    with pytest.raises(ModelError, match="random_share must be a number between 0 and 1"):
+        voter_report(known, random_share=0)
+    with pytest.raises(ModelError, match="level must be a number between 0 and 1"):
+        voter_report(known, level=2)

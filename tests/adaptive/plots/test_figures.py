@@ -1,0 +1,278 @@
+"""Figures of strengths, the top, voters and accuracy: what is drawn is what the numbers say."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose
+from scipy.stats import binom, norm
+
+from adaptive import Comparisons, ModelError, borda, bradley_terry
+from adaptive.plots import agreement, in_top, plot_accuracy, plot_in_top, plot_strengths, plot_voters
+from adaptive.votes import LEFT, RIGHT, TIE
+from rankcorr import OptionError
+from rankcorr.plots import MissingMatplotlibError
+from tests.adaptive.model.votes import comparisons
+from tests.rankcorr.plots.conftest import matplotlib, without_matplotlib  # noqa: F401
+from tests.rankcorr.plots.figures import legend_of, own_axes
+
+
+def votes_of(n_items, n_votes=400, n_voters=5, seed=0):
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, n_items, n_votes)
+    right = (left + rng.integers(1, n_items, n_votes)) % n_items
+    winner = np.where(rng.random(n_votes) < 0.8, np.where(left < right, LEFT, RIGHT), TIE)
+    names = [f"item {number}" for number in range(n_items)]
+    return Comparisons(names, left, right, winner, n_voters, rng.integers(0, n_voters, n_votes))
+
+
+FEW = bradley_terry(votes_of(10))
+SOME = bradley_terry(votes_of(60, 600))
+MANY = bradley_terry(votes_of(300, 3_000))
+
+
+def names_on(axes):
+    return [label.get_text() for label in axes.get_yticklabels()]
+
+
+def best_first(strengths):
+    return [row["item"] for row in strengths.to_dict()["items"]]
+
+
+def points_of(axes):
+    (line,) = [line for line in axes.lines if line.get_marker() == "o"]
+    return line.get_xdata()
+
+
+def ends_of(axes):
+    return np.array([[start[0], stop[0]] for start, stop in axes.collections[0].get_segments()])
+
+
+@pytest.mark.parametrize("level", [0.9, 0.5])
+def test_strengths_and_their_intervals(level):
+    (axes,) = plot_strengths(FEW, level=level).axes
+    rows = FEW.to_dict()["items"]
+    assert names_on(axes) == [row["item"] for row in rows]
+    assert_allclose(points_of(axes), [row["strength"] for row in rows])
+    half = norm.ppf((1 + level) / 2) * np.array([row["standard_error"] for row in rows])
+    assert_allclose(ends_of(axes), np.column_stack([points_of(axes) - half, points_of(axes) + half]))
+    assert axes.get_xlabel() == f"Strength, with its {100 * level:g} % interval"
+    assert axes.get_title() == ""
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the best is on top
+
+
+def test_the_best_of_some():
+    (axes,) = plot_strengths(SOME).axes
+    assert names_on(axes) == best_first(SOME)[:50]
+    assert axes.get_title() == "The best 50 of 60 items"
+    (axes,) = plot_strengths(SOME, top=3).axes
+    assert names_on(axes) == best_first(SOME)[:3]
+    assert len(names_on(plot_strengths(SOME, top=None).axes[0])) == 60
+
+
+def test_many_items_are_a_band():
+    (axes,) = plot_strengths(MANY, top=None).axes
+    assert names_on(axes)[0] == "1"
+    assert axes.get_ylabel() == "Place, best first"
+    (band,) = axes.collections
+    vertices = band.get_paths()[0].vertices
+    assert vertices[:, 1].min() == 0
+    assert vertices[:, 1].max() == 299
+    assert_allclose(axes.lines[0].get_xdata(), np.sort(MANY.theta)[::-1])
+
+
+def test_low_axes_name_some_rows_only():
+    axes = own_axes()
+    assert plot_strengths(SOME, ax=axes) is axes
+    named = names_on(axes)
+    step = best_first(SOME).index(named[1])
+    assert step > 1
+    assert named == best_first(SOME)[:50:step]
+    assert all(label.get_fontsize() >= 6 for label in axes.get_yticklabels())
+
+
+@given(comparisons())
+def test_in_top_is_a_share_of_draws(votes):
+    strengths = bradley_terry(votes, prior=1)
+    for k in range(1, votes.n_items + 1):
+        drawn = strengths.sample(50, np.random.default_rng(3))
+        expected = [np.mean([(row > row[item]).sum() < k for row in drawn]) for item in range(votes.n_items)]
+        found = in_top(strengths, k, n_draws=50, rng=np.random.default_rng(3))
+        assert_allclose(found, expected, atol=1e-12)
+        assert_allclose(found.sum(), k)
+
+
+def test_the_probability_of_two_items():
+    """P(theta_0 > theta_1) of a normal posterior is that of their difference."""
+    strengths = bradley_terry(Comparisons(2, [0, 0, 1], [1, 1, 0], [LEFT, LEFT, LEFT]), prior=2)
+    drawn = strengths.sample(200_000, np.random.default_rng(1))
+    difference = strengths.theta[0] - strengths.theta[1]
+    expected = norm.cdf(difference / (drawn[:, 0] - drawn[:, 1]).std())
+    assert_allclose(in_top(strengths, 1, n_draws=20_000, rng=np.random.default_rng(0))[0], expected, atol=0.015)
+
+
+def test_the_top_is_drawn_with_its_cut():
+    figure = plot_in_top(FEW, 3, seed=4)
+    (axes,) = figure.axes
+    expected = in_top(FEW, 3, rng=np.random.default_rng(4))
+    names = names_on(axes)
+    assert names == best_first(FEW)[: len(names)]
+    lengths = [bar.get_width() for bar in itertools.chain.from_iterable(axes.containers)]
+    assert_allclose(lengths, [expected[FEW.items.index(name)] for name in names])
+    assert [len(container) for container in axes.containers] == [3, len(names) - 3]
+    assert lengths[-1] >= 0.005
+    assert all(expected[FEW.items.index(name)] < 0.005 for name in best_first(FEW)[len(names) :])
+    (cut,) = axes.lines
+    assert list(cut.get_ydata()) == [2.5, 2.5]
+    assert legend_of(figure) == ["the best 3 of the ranking", "items after them"]
+
+
+def test_how_much_of_the_list_is_drawn_for_a_top():
+    assert len(names_on(plot_in_top(SOME, 5, top=2).axes[0])) == 2
+    assert legend_of(plot_in_top(SOME, 5, top=2)) == ["the best 5 of the ranking"]
+    (axes,) = plot_in_top(FEW, 10).axes
+    assert len(names_on(axes)) == 10
+    assert not axes.lines
+    (axes,) = plot_in_top(MANY, 60).axes
+    assert axes.get_ylabel() == "Place, best first"
+    assert sum(map(len, axes.containers)) == 120
+
+
+def test_agreement_counts_by_hand():
+    """Ann: two of her three votes agree, and a tie counts by half; Wilson's interval of 2.5 of 4."""
+    votes = Comparisons.from_labels(
+        ["a", "a", "b", "c", "a", "a", "b"],
+        ["b", "c", "c", "a", "c", "b", "c"],
+        ["left", "left", "tie", "left", "left", "left", "left"],
+        voter=["Ann", "Ann", "Ann", "Ann", "Bob", "Bob", "Bob"],
+        voters=["Ann", "Bob", "Zoë"],
+    )
+    strengths = bradley_terry(votes, prior=1)
+    assert best_first(strengths) == ["a", "b", "c"]
+    found = agreement(strengths, level=0.9)
+    assert list(found) == ["Ann", "Bob"]
+    share, low, high = found["Ann"]
+    assert share == 2.5 / 4
+    z = norm.ppf(0.95)
+    for end in (low, high):  # the ends are where a test of the share is on its edge
+        assert_allclose(abs(share - end), z * np.sqrt(end * (1 - end) / 4))
+    assert found["Bob"][0] == found["Bob"][2] == 1
+
+
+def test_the_interval_of_agreement_covers():
+    """Of 60 votes with a share of .8, Wilson's 90 % interval covers 88 to 93 %."""
+    z, n = norm.ppf(0.95), 60
+    counts = np.arange(n + 1)
+    centre = (counts + z * z / 2) / (n + z * z)
+    half = z * np.sqrt(counts * (n - counts) / n + z * z / 4) / (n + z * z)
+    covered = binom.pmf(counts, n, 0.8)[(centre - half < 0.8) & (centre + half > 0.8)].sum()
+    assert 0.88 < covered < 0.93
+
+
+VOTERS = {"Ann": (0.9, 0.8, 0.95), "Bob": (0.5, 0.4, 0.6), "Cyd": (0.7, 0.7, 0.7)}
+
+
+def test_voters_lowest_first():
+    figure = plot_voters(VOTERS, what="Discrimination", reference=(1, "the mean voter"))
+    (axes,) = figure.axes
+    assert names_on(axes) == ["Bob", "Cyd", "Ann"]
+    assert_allclose(points_of(axes), [0.5, 0.7, 0.9])
+    assert_allclose(ends_of(axes), [[0.4, 0.6], [0.7, 0.7], [0.8, 0.95]])
+    assert axes.get_xlabel() == "Discrimination"
+    assert legend_of(figure) == ["the mean voter"]
+    figure = plot_voters(VOTERS, top=2)
+    assert names_on(figure.axes[0]) == ["Bob", "Cyd"]
+    assert figure.axes[0].get_title() == "The lowest 2 of 3 voters"
+    assert legend_of(figure) == []
+    axes = own_axes()
+    assert plot_voters(VOTERS, ax=axes) is axes
+    (axes,) = plot_voters({f"voter {number}": (number, number, number) for number in range(150)}, top=None).axes
+    assert axes.get_ylabel() == "Place, lowest first"
+
+
+CURVES = {"b": ([2_000, 1_000], [0.9, 0.8], [0.01, 0.02]), "a": (1_500, 0.5, 0)}
+
+
+def test_accuracy_against_votes():
+    figure = plot_accuracy(CURVES, coefficient="rho_w", limits={"full rankings": 0.99})
+    (axes,) = figure.axes
+    first, second, limit = axes.lines
+    assert list(first.get_xdata()) == [1_000, 2_000]
+    assert list(first.get_ydata()) == [0.8, 0.9]
+    assert list(second.get_xdata()) == [1_500]
+    assert list(limit.get_ydata()) == [0.99, 0.99]
+    assert first.get_marker() != second.get_marker()
+    assert first.get_linestyle() != second.get_linestyle()
+    vertices = axes.collections[0].get_paths()[0].vertices
+    assert {(1_000, 0.78), (1_000, 0.82), (2_000, 0.89), (2_000, 0.91)} <= {
+        (x, round(y, 9)) for x, y in vertices.tolist()
+    }
+    assert axes.get_ylabel() == r"Accuracy, $\rho_w$"
+    assert axes.get_xscale() == "linear"
+    assert legend_of(figure) == ["b", "a", "full rankings"]
+    axes = own_axes()
+    assert plot_accuracy(CURVES, ax=axes) is axes
+    assert plot_accuracy({"wide": ([100, 10_000], [0, 1], [0, 0])}).axes[0].get_xscale() == "log"
+
+
+@pytest.mark.parametrize(
+    ("draw", "error", "message"),
+    [
+        (
+            lambda: plot_strengths(FEW, top=0),
+            OptionError,
+            "top must be a positive whole number, or None for all; got 0",
+        ),
+        (lambda: plot_strengths(FEW, level=1), OptionError, "level must be a number between 0 and 1; got 1"),
+        (lambda: plot_strengths(FEW, ax=[]), OptionError, "ax must be one Axes of matplotlib"),
+        (lambda: plot_strengths(borda(votes_of(3))), ModelError, "the figure is one of Strengths; got <BordaScores"),
+        (lambda: plot_in_top(borda(votes_of(3)), 1), ModelError, "the figure is one of Strengths"),
+        (
+            lambda: plot_in_top(FEW, 11),
+            ModelError,
+            "k must be a whole number from 1 to 10, the number of items; got 11",
+        ),
+        (lambda: plot_in_top(FEW, 0), ModelError, "k must be a whole number from 1 to 10"),
+        (lambda: plot_in_top(FEW, 1, n_draws=0), ModelError, "n must be a positive whole number; got 0"),
+        (lambda: plot_in_top(FEW, 1, seed=-1), OptionError, "seed"),
+        (lambda: agreement(FEW, level=float("nan")), OptionError, "level must be a number between 0 and 1; got nan"),
+        (
+            lambda: agreement(bradley_terry(Comparisons(2, [0], [1], [1]))),
+            ModelError,
+            "the voters of these votes are not known",
+        ),
+        (lambda: plot_voters({}), OptionError, "voters must be a mapping of at least one name to numbers; got {}"),
+        (lambda: plot_voters({"Ann": (1, 2, 3)}), OptionError, "voter 'Ann' needs a value between the ends"),
+        (lambda: plot_voters({"Ann": (1, 2)}), OptionError, r"voter 'Ann' needs .*; got \(1, 2\)"),
+        (lambda: plot_voters({"Ann": (1, 1, np.nan)}), OptionError, "voter 'Ann' needs"),
+        (lambda: plot_accuracy({}), OptionError, "curves must be a mapping of 1 to 8 approaches; got {}"),
+        (lambda: plot_accuracy({"a": ([1], [1])}), OptionError, "approach 'a' needs votes, means and standard errors"),
+        (
+            lambda: plot_accuracy({"a": ([1], [1, 2], [0])}),
+            OptionError,
+            r"approach 'a' needs as many .* \(1,\), \(2,\)",
+        ),
+        (lambda: plot_accuracy({"a": ([0], [1], [0])}), OptionError, "approach 'a' needs positive votes"),
+        (lambda: plot_accuracy({"a": ([1], [np.nan], [0])}), OptionError, "approach 'a' needs positive votes"),
+        (lambda: plot_accuracy({"a": ([1], [1], [-1])}), OptionError, "approach 'a' needs positive votes"),
+    ],
+)
+def test_refused(draw, error, message):
+    with pytest.raises(error, match=message):
+        draw()
+
+
+@pytest.mark.usefixtures("without_matplotlib")
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plot_strengths(FEW),
+        lambda: plot_in_top(FEW, 1),
+        lambda: plot_voters(VOTERS),
+        lambda: plot_accuracy(CURVES),
+    ],
+)
+def test_without_matplotlib(draw):
+    with pytest.raises(MissingMatplotlibError, match="figures need matplotlib"):
+        draw()

@@ -1,0 +1,194 @@
+"""Gold sets and systems: how they come, which items count, and what is refused."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rankcorr import (
+    DimensionError,
+    DuplicateLabelError,
+    LabelError,
+    LabelMismatchError,
+    ManyGoldSetsWarning,
+    MissingValueError,
+    OptionError,
+    Ranking,
+    Tau,
+    TooFewItemsError,
+    UndefinedCorrelationWarning,
+    weighted_tau,
+)
+from rankcorr.inference.comparison import compare_systems
+from rankcorr.inference.leaderboard import leaderboard
+from tests.coefficients import collapsed
+from tests.rankcorr.inference.cases import data
+
+GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
+
+
+def by_name(board):
+    return {row.system: row for row in board.rows}
+
+
+def test_one_gold_ranking_alone():
+    gold, systems = data(sizes=(30,))
+    board = leaderboard(gold["set 0"], systems, n_resamples=100)
+    assert board.gold_sets == ("gold",)
+    for row in board.rows:
+        assert row.total == row.scores[0]
+    plain = leaderboard(
+        list(gold["set 0"].values()), {name: list(scores.values()) for name, scores in systems.items()}, n_resamples=100
+    )
+    assert plain.to_dict() == board.to_dict()
+    named = leaderboard({"g": Ranking.from_scores(gold["set 0"])}, systems, n_resamples=100)
+    assert named.to_dict()["rows"][0]["total"] == board.to_dict()["rows"][0]["total"]
+    assert [row.corrected_pvalue for row in named.rows[1:]] == [row.corrected_pvalue for row in board.rows[1:]]
+
+
+def test_pandas_series_and_frames():
+    pandas = pytest.importorskip("pandas")
+    gold, systems = data(sizes=(30,))
+    board = leaderboard(gold["set 0"], systems, n_resamples=100)
+    series = pandas.Series(gold["set 0"])
+    assert leaderboard(series, pandas.DataFrame(systems), n_resamples=100).to_dict() == board.to_dict()
+    two = pandas.DataFrame({"a": series, "b": -series})
+    assert leaderboard(two, systems, n_resamples=100).gold_sets == ("a", "b")
+    with pytest.raises(DuplicateLabelError, match="names of columns must be unique; more than once: 'x'"):
+        leaderboard(series, pandas.DataFrame(np.ones((30, 2)), index=series.index, columns=["x", "x"]))
+
+
+def test_missing_items():
+    gold, systems = data()
+    lacking = {label: value for label, value in systems["fair"].items() if label not in ("0-0", "0-1", "1-7")}
+    systems = {**systems, "fair": lacking}
+    with pytest.raises(LabelMismatchError, match=r"labels in gold set 'set 0' only.*: '0-0', '0-1'"):
+        leaderboard(gold, systems)
+    for missing, n_items in (("intersection", [38, 29]), ("bottom", [40, 30]), ("gold", [40, 30])):
+        row = by_name(leaderboard(gold, systems, missing=missing, n_resamples=100))["fair"]
+        assert [score.n_missing for score in row.scores] == [2, 1]
+        assert [score.n_items for score in row.scores] == n_items
+        assert (row.total.n_missing, row.total.n_items) == (3, sum(n_items))
+        own = {label: value for label, value in lacking.items() if label in gold["set 0"]}
+        expected = weighted_tau(gold["set 0"], own, missing=missing).statistic
+        assert_allclose(row.scores[0].statistic, expected, rtol=0, atol=1e-14)
+
+
+def test_one_value_of_missing_has_one_meaning_everywhere():
+    """Gold sets such as MEN share some items with a system's list, and either has items of its own."""
+    rng = np.random.default_rng(0)
+    gold = dict(zip(range(40), rng.permutation(40).tolist(), strict=True))
+    system = {item: gold.get(item, 20) + rng.normal() for item in range(15, 70)}
+    for missing, n_items in (("intersection", 25), ("bottom", 70), ("gold", 40)):
+        (row,) = leaderboard(gold, {"system": system}, missing=missing, n_resamples=20).rows
+        expected = weighted_tau(gold, system, missing=missing)
+        assert (row.total.statistic, row.total.n_items) == (pytest.approx(expected, abs=1e-13), n_items)
+        assert expected.n_items == n_items
+        assert (row.total.n_missing, row.n_unused) == (15, 0 if missing == "bottom" else 30)
+        compared = compare_systems(gold, system, system, missing=missing, n_resamples=2)
+        assert (compared.n_items, compared.statistic_a) == (n_items, pytest.approx(expected, abs=1e-13))
+
+
+def test_bottom_compares_all_systems_over_all_items():
+    gold, systems = data(sizes=(6, 5), noise={"a": 0.1, "b": 1.0})
+    systems = {"a": systems["a"] | {"new": 99.0}, "b": systems["b"] | {"other": -99.0, "new": 0.0}}
+    del systems["b"]["0-0"]
+    board = by_name(leaderboard(gold, systems, coefficient="tau", missing="bottom", n_resamples=50))
+    for place, scores in enumerate(gold.values()):
+        labels = [*scores, "new", "other"]
+        spelt_out = [{label: own.get(label, -1e9) for label in labels} for own in (scores, systems["a"], systems["b"])]
+        for name, own in zip("ab", spelt_out[1:], strict=True):
+            score = board[name].scores[place]
+            assert score.n_items == len(labels)
+            assert score.statistic == pytest.approx(Tau()(spelt_out[0], own), abs=1e-13)
+    with pytest.raises(TooFewItemsError, match="gold set 'set 1' and system 'b' must have at least two labels"):
+        leaderboard(gold, {"b": dict.fromkeys(gold["set 0"], 1.0) | {"1-0": 2.0}}, missing="bottom")
+
+
+def test_items_in_no_gold_set():
+    gold, systems = data()
+    systems["good"]["elsewhere"] = 1.0
+    with pytest.raises(LabelMismatchError, match="labels of system 'good' that are in no gold set: 'elsewhere'"):
+        leaderboard(gold, systems)
+    rows = by_name(leaderboard(gold, systems, missing="intersection", n_resamples=100))
+    assert {name: row.n_unused for name, row in rows.items()} == {"good": 1, "fair": 0, "alike": 0, "poor": 0}
+
+
+@pytest.mark.parametrize(
+    ("gold", "systems", "options", "error", "message"),
+    [
+        (GOLD, {"x": SYSTEM}, {"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number; got 0"),
+        (GOLD, {"x": SYSTEM}, {"level": 1}, OptionError, "level must be a number between 0 and 1"),
+        (GOLD, {"x": SYSTEM}, {"seed": -1}, OptionError, "seed must be a whole number"),
+        (GOLD, {"x": SYSTEM}, {"by": "all"}, OptionError, "by must be one of 'sum', 'mean', 'gold'; got 'all'"),
+        (GOLD, {"x": SYSTEM}, {"standardized": "yes"}, OptionError, "standardized must be True or False; got 'yes'"),
+        (GOLD, {"x": SYSTEM}, {"standardized": 1}, OptionError, "standardized must be True or False; got 1"),
+        (GOLD, {"x": SYSTEM}, {"swap": "items"}, OptionError, "swap must be one of 'ranks', 'scores'; got 'items'"),
+        (
+            GOLD,
+            {"x": SYSTEM, "y": Ranking.from_order(["a", "b", "c"])},
+            {"swap": "scores"},
+            OptionError,
+            "system 'y' is a Ranking, which holds ranks alone; give its scores",
+        ),
+        (GOLD, {"x": SYSTEM}, {"missing": "drop"}, OptionError, "missing must be one of"),
+        (GOLD, {}, {}, TooFewItemsError, "there is no system to rank"),
+        (GOLD, [SYSTEM], {}, DimensionError, "systems must be a mapping of name to ranking; got"),
+        (GOLD, {1: SYSTEM}, {}, LabelError, "the name of a system must be a string; got: 1"),
+        (GOLD, {"x": [1, 2, 3]}, {}, LabelError, "gold set 'gold' has labels and system 'x' has none"),
+        (GOLD, {"x": {"a": 1, "b": float("nan")}}, {}, MissingValueError, "system 'x': every item needs a score; nan"),
+        ({"g": {"a": 1}}, {"x": SYSTEM}, {}, TooFewItemsError, "gold set 'g': "),
+        ({"sum": GOLD}, {"x": SYSTEM}, {}, OptionError, "a gold set cannot have the name 'sum'"),
+        ({"mean": GOLD}, {"x": SYSTEM}, {}, OptionError, "a gold set cannot have the name 'mean'"),
+        (
+            {"low": GOLD, "rank": GOLD},
+            {"x": SYSTEM},
+            {},
+            OptionError,
+            "cannot have the name of another column of the table; got: 'low', 'rank'",
+        ),
+        (
+            {"g": GOLD, "h": [1, 2]},
+            {"x": SYSTEM},
+            {},
+            LabelError,
+            "several gold sets need labels, .*without labels: 'h'",
+        ),
+        ({"g": GOLD, "h": 2}, {"x": SYSTEM}, {}, DimensionError, "got 2 among the rankings"),
+        (
+            GOLD,
+            {"x": {"d": 1, "e": 2}},
+            {"missing": "intersection"},
+            TooFewItemsError,
+            "system 'x' must have at least two labels in common; they have 3 and 2 items, 0 in common",
+        ),
+    ],
+)
+def test_invalid_inputs(gold, systems, options, error, message):
+    with pytest.raises(error, match=message):
+        leaderboard(gold, systems, **collapsed(**options))
+
+
+def test_systems_without_items_in_common():
+    gold = dict(zip("abcdef", range(6), strict=True))
+    systems = {"x": {label: gold[label] for label in "abc"}, "y": {label: gold[label] for label in "cdef"}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        with pytest.raises(
+            TooFewItemsError,
+            match="systems 'x' and 'y' must have at least two items of gold set 'gold' in common, to be tested; got 1",
+        ):
+            leaderboard(gold, systems, missing="intersection", n_resamples=50)
+
+
+def test_more_than_five_gold_sets_are_no_sample():
+    gold, systems = data(sizes=(8,) * 6, noise={"good": 0.2, "poor": 2.0})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        leaderboard(gold, systems, coefficient="tau", n_resamples=100)
+        del gold["set 5"]
+        leaderboard(gold, systems, coefficient="tau", missing="intersection", n_resamples=100)
+    (found,) = [each for each in caught if each.category is ManyGoldSetsWarning]
+    assert "6 gold sets are taken as they are" in str(found.message)
+    assert found.filename == __file__

@@ -1,0 +1,128 @@
+"""The next comparisons over HTTP are the library's; with strengths they make a voting without ballots."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptive import next_comparisons, thurstone
+from rankcorr import TauW
+from tests.adaptive.model.votes import comparisons
+from tests.service.answers import answer, example, posted, problem, validator
+from tests.service.api.test_strengths import COLUMNS, columns_of, library, rows_of
+
+PATH = "/v1/comparisons/next"
+REQUEST = {"comparisons": COLUMNS, "size": 3, "seed": 1}
+
+
+def expected(strengths, size, seed, **options):
+    matches = next_comparisons(strengths, size, rng=np.random.default_rng(seed), **options)
+    pairs = matches.pairs
+    return {
+        "left": [left for left, _ in pairs],
+        "right": [right for _, right in pairs],
+        "voter": [matches.voters[place] for place in matches.voter.tolist()],
+    }
+
+
+def test_the_example():
+    request = example(PATH)
+    columns = {key: [row[key] for row in request["comparisons"]] for key in request["comparisons"][0]}
+    found = answer(PATH, **request)
+    assert found["comparisons"] == expected(library(columns, items=request["items"]), 3, 1, voters=request["voters"])
+    assert found["n_comparisons"] == 3
+
+
+@given(comparisons(min_size=1), st.integers(1, 5), st.integers(0, 2**63 - 1), st.booleans())
+def test_every_answer_is_that_of_the_library(votes, size, seed, by_rows):
+    columns = columns_of(votes)
+    given_ = rows_of(columns) if by_rows else columns
+    found = answer(PATH, comparisons=given_, items=votes.n_items, size=size, seed=seed)
+    strengths = library(columns, items=votes.n_items)
+    wanted = expected(strengths, size, seed)
+    assert found["comparisons"] == wanted
+    assert found["n_comparisons"] == len(wanted["left"])
+    reasons = [notice["message"] for notice in found["warnings"]][len(strengths.warnings) :]
+    assert bool(reasons) == (found["n_comparisons"] < size)
+
+
+def test_the_options_are_those_of_the_library():
+    found = answer(PATH, **REQUEST, voters=2, n0=10, focus=0, model="thurstone", options={"prior": 1})
+    strengths = library(COLUMNS, fit=thurstone, prior=1.0)
+    assert found["comparisons"] == expected(strengths, 3, 1, voters=2, n0=10, focus=0)
+
+
+def test_no_possible_pair_is_left():
+    votes = {"left": ["a"], "right": ["b"], "winner": ["left"], "voter": ["Ann"]}
+    found = answer(PATH, comparisons=votes, size=2, seed=1)
+    assert found["comparisons"] == {"left": [], "right": [], "voter": []}
+    assert found["warnings"][-1]["message"] == "0 of 2 comparisons: the voter has seen all other pairs"
+
+
+def test_a_whole_voting():
+    """Items alone, then batches of 10 by three voters, who judge by the number of an item: the top is found."""
+    items = [f"item {number}" for number in range(30)]
+    votes = {"left": [], "right": [], "winner": [], "voter": []}
+    for seed in range(30):
+        shown = answer(PATH, comparisons=votes, items=items, voters=["A", "B", "C"], size=10, seed=seed)["comparisons"]
+        for name, column in shown.items():
+            votes[name] += column
+        numbers = ([items.index(label) for label in shown[side]] for side in ("left", "right"))
+        votes["winner"] += ["left" if a < b else "right" for a, b in zip(*numbers, strict=True)]
+    seen = [(who, *sorted(pair)) for who, *pair in zip(votes["voter"], votes["left"], votes["right"], strict=True)]
+    assert len(set(seen)) == len(seen) == 300
+    ranking = answer("/v1/strengths", comparisons=votes, items=items)["ranking"]
+    gold = {label: -place for place, label in enumerate(items)}
+    system = {label: -rank for label, rank in zip(ranking["labels"], ranking["ranks"], strict=True)}
+    assert TauW()(gold, system) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("changed", "pointer", "message"),
+    [
+        ({"size": 0}, "/size", "must be a whole number of at least 1"),
+        ({"size": 1.5}, "/size", "must be a whole number"),
+        ({"seed": -1}, "/seed", "must be a whole number of at least 0"),
+        ({"voters": []}, "/voters", "must be at least 1 voters; got 0"),
+        ({"voters": ["Ann", "Ann"]}, "/voters", "voters must be unique; more than once: 'Ann'"),
+        ({"n0": -1}, "/n0", "must be a number above -1"),
+        ({"focus": 1.1}, "/focus", "must be a number of at least 0 and of at most 1; got 1.1"),
+        ({"focus": "nan"}, "/focus", "must be a number of at least 0 and of at most 1; got 'nan'"),
+        ({"standard_errors": True}, "/standard_errors", "unknown field"),
+        ({"options": {"prior": 0}}, "/options/prior", "must be a number of at least 0.001"),
+    ],
+)
+def test_a_wrong_field(changed, pointer, message):
+    request = {**REQUEST, **changed}
+    found = problem(PATH, **request)
+    assert list(found["errors"]) == [pointer]
+    assert message in found["errors"][pointer][0]
+    assert not validator(PATH, "request").is_valid(request)
+
+
+@pytest.mark.parametrize("name", sorted(REQUEST))
+def test_a_field_that_is_needed(name):
+    request = {key: value for key, value in REQUEST.items() if key != name}
+    assert problem(PATH, **request)["errors"] == {f"/{name}": ["this field is needed"]}
+
+
+def test_the_limits(make_client):
+    answer(PATH, make_client(max_comparisons=5), **REQUEST)
+    found = problem(PATH, make_client(max_comparisons=5), **{**REQUEST, "size": 6})
+    assert found["errors"] == {"/size": ["at most 5 comparisons of an answer (RANKCORR_MAX_COMPARISONS); got 6"]}
+    n_bytes = 3 * (2 * len("cabbage") + len("Ann"))
+    answer(PATH, make_client(max_label_bytes=n_bytes), **REQUEST)
+    found = problem(PATH, make_client(max_label_bytes=n_bytes - 1), **REQUEST)
+    assert found["errors"] == {
+        "/size": [f"at most {n_bytes - 1} bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got {n_bytes}"]
+    }
+
+
+def test_the_work_is_estimated(make_client):
+    """The fit of 5 votes on 4 items; 20 for each item, and for each comparison 20, and 3 for each item looked past."""
+    n_work = 100 * 9 + 20 * 4 + 3 * (20 + 3 * 4)
+    assert posted(PATH, make_client(max_work=n_work), **REQUEST).status_code == 200
+    assert f"about {n_work}:" in problem(PATH, make_client(max_work=n_work - 1), **REQUEST)["detail"]
+    # 1,500 items, of which every one would have to look past all others
+    request = {**REQUEST, "items": 1_500, "comparisons": [], "size": 500_000}
+    assert problem(PATH, **request)["type"] == "urn:rankcorr:problem:too-much-work"

@@ -1,0 +1,274 @@
+"""Strengths over HTTP are the library's, to the last bit, however the comparisons are written."""
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptive import Comparisons, bradley_terry, thurstone
+from adaptive.votes import LEFT, RIGHT, TIE
+from tests.adaptive.model.votes import comparisons
+from tests.service.answers import answer, example, posted, problem, problem_of, validator
+
+PATH = "/v1/strengths"
+WORDS = {LEFT: "left", TIE: "tie", RIGHT: "right"}
+COLUMNS = {
+    "left": ["king", "queen", "stone", "cabbage", "queen"],
+    "right": ["queen", "stone", "cabbage", "king", "cabbage"],
+    "winner": ["left", "left", "tie", None, "left"],
+    "voter": ["Ann", "Ann", "Bob", "Bob", "Bob"],
+}
+REQUEST = {"comparisons": COLUMNS}
+LABEL = st.sampled_from([str, lambda number: -number, lambda number: number if number % 2 else str(number)])
+
+
+def rows_of(columns):
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def columns_of(votes, label=lambda number: number):
+    columns = {side: [label(place) for place in getattr(votes, side).tolist()] for side in ("left", "right")}
+    columns["winner"] = [WORDS[code] for code in votes.winner.tolist()]
+    if votes.voter is not None:
+        columns["voter"] = [votes.voters[place] for place in votes.voter.tolist()]
+    return columns
+
+
+def library(columns, items=None, fit=bradley_terry, **options):
+    winner = [-2 if word is None else word for word in columns["winner"]]
+    votes = Comparisons.from_labels(columns["left"], columns["right"], winner, voter=columns.get("voter"), items=items)
+    return fit(votes, **options)
+
+
+def same(found, strengths):
+    expected = strengths.to_dict()
+    assert {name: found[name] for name in expected if name != "warnings"} == {
+        name: value for name, value in expected.items() if name != "warnings"
+    }
+    assert [notice["message"] for notice in found["warnings"]] == expected["warnings"]
+    assert found["ranking"]["labels"] == [row["item"] for row in expected["items"]]
+    assert found["ranking"]["ranks"] == [row["rank"] for row in expected["items"]]
+    assert found["n_comparisons"] == strengths.comparisons.n_comparisons
+    assert found["n_unanswered"] == strengths.comparisons.n_unanswered
+
+
+def test_the_example():
+    request = example(PATH)
+    found = answer(PATH, **request)
+    same(found, library(request["comparisons"], items=request["items"]))
+    assert found["ranking"]["labels"][:2] == ["king", "queen"]
+    assert found["converged"] is True
+
+
+@given(comparisons(min_size=1), LABEL, st.booleans())
+def test_every_answer_is_that_of_the_library(votes, label, by_rows):
+    columns, items = columns_of(votes, label), [label(place) for place in votes.items]
+    found = answer(PATH, comparisons=rows_of(columns) if by_rows else columns, items=items)
+    same(found, library(columns, items=items))
+
+
+@pytest.mark.parametrize(
+    ("request_", "fit", "options"),
+    [
+        (
+            {"options": {"ties": "half", "prior": 2, "oversight": 0}},
+            bradley_terry,
+            {"ties": "half", "prior": 2.0, "oversight": 0},
+        ),
+        ({"options": {"voters": True, "side_bias": True}}, bradley_terry, {"voters": True, "side_bias": True}),
+        ({"model": "thurstone", "options": {"oversight": 0.1}}, thurstone, {"oversight": 0.1}),
+        ({"model": "thurstone"}, thurstone, {}),
+        ({"options": {}}, bradley_terry, {}),
+    ],
+)  # fmt: skip
+def test_the_options_are_those_of_the_library(request_, fit, options):
+    same(answer(PATH, **REQUEST, **request_), library(COLUMNS, fit=fit, **options))
+
+
+def test_items_by_number_and_those_never_compared():
+    columns = {"left": [0, 3], "right": [3, 1], "winner": ["left", "tie"]}
+    found = answer(PATH, comparisons=columns, items=5)
+    same(found, library(columns, items=5))
+    assert sorted(found["ranking"]["labels"]) == [0, 1, 2, 3, 4]
+    assert found["parameters"]["opinion_sd"] is None
+    same(answer(PATH, comparisons=[], items=["a", "b"]), library({"left": [], "right": [], "winner": []}, ["a", "b"]))
+
+
+def test_standard_errors_may_be_left_out():
+    with_errors, without = (answer(PATH, **REQUEST, standard_errors=flag) for flag in (True, False))
+    assert {row["standard_error"] for row in without["items"]} == {None}
+    for row in with_errors["items"]:
+        row["standard_error"] = None
+    assert with_errors == without
+
+
+def test_the_ranking_is_one_of_the_other_endpoints():
+    ranking = answer(PATH, **REQUEST)["ranking"]
+    assert answer("/v1/correlations", gold=ranking, system=ranking)["coefficients"]["tau"] == 1
+
+
+def changed(path, value):
+    """The request with one value replaced, or added."""
+    request = copy.deepcopy(REQUEST)
+    inner = request
+    for step in path[:-1]:
+        inner = inner.setdefault(step, {}) if isinstance(inner, dict) else inner[step]
+    inner[path[-1]] = value
+    return request
+
+
+C = "comparisons"
+ROWS = rows_of(COLUMNS)
+NO_VOTE = "must be one of 'left', 'right', 'tie', or null for no answer; got "
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "pointer", "message"),
+    [
+        (("items",), ["king"], "/items", "must be at least 2 items; got 1"),
+        (("items",), ["king", "king"], "/items", "items must be unique; more than once: 'king'"),
+        (("items",), None, "/items", "this field may not be null"),
+        (("model",), "borda", "/model", "must be one of 'bradley-terry', 'thurstone'; got 'borda'"),
+        (("model",), None, "/model", "this field may not be null"),
+        (("standard_errors",), 1, "/standard_errors", "must be true or false; got 1"),
+        (("prior",), 1, "/prior", "unknown field"),
+        (("options",), [], "/options", "must be an object"),
+        (("options", "ties"), "both", "/options/ties", "must be one of 'davidson', 'half'; got 'both'"),
+        (("options", "oversight"), 0.5, "/options/oversight", "must be a number of at least 0 and below 0.5; got 0.5"),
+        (("options", "oversight"), -0.1, "/options/oversight", "of at least 0 and below 0.5; got -0.1"),
+        (("options", "prior"), 0, "/options/prior", "must be a number of at least 0.001 and of at most 100; got 0"),
+        (("options", "prior"), "nan", "/options/prior", "of at least 0.001 and of at most 100; got 'nan'"),
+        (("options", "prior"), None, "/options/prior", "this field may not be null"),
+        (("options", "voters"), "yes", "/options/voters", "must be true or false; got 'yes'"),
+        (("options", "weight"), 1, "/options/weight", "unknown field"),
+        ((C,), "king", "/comparisons", "must be an object of columns, or a list of comparisons; got 'king'"),
+        ((C,), {}, "/comparisons/winner", "this field is needed"),
+        ((C, "vote"), [], "/comparisons/vote", "unknown field"),
+        ((C, "left"), "king", "/comparisons/left", "must be a list of labels; got 'king'"),
+        ((C, "left", 1), 1.5, "/comparisons/left/1", "a label is text or a whole number; got 1.5"),
+        ((C, "right", 0), True, "/comparisons/right/0", "a label is text or a whole number; got True"),
+        ((C, "voter", 2), None, "/comparisons/voter/2", "a label is text or a whole number; got None"),
+        ((C, "winner"), "left", "/comparisons/winner", "must be a list of votes; got 'left'"),
+        ((C, "winner", 3), "up", "/comparisons/winner/3", f"{NO_VOTE}'up'"),
+        ((C, "winner", 3), 1, "/comparisons/winner/3", f"{NO_VOTE}1"),
+        ((C, "winner", 3), ["left"], "/comparisons/winner/3", f"{NO_VOTE}['left']"),
+        ((C,), [*ROWS, 1], "/comparisons/5", "must be an object; got 1"),
+        ((C,), [*ROWS, {**ROWS[0], "winner": "LEFT"}], "/comparisons/5/winner", f"{NO_VOTE}'LEFT'"),
+        ((C,), [*ROWS, {**ROWS[0], "left": None}], "/comparisons/5/left", "a label is text or a whole number"),
+        ((C,), [*ROWS, {**ROWS[0], "id": 7}], "/comparisons/5/id", "unknown field"),
+    ],
+)  # fmt: skip
+def test_a_wrong_field(path, value, pointer, message):
+    request = changed(path, value)
+    found = problem(PATH, **request)
+    assert pointer in found["errors"]
+    assert message in found["errors"][pointer][0]
+    assert not validator(PATH, "request").is_valid(request)
+
+
+NOBODY = [{key: row[key] for key in ("left", "right", "winner")} for row in ROWS]
+
+
+@pytest.mark.parametrize(
+    ("request_", "pointer", "message"),
+    [
+        (changed((C, "left"), ["king"]), "/comparisons/left", "5 winners need as many entries here; got 1"),
+        (changed((C, "voter"), []), "/comparisons/voter", "5 winners need as many entries here; got 0"),
+        (
+            {C: [*NOBODY, ROWS[0]]},
+            "/comparisons/5/voter",
+            "either all comparisons have a voter or none; the first has none",
+        ),
+        ({C: [*ROWS, NOBODY[0]]}, "/comparisons/5/voter", "this field is needed"),
+        ({C: []}, "/comparisons", "must have at least 2 items, or there must be a list of items; got 0"),
+        (
+            {C: NOBODY, "options": {"voters": True}},
+            "/options/voters",
+            "voters can be fitted where each comparison has one",
+        ),
+        (
+            {C: ROWS, "model": "thurstone", "options": {"ties": "half"}},
+            "/options/ties",
+            "thurstone does not have this option",
+        ),
+    ],
+)  # fmt: skip
+def test_fields_that_do_not_fit_together(request_, pointer, message):
+    assert problem(PATH, **request_)["errors"] == {pointer: [message]}
+
+
+@pytest.mark.parametrize(
+    ("request_", "detail"),
+    [
+        (changed((C, "right", 0), "king"), "left[0]"),
+        (changed(("items",), ["king", "queen", "cabbage"]), "'stone'"),
+        (changed(("items",), 4), "'king'"),
+    ],
+)
+def test_what_the_schema_cannot_say_is_the_error_of_the_library(request_, detail):
+    found = problem(PATH, **request_)
+    assert found["type"] == "urn:rankcorr:problem:comparison"
+    assert detail in found["detail"] or "'king' is compared with itself" in found["detail"]
+
+
+def test_nan_is_no_json(client):
+    body = '{"comparisons": [], "items": 2, "options": {"prior": NaN}}'
+    response = client.post(PATH, data=body, content_type="application/json")
+    assert problem_of(response, status=400)["detail"]
+
+
+def test_the_limits(make_client):
+    answer(PATH, make_client(max_comparisons=5, max_items=4), **REQUEST)
+    message = "at most 4 comparisons of a request (RANKCORR_MAX_COMPARISONS); got 5"
+    for given_ in (COLUMNS, ROWS):
+        assert problem(PATH, make_client(max_comparisons=4), comparisons=given_)["errors"] == {
+            "/comparisons": [message]
+        }
+    assert problem(PATH, make_client(max_items=3), **REQUEST)["errors"] == {
+        "/comparisons": ["at most 3 items (RANKCORR_MAX_ITEMS); got 4"]
+    }
+    found = problem(PATH, make_client(max_items=3), **REQUEST, items=4)
+    assert found["errors"]["/items"] == ["at most 3 items (RANKCORR_MAX_ITEMS); got 4"]
+    n_bytes = 2 * sum(map(len, ["king", "queen", "stone", "cabbage"]))
+    answer(PATH, make_client(max_label_bytes=n_bytes), **REQUEST)
+    assert problem(PATH, make_client(max_label_bytes=n_bytes - 1), **REQUEST)["errors"] == {
+        "/comparisons": [
+            f"at most {n_bytes - 1} bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got {n_bytes}"
+        ]
+    }
+
+
+def test_the_work_is_estimated(make_client):
+    """100 for each vote and item, twice with voters; the inversion of few items; bytes of votes and of a matrix."""
+    for options, n_work in (({}, 900), ({"voters": True}, 1_800)):
+        request = {**REQUEST, "options": options}
+        assert posted(PATH, make_client(max_work=n_work), **request).status_code == 200
+        found = problem(PATH, make_client(max_work=n_work - 1), **request)
+        assert found["type"] == "urn:rankcorr:problem:too-much-work"
+        assert f"this request needs about {n_work}: ask for less at once" in found["detail"]
+    n_bytes = 400 * 9 + 48 * 16
+    assert posted(PATH, make_client(max_work_bytes=n_bytes), **REQUEST).status_code == 200
+    assert f"about {n_bytes}:" in problem(PATH, make_client(max_work_bytes=n_bytes - 1), **REQUEST)["detail"]
+
+
+def many_votes(n_items, n_votes):
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, n_items, n_votes)
+    right = (left + rng.integers(1, n_items, n_votes)) % n_items
+    return {"left": left.tolist(), "right": right.tolist(), "winner": ["left"] * n_votes}
+
+
+@pytest.mark.needs_numba
+def test_two_hundred_thousand_votes():
+    """Of 1,000 items they have an answer; of 5,000 strengths alone, because standard errors are too much work."""
+    assert answer(PATH, comparisons=many_votes(1_000, 200_000))["n_comparisons"] == 200_000
+    request = {"comparisons": many_votes(5_000, 200_000)}
+    assert "at most 1000000000 items to rank or match" in problem(PATH, **request)["detail"]
+    assert len(answer(PATH, **request, standard_errors=False)["items"]) == 5_000
+
+
+def test_a_fit_ends_with_its_time(make_client):
+    found = problem(PATH, make_client(max_seconds=1e-9), **REQUEST)
+    assert "s of work for a request (RANKCORR_MAX_SECONDS)" in found["detail"]
