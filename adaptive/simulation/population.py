@@ -17,6 +17,7 @@ from adaptive.errors import ModelError
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.strengths import Strengths
+from adaptive.simulation.population_posterior import LAPSE_EDGES, LEVEL_EDGES, Posterior, box_posterior
 from adaptive.simulation.similarity import checked_similarity, named_similarity
 from adaptive.simulation.voters import Amplitude, Interval, VoterPopulation, vanishing_amplitude
 from rankcorr.checks import checked_level, checked_seed, shown, whole_number
@@ -27,9 +28,6 @@ __all__ = ["PopulationFit", "fit_population", "similarity_of_strengths"]
 
 Array: TypeAlias = NDArray[Any]
 
-# Cells of the levels, narrow near 0: 40 of s up to 1, and 30 of e up to 0.5, where answers say nothing.
-LEVEL_EDGES: Final = (np.arange(41) / 40) ** 2
-LAPSE_EDGES: Final = 0.5 * (np.arange(31) / 30) ** 2
 NAMES: Final = ("nonconformity_least", "nonconformity_largest", "oversight_least", "oversight_largest")
 
 _REFERENCE: Final = 0.1  # nonconformity that strengths are read at where no similarities are given
@@ -115,38 +113,6 @@ class PopulationFit(TableResult):
             parts.append(f"{name} " + " to ".join(f"{v:.3f} ({low:.3f} to {high:.3f})" for v, low, high in ends))
         voters = self.population.n_voters
         return f"<PopulationFit of {self.n_votes:,} votes, {voters:,} voters: {'; '.join(parts)}>"
-
-
-@dataclass(frozen=True, eq=False)
-class Posterior:
-    """Marginals of the square roots of the four numbers, each flat before any vote, given that ends are in order.
-
-    Attributes
-    ----------
-    values : tuple of 4 ndarray
-        Square roots, equally spaced.
-    weights : tuple of 4 ndarray
-        Probabilities.
-    """
-
-    values: tuple[Array, ...]
-    weights: tuple[Array, ...]
-
-    @property
-    def mean(self) -> Array:
-        """Means of the square roots, shape (4,)."""
-        return np.array([values @ weights for values, weights in zip(self.values, self.weights, strict=True)])
-
-    def quantile(self, probabilities: Array) -> Array:
-        """Values below which each number lies with these probabilities, shape (4,)."""
-        return np.array([np.interp(p, *self._curve(k)[::-1]) for k, p in enumerate(probabilities)])
-
-    def _curve(self, k: int) -> tuple[Array, Array]:
-        """Values and cumulative probabilities; each weight is spread over the step around its value."""
-        values, weights = self.values[k], self.weights[k]
-        half = (values[1] - values[0]) / 2
-        grown = np.maximum(weights, 1e-9)  # strictly increasing, so that the inverse exists
-        return np.append(values - half, values[-1] + half), np.append(0.0, np.cumsum(grown / grown.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +204,57 @@ def fit_population(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> PopulationFit:
-    """Fit nonconformity and oversight of a population of voters; `VoterPopulation.fit` says what the arguments are."""
+    """Fit nonconformity and oversight of a population of voters to their votes, with intervals.
+
+    Items are ordered by Bradley-Terry strengths, and given the similarities in that order. The likelihood of a
+    voter's votes is then known at each level: P(left) = (1 - e) P(abs(o_left) > abs(o_right)) + e P(the reverse),
+    o normal around z with the standard deviation s_v s(z). Clipping of opinions changes no order but of those
+    beyond 1, which tie; a tie is half a vote for either side. A population is as likely as the product over voters
+    of the mean likelihood in its box of levels, and all boxes whose ends are in order are alike before any vote, on
+    the scale of square roots.
+
+    Strengths that were fitted to the same votes agree with them too well, so that voters seem to stray less than
+    they do. So the same is done to simulated votes of known populations: what it errs there is taken off the
+    nonconformity, and its interval is as wide as simulated votes vary. Intervals of the oversight are quantiles of
+    the posterior.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        With voters. Time and memory are linear in votes, and take 19 kB for each voter with votes.
+    similarity : str or array_like of shape (n_items,), optional
+        "exponential", "power_law", "embedding", or similarities z in [-1, 1] in any order, sorted here. By default
+        they are read from the strengths: then voters of nonconformity 0.1 are those that vote as these say.
+    relatedness : bool, optional
+        Voters judge abs(z), which is the default where similarities are given; else z.
+    amplitude : callable
+        s(z), as in `VoterPool`.
+    level : float
+        Probability that an interval covers its number.
+    resamples : int
+        Simulations, and as many before them; each takes 0.2 s for 6,000 votes of 100 voters.
+    seed : int
+        Same seed, same result.
+    progress : callable, optional
+        Called with 1 after each simulation.
+
+    Returns
+    -------
+    PopulationFit
+
+    Raises
+    ------
+    ModelError
+        No votes, voters that are not known, another number of similarities than items, or an option out of range.
+    SimilarityError
+        Similarities that `checked_similarity` refuses.
+
+    Examples
+    --------
+    >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left"] * 3, voter=["Ann", "Bob", "Bob"])
+    >>> fit_population(votes, similarity=[0.9, 0.5, 0.1], resamples=2).population.n_voters
+    2
+    """
     votes, judged = _by_voter(comparisons), similarity is not None if relatedness is None else bool(relatedness)
     shape = _shape(similarity, comparisons.n_items, judged)
     wanted = checked_level(level)
@@ -330,32 +346,6 @@ def similarity_of_strengths(strengths: Strengths) -> NDArray[np.float64]:
     if strengths.model.link == "logistic":
         factor /= _LOGISTIC
     return np.asarray(np.tanh(theta * (factor * _REFERENCE * math.sqrt(2.0))))
-
-
-def box_posterior(surfaces: Array) -> Posterior:
-    """Posterior of the ends of s and e: the likelihood of a box is the product over voters of their means in it.
-
-    Parameters
-    ----------
-    surfaces : ndarray of float64, shape (n_voters, n_levels, n_lapses)
-        Log-likelihoods in the middle of the cells; they are overwritten.
-    """
-    from adaptive.simulation.population_kernels import box_log_likelihoods
-
-    surfaces -= surfaces.max(axis=(1, 2), keepdims=True)
-    np.exp(surfaces, out=surfaces)
-    surfaces *= np.diff(LEVEL_EDGES)[:, np.newaxis] * np.diff(LAPSE_EDGES)
-    mass = np.zeros((LEVEL_EDGES.size, LAPSE_EDGES.size, surfaces.shape[0]))
-    mass[1:, 1:] = np.cumsum(np.cumsum(surfaces, axis=1), axis=2).transpose(1, 2, 0)
-    boxes = np.empty((LEVEL_EDGES.size - 1,) * 2 + (LAPSE_EDGES.size - 1,) * 2)
-    box_log_likelihoods(mass, LEVEL_EDGES, LAPSE_EDGES, boxes)
-    boxes -= boxes.max()
-    np.exp(boxes, out=boxes)
-    boxes /= boxes.sum()
-    roots = np.sqrt(LEVEL_EDGES), np.sqrt(LAPSE_EDGES)
-    values = roots[0][:-1], roots[0][1:], roots[1][:-1], roots[1][1:]
-    others = ((1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2))
-    return Posterior(values, tuple(np.asarray(boxes.sum(axis=axes)) for axes in others))
 
 
 def _half_width(means: Array, slope: Array, level: float) -> Array:

@@ -330,37 +330,7 @@ class VoterPopulation(Result):
     ) -> PopulationFit:
         """Fit a population to votes: how far its voters stray, and how often they err, with intervals.
 
-        Items are ordered by Bradley-Terry strengths, and given the similarities in that order. The likelihood of a
-        voter's votes is then known at each level: P(left) = (1 - e) P(abs(o_left) > abs(o_right)) + e P(the reverse),
-        o normal around z with the standard deviation s_v s(z). Clipping of opinions changes no order but of those
-        beyond 1, which tie; a tie is half a vote for either side. A population is as likely as the product over voters
-        of the mean likelihood in its box of levels, and all boxes whose ends are in order are alike before any vote, on
-        the scale of square roots.
-
-        Strengths that were fitted to the same votes agree with them too well, so that voters seem to stray less than
-        they do. So the same is done to simulated votes of known populations: what it errs there is taken off the
-        nonconformity, and its interval is as wide as simulated votes vary. Intervals of the oversight are quantiles of
-        the posterior.
-
-        Parameters
-        ----------
-        comparisons : Comparisons
-            With voters. Time and memory are linear in votes, and take 19 kB for each voter with votes.
-        similarity : str or array_like of shape (n_items,), optional
-            "exponential", "power_law", "embedding", or similarities z in [-1, 1] in any order, sorted here. By default
-            they are read from the strengths: then voters of nonconformity 0.1 are those that vote as these say.
-        relatedness : bool, optional
-            Voters judge abs(z), which is the default where similarities are given; else z.
-        amplitude : callable
-            s(z), as in `VoterPool`.
-        level : float
-            Probability that an interval covers its number.
-        resamples : int
-            Simulations, and as many before them; each takes 0.2 s for 6,000 votes of 100 voters.
-        seed : int
-            Same seed, same result.
-        progress : callable, optional
-            Called with 1 after each simulation.
+        `adaptive.simulation.population.fit_population` says how, and what the arguments are.
 
         Returns
         -------

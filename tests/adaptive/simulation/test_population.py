@@ -12,8 +12,9 @@ from scipy.stats import multivariate_normal, norm
 
 from adaptive import Comparisons, ModelError, SimilarityError, VoterPopulation, draw_ballot, exponential_similarity
 from adaptive.model.estimators import bradley_terry
-from adaptive.simulation.population import LAPSE_EDGES, LEVEL_EDGES, Posterior, box_posterior, similarity_of_strengths
+from adaptive.simulation.population import similarity_of_strengths
 from adaptive.simulation.population_kernels import box_log_likelihoods, log_likelihoods, prefers_left
+from adaptive.simulation.population_posterior import LAPSE_EDGES, LEVEL_EDGES, Posterior, box_posterior
 
 levels = st.floats(0.01, 0.5)
 cosines = st.floats(-0.95, 0.95)
