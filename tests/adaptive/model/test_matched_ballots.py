@@ -142,7 +142,7 @@ def test_voters_must_be_known():
 # The whole run.
 
 
-def test_certain_voters_give_the_true_ranking():
+def test_certain_voters_give_the_true_top():
     plan = MatchedBallots().plan(16, 400)
     seen = []
 
@@ -152,7 +152,9 @@ def test_certain_voters_give_the_true_ranking():
         return np.sign(items[ballot.right] - items[ballot.left])
 
     strengths = run_matched_ballots(plan, vote, items=16, rng=np.random.default_rng(1), voters=9)
-    assert_array_equal(strengths.ranking.ranks, np.arange(1, 17))
+    ranks = strengths.ranking.ranks
+    assert_array_equal(ranks[:8], np.arange(1, 9))
+    assert np.abs(ranks - np.arange(1, 17)).max() <= 1  # neighbours further down may not have met
     assert tuple(ballot.n_items for ballot in seen) == plan.sizes
     assert strengths.comparisons.n_comparisons == plan.n_comparisons
     assert strengths.model.voters
