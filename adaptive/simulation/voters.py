@@ -335,7 +335,7 @@ class VoterPopulation(Result):
         Returns
         -------
         PopulationFit
-            Its `population` is the estimate. Intervals of the nonconformity are somewhat too narrow: those of 90 % covered
+            Its `population` is the estimate. Intervals of the nonconformity are too narrow: those of 90 % covered
             67 to 83 % in 12 simulations of 3,000 votes.
 
         Raises
