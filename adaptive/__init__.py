@@ -13,7 +13,7 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
   ballots are fixed; when to stop: `stopping_rule`
 - how far to trust them: `Strengths.rank_intervals`, `in_top`, `cut`, `expected_correlation`; voters: `voter_report`,
   `influence`; systems against them: `score_system`, `score_leaderboard`
-- before paying: `simulate` and `simulate_curve` with voters of a `VoterPopulation`
+- before paying: `simulate` and `simulate_curve` with voters of a `VoterPopulation`; `tune_plan`, `votes_needed`
 - errors: all are subclasses of `AdaptiveError`
 """
 
@@ -61,6 +61,7 @@ from adaptive.replay import BallotVotes, InterimResult, score_ballots
 from adaptive.scores import borda_scores, rescale, running_mean
 from adaptive.selection import Selection, select_by_mean, select_top
 from adaptive.session.ballot_protocol import BallotProtocol
+from adaptive.simulation.population import PopulationFit
 from adaptive.simulation.result import AccuracyCurve, SimulationResult
 from adaptive.simulation.similarity import (
     embedding_similarity,
@@ -70,6 +71,9 @@ from adaptive.simulation.similarity import (
 )
 from adaptive.simulation.simulate import simulate, simulate_curve
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
+from adaptive.tuning.candidates import Candidate, candidates_for
+from adaptive.tuning.needed import VotesNeeded, votes_needed
+from adaptive.tuning.tune import TunedPlan, tune_plan
 from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
 
 # Read by rankcorr.cli.launch: other projects have a package of this name.
@@ -90,6 +94,7 @@ __all__ = [
     "BallotRecord",
     "BallotVotes",
     "BordaScores",
+    "Candidate",
     "ComparisonError",
     "Comparisons",
     "Cut",
@@ -104,6 +109,7 @@ __all__ = [
     "ModelError",
     "Pairing",
     "PlanError",
+    "PopulationFit",
     "Prior",
     "ProtocolError",
     "ProtocolResult",
@@ -120,15 +126,18 @@ __all__ = [
     "Token",
     "TokenError",
     "TopProbabilities",
+    "TunedPlan",
     "Vote",
     "VoteError",
     "VoteModel",
     "VoterPool",
     "VoterPopulation",
     "VoterReport",
+    "VotesNeeded",
     "borda",
     "borda_scores",
     "bradley_terry",
+    "candidates_for",
     "draw_ballot",
     "embedding_similarity",
     "exponential_similarity",
@@ -157,5 +166,7 @@ __all__ = [
     "stopping_rule",
     "thurstone",
     "true_ranking",
+    "tune_plan",
     "voter_report",
+    "votes_needed",
 ]

@@ -14,6 +14,7 @@ from adaptive.cli.plot import plot
 from adaptive.cli.run import run
 from adaptive.cli.score import score_command
 from adaptive.cli.simulate import simulate_command
+from adaptive.cli.tune import tune_command, votes_needed_command
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError, __version__
 from rankcorr.cli.console import OneLineErrors
@@ -56,6 +57,8 @@ for command in (
     next_command,
     plot,
     simulate_command,
+    tune_command,
+    votes_needed_command,
     run,
     table2_command,
     figures_command,

@@ -84,7 +84,7 @@ def simulate_command(
     Printed are mean +- sd (standard error of the mean) of the coefficients with the true ranking. Items that tie in an
     estimate share their mid-rank.
     """
-    values = _similarity(similarity, n_items)
+    values = given_similarity(similarity, n_items)
     planned, population = options.plan(values.size), VoterPopulation(voters)
     with quiet_executor(workers) as executor, progress_bar(simulations, "simulation") as advance:
         result = simulate(
@@ -144,7 +144,16 @@ def _range(plan: BallotPlan) -> str:
     return f"{plan.presentations} to {plan.top_presentations}"
 
 
-def _similarity(chosen: str, n_items: int | None) -> NDArray[np.float64]:
+def given_similarity(chosen: str, n_items: int | None) -> NDArray[np.float64]:
+    """Similarities of --similarity, a name or a file.
+
+    Raises
+    ------
+    OptionError
+        A name that is unknown, or a number of items that is missing or another than the file's.
+    TableError
+        As `read_similarities`.
+    """
     if chosen not in SIMILARITIES:
         if not Path(chosen).exists():
             raise OptionError(f"--similarity must be one of {', '.join(SIMILARITIES)}, or a file; got '{chosen}'")

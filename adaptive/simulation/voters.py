@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,11 @@ from adaptive.simulation.similarity import checked_similarity
 from rankcorr import Ranking
 from rankcorr.checks import real_number, shown
 from rankcorr.results import Result
+from rankcorr.workers import Progress
+
+if TYPE_CHECKING:
+    from adaptive.model.comparisons import Comparisons
+    from adaptive.simulation.population import PopulationFit
 
 __all__ = ["Amplitude", "VoterPool", "VoterPopulation", "true_ranking", "vanishing_amplitude"]
 
@@ -309,6 +314,61 @@ class VoterPopulation(Result):
         _check_indifference(self.indifference)
         if not 0 <= real_number(self.random_share) <= 1:
             raise SimilarityError(f"random_share must be a number from 0 to 1; got {shown(self.random_share)}")
+
+    @classmethod
+    def fit(
+        cls,
+        comparisons: Comparisons,
+        *,
+        similarity: str | ArrayLike | None = None,
+        relatedness: bool | None = None,
+        amplitude: Amplitude = vanishing_amplitude,
+        level: float = 0.9,
+        resamples: int = 40,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> PopulationFit:
+        """Fit a population to votes: how far its voters stray, and how often they err, with intervals.
+
+        `adaptive.simulation.population.fit_population` says how, and what the arguments are.
+
+        Returns
+        -------
+        PopulationFit
+            Its `population` is the estimate. Intervals of the nonconformity are too narrow: those of 90 % covered
+            67 to 83 % in 12 simulations of 3,000 votes.
+
+        Raises
+        ------
+        ModelError
+            No votes, voters that are not known, another number of similarities than items, or an option out of range.
+        SimilarityError
+            Similarities that `checked_similarity` refuses.
+
+        Examples
+        --------
+        >>> from adaptive import Comparisons, draw_ballot, exponential_similarity
+        >>> rng = np.random.default_rng(1)
+        >>> pool = VoterPopulation(n_voters=10).draw(rng)
+        >>> ballot = draw_ballot(30, 20, 10, rng)
+        >>> answers = pool.answer(ballot, pool.opinions(exponential_similarity(30), rng), rng)
+        >>> votes = Comparisons.from_ballots([(ballot, answers)])
+        >>> fit = VoterPopulation.fit(votes, similarity="exponential", resamples=4)
+        >>> fit.population.n_voters, fit.n_votes
+        (10, 300)
+        """
+        from adaptive.simulation.population import fit_population  # imports this module
+
+        return fit_population(
+            comparisons,
+            similarity=similarity,
+            relatedness=relatedness,
+            amplitude=amplitude,
+            level=level,
+            resamples=resamples,
+            seed=seed,
+            progress=progress,
+        )
 
     def draw(self, rng: np.random.Generator) -> VoterPool:
         """Draw a pool: the nonconformity of all voters, then their oversight, then who answers at random."""

@@ -1,0 +1,165 @@
+"""Ways to spend a budget of comparisons, which tuning compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+from adaptive.budget import plan_for_budget
+from adaptive.errors import PlanError, SimilarityError
+from adaptive.model.matched_ballots import MatchedBallots
+from adaptive.model.matching_run import Matching
+from adaptive.plan import BallotPlan
+from adaptive.simulation.approaches import Approach
+from rankcorr.checks import shown
+from rankcorr.results import Result
+
+__all__ = ["CANDIDATES", "Candidate", "candidates_for", "paper_candidate"]
+
+CANDIDATES: Final[tuple[Approach, ...]] = ("adaptive", "adaptive_fitted", "matched_ballots", "matched")
+
+MATCHING: Final = Matching()
+MATCHED_BALLOTS: Final = MatchedBallots()
+_N_BALLOTS: Final = (3, 5, 7, 9)
+_FRACTIONS: Final = (0.35, 0.5, 0.65)
+_MATCHED_BALLOTS: Final = ((5, 9), (0.5, 0.6, 0.7), (0.5, 1.0))
+_FOCUS: Final = (0.4, 0.65, 0.9)
+_FIRST: Final = (1, 2)
+_PAPER: Final = {"n_ballots": 7, "fraction": 0.5}
+
+
+@dataclass(frozen=True)
+class Candidate(Result):
+    """One way to spend a budget.
+
+    Attributes
+    ----------
+    approach : str
+        "adaptive": the paper's protocol; "adaptive_fitted": the same votes, with strengths fitted to all of them;
+        "matched_ballots": fixed ballots in which neighbours meet; "matched": comparisons chosen batch by batch.
+    plan : BallotPlan
+        The ballots of "adaptive" and "adaptive_fitted"; the others take only the items from it.
+    matching : Matching
+        Used by "matched".
+    matched_ballots : MatchedBallots
+        Used by "matched_ballots".
+    """
+
+    approach: Approach
+    plan: BallotPlan
+    matching: Matching = MATCHING
+    matched_ballots: MatchedBallots = MATCHED_BALLOTS
+
+    @property
+    def name(self) -> str:
+        """Approach and its parameters, in a few words."""
+        if self.approach == "matched":
+            own = self.matching
+            return f"matched, focus {own.focus:g}, first {own.first}, batches of {own.batch}"
+        if self.approach == "matched_ballots":
+            chosen = self.matched_ballots
+            return f"matched ballots, {chosen.n_ballots} of fraction {chosen.fraction:g}, noise {chosen.noise:g}"
+        own_plan = self.plan
+        fitted = "adaptive, fitted" if self.approach == "adaptive_fitted" else self.approach
+        return (
+            f"{fitted}, {own_plan.n_ballots} of fraction {own_plan.fraction:g}, {own_plan.presentations} presentations"
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def paper_candidate(n_items: int, budget: int) -> Candidate:
+    """The paper's default: 7 ballots of fraction 0.5, or as many as a short list allows, and its scores.
+
+    Raises
+    ------
+    PlanError
+        When the budget does not pay for two ballots of one presentation.
+
+    Examples
+    --------
+    >>> print(paper_candidate(990, 19_660))
+    adaptive, 7 of fraction 0.5, 20 presentations
+    """
+    for n_ballots in range(_PAPER["n_ballots"], 1, -1):  # type: ignore[call-overload]
+        try:
+            plan = plan_for_budget(n_items, n_ballots=n_ballots, fraction=_PAPER["fraction"], comparisons=budget)
+        except PlanError:
+            if n_ballots == 2:
+                raise
+            continue
+        return Candidate("adaptive", plan)
+    raise AssertionError  # the loop returns or raises
+
+
+def candidates_for(
+    n_items: int,
+    budget: int,
+    *,
+    approaches: Iterable[Approach] = CANDIDATES,
+    batch: int = MATCHING.batch,
+    n0: float = 2.0,
+) -> tuple[Candidate, ...]:
+    """Ways to spend a budget: 12 plans with the paper's scores, 12 with strengths, 12 of matched ballots, 6 matched.
+
+    Plans differ in ballots and fraction, and have as many presentations as the budget allows; those that are impossible
+    for so few items are left out.
+
+    Parameters
+    ----------
+    n_items, budget : int
+        The budget is in comparisons.
+    approaches : iterable of str
+        Which of `CANDIDATES`.
+    batch : int
+        Comparisons that "matched" chooses at a time. Smaller ones are better and slower, and what is possible is a
+        matter of how votes come in, not of tuning.
+    n0 : float
+        Offset of the weights that "matched" aims at.
+
+    Raises
+    ------
+    SimilarityError
+        An approach that is unknown.
+    PlanError
+        When the budget does not pay for any of them.
+
+    Examples
+    --------
+    >>> for candidate in candidates_for(60, 900, approaches=["matched"])[:2]:
+    ...     print(candidate)
+    matched, focus 0.4, first 1, batches of 50
+    matched, focus 0.4, first 2, batches of 50
+    """
+    wanted = tuple(approaches)
+    for approach in wanted:
+        if approach not in CANDIDATES:
+            raise SimilarityError(f"approaches to tune are {', '.join(map(repr, CANDIDATES))}; got {shown(approach)}")
+    paper = paper_candidate(n_items, budget)
+    found: list[Candidate] = []
+    for approach in dict.fromkeys(wanted):
+        if approach == "matched":
+            found += [
+                Candidate(approach, paper.plan, matching=Matching(batch=batch, first=first, n0=n0, focus=focus))
+                for focus, first in product(_FOCUS, _FIRST)
+            ]
+            continue
+        shapes = _MATCHED_BALLOTS[:2] if approach == "matched_ballots" else (_N_BALLOTS, _FRACTIONS)
+        for n_ballots, fraction in product(*shapes):
+            try:
+                plan = plan_for_budget(n_items, n_ballots=int(n_ballots), fraction=fraction, comparisons=budget)
+            except PlanError:
+                continue
+            if approach == "matched_ballots":
+                found += [
+                    Candidate(approach, plan, matched_ballots=MatchedBallots(noise, int(n_ballots), fraction))
+                    for noise in _MATCHED_BALLOTS[2]
+                ]
+            else:
+                found.append(Candidate(approach, plan))
+    if not found:
+        raise PlanError(f"a budget of {budget} comparisons of {n_items} items pays for none of the plans")
+    return tuple(found)

@@ -1,0 +1,276 @@
+"""Print how near each approach comes to held-out votes, when its comparisons are answered by real votes.
+
+The votes are those of `replay_real_votes.py`: 16 topics of 25 to 35 arguments, each pair judged by 4 or 5 workers.
+Three votes on each pair can be drawn, each of them once; the gold ranking is the Borda ranking of the others. A
+comparison of a pair whose three votes are spent has no answer. So a budget is not always spent: the paper's ballots ask
+about the few items of the last ballot more often than there are votes, and end with the ballot in which an item gets no
+answer. The votes that were used are printed.
+
+Votings: a uniform ballot; the paper's protocol (3 ballots, fraction 0.5); matched ballots; matching in batches of 20.
+Scores: Borda (of the paper's protocol its means), and Bradley-Terry strengths. The three votes on a pair are dealt to
+three voters, who stand for all workers: strengths are fitted without voters.
+
+The topics are the sample: intervals are Student's over the topics, and so hold for other topics like these.
+"""
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from replay_real_votes import VOTES, Topic, finding, read_topics, workers
+from report import heading, row
+
+from adaptive.budget import plan_for_budget
+from adaptive.draw import Ballot, draw_ballot
+from adaptive.model.borda import borda
+from adaptive.model.comparisons import Comparisons
+from adaptive.model.estimators import bradley_terry
+from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
+from adaptive.model.matching_run import Matching, run_matching
+from adaptive.protocol import run_protocol
+from adaptive.scores import borda_scores, rescale
+from adaptive.simulation.result import COEFFICIENTS, coefficients
+from adaptive.votes import UNANSWERED
+from rankcorr import Ranking
+from rankcorr.progress import progress_bar
+from rankcorr.workers import Progress
+
+SHARES = (0.1, 0.2, 0.3, 0.5)
+VOTINGS = ("uniform", "adaptive", "matched ballots", "matched")
+SCORES = ("Borda", "strengths")
+N_DRAWN = 3
+BATCH = 20
+
+
+class SpentError(Exception):
+    """An item of a ballot has no answer, because the votes on its pairs are spent."""
+
+
+@dataclass(eq=False)
+class Urn:
+    """The votes on each pair that can be drawn, each once.
+
+    Attributes
+    ----------
+    topic : Topic
+    rng : Generator
+    asked : list of (Ballot or Matches, ndarray of int8)
+        What was asked, with the answers.
+    """
+
+    topic: Topic
+    rng: np.random.Generator
+    asked: list[tuple[Any, NDArray[np.int8]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        first, second = self.topic.pairs.T
+        pair = first * self.topic.n_items + second
+        order = np.lexsort((self.rng.random(pair.size), pair))
+        self.votes = self.topic.votes[order]
+        counts = self.topic.votes_per_pair().ravel()
+        self.next = np.cumsum(counts) - counts
+        self.end = self.next + counts
+
+    def answer(self, asked: Any) -> NDArray[np.int8]:
+        """Answer by votes that were not drawn before; UNANSWERED where there are none."""
+        items = np.asarray(asked.items)
+        answers = np.full(asked.n_comparisons, UNANSWERED, np.int8)
+        columns = zip(items[asked.left].tolist(), items[asked.right].tolist(), strict=True)
+        for k, (left, right) in enumerate(columns):
+            pair = min(left, right) * self.topic.n_items + max(left, right)
+            if self.next[pair] < self.end[pair]:
+                vote = self.votes[self.next[pair]]
+                answers[k] = vote if left < right else -vote
+                self.next[pair] += 1
+        self.asked.append((asked, answers))
+        if isinstance(asked, Ballot):
+            shown = np.concatenate([asked.left[answers != UNANSWERED], asked.right[answers != UNANSWERED]])
+            if np.bincount(shown, minlength=len(asked.items)).min() == 0:
+                raise SpentError
+        return answers
+
+    def comparisons(self) -> Comparisons:
+        """All votes so far."""
+        return Comparisons.from_ballots(self.asked, n_items=self.topic.n_items)
+
+
+def rankings(topic: Topic, voting: str, budgets: Sequence[int], seed: int) -> list[tuple[Ranking, Ranking, int]]:
+    """By Borda and by strengths, and the votes used, for each budget."""
+    if voting == "matched":  # one run, whose first votes are those of a shorter one
+        urn = Urn(topic, np.random.default_rng(seed))
+        matching = Matching(batch=BATCH)
+        votes = run_matching(
+            topic.n_items, urn.answer, max(budgets), rng=urn.rng, voters=N_DRAWN, matching=matching
+        ).comparisons
+        return [_scored(votes.select(range(min(budget, votes.n_comparisons)))) for budget in budgets]
+    return [_ballots(topic, voting, budget, np.random.default_rng(seed)) for budget in budgets]
+
+
+def _ballots(topic: Topic, voting: str, budget: int, rng: np.random.Generator) -> tuple[Ranking, Ranking, int]:
+    urn = Urn(topic, rng)
+    if voting == "uniform":
+        urn.answer(draw_ballot(topic.n_items, 2 * budget // topic.n_items, N_DRAWN, rng))
+        return _scored(urn.comparisons())
+    if voting == "adaptive":
+        plan = plan_for_budget(topic.n_items, n_ballots=3, fraction=0.5, comparisons=budget)
+        try:
+            result = run_protocol(plan, urn.answer, items=topic.n_items, rng=rng, voters=N_DRAWN)
+            means = Ranking.from_scores(result.ybar)
+        except SpentError:
+            means = Ranking.from_scores(_means(urn, topic.n_items))
+        _, strengths, used = _scored(urn.comparisons())
+        return means, strengths, used
+    match = MatchedBallots()
+    with suppress(SpentError):  # the ballots so far are scored
+        run_matched_ballots(
+            match.plan(topic.n_items, budget), urn.answer, items=topic.n_items, rng=rng, voters=N_DRAWN, match=match
+        )
+    return _scored(urn.comparisons())
+
+
+def _means(urn: Urn, n_items: int) -> NDArray[np.float64]:
+    """Means ybar after the ballots before the one that could not be answered."""
+    total, number = np.zeros(n_items), np.zeros(n_items)
+    for ballot, answers in urn.asked[:-1]:
+        items = np.asarray(ballot.items)
+        scores = borda_scores(ballot, answers)
+        if number.any():
+            scores = rescale(scores, total[items] / number[items]).y
+        total[items] += scores
+        number[items] += 1
+    return total / number
+
+
+def _scored(votes: Comparisons) -> tuple[Ranking, Ranking, int]:
+    plain = Comparisons(votes.items, votes.left, votes.right, votes.winner)
+    return (
+        Ranking.from_scores(borda(plain).scores),
+        Ranking.from_scores(bradley_terry(plain).theta),
+        plain.n_comparisons,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One repetition on one topic; other processes get a copy."""
+
+    topic: Topic
+    seed: np.random.SeedSequence
+
+    def __call__(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Coefficients, shape (n_votings, n_scores, n_shares, n_coefficients), and shares used."""
+        rng = np.random.default_rng(self.seed)
+        drawn, judges = self.topic.split(N_DRAWN, rng)
+        gold = Ranking.from_scores(judges.borda_scores())
+        budgets = [round(share * self.topic.votes.size) for share in SHARES]
+        found = np.empty((len(VOTINGS), len(SCORES), len(SHARES), len(COEFFICIENTS)))
+        used = np.empty((len(VOTINGS), len(SHARES)))
+        seed = int(rng.integers(2**62))
+        for v, voting in enumerate(VOTINGS):
+            for b, (by_borda, by_strength, n_votes) in enumerate(rankings(drawn, voting, budgets, seed)):
+                found[v, :, b] = coefficients(gold, by_borda), coefficients(gold, by_strength)
+                used[v, b] = n_votes / self.topic.votes.size
+        return found, used
+
+
+def replay_all(
+    topics: Sequence[Topic], n_repetitions: int, seed: int, executor: Executor | None, advance: Progress
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Coefficients and shares used, with the first axes topic and repetition."""
+    tasks = [
+        Task(topic, np.random.SeedSequence(seed, spawn_key=(number, repetition)))
+        for number, topic in enumerate(topics)
+        for repetition in range(n_repetitions)
+    ]
+    futures = [None if executor is None else executor.submit(task) for task in tasks]
+    found = []
+    for task, future in zip(tasks, futures, strict=True):
+        found.append(task() if future is None else future.result())
+        advance(1)
+    shape = (len(topics), n_repetitions)
+    values, used = (np.array(part) for part in zip(*found, strict=True))
+    return values.reshape(*shape, *values.shape[1:]), used.reshape(*shape, *used.shape[1:])
+
+
+def print_means(values: NDArray[np.float64], used: NDArray[np.float64]) -> None:
+    """Print one table for each share of the votes."""
+    for b, share in enumerate(SHARES):
+        heading(
+            f"{share:.0%} of the votes: mean (95 % interval over topics)",
+            "voting",
+            "score",
+            "votes used",
+            *COEFFICIENTS,
+        )
+        for v, voting in enumerate(VOTINGS):
+            for s, score in enumerate(SCORES):
+                cells = [finding(values[:, :, v, s, b, c]) for c in range(len(COEFFICIENTS))]
+                row(
+                    voting,
+                    score,
+                    f"{used[:, :, v, b].mean():.1%}",
+                    *(f"{cell.mean:.4f} ({cell.low:.4f} to {cell.high:.4f})" for cell in cells),
+                )
+
+
+def print_differences(values: NDArray[np.float64]) -> None:
+    """Print every approach less the uniform ballot with Borda scores, which is the simplest one."""
+    base = values[:, :, 0, 0]
+    heading(
+        "Less the uniform ballot with Borda scores: difference (95 % interval over topics), topics above 0",
+        "votes",
+        "voting",
+        "score",
+        *COEFFICIENTS,
+    )
+    for b, share in enumerate(SHARES):
+        for v, voting in enumerate(VOTINGS):
+            for s, score in enumerate(SCORES):
+                if (v, s) == (0, 0):
+                    continue
+                cells = [finding(values[:, :, v, s, b, c] - base[:, :, b, c]) for c in range(len(COEFFICIENTS))]
+                row(
+                    f"{share:.0%}",
+                    voting,
+                    score,
+                    *(f"{c.mean:+.4f} ({c.low:+.4f} to {c.high:+.4f}), {c.n_better}" for c in cells),
+                )
+    errors = [
+        finding(values[:, :, v, s, b, c] - base[:, :, b, c]).simulation_error
+        for b, v, s, c in np.ndindex(len(SHARES), len(VOTINGS), len(SCORES), len(COEFFICIENTS))
+        if (v, s) != (0, 0)
+    ]
+    print(
+        f"\nThe largest standard error that comes from the number of repetitions: {max(errors, default=math.nan):.4f}"
+    )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Every approach replayed on real votes.")
+    parser.add_argument("votes", type=Path, nargs="?", default=VOTES, help="CSV, gzipped (default: %(default)s)")
+    parser.add_argument("--repetitions", type=int, default=50, help="of each topic (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=2016, help="same seed, same figures")
+    parser.add_argument("--workers", type=int, default=1, help="number of processes")
+    options = parser.parse_args(arguments)
+    if not options.votes.is_file():
+        print(f"there is no file of votes {options.votes}; give its path as the argument", file=sys.stderr)
+        raise SystemExit(2)
+    topics = read_topics(options.votes)
+    total = len(topics) * options.repetitions
+    with workers(options.workers) as executor, progress_bar(total, "replay") as advance:
+        values, used = replay_all(topics, options.repetitions, options.seed, executor, advance)
+    print_means(values, used)
+    print_differences(values)
+    print(f"\n{len(topics)} topics, {options.repetitions} repetitions of each, seed {options.seed}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Print how well `VoterPopulation.fit` finds the populations that simulated voters came from, and what real voters are.
+
+For each population: mean of the estimates less the true level (bias), their standard deviation, and how often the 90 %
+intervals cover the true level. Votes are of uniform ballots of 40 presentations of exponential similarities.
+
+Of real votes no truth is known. Where voters tie often, a tie counts as half a vote for either side. Similarities are
+read from the strengths, so that the levels are relative: a voter of nonconformity 0.1 votes as the strengths say.
+"""
+
+import argparse
+import csv
+import gzip
+import math
+from pathlib import Path
+
+import numpy as np
+from report import heading, row
+
+from adaptive.draw import draw_ballot
+from adaptive.model.comparisons import Comparisons
+from adaptive.simulation.population import NAMES
+from adaptive.simulation.similarity import exponential_similarity
+from adaptive.simulation.voters import VoterPopulation
+from rankcorr.progress import progress_bar
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+LEVELS = (((0.02, 0.2), (0.005, 0.05)), ((0.1, 0.3), (0.02, 0.15)))
+LEVEL = 0.9
+
+
+def votes_of(population: VoterPopulation, n_items: int, seed: int) -> Comparisons:
+    """Votes of new voters on a uniform ballot."""
+    rng = np.random.default_rng(seed)
+    pool = population.draw(rng)
+    opinions = pool.opinions(exponential_similarity(n_items), rng)
+    ballot = draw_ballot(n_items, 40, pool.n_voters, rng)
+    return Comparisons.from_ballots([(ballot, pool.answer(ballot, opinions, rng))])
+
+
+def print_population(population: VoterPopulation, n_items: int, n_simulations: int, resamples: int) -> None:
+    """Print a row for each of the four levels."""
+    true = np.array([*population.nonconformity, *population.oversight])
+    found, covered, widths, raw = (np.empty((n_simulations, 4)) for _ in range(4))
+    with progress_bar(n_simulations, "fit") as advance:
+        for k in range(n_simulations):
+            fit = VoterPopulation.fit(
+                votes_of(population, n_items, k), similarity="exponential", level=LEVEL, resamples=resamples, seed=k
+            )
+            found[k] = [*fit.population.nonconformity, *fit.population.oversight]
+            covered[k] = (fit.intervals[:, 0] <= true) & (true <= fit.intervals[:, 1])
+            widths[k] = fit.intervals[:, 1] - fit.intervals[:, 0]
+            raw[k] = fit.uncorrected
+            advance(1)
+    for k, name in enumerate(NAMES):
+        share = covered[:, k].mean()
+        row(
+            population.n_voters,
+            name,
+            f"{true[k]:g}",
+            f"{found[:, k].mean() - true[k]:+.4f}",
+            f"{raw[:, k].mean() - true[k]:+.4f}",
+            f"{found[:, k].std(ddof=1):.4f}",
+            f"{np.median(widths[:, k]):.4f}",
+            f"{share:.2f} +- {math.sqrt(max(share * (1 - share), 0.01) / n_simulations):.2f}",
+        )
+
+
+def real_votes() -> dict[str, Comparisons]:
+    """llmfao, and the topic of UKPConvArg1 that comes first."""
+    found = {}
+    if (path := DATA / "llmfao.csv").is_file():
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        columns = ([row[name] for row in rows] for name in ("left", "right", "winner"))
+        found["llmfao"] = Comparisons.from_labels(*columns, voter=[row["worker"] for row in rows])
+    if (path := DATA / "ukpconvarg1_votes.csv.gz").is_file():
+        words = {"a1": "left", "a2": "right", "equal": "tie"}
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as text:
+            rows = list(csv.DictReader(text))
+        topic = min(row["topic"] for row in rows)
+        rows = [row for row in rows if row["topic"] == topic]
+        columns = ([row[name] for row in rows] for name in ("item_a", "item_b"))
+        winners = [words[row["vote"]] for row in rows]
+        found[f"UKPConvArg1, {topic[:30]}"] = Comparisons.from_labels(
+            *columns, winners, voter=[row["worker"] for row in rows]
+        )
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Populations of voters, recovered from their votes.")
+    parser.add_argument("--simulations", type=int, default=100, help="of each population (default: %(default)s)")
+    parser.add_argument("--items", type=int, default=200, help="(default: %(default)s)")
+    parser.add_argument("--resamples", type=int, default=40, help="of each fit (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    columns = ("voters", "level", "true", "bias", "bias before correction", "sd", "width", "coverage of 90 % intervals")
+    heading(f"{options.items} items, {options.simulations} simulations", *columns)
+    for nonconformity, oversight in LEVELS:
+        for n_voters in (20, 100):
+            population = VoterPopulation(n_voters, nonconformity, oversight)
+            print_population(population, options.items, options.simulations, options.resamples)
+    heading("Real votes", "votes", "voters", "ties", *NAMES)
+    for name, votes in real_votes().items():
+        fit = VoterPopulation.fit(votes, level=LEVEL, resamples=options.resamples)
+        cells = (f"{value:.3f} ({low:.3f} to {high:.3f})" for value, low, high in fit.intervals_by_name.values())
+        row(name, fit.population.n_voters, f"{votes.n_ties / votes.n_comparisons:.0%}", *cells)
+
+
+if __name__ == "__main__":
+    main()

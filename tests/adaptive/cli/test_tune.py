@@ -1,0 +1,104 @@
+"""`ballots tune` and `ballots votes-needed`."""
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from adaptive import Comparisons, VoterPopulation, draw_ballot, exponential_similarity, tune_plan, votes_needed
+from adaptive.model.matching_run import Matching
+from adaptive.tuning.candidates import candidates_for
+from tests.adaptive.cli.commands import contents, invoke, refusal, run_ok
+
+TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2, "--fresh", 2, "--approach", "matched", "--batch", 20)
+NEEDED = ("votes-needed", "--accuracy", 0.5, "--voters", 5, "--simulations", 2)
+
+
+def test_tune_prints_the_table_and_what_the_budget_buys():
+    text = run_ok(*TUNE, "--n-items", 10)
+    lines = text.splitlines()
+    assert lines[0].split() == ["candidate", "tau_w", "simulations", "fell", "out"]
+    assert re.match(r"matched, focus .* best$", lines[1])
+    assert len([line for line in lines if line.startswith("matched, ")]) == 6
+    assert "80 comparisons of 10 items, 2 fresh simulations, seed 0:" in text
+    assert re.search(r"best: matched, .*: tau_w \S+ \(\S+ to \S+\); one voting", text)
+    assert re.search(r"the paper's plan: adaptive, .*; gain [+-]", text)
+
+
+def test_tune_as_json_is_that_of_the_library():
+    printed = json.loads(run_ok(*TUNE, "--n-items", 10, "--json"))
+    own = tune_plan(
+        80,
+        similarity=exponential_similarity(10),
+        voters=VoterPopulation(5),
+        candidates=candidates_for(10, 80, approaches=["matched"], batch=20),
+        simulations=2,
+        fresh=2,
+    )
+    assert printed["best"]["candidate"] == own.best.name
+    assert printed["best"]["mean"] == own.accuracy
+    assert printed["gain"]["interval"] == list(own.gain_interval)
+    assert [row["fell_out"] for row in printed["candidates"]] == [row.fell_out for row in own.rows_tried]
+    assert printed["voters"] is None
+
+
+def test_tune_by_pilot_votes(folder):
+    rng = np.random.default_rng(1)
+    pool = VoterPopulation(4).draw(rng)
+    ballot = draw_ballot(8, 8, 4, rng)
+    answers = pool.answer(ballot, pool.opinions(exponential_similarity(8), rng), rng)
+    (folder / "votes.csv").write_text(Comparisons.from_ballots([(ballot, answers)]).to_csv())
+    arguments = [*TUNE[:3], *TUNE[5:], "--pilot", "votes.csv"]
+    text = run_ok(*arguments)
+    assert "80 comparisons of 8 items" in text
+    assert re.search(r"voters: 32 votes, 4 voters: nonconformity", text)
+    assert "--n-items is 9, but votes.csv has 8 items" in refusal(*arguments, "--n-items", 9)
+
+
+def test_votes_needed_prints_the_curve_and_the_verdict():
+    text = run_ok(*NEEDED, "--n-items", 10)
+    found = votes_needed(
+        0.5, similarity=exponential_similarity(10), voters=VoterPopulation(5), matching=Matching(), simulations=2
+    )
+    assert found.verdict in text
+    assert text.splitlines()[0].split() == ["votes", "tau_w"]
+    assert "if every voter ranked all items:" in text
+    printed = json.loads(run_ok(*NEEDED, "--n-items", 10, "--json"))
+    assert printed["votes"] == found.votes
+    assert printed["verdict"] == found.verdict
+
+
+@pytest.mark.parametrize(("command", "total"), [((*TUNE, "--n-items", 10), 6 * 2 + 3 * 2 + 2 * 4 + 4), (NEEDED, 4)])
+def test_progress_counts_all_runs(monkeypatch, command, total):
+    asked, steps = [], []
+
+    @contextmanager
+    def bar(number, unit):
+        asked.append((number, unit))
+        yield steps.append
+
+    monkeypatch.setattr("adaptive.cli.tune.progress_bar", bar)
+    monkeypatch.setattr("adaptive.cli.tune.quiet_executor", ThreadPoolExecutor)
+    assert invoke(*command, *(() if "--n-items" in command else ("--n-items", 10)), "--workers", 2).exit_code == 0
+    assert asked == [(total, "run")]
+    assert sum(steps) == total
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (TUNE, "--n-items is wanted, unless --similarity is a file"),
+        ((*TUNE, "--n-items", 10, "--similarity", "expo"), "--similarity must be one of exponential"),
+        ((*TUNE, "--n-items", 200), "a budget of 80 comparisons is too small"),
+        ((*TUNE, "--pilot", "none.csv"), r"none\.csv"),
+        ((*NEEDED, "--n-items", 10, "--most", 0), "most must be a positive whole number; got 0"),
+        (("votes-needed", "--accuracy", 2, "--n-items", 10), "accuracy must be a number between -1 and 1; got 2"),
+    ],
+)
+def test_refused(folder, arguments, message):
+    before = contents(folder)
+    assert re.search(message, refusal(*arguments))
+    assert contents(folder) == before
