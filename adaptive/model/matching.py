@@ -29,7 +29,7 @@ __all__ = ["Matches", "next_comparisons"]
 
 Array: TypeAlias = NDArray[Any]
 
-FOCUS: Final = 0.5
+FOCUS: Final = 0.6
 FIRST: Final = 1
 DRAWS: Final = 6
 
