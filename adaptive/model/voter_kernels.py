@@ -1,6 +1,5 @@
 """The loop over votes that says how well each voter's own parameters are known."""
 
-import math
 from typing import Any
 
 from numpy.typing import NDArray
@@ -34,8 +33,7 @@ def voter_information(
         for outcome in range(-1, 2):
             if outcome == 0 and (half or nu == 0.0):  # no outcome of its own
                 continue
-            value, score, _, _, _, in_oversight = vote_terms(outcome, own + side[v], oversight[v], nu, link, half)
-            chance = math.exp(value)
+            chance, score, _, _, _, in_oversight = vote_terms(outcome, own + side[v], oversight[v], nu, link, half)
             slopes = (score * own, in_oversight * of_odds, score)
             for i in range(3):
                 for j in range(3):

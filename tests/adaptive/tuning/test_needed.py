@@ -35,7 +35,7 @@ def test_more_accuracy_takes_more_votes():
     assert low.votes < high.votes
     assert low.interval[0] <= low.votes <= low.interval[1]
     assert_allclose(low.means, high.means)
-    assert f"takes {low.votes:,.0f} votes" in low.verdict
+    assert f"takes {high.votes:,.0f} votes" in high.verdict
     assert repr(low).startswith("<VotesNeeded (matched, 4 simulations): a mean tau_w of 0.5 takes ")
     assert list(low.to_frame().columns) == ["votes", "mean", "se"]
 
