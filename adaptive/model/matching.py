@@ -179,6 +179,9 @@ def _chosen_items(
         row[order] = np.arange(1.0, n_items + 1)
     of_tau, of_rho = rank_doubts(ranks, n0)
     gain = focus * of_tau / max(of_tau.sum(), 1e-300) + (1 - focus) * of_rho / max(of_rho.sum(), 1e-300)
+    # Where all draws agree nothing is to be gained; such items come last, by the weight of their rank.
+    weight = (ranks[0] + n0) ** -2.0
+    gain += 1e-9 * weight / weight.sum()
     with np.errstate(divide="ignore"):
         # The largest of log(p) + Gumbel noise are a draw without replacement in proportion to p.
         key = np.log(gain * width * width) + rng.gumbel(size=n_items)

@@ -29,6 +29,7 @@ MAX_DENSE: Final = 1_500  # items up to which the covariance is a matrix: 0.1 s 
 DEGREES: Final = 3.0
 _SWEEPS: Final = 5
 _PRIOR_STEPS: Final = 15
+_PRIOR_ITEMS: Final = 4
 _ROWS_EACH: Final = 25
 
 
@@ -126,8 +127,10 @@ def _heavy(curved: Curvature, at: Parameters) -> _Heavy:
         squares = theta * theta + variances
         share = (DEGREES + 1) / (DEGREES + squares / (scale * scale))
         if step < _PRIOR_STEPS - 3:  # the last steps end at the mode for a scale that stays
-            # Votes that all agree would let it grow without end.
-            scale = min(at.sd, max(1e-3, math.sqrt(float(np.mean(share * squares)))))
+            # Votes that all agree would let it grow without end, and few items that are close let it shrink to nothing:
+            # the width of the normal prior is its bound, and counts as so many items more.
+            total = float(np.sum(share * squares)) + _PRIOR_ITEMS * at.sd**2
+            scale = min(at.sd, math.sqrt(total / (n_items + _PRIOR_ITEMS)))
         precisions = share / (scale * scale)
         ahead = curvature_at(rows, replace(at, theta=theta.copy()))
         matrix = ahead.matrix()
