@@ -30,7 +30,7 @@ Array: TypeAlias = NDArray[Any]
 SPENT: Final = 0.8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MatchedBallots(Result):
     """How `run_matched_ballots` pairs items, and the shape of the plans that suit it.
 

@@ -31,7 +31,7 @@ TOLERANCE: Final = 0.02
 WHILE_MATCHING: Final = Prior(sd=2.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Matching(Result):
     """How `run_matching` chooses comparisons.
 

@@ -30,7 +30,7 @@ _FIRST: Final = (1, 2)
 _PAPER: Final = {"n_ballots": 7, "fraction": 0.5}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidate(Result):
     """One way to spend a budget.
 
