@@ -117,6 +117,7 @@ def test_items_that_gold_lacks_do_not_tell_which_system_came_first(swap):
     assert (one.low, one.high) == (-other.high, -other.low)
 
 
+@pytest.mark.needs_numba
 @pytest.mark.parametrize("turned", [False, True])
 def test_one_rule_orders_the_systems_for_test_and_interval(monkeypatch, turned):
     gold = np.arange(6.0)
