@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive.draw import Asked, Ballot
 from adaptive.errors import ComparisonError, VoteError
 from adaptive.model.labels import Where, check_lengths, coded_labels, coded_winners, in_arrays, listed_column
+from adaptive.model.shown_pairs import ShownPairs
 from adaptive.protocol import Items, checked_labels
 from adaptive.votes import LEFT, RIGHT, UNANSWERED, WORDS, checked_answers
 from rankcorr.checks import shown
@@ -42,6 +43,7 @@ class Columns(NamedTuple):
     voters: Sequence[Hashable] | None
     voter: NDArray[np.int32] | None
     n_unanswered: int = 0
+    unanswered: ShownPairs | None = None
 
 
 def columns_of_labels(
@@ -136,20 +138,25 @@ def selected(columns: Columns, which: ArrayLike) -> Columns:
         winner=columns.winner[chosen],
         voter=None if columns.voter is None else columns.voter[chosen],
         n_unanswered=0,
+        unanswered=None,
     )
 
 
 def joined_columns(first: Columns, then: Columns) -> Columns:
     """Rows of both, of the same items."""
-    if first.items is not then.items and tuple(first.items) != tuple(then.items):
+    if not same_labels(first.items, then.items):
         raise ComparisonError(_difference(first.items, then.items))
     if (first.voter is None) != (then.voter is None):
         who = "the other does not" if then.voter is None else "only the other does"
         raise ComparisonError(f"both or neither must know their voters; {who}")
-    voters, voter = first.voters, None
+    voters, voter, silent = first.voters, None, then.unanswered
     if first.voter is not None and then.voter is not None and voters is not None and then.voters is not None:
         voters = all_names([voters, then.voters], None, "voters")
-        voter = np.concatenate([first.voter, places_among(then.voters, voters, "voter", "other")[then.voter]])
+        places = places_among(then.voters, voters, "voter", "other")
+        voter = np.concatenate([first.voter, places[then.voter]])
+        silent = None if silent is None else silent.renumbered(voters=places)
+    if first.unanswered is not None:
+        silent = first.unanswered if silent is None else first.unanswered.followed_by(silent)
     return Columns(
         first.items,
         np.concatenate([first.left, then.left]),
@@ -158,6 +165,7 @@ def joined_columns(first: Columns, then: Columns) -> Columns:
         voters,
         voter,
         first.n_unanswered + then.n_unanswered,
+        silent,
     )
 
 
@@ -169,13 +177,13 @@ def _answered(
     voters: Sequence[Hashable] | None,
     voter: NDArray[np.int32] | None,
 ) -> Columns:
-    """Keep what is answered, and count the rest."""
+    """Keep what is answered apart from what is not."""
     kept = winner != UNANSWERED
-    n_unanswered = int(kept.size - np.count_nonzero(kept))
-    if n_unanswered:
-        left, right, winner = left[kept], right[kept], winner[kept]
-        voter = None if voter is None else voter[kept]
-    return Columns(items, left, right, winner, voters, voter, n_unanswered)
+    if kept.all():
+        return Columns(items, left, right, winner, voters, voter)
+    silent = ShownPairs(left[~kept], right[~kept], None if voter is None else voter[~kept])
+    voter = None if voter is None else voter[kept]
+    return Columns(items, left[kept], right[kept], winner[kept], voters, voter, len(silent), silent)
 
 
 def checked_indices(column: str, values: object, kind: str, n_names: int) -> NDArray[np.int32]:
@@ -195,8 +203,8 @@ def checked_codes(values: object) -> NDArray[np.int8]:
     wrong = np.flatnonzero((array < RIGHT) | (array > LEFT))
     if wrong.size:
         found = array[wrong[0]]
-        counted = "; an unanswered comparison is counted, not kept" if found == UNANSWERED else ""
-        raise VoteError(f"winner[{wrong[0]}] is {found}; it must be 1 (left), 0 (tie) or -1 (right){counted}")
+        apart = "; an unanswered comparison is counted, not kept" if found == UNANSWERED else ""
+        raise VoteError(f"winner[{wrong[0]}] is {found}; it must be 1 (left), 0 (tie) or -1 (right){apart}")
     return array.astype(np.int8)
 
 
@@ -212,6 +220,11 @@ def _whole_numbers(column: str, values: object) -> NDArray[Any]:
             f"{column} must be whole numbers in one dimension; got {array.dtype} of shape {array.shape}"
         )
     return array
+
+
+def same_labels(names: Sequence[Hashable], others: Sequence[Hashable]) -> bool:
+    """Whether two lists of labels are equal, entry by entry; one may be a range, and the other a tuple."""
+    return names is others or (len(names) == len(others) and tuple(names) == tuple(others))
 
 
 def all_names(several: Sequence[Sequence[Hashable]], given: Items | None, what: str) -> Sequence[Hashable]:

@@ -81,6 +81,34 @@ def test_a_voting_goes_on_with_comparisons_of_our_choice(folder):
     assert "10 items, 23 votes" in invoke("fit", "v.json", "more.csv").stdout
 
 
+@pytest.mark.parametrize(
+    ("ids", "first"), [((1, 2, 3), "4"), ((0, 40, 7), "41"), (("a", "b", "9" * 30), "3"), ((5, "x-9", "007"), "8")]
+)
+def test_ids_go_on_above_those_of_all_files(folder, ids, first):
+    """A file may count from 1, or from anywhere; ids that are no numbers cannot clash."""
+    rows = zip(ids, ("Ann,a,b,left", "Bob,b,c,tie", "Ann,c,d,"), strict=True)
+    (folder / "v.csv").write_text("comparison,voter,left,right,winner\n" + "".join(f"{n},{row}\n" for n, row in rows))
+    (folder / "plain.csv").write_text("voter,left,right,winner\nAnn,a,c,left\n")
+    shown = rows_of(run_ok("next", "v.csv", "--size", 2, "--seed", 1))
+    assert [row["comparison"] for row in shown] == [first, str(int(first) + 1)]
+    more = rows_of(run_ok("next", "v.csv", "plain.csv", "--size", 1, "--seed", 1))
+    assert more[0]["comparison"] == str(max(4, int(first)))
+    (folder / "all.csv").write_text((folder / "v.csv").read_text() + "".join(as_csv(shown).splitlines(True)[1:]))
+    assert read_comparisons("all.csv").n_unanswered == 3
+
+
+def test_a_batch_that_nobody_has_answered_yet_is_not_given_again(folder):
+    (folder / "v.csv").write_text(VOTES)
+    pairs = []
+    for batch in range(4):
+        files = ["v.csv", *(f"{n}.csv" for n in range(batch))]
+        run_ok("next", *files, "--size", 9, "--seed", 1, "--out", f"{batch}.csv")
+        pairs += [
+            (row["voter"], *sorted([row["left"], row["right"]])) for row in rows_of((folder / files[-1]).read_text())
+        ]
+    assert len(set(pairs)) == len(pairs)
+
+
 def test_votes_whose_voters_are_not_known(folder):
     (folder / "v.csv").write_text("left,right,winner\na,b,left\nb,c,left\n")
     result = invoke("next", "v.csv", "--size", 9, "--seed", 1)
