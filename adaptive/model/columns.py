@@ -131,7 +131,7 @@ def selected(columns: Columns, which: ArrayLike) -> Columns:
     if chosen.dtype.kind == "b" and chosen.size != n_rows:
         raise ComparisonError(f"a mask needs {n_rows} entries, one for each comparison; got {chosen.size}")
     if chosen.dtype.kind != "b" and (wrong := chosen[(chosen < 0) | (chosen >= n_rows)]).size:
-        raise ComparisonError(f"the {n_rows} comparisons have the indices from 0 to {n_rows - 1}; got {wrong[0]}")
+        raise ComparisonError(f"{_indices(n_rows, 'comparison')}; got {wrong[0]}")
     return columns._replace(
         left=columns.left[chosen],
         right=columns.right[chosen],
@@ -191,9 +191,7 @@ def checked_indices(column: str, values: object, kind: str, n_names: int) -> NDA
     array = _whole_numbers(column, values)
     wrong = np.flatnonzero((array < 0) | (array >= n_names))
     if wrong.size:
-        raise ComparisonError(
-            f"{column}[{wrong[0]}] is {array[wrong[0]]}; the {n_names} {kind}s have the indices from 0 to {n_names - 1}"
-        )
+        raise ComparisonError(f"{column}[{wrong[0]}] is {array[wrong[0]]}; {_indices(n_names, kind)}")
     return array.astype(np.int32)
 
 
@@ -206,6 +204,13 @@ def checked_codes(values: object) -> NDArray[np.int8]:
         apart = "; an unanswered comparison is counted, not kept" if found == UNANSWERED else ""
         raise VoteError(f"winner[{wrong[0]}] is {found}; it must be 1 (left), 0 (tie) or -1 (right){apart}")
     return array.astype(np.int8)
+
+
+def _indices(n_things: int, kind: str) -> str:
+    """Which indices there are, for messages."""
+    if n_things < 2:
+        return f"the only {kind} has the index 0" if n_things else f"there are no {kind}s"
+    return f"the {n_things} {kind}s have the indices from 0 to {n_things - 1}"
 
 
 def _whole_numbers(column: str, values: object) -> NDArray[Any]:

@@ -11,9 +11,9 @@ from scipy.special import ndtri
 from adaptive.errors import ModelError
 from adaptive.model.judged_votes import wilson_interval
 from adaptive.model.strengths import Strengths
-from adaptive.plots.rows import checked_level, checked_top, draw_intervals, figure_height, name_rows, title_of_part
+from adaptive.plots.rows import checked_top, draw_intervals, figure_height, name_rows, title_of_part
 from adaptive.plots.strengths import LEVEL, TOP
-from rankcorr.checks import shown
+from rankcorr.checks import checked_level, shown
 from rankcorr.errors import OptionError
 from rankcorr.plots.style import Ink, add_legend, drawn, figure_class, own_axes
 
