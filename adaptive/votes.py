@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive.draw import Asked, Ballot
 from adaptive.errors import VoteError
-from rankcorr.checks import counted, shown
+from rankcorr.checks import counted_need, shown
 
 
 class Comparison(NamedTuple):
@@ -128,7 +128,7 @@ def checked_answers(ballot: Asked, answers: ArrayLike) -> NDArray[np.int8]:
     except ValueError as error:  # numpy's error for rows of different lengths
         raise VoteError(f"answers must be a list of codes; got {shown(answers)}") from error
     if array.shape != (ballot.n_comparisons,):
-        raise VoteError(f"{counted(ballot.n_comparisons, 'comparison')} need as many answers; got {_size(array)}")
+        raise VoteError(f"{counted_need(ballot.n_comparisons, 'comparison')} as many answers; got {_size(array)}")
     if array.dtype.kind not in "iu":
         raise VoteError(
             f"answers must be whole numbers, 1 (left), 0 (tie), -1 (right) or -2 (unanswered); got {array.dtype}"

@@ -158,6 +158,17 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
+def counted_need(number: int, what: str) -> str:
+    """How messages begin that say what a number of things need.
+
+    Examples
+    --------
+    >>> counted_need(1, "vote"), counted_need(2, "vote")
+    ('1 vote needs', '2 votes need')
+    """
+    return f"{counted(number, what)} need{'s' * (number == 1)}"
+
+
 def offending(message: str, values: Iterable[object]) -> str:
     """Append up to five offending values, and their number if there are more."""
     listed = list(values)

@@ -61,9 +61,7 @@ def model_options(models: Sequence[str]) -> Callable[[Command], Command]:
             "--ties", type=click.Choice(TIES), help="Ties have a parameter, or are half wins.  [default: davidson]"
         ),
         click.option("--oversight", type=float, help="Share of votes that are slips, below 0.5.  [default: 0.03]"),
-        click.option(
-            "--prior", type=float, metavar="SD", help="Standard deviation of the strengths.  [default: 2]"
-        ),
+        click.option("--prior", type=float, metavar="SD", help="Standard deviation of the strengths.  [default: 2]"),
         click.option("--voters", is_flag=True, default=None, help="Fit how each voter discriminates and slips."),
         click.option("--side-bias", is_flag=True, default=None, help="Fit a preference for the left or right side."),
     )

@@ -16,7 +16,7 @@ from adaptive import BallotVotes
 from adaptive.errors import AdaptiveError
 from adaptive.protocol import checked_labels
 from adaptive.votes import UNANSWERED, WORDS
-from rankcorr.checks import counted, shown
+from rankcorr.checks import counted, counted_need, shown
 from service.http.problems import unknown_fields
 from service.schemas.components import DISTRIBUTION, VOTE, Component
 from service.schemas.fields import LABEL_SCHEMA, Choice, Documented, Number, Whole, check_limit
@@ -231,7 +231,7 @@ def _check_form(form: Any, *path: str) -> None:
         )
     for side in ("left", "right"):
         if len(form[side]) != len(votes):
-            message = f"{counted(len(votes), 'vote')} need as many items on each side; got {len(form[side])}"
+            message = f"{counted_need(len(votes), 'vote')} as many items on each side; got {len(form[side])}"
             raise placed([message], *path, side)
 
 

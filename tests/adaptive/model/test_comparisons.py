@@ -63,7 +63,7 @@ def test_numbers_are_items():
     ("columns", "error", "message"),
     [
         ({"items": ["a", "b"]}, ComparisonError, r"right\[1\]: 'c' is not one of the 2 items"),
-        ({"voters": [ANN]}, ComparisonError, r"voter\[1\]: 'Bob' is not one of the 1 voters"),
+        ({"voters": [ANN]}, ComparisonError, r"voter\[1\]: 'Bob' is not 'Ann', the only voter"),
         ({"voter": None, "voters": [ANN]}, ComparisonError, "voters without voter: it is not known who"),
         ({"right": ["b", "b"]}, ComparisonError, r"right\[1\]: item 'b' is compared with itself"),
         ({"right": ["b", "b"], "winner": [1, -2]}, ComparisonError, r"right\[1\]: item 'b' is compared with itself"),
@@ -156,7 +156,7 @@ def test_ballots_that_do_not_fit_are_refused():
         Comparisons.from_ballots([(ballot, [LEFT])], items=["a", "b"], n_items=2)
     with pytest.raises(ComparisonError, match=r"ballots\[0\]: 'b' is not one of the 2 items"):
         Comparisons.from_ballots([(ballot, [LEFT])], items=["a", "c"])
-    with pytest.raises(ComparisonError, match=r"ballots\[0\]: 'Ann' is not one of the 1 voters"):
+    with pytest.raises(ComparisonError, match=r"ballots\[0\]: 'Ann' is not 'Bob', the only voter"):
         Comparisons.from_ballots([(ballot, [LEFT])], voters=[BOB])
     with pytest.raises(ComparisonError, match=r"ballots\[0\] must be a Ballot and its answers; got <Ballot of"):
         Comparisons.from_ballots([ballot])

@@ -181,3 +181,12 @@ def test_rows_without_an_answer_that_cannot_be(left, voter, n_unanswered, messag
 def test_rows_without_an_answer_are_shown_pairs():
     with pytest.raises(ComparisonError, match=r"unanswered must be ShownPairs with voters, .* got \[\(0, 1\)\]"):
         small(n_unanswered=1, unanswered=[(0, 1)])
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [(1, r"left\[0\] is 2; the only item has the index 0"), (0, r"left\[0\] is 2; there are no items")],
+)
+def test_messages_count_in_words(items, message):
+    with pytest.raises(ComparisonError, match=message):
+        Comparisons(items, [2], [1], [LEFT])

@@ -83,7 +83,7 @@ def test_a_whole_voting():
         ({"size": 0}, "/size", "must be a whole number of at least 1"),
         ({"size": 1.5}, "/size", "must be a whole number"),
         ({"seed": -1}, "/seed", "must be a whole number of at least 0"),
-        ({"voters": []}, "/voters", "must be at least 1 voters; got 0"),
+        ({"voters": []}, "/voters", "must be at least 1 voter; got 0"),
         ({"voters": ["Ann", "Ann"]}, "/voters", "voters must be unique; more than once: 'Ann'"),
         ({"n0": -1}, "/n0", "must be a number above -1"),
         ({"focus": 1.1}, "/focus", "must be a number of at least 0 and of at most 1; got 1.1"),
