@@ -59,6 +59,17 @@ def test_no_possible_pair_is_left():
     assert found["warnings"][-1]["message"] == "0 of 2 comparisons: the voter has seen all other pairs"
 
 
+def test_batches_that_nobody_has_answered_yet_are_not_given_again():
+    votes = {"left": [], "right": [], "winner": [], "voter": []}
+    for seed in range(4):
+        shown = answer(PATH, comparisons=votes, items=6, voters=["A", "B"], size=9, seed=seed)["comparisons"]
+        for name, column in shown.items():
+            votes[name] += column
+        votes["winner"] += [None] * len(shown["left"])
+    pairs = [(who, frozenset(pair)) for who, *pair in zip(votes["voter"], votes["left"], votes["right"], strict=True)]
+    assert len(pairs) == len(set(pairs)) == 30
+
+
 def test_a_whole_voting():
     """Items alone, then batches of 10 by three voters, who judge by the number of an item: the top is found."""
     items = [f"item {number}" for number in range(30)]
