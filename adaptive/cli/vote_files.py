@@ -76,7 +76,7 @@ def model_options(models: Sequence[str]) -> Callable[[Command], Command]:
 
 
 class ReadVotes(NamedTuple):
-    """Votes of all files, and the first whole number that is the id of no comparison, nor below one."""
+    """Votes of all files, and a whole number above all their ids, from which new ones may count."""
 
     votes: Comparisons
     next_id: int
@@ -107,7 +107,7 @@ def read_votes(paths: Sequence[str], form: str, items: str | None) -> Comparison
 
 
 def read_numbered_votes(paths: Sequence[str], form: str, items: str | None) -> ReadVotes:
-    """Read what `read_votes` does, and find an id for a comparison to come: ids of files may begin anywhere."""
+    """Read what `read_votes` does, and find where ids of comparisons to come may begin; those of files may anywhere."""
     if again := repeated(paths):
         raise OptionError(f"each file counts once; got {printable(str(again[0]))} twice")
     known = None if items is None else read_items(items)
@@ -139,7 +139,7 @@ def _is_voting(path: str) -> bool:
 
 
 def _is_number(id_: Hashable) -> bool:
-    """Whether an id is a whole number, of a size that ours may reach."""
+    """Whether an id is a whole number of up to 18 digits; numbers of ours are never longer."""
     return re.fullmatch("[0-9]{1,18}", str(id_)) is not None
 
 
