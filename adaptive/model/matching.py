@@ -237,6 +237,7 @@ def checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int
 def _voters(voters: Items | None, history: Comparisons) -> tuple[Names, Array]:
     """Names of who is to vote, and for each comparison of the history the index of its voter, or -1."""
     unknown = np.full(history.n_comparisons, -1, np.int32)
+    unknown.flags.writeable = False  # as voters are: the loop would be compiled anew for an array to write to
     if voters is None:
         if history.voters is None or history.voter is None:
             return range(1), unknown
@@ -251,8 +252,9 @@ def _voters(voters: Items | None, history: Comparisons) -> tuple[Names, Array]:
     if own == history.voters:
         return own, history.voter
     index = {name: place for place, name in enumerate(own)}
-    places = np.array([index.get(name, -1) for name in history.voters], np.int32)
-    return own, places[history.voter]
+    places = np.array([index.get(name, -1) for name in history.voters], np.int32)[history.voter]
+    places.flags.writeable = False
+    return own, places
 
 
 def _names(labels: Sequence[Hashable]) -> Names:
