@@ -157,7 +157,7 @@ def started(root: Path) -> tuple[str, ...]:
 
 def outside(kept: dict[str, str]) -> dict[str, str]:
     """Variables of a container, but on a free port of this machine."""
-    return {"PATH": "/usr/bin:/bin", **kept, "RANKCORR_BIND": "127.0.0.1:0"}
+    return {"PATH": "/usr/bin:/bin", "PYTHONPATH": "", **kept, "RANKCORR_BIND": "127.0.0.1:0"}
 
 
 @takes_minutes
