@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.model.curvature import Curvature, Parameters, curvature_at
+from adaptive.model.curvature import Curvature, Parameters, curvature_at, link_code
 from rankcorr.workers import checked_workers, in_threads
 
 Array: TypeAlias = NDArray[Any]
@@ -27,9 +27,10 @@ _TOLERANCE: Final = 1e-4
 MAX_DENSE: Final = 1_500  # items up to which the covariance is a matrix: 0.1 s at 1,000
 # Of 3, 4 and 100 degrees of freedom, 3 came nearest to the accuracy reached (benchmarks/calibration.py).
 DEGREES: Final = 3.0
-_SWEEPS: Final = 5
-_PRIOR_STEPS: Final = 15
-_PRIOR_ITEMS: Final = 4
+_FIRST_SWEEPS: Final = 40
+_SWEEPS: Final = 4
+_PRIOR_STEPS: Final = 6
+_WIDTH_SPREAD: Final = 1.5  # standard deviation of the logarithm of a scale before any vote
 _ROWS_EACH: Final = 25
 
 
@@ -123,14 +124,10 @@ def _heavy(curved: Curvature, at: Parameters) -> _Heavy:
     if curved.precision == 0:
         return _Heavy(theta, covariance(curved, None), curved.weight, math.inf)
     variances = np.diagonal(np.linalg.inv(curved.matrix()))
-    for step in range(_PRIOR_STEPS):
+    for _ in range(_PRIOR_STEPS):
         squares = theta * theta + variances
         share = (DEGREES + 1) / (DEGREES + squares / (scale * scale))
-        if step < _PRIOR_STEPS - 3:  # the last steps end at the mode for a scale that stays
-            # Votes that all agree would let it grow without end, and few items that are close let it shrink to nothing:
-            # the width of the normal prior is its bound, and counts as so many items more.
-            total = float(np.sum(share * squares)) + _PRIOR_ITEMS * at.sd**2
-            scale = min(at.sd, math.sqrt(total / (n_items + _PRIOR_ITEMS)))
+        scale = min(at.sd, math.sqrt(float(np.mean(share * squares))))
         precisions = share / (scale * scale)
         ahead = curvature_at(rows, replace(at, theta=theta.copy()))
         matrix = ahead.matrix()
@@ -144,38 +141,48 @@ def _heavy(curved: Curvature, at: Parameters) -> _Heavy:
 def _settled(
     curved: Curvature, at: Parameters, opinions: Opinions | None, n_draws: int, rng: np.random.Generator
 ) -> Array:
-    """Normal draws under the heavy prior, then a few sweeps of Metropolis steps from each, in threads."""
-    from adaptive.model.kernels import LOGISTIC, NORMAL
+    """Chains in threads, each of `_ROWS_EACH` draws, that start from a normal draw under the heavy prior."""
     from adaptive.model.posterior_kernels import sweep
 
     rows, n_items, n_votes = curved.rows, curved.rows.n_items, curved.rows.left.size
     heavy = _heavy(curved, at)
     mean = float(np.trace(heavy.covariance)) / n_items if curved.precision == 0 else 0.0  # of a singular matrix
     factor = np.linalg.cholesky(0.5 * (heavy.covariance + heavy.covariance.T) + mean)
-    drawn = heavy.theta + rng.standard_normal((n_draws, n_items)) @ factor.T
+    starts = range(0, n_draws, _ROWS_EACH)
+    started = heavy.theta + rng.standard_normal((len(starts), n_items)) @ factor.T
+    drawn = np.empty((n_draws, n_items))
     ends = np.concatenate([rows.left, rows.right])
     votes_of = np.argsort(ends, kind="stable") % max(1, n_votes)
     first = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n_items))])
-    width = 2.0 * np.sqrt(np.minimum(np.diagonal(heavy.covariance), 4.0) * 0.5)
-    link = LOGISTIC if rows.model.link == "logistic" else NORMAL
-    spread = None if opinions is None else opinions.spread
+    steps = 2.0 * np.sqrt(np.minimum(np.diagonal(heavy.covariance), 4.0) * 0.5)
+    votes = (rows.left, rows.right, rows.winner, rows.group, first, votes_of)
+    voters = (at.discrimination, at.oversight, at.side, at.nu, link_code(rows), rows.half)
+    shared = opinions if opinions is not None and opinions.sd > 0 else None
 
     def settle(block: tuple[int, np.random.Generator]) -> None:
         start, own = block
-        for row in range(start, min(n_draws, start + _ROWS_EACH)):
-            theta = drawn[row]
-            offset = np.zeros(n_votes)
-            if opinions is not None and spread is not None and opinions.sd > 0:
-                departures = spread * own.standard_normal(opinions.n_opinions)
-                offset = departures[opinions.left] - departures[opinions.right]
-                pushed = heavy.weight * offset
-                moved = np.bincount(rows.left, pushed, n_items) - np.bincount(rows.right, pushed, n_items)
-                theta -= heavy.covariance @ moved
-            columns = (rows.left, rows.right, rows.winner, rows.group, first, votes_of)
-            voters = (at.discrimination, at.oversight, at.side, at.nu, link, rows.half)
-            sweep(*columns, *voters, heavy.scale, DEGREES, width, offset, _SWEEPS, own, theta)
+        stop = min(n_draws, start + _ROWS_EACH)
+        theta = started[start // _ROWS_EACH].copy()
+        shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale)])
+        offsets = np.zeros((stop - start, n_votes))
+        moved = np.zeros((stop - start + 1, n_items))
+        for row in range(stop - start if shared is not None else 0):
+            departures = shared.spread * own.standard_normal(shared.n_opinions)
+            offsets[row] = departures[shared.left] - departures[shared.right]
+            pushed = heavy.weight * offsets[row]
+            moved[row + 1] = np.bincount(rows.right, pushed, n_items) - np.bincount(rows.left, pushed, n_items)
+        # What a change of opinions moves is added at once, so that the chain need not find it.
+        moved = np.diff(moved, axis=0) @ heavy.covariance
+        for row in range(stop - start):
+            theta += moved[row]
+            n_sweeps = _SWEEPS if row else _FIRST_SWEEPS
+            prior = (shape, DEGREES, at.sd, _WIDTH_SPREAD)
+            sweep(*votes, *voters, *prior, steps, offsets[row], n_sweeps, own, theta)
+            level = theta.mean()  # the votes say nothing of it
+            theta -= level
+            shape[0] -= level
+            drawn[start + row] = theta
 
-    starts = range(0, n_draws, _ROWS_EACH)
     in_threads(settle, list(zip(starts, rng.spawn(len(starts)), strict=True)), checked_workers(None))
     return drawn
 

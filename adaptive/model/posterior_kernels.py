@@ -1,4 +1,4 @@
-"""Metropolis steps that give a draw from a normal approximation the shape of the posterior itself."""
+"""A Markov chain over strengths and the shape of their prior, which starts from a normal approximation."""
 
 import math
 from typing import Any
@@ -12,11 +12,12 @@ from rankcorr.kernels import kernel
 Array = NDArray[Any]
 
 _TINY = 1e-300
+_FAR = 1e100  # a product is taken into its logarithm before it can leave the range of floats
 
 
 @kernel
-def log_chance(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> float:
-    """Logarithm of the probability of an answer, as in `vote_terms`, without slopes."""
+def chance(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> float:
+    """Probability of an answer, as in `vote_terms`, without slopes."""
     if link == NORMAL:
         left, tie, right = 0.5 * math.erfc(-margin / math.sqrt(2.0)), 0.0, 0.5 * math.erfc(margin / math.sqrt(2.0))
     else:
@@ -26,12 +27,61 @@ def log_chance(winner: int, margin: float, oversight: float, nu: float, link: in
         if margin < 0.0:
             left, right = right, left
     if winner == 0 and not half:
-        return math.log(max(tie, _TINY))
+        return max(tie, _TINY)
     seen_left = max(left + oversight * (right - left), _TINY)
     seen_right = max(right + oversight * (left - right), _TINY)
     if winner == 0:
-        return 0.5 * (math.log(seen_left) + math.log(seen_right))
-    return math.log(seen_left if winner > 0 else seen_right)
+        return math.sqrt(seen_left) * math.sqrt(seen_right)
+    return seen_left if winner > 0 else seen_right
+
+
+@kernel
+def log_shape(theta: Array, mode: float, below: float, above: float, degrees: float) -> float:
+    """Logarithm of the density of strengths under a two-piece Student's t, up to a constant; O(n) and few logarithms.
+
+    Its scale is `below` on the lower side of the mode and `above` on the upper one.
+    """
+    total, product = 0.0, 1.0
+    for i in range(theta.size):
+        away = (theta[i] - mode) / (below if theta[i] < mode else above)
+        product *= 1.0 + away * away / degrees
+        if product > _FAR:
+            total += math.log(product)
+            product = 1.0
+    total += math.log(product)
+    return -0.5 * (degrees + 1.0) * total - theta.size * math.log(below + above)
+
+
+@kernel
+def log_width_prior(logarithm: float, width: float, spread: float) -> float:
+    """Log density of the logarithm of a scale: normal around that of `width`, which it cannot exceed."""
+    if logarithm > math.log(width):
+        return -math.inf
+    away = (logarithm - math.log(width)) / spread
+    return -0.5 * away * away
+
+
+@kernel
+def change_shape(
+    theta: Array, shape: Array, degrees: float, width: float, spread: float, rng: np.random.Generator
+) -> None:
+    """Change mode and logarithms of the two scales by a Metropolis step each."""
+    step = 2.0 / math.sqrt(4.0 + theta.size)
+    trial = shape.copy()
+    now = log_shape(theta, shape[0], math.exp(shape[1]), math.exp(shape[2]), degrees)
+    for k in range(3):
+        # A step of the mode that depended on the scales would still be symmetric, since those stay in it.
+        scale = 0.5 * (math.exp(shape[1]) + math.exp(shape[2])) if k == 0 else 2.0
+        trial[k] = shape[k] + step * scale * rng.standard_normal()
+        gain = 0.0
+        if k > 0:
+            gain = log_width_prior(trial[k], width, spread) - log_width_prior(shape[k], width, spread)
+        if gain > -math.inf:
+            ahead = log_shape(theta, trial[0], math.exp(trial[1]), math.exp(trial[2]), degrees)
+            gain += ahead - now
+            if gain >= 0.0 or rng.random() < math.exp(gain):
+                shape[k], now = trial[k], ahead
+        trial[k] = shape[k]
 
 
 @kernel
@@ -48,37 +98,50 @@ def sweep(
     nu: float,
     link: int,
     half: bool,
-    scale: float,
+    shape: Array,
     degrees: float,
-    width: Array,
+    width: float,
+    spread: float,
+    steps: Array,
     offset: Array,
     n_sweeps: int,
     rng: np.random.Generator,
     theta: Array,
 ) -> None:
-    """Change `theta` by Metropolis steps, one strength at a time.
+    """Change `theta` by Metropolis steps, one strength at a time, and then `shape`: mode and logarithms of the scales.
 
-    The votes of item i are `votes_of[first[i]:first[i + 1]]`; `offset` is what opinions add to each difference. The
-    prior is Student's t with so many degrees of freedom, `scale` wide; flat where `scale` is infinite.
+    The votes of item i are `votes_of[first[i]:first[i + 1]]`; `offset` is what opinions add to each difference. Where
+    `width` is infinite the prior is flat, and has no shape.
     """
     now, ahead = np.empty(left.size), np.empty(left.size)
     for k in range(left.size):
         v = group[k]
         margin = discrimination[v] * (theta[left[k]] - theta[right[k]] + offset[k]) + side[v]
-        now[k] = log_chance(winner[k], margin, oversight[v], nu, link, half)
-    spread = degrees * scale * scale
+        now[k] = chance(winner[k], margin, oversight[v], nu, link, half)
+    shaped = width < math.inf
     for _ in range(n_sweeps):
+        mode, below, above = shape[0], math.exp(shape[1]), math.exp(shape[2])
         for i in range(theta.size):
-            moved = theta[i] + width[i] * rng.standard_normal()
-            gain = 0.5 * (degrees + 1.0) * math.log((1.0 + theta[i] ** 2 / spread) / (1.0 + moved * moved / spread))
+            moved = theta[i] + steps[i] * rng.standard_normal()
+            gain, product = 0.0, 1.0
+            if shaped:
+                before = (theta[i] - mode) / (below if theta[i] < mode else above)
+                after = (moved - mode) / (below if moved < mode else above)
+                gain = 0.5 * (degrees + 1.0) * math.log((degrees + before * before) / (degrees + after * after))
             for place in range(first[i], first[i + 1]):
                 k = votes_of[place]
                 v = group[k]
                 difference = moved - theta[right[k]] if left[k] == i else theta[left[k]] - moved
                 margin = discrimination[v] * (difference + offset[k]) + side[v]
-                ahead[k] = log_chance(winner[k], margin, oversight[v], nu, link, half)
-                gain += ahead[k] - now[k]
+                ahead[k] = chance(winner[k], margin, oversight[v], nu, link, half)
+                product *= ahead[k] / now[k]
+                if not 1.0 / _FAR < product < _FAR:  # one logarithm for many votes halves the time
+                    gain += math.log(max(product, _TINY))
+                    product = 1.0
+            gain += math.log(product)
             if gain >= 0.0 or rng.random() < math.exp(gain):
                 theta[i] = moved
                 for place in range(first[i], first[i + 1]):
                     now[votes_of[place]] = ahead[votes_of[place]]
+        if shaped:
+            change_shape(theta, shape, degrees, width, spread, rng)
