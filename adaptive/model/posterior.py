@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.model.curvature import Curvature, Parameters, curvature_at, link_code
+from adaptive.model.vote_model import Rows
 from rankcorr.workers import checked_workers, in_threads
 
 Array: TypeAlias = NDArray[Any]
@@ -157,34 +158,63 @@ def _settled(
     steps = 2.0 * np.sqrt(np.minimum(np.diagonal(heavy.covariance), 4.0) * 0.5)
     votes = (rows.left, rows.right, rows.winner, rows.group, first, votes_of)
     voters = (at.discrimination, at.oversight, at.side, at.nu, link_code(rows), rows.half)
-    shared = opinions if opinions is not None and opinions.sd > 0 else None
+    shared = _shared_of(rows, opinions)
 
     def settle(block: tuple[int, np.random.Generator]) -> None:
         start, own = block
         stop = min(n_draws, start + _ROWS_EACH)
         theta = started[start // _ROWS_EACH].copy()
+        opinion = shared.spread * own.standard_normal(shared.spread.size)
+        if opinion.size:  # strengths that make up for them
+            of_vote, signed = shared.sides >> 1, np.repeat(opinion, np.diff(shared.start))
+            pushed = np.bincount(of_vote, np.where(shared.sides & 1, -signed, signed), n_votes) * heavy.weight
+            moved = np.bincount(rows.left, pushed, n_items) - np.bincount(rows.right, pushed, n_items)
+            theta -= heavy.covariance @ moved
         shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale)])
-        offsets = np.zeros((stop - start, n_votes))
-        moved = np.zeros((stop - start + 1, n_items))
-        for row in range(stop - start if shared is not None else 0):
-            departures = shared.spread * own.standard_normal(shared.n_opinions)
-            offsets[row] = departures[shared.left] - departures[shared.right]
-            pushed = heavy.weight * offsets[row]
-            moved[row + 1] = np.bincount(rows.right, pushed, n_items) - np.bincount(rows.left, pushed, n_items)
-        # What a change of opinions moves is added at once, so that the chain need not find it.
-        moved = np.diff(moved, axis=0) @ heavy.covariance
-        for row in range(stop - start):
-            theta += moved[row]
-            n_sweeps = _SWEEPS if row else _FIRST_SWEEPS
-            prior = (shape, DEGREES, at.sd, _WIDTH_SPREAD)
-            sweep(*votes, *voters, *prior, steps, offsets[row], n_sweeps, own, theta)
+        prior = (shape, DEGREES, at.sd, _WIDTH_SPREAD)
+        voted = (shared.start, shared.sides, shared.spread, shared.of_item, opinion)
+        for row in range(start, stop):
+            sweep(*votes, *voters, *prior, steps, *voted, _SWEEPS if row > start else _FIRST_SWEEPS, own, theta)
             level = theta.mean()  # the votes say nothing of it
             theta -= level
             shape[0] -= level
-            drawn[start + row] = theta
+            drawn[row] = theta
 
     in_threads(settle, list(zip(starts, rng.spawn(len(starts)), strict=True)), checked_workers(None))
     return drawn
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """Opinions that several votes rest on, as the loops take them.
+
+    Opinion k moves the votes `sides[start[k]:start[k + 1]] >> 1`, on the right where the last bit is 1. `of_item` is
+    its item, or -1 where some votes on the item rest on no such opinion.
+    """
+
+    start: Array
+    sides: Array
+    spread: Array
+    of_item: Array
+
+
+def _shared_of(rows: Rows, opinions: Opinions | None) -> _Shared:
+    """Opinions with at least two votes."""
+    if opinions is None or opinions.sd == 0:
+        nothing = np.empty(0, np.int64)
+        return _Shared(np.zeros(1, np.int64), nothing, np.empty(0), nothing)
+    n_votes = rows.left.size
+    opinion, item = np.concatenate([opinions.left, opinions.right]), np.concatenate([rows.left, rows.right])
+    several = opinions.spread > 0
+    held = several[opinion]
+    alone = np.zeros(rows.n_items, bool)
+    alone[item[~held]] = True
+    order = np.argsort(opinion[held], kind="stable")
+    sides = (2 * np.tile(np.arange(n_votes), 2) + np.repeat([0, 1], n_votes))[held][order]
+    sizes = np.bincount(opinion, minlength=opinions.n_opinions)[several]
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    of_item = item[held][order][start[:-1]]
+    return _Shared(start, sides, opinions.spread[several], np.where(alone[of_item], -1, of_item))
 
 
 def _solved(curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator) -> Array:

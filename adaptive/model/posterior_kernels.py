@@ -85,6 +85,96 @@ def change_shape(
 
 
 @kernel
+def change_opinions(
+    left: Array,
+    right: Array,
+    winner: Array,
+    group: Array,
+    discrimination: Array,
+    oversight: Array,
+    side: Array,
+    nu: float,
+    link: int,
+    half: bool,
+    start: Array,
+    sides: Array,
+    spread: Array,
+    theta: Array,
+    opinion: Array,
+    offset: Array,
+    now: Array,
+    ahead: Array,
+    rng: np.random.Generator,
+) -> None:
+    """Change each shared opinion by a Metropolis step; `offset` and `now` follow.
+
+    Opinion k moves the votes `sides[start[k]:start[k + 1]] >> 1`, on the left side where the last bit is 0.
+    """
+    for k in range(opinion.size):
+        change = 1.5 * spread[k] * rng.standard_normal()
+        moved = opinion[k] + change
+        gain = 0.5 * (opinion[k] * opinion[k] - moved * moved) / (spread[k] * spread[k])
+        for place in range(start[k], start[k + 1]):
+            vote = sides[place] >> 1
+            v = group[vote]
+            own = offset[vote] + (change if sides[place] & 1 == 0 else -change)
+            margin = discrimination[v] * (theta[left[vote]] - theta[right[vote]] + own) + side[v]
+            ahead[vote] = chance(winner[vote], margin, oversight[v], nu, link, half)
+            gain += math.log(ahead[vote] / now[vote])
+        if gain >= 0.0 or rng.random() < math.exp(gain):
+            opinion[k] = moved
+            for place in range(start[k], start[k + 1]):
+                vote = sides[place] >> 1
+                offset[vote] += change if sides[place] & 1 == 0 else -change
+                now[vote] = ahead[vote]
+
+
+@kernel
+def exchange(
+    theta: Array,
+    opinion: Array,
+    spread: Array,
+    of_item: Array,
+    shape: Array,
+    degrees: float,
+    shaped: bool,
+    rng: np.random.Generator,
+) -> Array:
+    """Move each strength against all shared opinions on the item by as much; what each item moved by.
+
+    Votes of an item rest on the sums alone. Where all of them rest on shared opinions, these steps are the ones that
+    go far; else the change is that of the votes which do not, and no step is made.
+    """
+    n_items = theta.size
+    precision, sums = np.zeros(n_items), np.zeros(n_items)
+    for k in range(opinion.size):
+        i = of_item[k]
+        if i >= 0:
+            precision[i] += 1.0 / (spread[k] * spread[k])
+            sums[i] += opinion[k] / (spread[k] * spread[k])
+    change = np.zeros(n_items)
+    mode, below, above = shape[0], math.exp(shape[1]), math.exp(shape[2])
+    for i in range(n_items):
+        if precision[i] == 0.0:
+            continue
+        # Of the opinions alone, the change is normal around the mean of opinions: it is drawn from that.
+        trial = sums[i] / precision[i] + rng.standard_normal() / math.sqrt(precision[i])
+        gain = 0.0
+        if shaped:
+            moved = theta[i] + trial
+            before = (theta[i] - mode) / (below if theta[i] < mode else above)
+            after = (moved - mode) / (below if moved < mode else above)
+            gain = 0.5 * (degrees + 1.0) * math.log((degrees + before * before) / (degrees + after * after))
+        if gain >= 0.0 or rng.random() < math.exp(gain):
+            change[i] = trial
+            theta[i] += trial
+    for k in range(opinion.size):
+        if of_item[k] >= 0:
+            opinion[k] -= change[of_item[k]]
+    return change
+
+
+@kernel
 def sweep(
     left: Array,
     right: Array,
@@ -103,17 +193,24 @@ def sweep(
     width: float,
     spread: float,
     steps: Array,
-    offset: Array,
+    start: Array,
+    sides: Array,
+    sd: Array,
+    of_item: Array,
+    opinion: Array,
     n_sweeps: int,
     rng: np.random.Generator,
     theta: Array,
 ) -> None:
-    """Change `theta` by Metropolis steps, one strength at a time, and then `shape`: mode and logarithms of the scales.
+    """Change `theta` by Metropolis steps, then shared opinions, then `shape`: mode and logarithms of the scales.
 
-    The votes of item i are `votes_of[first[i]:first[i + 1]]`; `offset` is what opinions add to each difference. Where
-    `width` is infinite the prior is flat, and has no shape.
+    The votes of item i are `votes_of[first[i]:first[i + 1]]`. Where `width` is infinite the prior is flat, and has no
+    shape.
     """
-    now, ahead = np.empty(left.size), np.empty(left.size)
+    now, ahead, offset = np.empty(left.size), np.empty(left.size), np.zeros(left.size)
+    for k in range(opinion.size):
+        for place in range(start[k], start[k + 1]):
+            offset[sides[place] >> 1] += opinion[k] if sides[place] & 1 == 0 else -opinion[k]
     for k in range(left.size):
         v = group[k]
         margin = discrimination[v] * (theta[left[k]] - theta[right[k]] + offset[k]) + side[v]
@@ -143,5 +240,13 @@ def sweep(
                 theta[i] = moved
                 for place in range(first[i], first[i + 1]):
                     now[votes_of[place]] = ahead[votes_of[place]]
+        if opinion.size:
+            voters = (discrimination, oversight, side, nu, link, half)
+            change_opinions(
+                left, right, winner, group, *voters, start, sides, sd, theta, opinion, offset, now, ahead, rng
+            )
+            change = exchange(theta, opinion, sd, of_item, shape, degrees, shaped, rng)
+            for k in range(left.size):
+                offset[k] += change[right[k]] - change[left[k]]
         if shaped:
             change_shape(theta, shape, degrees, width, spread, rng)
