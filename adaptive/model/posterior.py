@@ -219,27 +219,41 @@ def _shared_of(rows: Rows, opinions: Opinions | None) -> _Shared:
 
 def _solved(curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator) -> Array:
     """Draws around zero, each from a linear system; the numbers do not depend on the size of blocks."""
+    from scipy.sparse import coo_array, hstack
+
     rows = curved.rows
     n_votes, n_items = rows.left.size, rows.n_items
-    n_opinions = opinions.n_opinions if opinions is not None and opinions.sd > 0 else 0
-    drawn = np.empty((n_draws, n_items))
-    block = max(1, min(64, _BLOCK_NUMBERS // max(1, n_votes + n_opinions + n_items)))
+    vote = np.arange(n_votes)
     width = np.sqrt(curved.weight)
+    places = np.concatenate([rows.left, rows.right]), np.concatenate([vote, vote])
+    causes = coo_array((np.concatenate([width, -width]), places), (n_items, n_votes))
+    if opinions is not None and opinions.sd > 0:
+        causes = hstack([causes, _moves(curved, opinions)])
+    causes = causes.tocsr()
+    drawn = np.empty((n_draws, n_items))
+    block = max(1, min(64, _BLOCK_NUMBERS // max(1, causes.shape[1] + n_items)))
     for start in range(0, n_draws, block):
         stop = min(n_draws, start + block)
-        noise = rng.standard_normal((stop - start, n_items + n_votes + n_opinions))
-        wanted = noise[:, :n_items] * curved.precision**0.5
-        on_votes = noise[:, n_items : n_items + n_votes] * width
-        if n_opinions and opinions is not None:
-            departures = opinions.spread * noise[:, n_items + n_votes :]
-            on_votes += curved.weight * (departures[:, opinions.left] - departures[:, opinions.right])
-        for row in range(stop - start):
-            wanted[row] += np.bincount(rows.left, on_votes[row], n_items)
-            wanted[row] -= np.bincount(rows.right, on_votes[row], n_items)
-        solved = curved.solve(np.ascontiguousarray(wanted.T), _TOLERANCE)
+        noise = rng.standard_normal((stop - start, n_items + causes.shape[1]))
+        wanted = causes @ np.ascontiguousarray(noise[:, n_items:].T)
+        wanted += curved.precision**0.5 * noise[:, :n_items].T
+        solved = curved.solve(wanted, _TOLERANCE)
         assert solved is not None  # the expected curvature is positive definite
         drawn[start:stop] = solved.T
     return drawn
+
+
+def _moves(curved: Curvature, opinions: Opinions) -> Any:
+    """What each shared opinion, in units of its spread, does to the slopes of theta: sparse, (n_items, n_shared)."""
+    from scipy.sparse import coo_array
+
+    rows, spread = curved.rows, opinions.spread
+    places = np.concatenate([rows.left, rows.left, rows.right, rows.right])
+    causes = np.concatenate([opinions.left, opinions.right, opinions.left, opinions.right])
+    effects = np.concatenate([curved.weight, -curved.weight, -curved.weight, curved.weight]) * spread[causes]
+    held = spread[causes] > 0  # most opinions are behind a single vote
+    shared = np.cumsum(spread > 0) - 1
+    return coo_array((effects[held], (places[held], shared[causes[held]])), (rows.n_items, int((spread > 0).sum())))
 
 
 def covariance(curved: Curvature, opinions: Opinions | None) -> Array:
@@ -253,12 +267,5 @@ def covariance(curved: Curvature, opinions: Opinions | None) -> Array:
     inverse = np.linalg.inv(curved.matrix() + mean) - mean / (1.0 + curved.precision)
     if opinions is None or opinions.sd == 0:
         return np.asarray(inverse)
-    from scipy.sparse import coo_array
-
-    # Row k of `moves` is what a change of each opinion does to the slopes of theta; C is its Gram matrix.
-    places = np.concatenate([rows.left, rows.left, rows.right, rows.right])
-    causes = np.concatenate([opinions.left, opinions.right, opinions.left, opinions.right])
-    effects = np.concatenate([curved.weight, -curved.weight, -curved.weight, curved.weight])
-    moves = coo_array((effects, (places, causes)), (rows.n_items, opinions.n_opinions)).tocsr()
-    shared = (moves.multiply(opinions.spread**2) @ moves.T).toarray()
-    return np.asarray(inverse + inverse @ shared @ inverse)
+    moves = _moves(curved, opinions).tocsr()
+    return np.asarray(inverse + inverse @ (moves @ moves.T).toarray() @ inverse)
