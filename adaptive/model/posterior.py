@@ -31,7 +31,10 @@ DEGREES: Final = 3.0
 _FIRST_SWEEPS: Final = 40
 _SWEEPS: Final = 4  # between two draws of a chain
 _PRIOR_STEPS: Final = 6
-_WIDTH_SPREAD: Final = 1.5  # standard deviation of the logarithm of a scale before any vote
+# Standard deviation of the logarithm of a scale before any vote: of n items this times n / (n + 4), because votes on few
+# items cannot tell a shape, and the prior that was given is kept.
+_WIDTH_SPREAD: Final = 1.5
+_PRIOR_ITEMS: Final = 4
 _ROWS_EACH: Final = 25
 
 
@@ -171,7 +174,7 @@ def _settled(
             moved = np.bincount(rows.left, pushed, n_items) - np.bincount(rows.right, pushed, n_items)
             theta -= heavy.covariance @ moved
         shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale)])
-        prior = (shape, DEGREES, at.sd, _WIDTH_SPREAD)
+        prior = (shape, DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
         voted = (shared.start, shared.sides, shared.spread, shared.of_item, opinion)
         for row in range(start, stop):
             sweep(*votes, *voters, *prior, steps, *voted, _SWEEPS if row > start else _FIRST_SWEEPS, own, theta)
