@@ -31,8 +31,8 @@ DEGREES: Final = 3.0
 _FIRST_SWEEPS: Final = 40
 _SWEEPS: Final = 4  # between two draws of a chain
 _PRIOR_STEPS: Final = 6
-# Standard deviation of the logarithm of a scale before any vote: of n items this times n / (n + 4), because votes on few
-# items cannot tell a shape, and the prior that was given is kept.
+# Standard deviation of the logarithm of a scale before any vote: of n items this times n / (n + 4), because votes on
+# few items cannot tell a shape, and the prior that was given is kept.
 _WIDTH_SPREAD: Final = 1.5
 _PRIOR_ITEMS: Final = 4
 _ROWS_EACH: Final = 25
