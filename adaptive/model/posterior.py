@@ -1,11 +1,11 @@
 """Draws from the joint posterior of the strengths, and what voters repeat in it.
 
-Of up to 1,500 items: a prior with heavy tails is fitted, draws are made that are normal around the mode under it, and
-Metropolis steps give them the shape of the posterior. Under a normal prior the top items, which are few and far apart,
-would be drawn together, and their order would seem less certain than it is. Of more items, draws are normal around the
-fitted strengths: the solutions of H x = b with noise b of the covariance that the slope of the log-likelihood has, so
-that memory is linear in votes. Votes of one voter on one item are not independent, since an opinion stays; that part is
-drawn by opinion.
+Of up to 1,500 items: a two-piece Student's t as prior, whose mode and two scales are drawn with the strengths. Markov
+chains start from a normal approximation. Under a normal prior the top items, which are few and far apart, would be
+drawn together; under a symmetrical one the many items below, which lie close, would be drawn too far apart, and their
+order would seem more certain than it is. Of more items, draws are normal around the fitted strengths: the solutions of
+H x = b with noise b of the covariance that the slope of the log-likelihood has, so that memory is linear in votes.
+Votes of one voter on one item are not independent, since an opinion stays: shared opinions are drawn as well.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ Array: TypeAlias = NDArray[Any]
 _BLOCK_NUMBERS: Final = 1 << 22  # 32 MB of normal numbers at a time
 _TOLERANCE: Final = 1e-4
 MAX_DENSE: Final = 1_500  # items up to which the covariance is a matrix: 0.1 s at 1,000
-# Of 3, 4 and 100 degrees of freedom, 3 came nearest to the accuracy reached (benchmarks/calibration.py).
+# Of 3 and 6 degrees of freedom, 3 came nearer to the accuracy reached (benchmarks/calibration.py).
 DEGREES: Final = 3.0
 _FIRST_SWEEPS: Final = 40
-_SWEEPS: Final = 4
+_SWEEPS: Final = 4  # between two draws of a chain
 _PRIOR_STEPS: Final = 6
-_WIDTH_SPREAD: Final = 1.5  # standard deviation of the logarithm of a scale before any vote
+# Standard deviation of the logarithm of a scale before any vote: of n items this times n / (n + 4), because votes on
+# few items cannot tell a shape, and the prior that was given is kept.
+_WIDTH_SPREAD: Final = 1.5
+_PRIOR_ITEMS: Final = 4
 _ROWS_EACH: Final = 25
 
 
@@ -171,7 +174,7 @@ def _settled(
             moved = np.bincount(rows.left, pushed, n_items) - np.bincount(rows.right, pushed, n_items)
             theta -= heavy.covariance @ moved
         shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale)])
-        prior = (shape, DEGREES, at.sd, _WIDTH_SPREAD)
+        prior = (shape, DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
         voted = (shared.start, shared.sides, shared.spread, shared.of_item, opinion)
         for row in range(start, stop):
             sweep(*votes, *voters, *prior, steps, *voted, _SWEEPS if row > start else _FIRST_SWEEPS, own, theta)

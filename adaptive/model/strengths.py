@@ -173,7 +173,9 @@ class Strengths(TableResult):
         """Standard deviation of each strength's posterior, shape (n_items,), read-only.
 
         Of the strength less the mean of all strengths: their common level no vote can tell, and none has to. Exact up
-        to 3,000 items; of 1,000 draws beyond, with a relative error of 2 %.
+        to 3,000 items; of 1,000 draws beyond, with a relative error of 2 %. They belong to the normal prior of the fit.
+        Up to 1,500 items, `sample` and all that is read from draws, such as `rank_intervals`, have a prior with heavier
+        tails, whose shape is fitted: there, strengths at the ends are wider than these errors say.
         """
         if len(self.items) <= MAX_EXACT:
             errors: NDArray[np.float64] = np.sqrt(np.diagonal(covariance(self.curvature, self.opinions)))
@@ -185,9 +187,10 @@ class Strengths(TableResult):
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw strengths from their joint posterior.
 
-        Of up to 1,500 items the prior of the draws is Student's t with 3 degrees of freedom, whose scale is fitted, so
-        that they lie around other strengths than the fitted ones: a few top items are far apart, which a normal prior
-        denies. Of more items the draws are normal around the fitted strengths. They carry what is common to several
+        Of up to 1,500 items the prior of the draws is a two-piece Student's t with 3 degrees of freedom, whose mode and
+        scales are drawn as well, so that they lie around other strengths than the fitted ones, and have not the
+        `standard_errors`: a few top items are far apart, and many others close, which a normal prior denies. Of more
+        items the draws are normal around the fitted strengths. They carry what is common to several
         strengths, so that an order can be read from each; the mean of every draw is 0. If voters are known, they are as
         wide as if other voters from the same population had voted.
 

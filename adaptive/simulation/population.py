@@ -1,7 +1,7 @@
 """How far voters stray and how often they err, from their votes: a `VoterPopulation` and its intervals.
 
 votes -> strengths -> similarities -> likelihood of each voter's votes at each level -> the box of levels -> the same
-from simulated votes -> box less its bias, and intervals
+from simulated votes -> regression of levels on boxes, and intervals
 """
 
 from __future__ import annotations
@@ -33,10 +33,8 @@ NAMES: Final = ("nonconformity_least", "nonconformity_largest", "oversight_least
 _REFERENCE: Final = 0.1  # nonconformity that strengths are read at where no similarities are given
 _LOGISTIC: Final = 1.702  # sd of the logistic curve in units of the normal one that lies nearest
 _BLOCK_NUMBERS: Final = 1 << 21  # 16 MB of opinions at a time
-# The posterior of e is as it should be; that of s is biased by more than it is wide.
-_BIASED: Final = np.array([True, True, False, False])
-ROUNDS: Final = 2
-_LEAST_SLOPE: Final = 0.4
+_LEAST_RESAMPLES: Final = 16
+_REGION: Final = 2.5  # errors to either side
 _MOST: Final = np.sqrt([LEVEL_EDGES[-1]] * 2 + [LAPSE_EDGES[-1]] * 2)
 
 
@@ -214,9 +212,9 @@ def fit_population(
     the scale of square roots.
 
     Strengths that were fitted to the same votes agree with them too well, so that voters seem to stray less than
-    they do. So the same is done to simulated votes of known populations: what it errs there is taken off the
-    nonconformity, and its interval is as wide as simulated votes vary. Intervals of the oversight are quantiles of
-    the posterior.
+    they do. So the same is done to simulated votes of known populations, drawn where the true one may be, and a
+    regression of their levels on what was found for each says what the true levels are, and how exactly. Where votes
+    say nothing, the intervals are as wide as all levels that may be.
 
     Parameters
     ----------
@@ -232,7 +230,7 @@ def fit_population(
     level : float
         Probability that an interval covers its number.
     resamples : int
-        Simulations, and as many before them; each takes 0.2 s for 6,000 votes of 100 voters.
+        Simulations, at least 16, and as many before them; each takes 0.2 s for 6,000 votes of 100 voters.
     seed : int
         Same seed, same result.
     progress : callable, optional
@@ -252,15 +250,15 @@ def fit_population(
     Examples
     --------
     >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left"] * 3, voter=["Ann", "Bob", "Bob"])
-    >>> fit_population(votes, similarity=[0.9, 0.5, 0.1], resamples=2).population.n_voters
+    >>> fit_population(votes, similarity=[0.9, 0.5, 0.1], resamples=16).population.n_voters
     2
     """
     votes, judged = _by_voter(comparisons), similarity is not None if relatedness is None else bool(relatedness)
     shape = _shape(similarity, comparisons.n_items, judged)
     wanted = checked_level(level)
     n_resamples = whole_number(resamples)
-    if n_resamples is None or n_resamples < 2:
-        raise ModelError(f"resamples must be a whole number of 2 or more; got {shown(resamples)}")
+    if n_resamples is None or n_resamples < _LEAST_RESAMPLES:
+        raise ModelError(f"resamples must be a whole number of {_LEAST_RESAMPLES} or more; got {shown(resamples)}")
     checked_seed(seed, ModelError)
     voter = np.asarray(votes.voter)
     start = np.append(np.searchsorted(voter, np.unique(voter)), votes.n_comparisons)
@@ -269,10 +267,10 @@ def fit_population(
     found, plugged = problem.posterior(votes)
     indifferences: list[float] = []
 
-    def simulated(roots: Array, stage: int, n: int) -> list[Posterior]:
-        """Posteriors from votes of populations of these levels."""
+    def simulated(populations: Array, stage: int) -> list[Posterior]:
+        """Posterior from the votes of each population."""
         posteriors = []
-        for k in range(n):
+        for k, roots in enumerate(populations):
             rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stage, k)))
             drawn, indifference = problem.simulated(roots, plugged, rng)
             indifferences.append(indifference)
@@ -282,39 +280,62 @@ def fit_population(
         return posteriors
 
     # The strengths were fitted to the same votes, so that voters seem to agree with them too well, and opinions stay
-    # while the likelihood takes votes as independent. Both are in the simulated votes, so that their errors show it.
-    # What is found grows with the true level, but not as fast: two rounds of simulations say where it is to be taken
-    # from, and by how much. The last one says how it varies.
-    roots = earlier = _ordered(found.mean)
-    before, slope = found.mean, np.ones(4)
-    for stage in range(ROUNDS):
-        reached = _mean_of(simulated(roots, stage, n_resamples // 2))
-        if stage:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                slope = np.nan_to_num((reached - before) / (roots - earlier), nan=1.0)
-            slope = np.clip(slope, _LEAST_SLOPE, 1.0)
-        before, earlier = reached, roots
-        roots = _ordered(np.where(_BIASED, roots + (found.mean - reached) / slope, roots))
-    means = np.array([posterior.mean for posterior in simulated(roots, ROUNDS, n_resamples)])
-    centre = roots + (found.mean - means.mean(axis=0)) / slope
-    half = _half_width(means, slope, wanted)
-    if centre[0] > centre[1]:  # voters who all stray alike, but for chance
-        centre[:2], half[:2] = centre[:2].mean(), half[:2].max()
-    plain = (found.quantile(np.full(4, at)) for at in ((1 - wanted) / 2, 0.5, (1 + wanted) / 2))
-    low, middle, high = (
-        np.clip(np.where(_BIASED, corrected, quantile), 0.0, _MOST)
-        for corrected, quantile in zip((centre - half, centre, centre + half), plain, strict=True)
-    )
+    # while the likelihood takes votes as independent. Both are in the simulated votes. Populations are drawn where
+    # those before them say that the true one may be: the last ones from nearby, where a line fits.
+    low, high = np.zeros(4), _MOST
+    for stage, n in enumerate((n_resamples // 2, n_resamples - n_resamples // 2, n_resamples)):
+        indifferences.clear()
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stage,)))
+        drawn = _populations_between(low, high, n, rng)
+        means = np.array([posterior.mean for posterior in simulated(drawn, stage)])
+        centre, error = _taken_back(found.mean, means, drawn)
+        low, high = (np.clip(centre + side * _REGION * error, 0.0, _MOST) for side in (-1.0, 1.0))
+        # Few simulations may put a region beyond the bounds.
+        low, high = np.minimum(low, 0.9 * _MOST), np.maximum(high, 0.1 * _MOST)
+    half = _quantile(wanted, n_resamples) * error
+    estimate = _ordered(centre)
+    low, high = np.clip(centre - half, 0.0, _MOST), np.clip(centre + half, 0.0, _MOST)
     return PopulationFit(
-        _population(_ordered(middle), start.size - 1, amplitude, float(np.mean(indifferences[-n_resamples:]))),
+        _population(estimate, start.size - 1, amplitude, float(np.mean(indifferences))),
         plugged.copy(),
         judged,
         wanted,
         tuple((found.mean**2).tolist()),
-        np.stack([low, high], axis=1) ** 2,
+        np.stack([np.minimum(low, estimate), np.maximum(high, estimate)], axis=1) ** 2,
         votes.n_comparisons,
         n_resamples,
     )
+
+
+def _populations_between(low: Array, high: Array, n: int, rng: np.random.Generator) -> Array:
+    """Square roots of levels, shape (n, 4), uniform in a region; ends that are not in order change places."""
+    drawn = rng.uniform(low, high, (n, 4))
+    return np.concatenate([np.sort(drawn[:, :2], axis=1), np.sort(drawn[:, 2:], axis=1)], axis=1)
+
+
+def _taken_back(found: Array, means: Array, drawn: Array) -> tuple[Array, Array]:
+    """Predict what was drawn from what is found, by linear regression on all four means; errors of the prediction.
+
+    This is the regression of approximate Bayesian computation (Beaumont, Zhang and Balding 2002). Where votes say
+    nothing, the means say nothing, and the error is as wide as the region.
+    """
+    from scipy.linalg import lstsq
+
+    n = len(drawn)
+    design = np.column_stack([np.ones(n), means - found])
+    coefficients, _, rank, _ = lstsq(design, drawn)
+    residuals = drawn - design @ coefficients
+    at_found = np.eye(1, 5)[0]
+    leverage = float(at_found @ np.linalg.pinv(design.T @ design) @ at_found)
+    variance = np.sum(residuals**2, axis=0) / max(1, n - int(rank))
+    return np.asarray(coefficients[0]), np.sqrt(variance * (1.0 + leverage))
+
+
+def _quantile(level: float, n_resamples: int) -> float:
+    """Student's quantile for the residuals of a regression with five coefficients."""
+    from scipy.stats import t
+
+    return float(t.ppf((1 + level) / 2, n_resamples - 5))
 
 
 def similarity_of_strengths(strengths: Strengths) -> NDArray[np.float64]:
@@ -346,19 +367,6 @@ def similarity_of_strengths(strengths: Strengths) -> NDArray[np.float64]:
     if strengths.model.link == "logistic":
         factor /= _LOGISTIC
     return np.asarray(np.tanh(theta * (factor * _REFERENCE * math.sqrt(2.0))))
-
-
-def _half_width(means: Array, slope: Array, level: float) -> Array:
-    """Student's interval of what is found, taken back to the true level; the correction is simulated, too."""
-    from scipy.stats import t
-
-    n = means.shape[0]
-    simulated = 1.0 + 1.0 / n + ROUNDS / max(1, n // 2)
-    return np.asarray(t.ppf((1 + level) / 2, n - 1) * means.std(axis=0, ddof=1) * math.sqrt(simulated) / slope)
-
-
-def _mean_of(posteriors: list[Posterior]) -> Array:
-    return np.asarray(np.mean([posterior.mean for posterior in posteriors], axis=0))
 
 
 def _ordered(roots: Array) -> Array:

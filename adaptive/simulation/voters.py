@@ -120,8 +120,7 @@ class VoterPopulation(Result):
         Returns
         -------
         PopulationFit
-            Its `population` is the estimate. Intervals of the nonconformity are too narrow: those of 90 % covered
-            67 to 83 % in 12 simulations of 3,000 votes.
+            Its `population` is the estimate.
 
         Raises
         ------
@@ -138,7 +137,7 @@ class VoterPopulation(Result):
         >>> ballot = draw_ballot(30, 20, 10, rng)
         >>> answers = pool.answer(ballot, pool.opinions(exponential_similarity(30), rng), rng)
         >>> votes = Comparisons.from_ballots([(ballot, answers)])
-        >>> fit = VoterPopulation.fit(votes, similarity="exponential", resamples=4)
+        >>> fit = VoterPopulation.fit(votes, similarity="exponential", resamples=16)
         >>> fit.population.n_voters, fit.n_votes
         (10, 300)
         """
