@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -43,14 +44,12 @@ def insert_columns(connection: sa.Connection, table: sa.Table, columns: Mapping[
 
 
 def integer_columns(connection: sa.Connection, statement: sa.Select[Any]) -> list[NDArray[np.int64]]:
-    """Columns of a query whose values are whole numbers; None is the least int64."""
-    blocks = []
-    found = connection.execution_options(stream_results=connection.dialect.name == "postgresql").execute(statement)
+    """Columns of a query whose values are whole numbers, none of them missing."""
     n_columns = len(statement.selected_columns)
-    none = np.iinfo(np.int64).min
-    for rows in found.partitions(_BLOCK):
-        block = np.array([tuple(row) for row in rows], dtype=object)
-        block[np.equal(block, None)] = none
-        blocks.append(block.astype(np.int64))
+    streamed = connection.execution_options(stream_results=connection.dialect.name == "postgresql")
+    blocks = [
+        np.fromiter(chain.from_iterable(rows), np.int64, n_columns * len(rows)).reshape(-1, n_columns)
+        for rows in streamed.execute(statement).partitions(_BLOCK)
+    ]
     table = np.concatenate(blocks) if blocks else np.empty((0, n_columns), np.int64)
     return [np.ascontiguousarray(column) for column in table.T]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import sqlalchemy as sa
@@ -18,6 +19,8 @@ from adaptive.votes import UNANSWERED
 __all__ = ["StandingVotes", "event_lines", "standing_votes", "votes_digest"]
 
 Array = NDArray[np.int64]
+
+_NOTHING: Final = -9  # what was taken back or voided has no answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +64,12 @@ def standing_votes(connection: sa.Connection, ballot_id: int) -> StandingVotes:
     event = schema.vote_event
     place, answer, voter = integer_columns(
         connection,
-        sa.select(event.c.place, event.c.answer, event.c.voter_id)
+        sa.select(event.c.place, sa.func.coalesce(event.c.answer, _NOTHING), event.c.voter_id)
         .where(event.c.ballot_id == ballot_id)
         .order_by(event.c.place, event.c.revision),
     )
     last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
-    counts = last & (answer >= -1)  # what was taken back or voided has no answer
+    counts = last & (answer != _NOTHING)
     return StandingVotes(place[counts], answer[counts], voter[counts])
 
 
