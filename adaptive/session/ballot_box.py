@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +14,10 @@ from adaptive.errors import VoteError
 from adaptive.record import BallotRecord
 from adaptive.scores import tally
 from adaptive.session.state import ballot_state
-from adaptive.votes import UNANSWERED, Vote, parse_vote
+from adaptive.votes import UNANSWERED, Vote, comparison_place, parse_vote
 from rankcorr.checks import shown
 
 Votes: TypeAlias = Mapping[str, str | Vote] | Iterable[tuple[str, str | Vote]]
-
-_COMPARISON_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,17})")
-_PADDED_ID: Final = re.compile(r"0{0,20}([1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,17})")
 
 
 @dataclass(eq=False)
@@ -90,14 +86,7 @@ def name_of(code: int) -> str:
 
 
 def _place_of(comparison: object, boxes: list[BallotBox]) -> tuple[int, int]:
-    match = _COMPARISON_ID.fullmatch(comparison) if isinstance(comparison, str) else None
-    if match is None:
-        padded = _PADDED_ID.fullmatch(comparison) if isinstance(comparison, str) else None
-        if padded is not None:
-            meant = "-".join(padded.groups())
-            raise VoteError(f"comparison {comparison!r} has a leading zero, which no id has; did you mean {meant!r}?")
-        raise VoteError(f'a comparison has an id like "2-17", ballot and index; got {shown(comparison)}')
-    number, index = map(int, match.groups())
+    number, index = comparison_place(comparison)
     if number > len(boxes):
         raise VoteError(f"comparison {shown(comparison)} is unknown: ballot {number} has not been opened")
     last = boxes[number - 1].ballot.n_comparisons - 1

@@ -132,7 +132,7 @@ def test_a_file_of_votes_is_a_ballot(write):
 
 def test_columns_that_are_not_there_are_none(write):
     (row,) = read_vote_file(write("comparison,winner\n1-0,tie\n"), needed=["comparison", "winner"]).rows
-    assert row == VoteRow(2, "1-0", None, None, None, Vote.TIE)
+    assert row == VoteRow(2, "1-0", None, None, None, Vote.TIE, "tie")
     (row,) = read_vote_file(write("left,right,note\na,b,x\n"), needed=["left", "right"]).rows
     assert row == VoteRow(2, None, None, "a", "b", Vote.UNANSWERED)
 
