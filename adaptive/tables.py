@@ -227,9 +227,9 @@ def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str], canno
         except VoteError as error:
             raise VoteError(f'{table.name}:{record.line}: column "winner": {error}, or an empty cell') from None
         left, right = label(record, "left"), label(record, "right")
-        names = (cell(record, "comparison"), cell(record, "voter"), left, right)
+        ids = cell(record, "comparison"), cell(record, "voter")
         extra = {name: record.cells[place] for name, place in others if record.cells[place].strip()}
-        rows.append(VoteRow(record.line, *names, vote, winner if winner.strip() else None, extra))
+        rows.append(VoteRow(record.line, *ids, left, right, vote, winner if winner.strip() else None, extra))
     if not rows:
         table.fail("no votes, only the names of the columns", header.line)
     return VoteFile(table.name, tuple(rows))

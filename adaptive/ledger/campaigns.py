@@ -206,7 +206,7 @@ def create_campaign(
 
 
 def load_campaign(connection: sa.Connection, key: str | None = None) -> CampaignInfo:
-    """Load a campaign by its key, or the only one.
+    """Load a campaign by its key or name, or the only one.
 
     Raises
     ------
@@ -214,10 +214,12 @@ def load_campaign(connection: sa.Connection, key: str | None = None) -> Campaign
         Where there is no such campaign, or several and no key.
     """
     table = schema.campaign
-    wanted = sa.select(table) if key is None else sa.select(table).where(table.c.key == key)
+    wanted = sa.select(table)
+    if key is not None:
+        wanted = wanted.where(sa.or_(table.c.key == key, table.c.name == key))
     found = connection.execute(wanted.order_by(table.c.id).limit(2)).all()
     if not found:
-        raise LedgerError("the ledger has no campaign" + ("" if key is None else f" with the key {shown(key)}"))
+        raise LedgerError("the ledger has no campaign" + ("" if key is None else f" called {shown(key)}"))
     if len(found) > 1:
         raise LedgerError("the ledger has several campaigns: say which one, by its key")
     row = found[0]

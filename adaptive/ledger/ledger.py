@@ -17,7 +17,7 @@ from adaptive.ledger.closing import standing_after
 from adaptive.ledger.database import Database
 from adaptive.ledger.draws import StoredBallot, store_ballot, stored_ballots
 from adaptive.ledger.errors import LedgerError, RevisionError
-from adaptive.ledger.migrations import check_revision, migrate, revision_of
+from adaptive.ledger.migrations import HEAD, check_revision, migrate, revision_of
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, Standing, ballot_rng
 from adaptive.record import BallotRecord, ProtocolResult
@@ -127,6 +127,25 @@ class Ledger:
             Where there is no such campaign, or several and no key.
         """
         return Campaign(self.database, self.database.read(lambda connection: load_campaign(connection, key)))
+
+    def migrate(self) -> str | None:
+        """Bring the tables up to this release; the revision that they had is returned, None if it was this one.
+
+        Raises
+        ------
+        RevisionError
+            Where there is no ledger, or one of a newer release.
+        """
+        name = self.database.name
+
+        def work(connection: sa.Connection) -> str | None:
+            before = revision_of(connection)
+            if before is not None and before < HEAD:
+                migrate(connection)
+            check_revision(connection, name)
+            return None if before == HEAD else before
+
+        return self.database.write(work)
 
     def close(self) -> None:
         """Close the connections."""

@@ -204,8 +204,8 @@ def _recorded(
             ballot.heard.add((place, voter, code))
             counts[why] += 1
     if problems:
-        more = f"\nand {len(problems) - _SHOWN:,} more rows" if len(problems) > _SHOWN else ""
-        raise VoteError("\n".join(problems[:_SHOWN]) + more + "\nnothing was recorded" * (len(problems) > 1))
+        more = f"; and {len(problems) - _SHOWN:,} more rows" if len(problems) > _SHOWN else ""
+        raise VoteError("; ".join(problems[:_SHOWN]) + more)
     for table, batch in ((schema.vote_event, events), (schema.late_vote, late)):
         if batch.columns:
             insert_columns(connection, table, batch.columns)

@@ -17,7 +17,7 @@ from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import ConflictError, LedgerError
 from adaptive.ledger.voters import file_name, register
 
-__all__ = ["Lease", "assign_slots", "claim_sheet", "give_sheet", "lease_of_voter"]
+__all__ = ["Lease", "assign_slots", "claim_sheet", "give_sheet", "lease_of_voter", "unfinished_sheets"]
 
 
 @dataclass(frozen=True)
@@ -227,3 +227,21 @@ def _holders_of_slots(connection: sa.Connection, info: CampaignInfo) -> dict[int
         .order_by(ballot.c.number, sheet.c.number, lease.c.fence)
     )
     return {row.slot: row.voter_id for row in rows}
+
+
+def unfinished_sheets(connection: sa.Connection, voter_id: int) -> list[tuple[int, int]]:
+    """Ballot and number of each sheet in a voter's hands that is not answered to the end, in ballots that are open."""
+    sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
+    rows = connection.execute(
+        sa.select(sheet.c.ballot_id, sheet.c.number)
+        .join(lease, sa.and_(lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number))
+        .join(ballot, ballot.c.id == sheet.c.ballot_id)
+        .where(
+            lease.c.voter_id == voter_id,
+            lease.c.ended_at.is_(None),
+            ballot.c.state == "open",
+            sheet.c.n_answered < sheet.c.n_comparisons,
+        )
+        .order_by(sheet.c.ballot_id, sheet.c.number)
+    )
+    return [(row.ballot_id, row.number) for row in rows]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import sqlalchemy as sa
@@ -218,7 +218,7 @@ def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]
     return [ItemProgress(info.items[p], int(presentations[p]), int(answered[p])) for p in order.tolist()]
 
 
-def _current(info: CampaignInfo, rows: list[sa.Row]) -> tuple[State, int, list[sa.Row]]:  # type: ignore[type-arg]
+def _current(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Sequence[Any]]:
     """State, number of the current ballot, and the rows that the figures are of."""
     if not isinstance(info.plan, BallotPlan):
         spent = sum(row.n_comparisons for row in rows) >= info.plan.budget
@@ -232,7 +232,7 @@ def _current(info: CampaignInfo, rows: list[sa.Row]) -> tuple[State, int, list[s
     return "ready", len(rows) + 1, []
 
 
-def _ended(rows: list[sa.Row]) -> bool:  # type: ignore[type-arg]
+def _ended(rows: Sequence[Any]) -> bool:
     return all(row.state == "closed" for row in rows)
 
 
@@ -265,7 +265,7 @@ def _rate(connection: sa.Connection, ballots: list[int]) -> float | None:
         .order_by(event.c.id.desc())
         .limit(_RECENT)
     ).all()
-    came = [row.received_at for row in times if row.given_by not in {"file", "correction"}]
+    came: list[int] = [row.received_at for row in times if row.given_by not in {"file", "correction"}]
     if len(came) < 10 or came[0] <= came[-1]:
         return None
     return (len(came) - 1) / ((came[0] - came[-1]) / 60e6)
