@@ -22,11 +22,11 @@ from rankcorr.cli.console import OneLineErrors
 _EXAMPLE = """\b
 Example, from tokens to a ranking (open, record and close once for each ballot):
   ballots pair tokens.csv --out items.csv
-  ballots run init voting.json --items items.csv --presentations 20 --voters 100 --seed 1
-  ballots run open voting.json --out ballot.csv
-  ballots run record voting.json votes.csv
-  ballots run close voting.json
-  ballots run result voting.json --out ranking.csv
+  ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1
+  ballots run open voting.db --out ballot.csv
+  ballots run record voting.db votes.csv
+  ballots run close voting.db
+  ballots run result voting.db --out ranking.csv
 """
 
 

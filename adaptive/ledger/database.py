@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
 
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, UnreachableError
 from rankcorr.checks import shown
@@ -163,7 +163,7 @@ class Database:
 
     def _named(self, error: DBAPIError) -> Exception:
         # What a constraint or a trigger refuses is a bug of ours, or an attempt at history: it is raised as it is.
-        if isinstance(error, OperationalError | InterfaceError):
+        if isinstance(error, OperationalError | InterfaceError) or type(error) is DatabaseError:
             return UnreachableError(f"{self.name}: {_reason(error)}")
         return error
 

@@ -147,7 +147,7 @@ class ClosePreview:
 
 
 def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collection[int] = ()) -> Comparisons:
-    """All votes that stand as `Comparisons`, in the order of ballots and comparisons; who cannot say has no vote.
+    """All votes that stand as `Comparisons`, in the order of ballots and comparisons; who cannot say has not answered.
 
     Parameters
     ----------
@@ -155,7 +155,9 @@ def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collecti
         Ids of voters who are left out.
     """
     columns: list[list[Any]] = [[], [], [], []]
+    n_asked = 0
     for stored in stored_ballots(connection, info.id):
+        n_asked += stored.n_comparisons
         votes = standing_votes(connection, stored.id).without(without)
         says = votes.answer != CANNOT_SAY
         drawn = drawn_columns(connection, stored.id)
@@ -171,7 +173,7 @@ def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collecti
     if len(set(called)) < len(called):  # a name may be another voter's key, or that of two sources
         called = tuple(f"{name} ({each})" for name, each in zip(called, ids.tolist(), strict=True))
     small = (left.astype(np.int32), right.astype(np.int32), winner.astype(np.int8))
-    return Comparisons(info.items, *small, called, index.astype(np.int32))
+    return Comparisons(info.items, *small, called, index.astype(np.int32), n_asked - left.size)
 
 
 def result_of(
