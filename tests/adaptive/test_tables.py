@@ -134,7 +134,7 @@ def test_columns_that_are_not_there_are_none(write):
     (row,) = read_vote_file(write("comparison,winner\n1-0,tie\n"), needed=["comparison", "winner"]).rows
     assert row == VoteRow(2, "1-0", None, None, None, Vote.TIE, "tie")
     (row,) = read_vote_file(write("left,right,note\na,b,x\n"), needed=["left", "right"]).rows
-    assert row == VoteRow(2, None, None, "a", "b", Vote.UNANSWERED)
+    assert row == VoteRow(2, None, None, "a", "b", Vote.UNANSWERED, extra=(("note", "x"),))
 
 
 @pytest.mark.parametrize(

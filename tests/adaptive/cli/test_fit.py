@@ -136,9 +136,7 @@ def test_a_voting_of_ballots_run(folder):
     twice = json.loads(invoke("fit", "v.db", "some.csv", "--json").stdout)
     assert (twice["n_voters"], twice["n_items"]) == (3, 10)
     (folder / "few.csv").write_text("item_1,item_2\nbonus,price\n")
-    assert re.search(
-        r"v\.json: item .* is not among the items of --items", refusal("fit", "v.db", "--items", "few.csv")
-    )
+    assert re.search(r"v\.db: item .* is not among the items of --items", refusal("fit", "v.db", "--items", "few.csv"))
 
 
 def test_other_formats(folder):
