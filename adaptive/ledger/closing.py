@@ -9,29 +9,28 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
-from adaptive.errors import AdaptiveError
+from adaptive.draw import Ballot
+from adaptive.errors import VoteError
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo, audit
-from adaptive.ledger.counting import standing_votes, votes_digest
-from adaptive.ledger.database import Database
+from adaptive.ledger.counting import StandingVotes, standing_votes, votes_digest
+from adaptive.ledger.database import Database, clock
 from adaptive.ledger.draws import StoredBallot, load_ballot, stored_ballots
 from adaptive.ledger.encoding import digest_of, json_of, now
 from adaptive.ledger.errors import ConflictError, LedgerBusyError, LedgerError, NotReadyError
+from adaptive.ledger.locking import CLOSER_TIME, is_overdue, lock_ballot
 from adaptive.ledger.voters import excluded_voters
-from adaptive.ledger.votes import lock_ballot
 from adaptive.protocol import Standing, ballot_rng, close_ballot
 from adaptive.record import BallotRecord
 from adaptive.scores import Tally
 from adaptive.selection import Selection, select_by_mean
 
 __all__ = ["chain_digest", "close", "record_dict", "record_of", "reopen", "scored", "standing_after"]
-
-_CLOSER_MICROSECONDS: Final = 60_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +76,10 @@ def scored(
         When an item has no answer.
     """
     votes = standing_votes(connection, stored.id).without(excluded)
-    ballot = load_ballot(connection, info, stored)
+    return _scores(info, stored, load_ballot(connection, info, stored), votes, before)
+
+
+def _scores(info: CampaignInfo, stored: StoredBallot, ballot: Ballot, votes: StandingVotes, before: Standing) -> Scored:
     answers = votes.answers(stored.n_comparisons)
     rng = ballot_rng(info.seed, stored.number, "cut")
     record, standing = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=_select(stored, before))
@@ -106,11 +108,16 @@ def close(database: Database, info: CampaignInfo, number: int, *, least_answered
     closer = uuid.uuid4().hex
     ballot_id = database.write(lambda connection: _elect(connection, info, number, closer))
     try:
+        counted = database.read(lambda connection: _count(connection, info, ballot_id))
         wanted = info.settings.least_answered if least_answered is None else least_answered
-        return _closed(database, info, ballot_id, closer, wanted)
-    except AdaptiveError:
+        found = _checked(info, counted, wanted)
+        record = record_dict(found, counted.excluded)
+        database.write(lambda connection: _write(connection, info, counted, closer, record))
+    except BaseException:
+        # Also where somebody pressed Ctrl-C: voters need not wait until the closer's time is up.
         database.write(lambda connection: _release(connection, ballot_id, closer))
         raise
+    return found.record
 
 
 def reopen(database: Database, info: CampaignInfo, number: int, reason: str) -> None:
@@ -124,14 +131,18 @@ def reopen(database: Database, info: CampaignInfo, number: int, reason: str) -> 
 
     def work(connection: sa.Connection) -> None:
         ballots = stored_ballots(connection, info.id)
+        if 1 <= number <= len(ballots):
+            # A ballot that somebody draws from the scores of this one is drawn before or after, not meanwhile.
+            lock_ballot(connection, ballots[number - 1].id, exclusive=True)
+            ballots = stored_ballots(connection, info.id)
         if not 1 <= number <= len(ballots) or ballots[number - 1].state != "closed":
             raise LedgerError(f"ballot {number} is not closed: there is nothing to open again")
         if number < len(ballots):
             raise LedgerError(
-                f"ballot {number} cannot be opened again: ballot {number + 1} was drawn from its scores, and is open"
+                f"ballot {number} cannot be opened again: ballot {number + 1} was drawn from its scores, and is "
+                f"{ballots[number].state}"
             )
         stored = ballots[-1]
-        lock_ballot(connection, stored.id, exclusive=True)
         details = {"reason": reason, "record": stored.record, "chain_digest": stored.chain_digest}
         audit(connection, info.id, "reopened", details, ballot_id=stored.id)
         gone = {"record": None, "votes_digest": None, "chain_digest": None, "closed_at": None}
@@ -173,71 +184,92 @@ def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Map
     return digest_of([previous or "", stored_draw, votes, json_of(dict(record))])
 
 
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """What a closer reads, at one moment after the last vote."""
+
+    stored: StoredBallot
+    previous: str | None  # chain digest of the ballot before
+    before: Standing
+    excluded: dict[int, str]
+    ballot: Ballot
+    votes: StandingVotes
+    digest: str
+
+
 def _elect(connection: sa.Connection, info: CampaignInfo, number: int, closer: str) -> int:
     table = schema.ballot
-    row = connection.execute(
-        sa.select(table.c.id, table.c.state).where(table.c.campaign_id == info.id, table.c.number == number)
-    ).first()
-    if row is None or row.state == "closed":
+    ballot_id = connection.execute(
+        sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.number == number)
+    ).scalar()
+    if ballot_id is not None:
+        # Whoever voted before is counted, and whoever votes later finds the ballot closing.
+        lock_ballot(connection, ballot_id, exclusive=True)
+    state = connection.execute(sa.select(table.c.state).where(table.c.id == ballot_id)).scalar()
+    if ballot_id is None or state == "closed":
         raise LedgerError(f"ballot {number} is not open: there is nothing to close")
-    lock_ballot(connection, row.id, exclusive=True)
-    at = now()
-    free = sa.or_(table.c.state == "open", sa.and_(table.c.state == "closing", table.c.closer_until < at))
+    at = clock(connection)
+    until = at + sa.literal(CLOSER_TIME, sa.BigInteger)
     won = connection.execute(
         sa.update(table)
-        .where(table.c.id == row.id, free)
-        .values(state="closing", closer=closer, closer_until=at + _CLOSER_MICROSECONDS)
+        .where(table.c.id == ballot_id, sa.or_(table.c.state == "open", is_overdue(at)))
+        .values(state="closing", closer=closer, closer_until=until)
     ).rowcount
     if not won:
         raise ConflictError(f"ballot {number} is being closed by somebody else")
-    return int(row.id)
+    return int(ballot_id)
 
 
-def _closed(database: Database, info: CampaignInfo, ballot_id: int, closer: str, wanted: float) -> BallotRecord:
-    def counted(connection: sa.Connection) -> tuple[StoredBallot, str | None, Scored, dict[int, str], str]:
-        ballots = stored_ballots(connection, info.id)
-        stored = next(each for each in ballots if each.id == ballot_id)
-        excluded = excluded_voters(connection, info.id)
-        _, before = standing_after(info, ballots[: stored.number - 1])
-        _check_enough(connection, stored, excluded, wanted)
-        found = scored(connection, info, stored, before, excluded)
-        previous = ballots[stored.number - 2].chain_digest if stored.number > 1 else None
-        return stored, previous, found, excluded, votes_digest(connection, ballot_id)
-
-    stored, previous, found, excluded, votes = database.read(counted)
-    record = record_dict(found, excluded)
-    table = schema.ballot
-
-    def written(connection: sa.Connection) -> None:
-        done = connection.execute(
-            sa.update(table)
-            .where(table.c.id == ballot_id, table.c.state == "closing", table.c.closer == closer)
-            .values(
-                state="closed",
-                closer=None,
-                closer_until=None,
-                closed_at=now(),
-                record=json_of(record),
-                votes_digest=votes,
-                chain_digest=chain_digest(previous, stored.draw_digest, votes, record),
-            )
-        ).rowcount
-        if not done:
-            raise LedgerBusyError(f"ballot {stored.number} was taken over by another closer")
-        audit(connection, info.id, "closed", {"n_answered": found.n_answered}, ballot_id=ballot_id)
-
-    database.write(written)
-    return found.record
+def _count(connection: sa.Connection, info: CampaignInfo, ballot_id: int) -> _Counted:
+    ballots = stored_ballots(connection, info.id)
+    stored = next(each for each in ballots if each.id == ballot_id)
+    _, before = standing_after(info, ballots[: stored.number - 1])
+    excluded = excluded_voters(connection, info.id)
+    return _Counted(
+        stored=stored,
+        previous=ballots[stored.number - 2].chain_digest if stored.number > 1 else None,
+        before=before,
+        excluded=excluded,
+        ballot=load_ballot(connection, info, stored),
+        votes=standing_votes(connection, stored.id).without(excluded),
+        digest=votes_digest(connection, stored.id),
+    )
 
 
-def _check_enough(connection: sa.Connection, stored: StoredBallot, excluded: Mapping[int, str], wanted: float) -> None:
-    answered = standing_votes(connection, stored.id).without(excluded).n_answered
+def _checked(info: CampaignInfo, counted: _Counted, wanted: float) -> Scored:
+    stored, answered = counted.stored, counted.votes.n_answered
     if answered < wanted * stored.n_comparisons:
         share = answered / stored.n_comparisons
         raise NotReadyError(
             f"ballot {stored.number} has {answered:,} of {stored.n_comparisons:,} comparisons answered, {share:.0%}, "
             f"and {wanted:.0%} are wanted; nothing was closed"
         )
+    try:
+        return _scores(info, stored, counted.ballot, counted.votes, counted.before)
+    except VoteError as error:
+        raise NotReadyError(f"ballot {stored.number} cannot be scored, and was not closed: {error}") from error
+
+
+def _write(
+    connection: sa.Connection, info: CampaignInfo, counted: _Counted, closer: str, record: Mapping[str, Any]
+) -> None:
+    table, stored = schema.ballot, counted.stored
+    done = connection.execute(
+        sa.update(table)
+        .where(table.c.id == stored.id, table.c.state == "closing", table.c.closer == closer)
+        .values(
+            state="closed",
+            closer=None,
+            closer_until=None,
+            closed_at=now(),
+            record=json_of(record),
+            votes_digest=counted.digest,
+            chain_digest=chain_digest(counted.previous, stored.draw_digest, counted.digest, record),
+        )
+    ).rowcount
+    if not done:
+        raise LedgerBusyError(f"ballot {stored.number} was taken over by another closer, or opened again to voters")
+    audit(connection, info.id, "closed", {"n_answered": record["n_answered"]}, ballot_id=stored.id)
 
 
 def _release(connection: sa.Connection, ballot_id: int, closer: str) -> None:

@@ -14,10 +14,10 @@ from adaptive.ledger.database import Database
 from adaptive.ledger.draws import store_ballot, stored_ballots
 from adaptive.ledger.encoding import json_of, now
 from adaptive.ledger.errors import LedgerError, NotReadyError
+from adaptive.ledger.locking import lock_ballot
 from adaptive.ledger.results import votes_of
 from adaptive.ledger.sheets import assign_slots
 from adaptive.ledger.voters import excluded_voters
-from adaptive.ledger.votes import lock_ballot
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.matching import Matches, next_comparisons
 from adaptive.model.matching_run import interim_strengths

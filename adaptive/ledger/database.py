@@ -10,29 +10,40 @@ import os
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
+from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, UnreachableError
+from adaptive.ledger.turns import Turns
 from rankcorr.checks import shown
 
-__all__ = ["Database", "checked_target"]
+__all__ = ["SERVER_CLOCK", "Database", "checked_target", "clock"]
 
 T = TypeVar("T")
 Connection = sa.Connection
 
-# How long a writer of SQLite waits for the others, and how long a transaction is tried again in all.
-_BUSY_SECONDS: Final = 5.0
+# How long a transaction is tried again in all.
 _PATIENCE_SECONDS: Final = 20.0
 _FIRST_PAUSE: Final = 0.005
 _LONGEST_PAUSE: Final = 0.5
-# PostgreSQL: serialization failure, deadlock, and a server that stops, starts or has no connection left.
-_TRANSIENT: Final = ("40001", "40P01", "57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08006")
+_POLL_SECONDS: Final = (0.0005, 0.0015)  # of the first in line of a process, for SQLite's lock
+_MOST_CLASHES: Final = 8
+# PostgreSQL: serialization failure, deadlock, a lock that did not come, a transaction that stood still too long, and a
+# server that stops, starts or has no connection left.
+_TRANSIENT: Final = (
+    *("40001", "40P01", "55P03", "25P03"),
+    *("57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08006"),
+)
+SERVER_CLOCK: Final = sa.cast(1_000_000 * sa.extract("epoch", sa.func.clock_timestamp()), sa.BigInteger)
+_TRANSACTION_ID: Final = sa.text("SELECT CAST(pg_current_xact_id_if_assigned() AS text)")
+_TRANSACTION_STATUS: Final = sa.text("SELECT pg_xact_status(CAST(CAST(:id AS text) AS xid8))")
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+psycopg")
 
 
@@ -61,6 +72,15 @@ def checked_target(target: str | os.PathLike[str]) -> sa.URL:
     return url.set(drivername="postgresql+psycopg")
 
 
+@dataclass(frozen=True, eq=False)
+class _Connections:
+    """What a process has of its own: it is made anew after a fork."""
+
+    process: int
+    engine: sa.Engine
+    turns: Turns
+
+
 class Database:
     """One database, whose connections belong to the process that uses them.
 
@@ -74,8 +94,9 @@ class Database:
 
     def __init__(self, target: str | os.PathLike[str]) -> None:
         self.url = checked_target(target)
-        self._engine: sa.Engine | None = None
-        self._process = 0
+        self._mine: _Connections | None = None
+        self._inherited: list[_Connections] = []
+        self._was_reached = False
 
     @property
     def is_sqlite(self) -> bool:
@@ -95,11 +116,7 @@ class Database:
     @property
     def engine(self) -> sa.Engine:
         """The engine of this process."""
-        if self._engine is None or self._process != os.getpid():
-            if self._engine is not None:
-                self._engine.dispose(close=False)  # the connections are the parent's
-            self._engine, self._process = self._made(), os.getpid()
-        return self._engine
+        return self._connections().engine
 
     def exists(self) -> bool:
         """Whether there is anything at the place; a database of PostgreSQL is there, or every use fails."""
@@ -107,21 +124,23 @@ class Database:
 
     def close(self) -> None:
         """Close the connections of this process."""
-        if self._engine is not None:
-            self._engine.dispose(close=self._process == os.getpid())
-            self._engine = None
+        mine, self._mine = self._mine, None
+        if mine is not None and mine.process == os.getpid():
+            mine.engine.dispose()
+        elif mine is not None:
+            self._inherited.append(mine)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction; what it returns is returned once the transaction is on the disk.
 
-        Where another transaction was in the way or the server went away, it is run again, with pauses that grow and
-        differ by chance, for 20 seconds. A connection may break after the commit and before its answer: `work` must
-        find out for itself whether it has been done, as a vote does by its event id.
+        Where another transaction was in the way, took the same key, or the server went away, `work` is run again, with
+        pauses that grow and differ by chance, for 20 seconds. Where the server went away between a commit and its
+        answer, it is asked afterwards whether the transaction was committed, so that nothing is done twice.
 
         Raises
         ------
         LedgerBusyError
-            When others were in the way all the time.
+            When others were in the way all the time; nothing was changed.
         UnreachableError
             When the database cannot be reached, or its disk is full.
         """
@@ -133,50 +152,107 @@ class Database:
 
     def _run(self, work: Callable[[Connection], T], *, writes: bool) -> T:
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        pause = _FIRST_PAUSE
+        pause, n_clashes = _FIRST_PAUSE, 0
         while True:
             try:
-                with self._transaction(writes) as connection:
-                    return work(connection)
+                with self._turn(writes, deadline):
+                    return self._tried(work, writes, deadline)
+            except (TimeoutError, sa.exc.TimeoutError) as error:  # of `turns`, or of the pool of connections
+                raise self._busy("others write all the time") from error
             except DBAPIError as error:
-                if not _is_transient(error):
+                if _is_clash(error) and n_clashes < _MOST_CLASHES:
+                    n_clashes += 1  # another took the same key at the same moment: `work` will see it
+                elif not _is_transient(error):
                     raise self._named(error) from error
+                elif not (self.is_sqlite or self._was_reached):
+                    raise UnreachableError(f"{self.name}: {_reason(error)}") from error
                 if time.monotonic() + pause > deadline:
-                    raise LedgerBusyError(
-                        f"{self.name}: busy for {_PATIENCE_SECONDS:.0f} s, or out of reach; nothing was changed: "
-                        f"{_reason(error)}"
-                    ) from error
-                if error.connection_invalidated:
-                    self.engine.dispose()
+                    raise self._busy(_reason(error)) from error
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
-    @contextmanager
-    def _transaction(self, writes: bool) -> Iterator[Connection]:
+    def _tried(self, work: Callable[[Connection], T], writes: bool, deadline: float) -> T:
         with self.engine.connect() as connection:
-            level = "READ COMMITTED" if writes else "REPEATABLE READ"
-            options: dict[str, Any] = {"ledger_writes": writes}
+            self._was_reached = True
+            options: dict[str, Any] = {"ledger_deadline": deadline if writes else None}
             if not self.is_sqlite:
+                level = "READ COMMITTED" if writes else "REPEATABLE READ"
                 options |= {"isolation_level": level, "postgresql_readonly": not writes}
-            with connection.execution_options(**options).begin():
-                yield connection
+            sent = None
+            try:
+                with connection.execution_options(**options).begin():
+                    found = work(connection)
+                    if writes and not self.is_sqlite:
+                        sent = connection.execute(_TRANSACTION_ID).scalar()
+            except DBAPIError as error:
+                if sent is None or not _is_transient(error) or not self._is_committed(sent, deadline):
+                    raise
+            return found
+
+    def _turn(self, writes: bool, deadline: float) -> AbstractContextManager[None]:
+        return self._connections().turns.turn(deadline) if writes and self.is_sqlite else nullcontext()
+
+    def _is_committed(self, transaction: str, deadline: float) -> bool:
+        """Ask what became of a transaction whose commit got no answer."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                with self.engine.connect() as connection:
+                    status = connection.execute(_TRANSACTION_STATUS, {"id": transaction}).scalar()
+                if status != "in progress":
+                    return bool(status == "committed")
+            except DBAPIError as error:
+                if not _is_transient(error):
+                    raise self._named(error) from error
+            if time.monotonic() > deadline:
+                raise UnreachableError(
+                    f"{self.name}: out of reach since a commit was sent: whether it was done is unknown"
+                )
+            time.sleep(pause)
+            pause = min(2.0 * pause, _LONGEST_PAUSE)
+
+    def _busy(self, reason: str) -> LedgerBusyError:
+        return LedgerBusyError(
+            f"{self.name}: busy for {_PATIENCE_SECONDS:.0f} s, or out of reach; nothing was changed: {reason}"
+        )
 
     def _named(self, error: DBAPIError) -> Exception:
         # What a constraint or a trigger refuses is a bug of ours, or an attempt at history: it is raised as it is.
-        if isinstance(error, OperationalError | InterfaceError) or type(error) is DatabaseError:
+        if isinstance(error, OperationalError | InterfaceError) or _is_damaged(error):
             return UnreachableError(f"{self.name}: {_reason(error)}")
         return error
 
+    def _connections(self) -> _Connections:
+        mine = self._mine
+        if mine is None or mine.process != os.getpid():
+            if mine is not None:
+                # Kept, and not closed: a connection of SQLite that is closed here would drop the parent's locks, and
+                # one of PostgreSQL would end the parent's session.
+                self._inherited.append(mine)
+            self._mine = mine = _Connections(os.getpid(), self._made(), Turns())
+        return mine
+
     def _made(self) -> sa.Engine:
-        if not self.is_sqlite:
-            try:
-                return sa.create_engine(self.url, pool_pre_ping=True, pool_size=4, max_overflow=28)
-            except ModuleNotFoundError as error:
-                raise LedgerError("PostgreSQL needs psycopg: pip install 'rankcorr-adaptive[postgres]'") from error
-        engine = sa.create_engine(self.url, connect_args={"timeout": _BUSY_SECONDS})
-        sa.event.listen(engine, "connect", _set_up_sqlite)
-        sa.event.listen(engine, "begin", _begin_sqlite)
+        if self.is_sqlite:
+            # A writer waits in `_begin_sqlite`, and whoever finds the database locked elsewhere in `_run`.
+            engine = sa.create_engine(self.url, connect_args={"timeout": 0}, max_overflow=-1)
+            sa.event.listen(engine, "connect", _set_up_sqlite)
+            sa.event.listen(engine, "begin", _begin_sqlite)
+            return engine
+        # Of a server that does not answer any more, TCP itself would tell after two hours.
+        defaults = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+        chosen = {name: value for name, value in defaults.items() if name not in self.url.query}
+        try:
+            engine = sa.create_engine(self.url, connect_args=chosen, pool_size=4, max_overflow=28)
+        except ModuleNotFoundError as error:
+            raise LedgerError("PostgreSQL needs psycopg: pip install 'rankcorr-adaptive[postgres]'") from error
+        sa.event.listen(engine, "connect", _set_up_postgresql)
         return engine
+
+
+def clock(connection: Connection) -> sa.ColumnElement[int]:
+    """Time for whatever runs out, in microseconds since 1970: that of the server, since its clients' clocks differ."""
+    return sa.literal(now(), sa.BigInteger) if connection.dialect.name == "sqlite" else SERVER_CLOCK
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
@@ -186,14 +262,36 @@ def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
     # NORMAL may lose the last commits when power fails.
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
+    # Without it, INSERT OR REPLACE deletes rows behind the back of the triggers that keep history.
+    cursor.execute("PRAGMA recursive_triggers = ON")
     cursor.close()
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
+    deadline = connection.get_execution_options().get("ledger_deadline")
+    if deadline is None:
+        connection.exec_driver_sql("BEGIN")
+        return
     # A transaction that reads first and then writes fails at once when another has written meanwhile, whatever the
-    # timeout: one that will write says so from the start.
-    writes = connection.get_execution_options().get("ledger_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    # timeout: one that will write says so from the start. SQLite's own waiting sleeps for up to 100 ms at a time.
+    raw = connection.connection.dbapi_connection
+    while True:
+        try:
+            raw.execute("BEGIN IMMEDIATE")  # type: ignore[union-attr]
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise OperationalError("BEGIN IMMEDIATE", None, error) from error
+        else:
+            return
+        time.sleep(random.uniform(*_POLL_SECONDS))
+
+
+def _set_up_postgresql(connection: Any, _: object) -> None:
+    # A process that stands still in a transaction holds a lock of its ballot: whoever waits for it tries again, and
+    # the server ends the transaction.
+    connection.execute("SET lock_timeout = '5s'")
+    connection.execute("SET idle_in_transaction_session_timeout = '15s'")
+    connection.commit()
 
 
 def _is_transient(error: DBAPIError) -> bool:
@@ -202,6 +300,19 @@ def _is_transient(error: DBAPIError) -> bool:
     state = getattr(error.orig, "sqlstate", None)
     # A connection that breaks has no state at all.
     return state in _TRANSIENT or (state is None and isinstance(error, OperationalError))
+
+
+def _is_clash(error: DBAPIError) -> bool:
+    """Whether a row was refused because another has its key."""
+    if isinstance(error.orig, sqlite3.IntegrityError):
+        return error.orig.sqlite_errorcode in (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+    return getattr(error.orig, "sqlstate", None) == "23505"
+
+
+def _is_damaged(error: DBAPIError) -> bool:
+    if not isinstance(error.orig, sqlite3.DatabaseError):
+        return False
+    return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _reason(error: DBAPIError) -> str:

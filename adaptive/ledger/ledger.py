@@ -17,6 +17,7 @@ from adaptive.ledger.closing import standing_after
 from adaptive.ledger.database import Database
 from adaptive.ledger.draws import StoredBallot, store_ballot, stored_ballots
 from adaptive.ledger.errors import LedgerError, RevisionError
+from adaptive.ledger.locking import lock_ballot, lock_tables
 from adaptive.ledger.migrations import HEAD, check_revision, migrate, revision_of
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, Standing, ballot_rng
@@ -74,6 +75,7 @@ class Ledger:
         name = ledger.database.name
 
         def made(connection: sa.Connection) -> None:
+            lock_tables(connection)
             if revision_of(connection) is None:
                 others = sa.inspect(connection).get_table_names()
                 if set(others) & set(schema.metadata.tables):
@@ -189,9 +191,13 @@ class Campaign:
         drawn = draw_ballot(standing.labels(info.items), plan.presentations, info.slots, rng)
 
         def work(connection: sa.Connection) -> int:
+            if ballots:  # nobody opens the last one again meanwhile
+                lock_ballot(connection, ballots[-1].id, exclusive=False)
             fresh = stored_ballots(connection, info.id)
             if len(fresh) != len(ballots):
                 raise LedgerError(f"ballot {number} was opened by somebody else at the same moment")
+            if ballots and fresh[-1].chain_digest != ballots[-1].chain_digest:
+                raise LedgerError(f"ballot {number - 1} was opened again at the same moment: its scores may change")
             ballot_id = store_ballot(
                 connection, info, drawn, standing.places, number=number, presentations=plan.presentations
             )

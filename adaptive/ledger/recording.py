@@ -24,8 +24,9 @@ from adaptive.ledger.columns import insert_columns, integer_columns
 from adaptive.ledger.database import Database
 from adaptive.ledger.draws import drawn_columns
 from adaptive.ledger.encoding import json_of, now, time_text
+from adaptive.ledger.locking import ballot_numbered, count_answers, lock_ballot
 from adaptive.ledger.voters import names_of, voters_named
-from adaptive.ledger.votes import answer_code, answer_name, ballot_numbered, count_answers, lock_ballot
+from adaptive.ledger.votes import answer_code, answer_name
 from adaptive.tables import VoteFile, VoteRow, item_cells
 from adaptive.votes import comparison_place
 

@@ -6,6 +6,7 @@ somebody else claims the sheet, so that a slow voter loses nothing. `fence` coun
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,9 @@ import sqlalchemy as sa
 
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo, audit
+from adaptive.ledger.database import clock
 from adaptive.ledger.encoding import now
-from adaptive.ledger.errors import ConflictError, LedgerError
+from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.voters import file_name, register
 
 __all__ = ["Lease", "assign_slots", "claim_sheet", "give_sheet", "lease_of_voter", "unfinished_sheets"]
@@ -68,23 +70,18 @@ def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sh
     LedgerError
         Where there is no such sheet, all of it is answered, the voter has it already, or was asked one of its pairs.
     """
-    row = _sheet_row(connection, ballot_id, sheet)
+    row = _sheet_row(connection, ballot_id, sheet, locked=True)
     if row is None:
         raise LedgerError(f"the ballot has no sheet {sheet + 1}")
     if row.n_answered == row.n_comparisons:
         raise LedgerError(f"sheet {sheet + 1} is answered already: there is nothing left to give away")
-    table = schema.lease
-    held = connection.execute(
-        sa.select(table).where(table.c.ballot_id == ballot_id, table.c.sheet == sheet, table.c.ended_at.is_(None))
-    ).first()
+    held = _held(connection, ballot_id, sheet)
     if held is not None and held.voter_id == voter_id:
         raise LedgerError(f"sheet {sheet + 1} is that voter's already")
     if _shares_pairs(connection, ballot_id, sheet, voter_id):
         raise LedgerError(f"sheet {sheet + 1} has a pair that this voter was asked before in this ballot")
     if held is not None:
-        connection.execute(
-            sa.update(table).where(table.c.id == held.id).values(ended_at=now(), end_reason="reassigned")
-        )
+        _end(connection, held.id, "reassigned")
     made = _leased(connection, ballot_id, sheet, voter_id, exclusive=False, expires_at=None)
     audit(connection, info.id, "assigned", {"sheet": sheet}, ballot_id=ballot_id, voter_id=voter_id)
     return made
@@ -95,35 +92,45 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
 
     The sheet in hand is given again until it is done. Then comes a sheet that nobody has, or whose lease has expired,
     without a pair that the voter was asked before in its ballot; sheets that were begun come first.
+
+    Raises
+    ------
+    LedgerError
+        When the voter has withdrawn.
     """
-    at = now()
+    # Whoever asks twice at once gets one sheet: the second waits here.
+    voter = schema.voter
+    gone = connection.execute(
+        sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id).with_for_update(key_share=True)
+    ).one()
+    if gone.withdrawn_at is not None:
+        raise LedgerError("the voter has withdrawn: no sheet is given out")
     current = lease_of_voter(connection, voter_id)
     if current is not None:
         row = _sheet_row(connection, current.ballot_id, current.sheet)
         state = connection.execute(
             sa.select(schema.ballot.c.state).where(schema.ballot.c.id == current.ballot_id)
         ).scalar_one()
-        if row is not None and row.n_answered < row.n_comparisons and state == "open":
-            expires = _expiry(info, at)
+        if row.n_answered < row.n_comparisons and state != "closed":
             connection.execute(
-                sa.update(schema.lease).where(schema.lease.c.id == current.id).values(expires_at=expires)
+                sa.update(schema.lease)
+                .where(schema.lease.c.id == current.id)
+                .values(expires_at=_expiry(connection, info))
             )
             return lease_of_voter(connection, voter_id)
-        connection.execute(
-            sa.update(schema.lease).where(schema.lease.c.id == current.id).values(ended_at=at, end_reason="done")
-        )
-    for ballot_id, sheet in _free_sheets(connection, info, at):
-        if _shares_pairs(connection, ballot_id, sheet, voter_id):
-            continue
-        connection.execute(
-            sa.update(schema.lease)
-            .where(
-                schema.lease.c.ballot_id == ballot_id, schema.lease.c.sheet == sheet, schema.lease.c.ended_at.is_(None)
-            )
-            .values(ended_at=at, end_reason="expired")
-        )
-        _leased(connection, ballot_id, sheet, voter_id, exclusive=True, expires_at=_expiry(info, at))
-        return lease_of_voter(connection, voter_id)
+        _end(connection, current.id, "done")
+    tried: list[tuple[int, int]] = []
+    # First a sheet that nobody else looks at; then, where there is none, one that another looked at and let go.
+    for waits in (False, True):
+        while (free := _free_sheet(connection, info, tried, waits)) is not None:
+            tried.append(free)
+            held = _held(connection, *free)
+            if (held is not None and not held.expired) or _shares_pairs(connection, *free, voter_id):
+                continue
+            if held is not None:
+                _end(connection, held.id, "expired")
+            _leased(connection, *free, voter_id, exclusive=True, expires_at=_expiry(connection, info))
+            return lease_of_voter(connection, voter_id)
     return None
 
 
@@ -138,45 +145,70 @@ def lease_of_voter(connection: sa.Connection, voter_id: int) -> Lease | None:
     return None if row is None else Lease(row.id, row.ballot_id, row.number, row.sheet, row.fence, row.expires_at)
 
 
-def _expiry(info: CampaignInfo, at: int) -> int | None:
+def _expiry(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement[int] | None:
     minutes = info.settings.lease_minutes
-    return None if minutes is None else at + int(minutes * 60_000_000)
+    return None if minutes is None else clock(connection) + sa.literal(int(minutes * 60_000_000), sa.BigInteger)
 
 
-def _sheet_row(connection: sa.Connection, ballot_id: int, sheet: int) -> Any:
+def _sheet_row(connection: sa.Connection, ballot_id: int, sheet: int, *, locked: bool = False) -> Any:
     table = schema.sheet
-    return connection.execute(sa.select(table).where(table.c.ballot_id == ballot_id, table.c.number == sheet)).first()
+    wanted = sa.select(table).where(table.c.ballot_id == ballot_id, table.c.number == sheet)
+    return connection.execute(wanted.with_for_update(key_share=True) if locked else wanted).first()
+
+
+def _held(connection: sa.Connection, ballot_id: int, sheet: int) -> Any:
+    """The open lease of a sheet, and whether it has expired."""
+    table = schema.lease
+    expired = sa.func.coalesce(table.c.expires_at < clock(connection), sa.false()).label("expired")
+    return connection.execute(
+        sa.select(table.c.id, table.c.voter_id, expired).where(
+            table.c.ballot_id == ballot_id, table.c.sheet == sheet, table.c.ended_at.is_(None)
+        )
+    ).first()
+
+
+def _end(connection: sa.Connection, lease_id: int, reason: str) -> None:
+    table = schema.lease
+    connection.execute(sa.update(table).where(table.c.id == lease_id).values(ended_at=now(), end_reason=reason))
 
 
 def _leased(
-    connection: sa.Connection, ballot_id: int, sheet: int, voter_id: int, *, exclusive: bool, expires_at: int | None
+    connection: sa.Connection,
+    ballot_id: int,
+    sheet: int,
+    voter_id: int,
+    *,
+    exclusive: bool,
+    expires_at: sa.ColumnElement[int] | None,
 ) -> int:
     table = schema.lease
     last = connection.execute(
         sa.select(sa.func.max(table.c.fence)).where(table.c.ballot_id == ballot_id, table.c.sheet == sheet)
     ).scalar()
     values = {"ballot_id": ballot_id, "sheet": sheet, "voter_id": voter_id, "fence": (last or 0) + 1}
-    try:
-        made: int = connection.execute(
-            sa.insert(table)
-            .values(**values, exclusive=exclusive, given_at=now(), expires_at=expires_at)
-            .returning(table.c.id)
-        ).scalar_one()
-    except sa.exc.IntegrityError as error:
-        raise ConflictError("the sheet, or another one for the voter, was given out at the same moment") from error
+    made: int = connection.execute(
+        sa.insert(table)
+        .values(**values, exclusive=exclusive, given_at=now(), expires_at=expires_at)
+        .returning(table.c.id)
+    ).scalar_one()
     return made
 
 
-def _free_sheets(connection: sa.Connection, info: CampaignInfo, at: int) -> Any:
-    """Sheets of open ballots that may be leased, begun ones first; on PostgreSQL none that another claims now."""
+def _free_sheet(
+    connection: sa.Connection, info: CampaignInfo, tried: Sequence[tuple[int, int]], waits: bool
+) -> tuple[int, int] | None:
+    """The next sheet that may be leased, locked; one that another holds locked is left out, or waited for.
+
+    Its lease must be looked at again, since it may have been given out before the lock was taken.
+    """
     sheet, ballot, lease = schema.sheet, schema.ballot, schema.lease
     taken = sa.exists().where(
         lease.c.ballot_id == sheet.c.ballot_id,
         lease.c.sheet == sheet.c.number,
         lease.c.ended_at.is_(None),
-        sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at > at),
+        sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection)),
     )
-    free = (
+    wanted = (
         sa.select(sheet.c.ballot_id, sheet.c.number)
         .join(ballot, ballot.c.id == sheet.c.ballot_id)
         .where(
@@ -186,15 +218,14 @@ def _free_sheets(connection: sa.Connection, info: CampaignInfo, at: int) -> Any:
             ~taken,
         )
         .order_by(ballot.c.number, (sheet.c.n_answered == 0), sheet.c.number)
+        .limit(1)
+        .with_for_update(of=sheet, key_share=True, skip_locked=not waits)
     )
-    for start in range(0, 10_000, 20):
-        some = free.limit(20).offset(start)
-        if connection.dialect.name == "postgresql":
-            some = some.with_for_update(of=sheet, skip_locked=True)
-        rows = connection.execute(some).all()
-        yield from ((row.ballot_id, row.number) for row in rows)
-        if len(rows) < 20:
-            return
+    for ballot_id in {ballot_id for ballot_id, _ in tried}:
+        numbers = [number for of_ballot, number in tried if of_ballot == ballot_id]
+        wanted = wanted.where(sa.or_(sheet.c.ballot_id != ballot_id, sheet.c.number.not_in(numbers)))
+    row = connection.execute(wanted).first()
+    return None if row is None else (row.ballot_id, row.number)
 
 
 def _shares_pairs(connection: sa.Connection, ballot_id: int, sheet: int, voter_id: int) -> bool:

@@ -8,28 +8,45 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from functools import cache, partial
+from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
-from sqlalchemy.exc import IntegrityError
 
 from adaptive.errors import VoteError
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
-from adaptive.ledger.database import Database
+from adaptive.ledger.database import Database, clock
 from adaptive.ledger.encoding import json_of, now
 from adaptive.ledger.errors import ConflictError, LateVoteError, LedgerBusyError, LedgerError
+from adaptive.ledger.locking import ballot_numbered, count_answers, lock_ballot, locked_state, open_overdue
 from adaptive.votes import Vote
 from rankcorr.checks import shown
 
-__all__ = ["ANSWERS", "CANNOT_SAY", "Receipt", "VoteCast", "answer_code", "answer_name", "cast", "correct", "retract"]
+__all__ = [
+    "ANSWERS",
+    "CANNOT_SAY",
+    "Receipt",
+    "VoteCast",
+    "answer_code",
+    "answer_name",
+    "ballot_numbered",
+    "cast",
+    "correct",
+    "count_answers",
+    "lock_ballot",
+    "retract",
+]
 
 CANNOT_SAY: Final = 2
 ANSWERS: Final = {"left": int(Vote.LEFT), "right": int(Vote.RIGHT), "tie": int(Vote.TIE), "cannot say": CANNOT_SAY}
 _NAMES: Final = {code: name for name, code in ANSWERS.items()}
 _EVENT_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_TRIES: Final = 8
+_RENEWED_BELOW: Final = 0.9  # of the time of a lease: one row less to write for most votes
+
+Step: TypeAlias = Callable[[sa.Connection], "Receipt | LateVoteError | _Overdue"]
 
 
 @dataclass(frozen=True)
@@ -66,8 +83,7 @@ class VoteCast:
 
     def payload_hash(self) -> str:
         """Hash of what the vote says, by which a vote sent again is told from another under its id."""
-        says = [self.number, self.place, self.voter_id, self.answer]
-        return hashlib.sha256(json_of(says).encode()).hexdigest()
+        return _hash([self.number, self.place, self.voter_id, self.answer])
 
 
 @dataclass(frozen=True)
@@ -118,7 +134,7 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
     Raises
     ------
     VoteError
-        When there is no such comparison, or the answer is unknown.
+        When there is no such comparison, the answer is unknown, or the voter never had the sheet.
     ConflictError
         When another vote stands, or the event id was used for another vote. The message names the vote that stands.
     LateVoteError
@@ -128,36 +144,28 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
     """
     code = answer_code(vote.answer)
     _check_event_id(vote.event_id)
+    payload = vote.payload_hash()
 
-    def work(connection: sa.Connection) -> Receipt | LateVoteError:
-        ballot_id = ballot_numbered(connection, info, vote.number)
-        lock_ballot(connection, ballot_id, exclusive=False)
-        before = _known_event(connection, vote.event_id, vote.payload_hash())
-        if before is not None:
-            return before
-        now_ = _state_of(connection, ballot_id, vote.number, vote.place)
-        if now_.state == "closing":
-            raise LedgerBusyError(f"ballot {vote.number} is being closed: the vote may be sent again in a moment")
-        late = _why_late(connection, now_, ballot_id, vote.voter_id)
+    def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
+        found = locked_state(connection, info, vote.number, vote.place, vote.event_id)
+        if found.known:
+            return _known_event(connection, vote.event_id, payload)
+        if found.state == "closing":
+            return _while_closing(found, vote.number)
+        late = _why_late(connection, found, vote.voter_id)
         if late is not None:
-            connection.execute(sa.insert(schema.late_vote).values(**_event(vote, ballot_id, code), why=late))
+            row = {**_event(vote, found.ballot_id, code, payload), "why": late}
+            connection.execute(sa.insert(schema.late_vote).values(row))
             return LateVoteError(_late_message(late, vote.number))
-        if now_.kind == "cast":
+        if found.kind == "cast":
             raise ConflictError(
-                f"comparison {vote.number}-{vote.place} has the vote {answer_name(now_.answer)!r} already"
+                f"comparison {vote.number}-{vote.place} has the vote {answer_name(found.answer)!r} already"
             )
-        revision = (now_.revision or 0) + 1
-        connection.execute(
-            sa.insert(schema.vote_event).values(
-                **_event(vote, ballot_id, code), kind="cast", revision=revision, lease_id=now_.lease_id
-            )
-        )
-        count_answers(connection, ballot_id, {now_.sheet: 1})
-        if now_.expires_at is not None and info.settings.lease_minutes is not None:
-            renewed = now() + int(info.settings.lease_minutes * 60_000_000)
-            connection.execute(
-                sa.update(schema.lease).where(schema.lease.c.id == now_.lease_id).values(expires_at=renewed)
-            )
+        revision = (found.revision or 0) + 1
+        row = {**_event(vote, found.ballot_id, code, payload), "revision": revision, "lease_id": found.lease_id}
+        connection.execute(_cast_statement(), row)
+        count_answers(connection, found.ballot_id, {found.sheet: 1})
+        _renew(connection, info, found)
         return Receipt(vote.event_id, revision, "cast", vote.answer)
 
     return _written(database, work)
@@ -172,31 +180,30 @@ def retract(database: Database, info: CampaignInfo, event_id: str, number: int, 
         When no vote of this voter stands.
     LateVoteError
         When the ballot is closed: the vote stays.
+    LedgerBusyError
+        While the ballot is being closed.
     """
     _check_event_id(event_id)
-    payload = hashlib.sha256(json_of([number, place, voter_id, "retract"]).encode()).hexdigest()
+    payload = _hash([number, place, voter_id, "retract"])
 
-    def work(connection: sa.Connection) -> Receipt | LateVoteError:
-        ballot_id = ballot_numbered(connection, info, number)
-        lock_ballot(connection, ballot_id, exclusive=False)
-        before = _known_event(connection, event_id, payload)
-        if before is not None:
-            return before
-        now_ = _state_of(connection, ballot_id, number, place)
-        if now_.state == "closing":
-            raise LedgerBusyError(f"ballot {number} is being closed: it may be tried again in a moment")
-        if now_.state == "closed":
+    def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
+        found = locked_state(connection, info, number, place, event_id)
+        if found.known:
+            return _known_event(connection, event_id, payload)
+        if found.state == "closing":
+            return _while_closing(found, number)
+        if found.state == "closed":
             raise LateVoteError(f"ballot {number} is closed: its votes can no longer be taken back")
-        if now_.kind != "cast" or now_.voter_id != voter_id:
+        if found.kind != "cast" or found.voter_id != voter_id:
             raise ConflictError(f"comparison {number}-{place} has no vote of this voter to take back")
-        revision = now_.revision + 1
-        row = {"event_id": event_id, "ballot_id": ballot_id, "place": place, "voter_id": voter_id}
+        revision = found.revision + 1
+        row = {"event_id": event_id, "ballot_id": found.ballot_id, "place": place, "voter_id": voter_id}
         connection.execute(
             sa.insert(schema.vote_event).values(
                 **row, kind="retract", revision=revision, received_at=now(), payload_hash=payload
             )
         )
-        count_answers(connection, ballot_id, {now_.sheet: -1})
+        count_answers(connection, found.ballot_id, {found.sheet: -1})
         return Receipt(event_id, revision, "retract", None)
 
     return _written(database, work)
@@ -215,27 +222,28 @@ def correct(
         When no vote stands, or it is the same.
     LateVoteError
         When the ballot is closed: it must be opened again first.
+    LedgerBusyError
+        While the ballot is being closed.
     """
     code = None if answer is None else answer_code(answer)
     _check_event_id(event_id)
-    payload = hashlib.sha256(json_of([number, place, "correction", answer, reason]).encode()).hexdigest()
+    payload = _hash([number, place, "correction", answer, reason])
 
-    def work(connection: sa.Connection) -> Receipt | LateVoteError:
-        ballot_id = ballot_numbered(connection, info, number)
-        lock_ballot(connection, ballot_id, exclusive=False)
-        before = _known_event(connection, event_id, payload)
-        if before is not None:
-            return before
-        now_ = _state_of(connection, ballot_id, number, place)
-        if now_.state != "open":
-            raise LateVoteError(f"ballot {number} is {now_.state}: `reopen` it before a vote is corrected")
-        if now_.kind != "cast":
+    def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
+        found = locked_state(connection, info, number, place, event_id)
+        if found.known:
+            return _known_event(connection, event_id, payload)
+        if found.state == "closing":
+            return _while_closing(found, number)
+        if found.state == "closed":
+            raise LateVoteError(f"ballot {number} is closed: `reopen` it before a vote is corrected")
+        if found.kind != "cast":
             raise ConflictError(f"comparison {number}-{place} has no vote to correct")
-        if now_.answer == code:
+        if found.answer == code:
             raise ConflictError(f"comparison {number}-{place} has the vote {answer!r} already")
-        revision = now_.revision + 1
+        revision = found.revision + 1
         kind: Literal["cast", "void"] = "void" if code is None else "cast"
-        row = {"event_id": event_id, "ballot_id": ballot_id, "place": place, "voter_id": now_.voter_id}
+        row = {"event_id": event_id, "ballot_id": found.ballot_id, "place": place, "voter_id": found.voter_id}
         connection.execute(
             sa.insert(schema.vote_event).values(
                 **row,
@@ -249,66 +257,34 @@ def correct(
             )
         )
         if code is None:
-            count_answers(connection, ballot_id, {now_.sheet: -1})
+            count_answers(connection, found.ballot_id, {found.sheet: -1})
         return Receipt(event_id, revision, kind, answer)
 
     return _written(database, work)
 
 
-def lock_ballot(connection: sa.Connection, ballot_id: int, *, exclusive: bool) -> None:
-    """Take the lock of a ballot until the transaction ends: votes share it, the closer has it alone.
+@dataclass(frozen=True)
+class _Overdue:
+    """A ballot whose closer died: it must be opened again before anybody votes."""
 
-    On SQLite the one writer that there can be has it anyhow.
-    """
-    if connection.dialect.name == "postgresql":
-        name = "pg_advisory_xact_lock" if exclusive else "pg_advisory_xact_lock_shared"
-        connection.execute(sa.text(f"SELECT {name}(:space, :ballot)"), {"space": _LOCK_SPACE, "ballot": ballot_id})
+    ballot_id: int
 
 
-_LOCK_SPACE: Final = 0x72636C  # "rcl": keeps clear of the advisory locks of other programs
-
-
-def count_answers(connection: sa.Connection, ballot_id: int, changes: dict[int, int]) -> None:
-    """Keep the number of answers of each sheet; by ascending number, so that two writers cannot wait for each other."""
-    table = schema.sheet
-    for sheet in sorted(changes):
-        if changes[sheet]:
-            connection.execute(
-                sa.update(table)
-                .where(table.c.ballot_id == ballot_id, table.c.number == sheet)
-                .values(n_answered=table.c.n_answered + changes[sheet])
-            )
-
-
-def _written(database: Database, work: Any) -> Receipt:
-    """Run the step again where another took its revision or its event id at the same moment."""
-    for _ in range(_TRIES):
-        try:
-            found: Receipt | LateVoteError = database.write(work)
-        except IntegrityError as error:
-            clash = error
+def _written(database: Database, work: Step) -> Receipt:
+    while True:
+        found = database.write(work)
+        if isinstance(found, _Overdue):
+            database.write(partial(open_overdue, ballot_id=found.ballot_id))
             continue
         if isinstance(found, LateVoteError):
             raise found  # after the commit that keeps the late vote
         return found
-    raise LedgerBusyError("others voted on the same comparison all the time; nothing was changed") from clash
 
 
-def ballot_numbered(connection: sa.Connection, info: CampaignInfo, number: int) -> int:
-    """Id of a ballot by its number.
-
-    Raises
-    ------
-    VoteError
-        When it has not been opened.
-    """
-    table = schema.ballot
-    found = connection.execute(
-        sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.number == number)
-    ).scalar()
-    if found is None:
-        raise VoteError(f"ballot {shown(number)} has not been opened")
-    return int(found)
+def _while_closing(found: Any, number: int) -> _Overdue:
+    if found.overdue:
+        return _Overdue(found.ballot_id)
+    raise LedgerBusyError(f"ballot {number} is being closed: it may be sent again in a moment")
 
 
 def _check_event_id(event_id: object) -> None:
@@ -316,92 +292,73 @@ def _check_event_id(event_id: object) -> None:
         raise LedgerError(f"an event id is a UUID in lower case; got {shown(event_id)}")
 
 
-def _known_event(connection: sa.Connection, event_id: str, payload: str) -> Receipt | LateVoteError | None:
+def _known_event(connection: sa.Connection, event_id: str, payload: str) -> Receipt | LateVoteError:
     """The answer that an event of this id got before."""
-    table = schema.vote_event
+    table, late, ballot = schema.vote_event, schema.late_vote, schema.ballot
     row = connection.execute(sa.select(table).where(table.c.event_id == event_id)).first()
-    late = row is None
     if row is None:
-        row = connection.execute(sa.select(schema.late_vote).where(schema.late_vote.c.event_id == event_id)).first()
-    if row is None:
-        return None
+        row = connection.execute(
+            sa.select(late, ballot.c.number)
+            .join(ballot, ballot.c.id == late.c.ballot_id)
+            .where(late.c.event_id == event_id)
+        ).one()
+        if row.payload_hash == payload:
+            return LateVoteError(_late_message(row.why, row.number))
     if row.payload_hash != payload:
         raise ConflictError(f"the event id {event_id} was used for another vote")
-    if late:
-        number = connection.execute(sa.select(schema.ballot.c.number).where(schema.ballot.c.id == row.ballot_id))
-        return LateVoteError(_late_message(row.why, number.scalar_one()))
     answer = None if row.answer is None else answer_name(row.answer)
     return Receipt(event_id, row.revision, row.kind, answer, repeated=True)
 
 
-def _state_of(connection: sa.Connection, ballot_id: int, number: int, place: int) -> Any:
-    """State of the ballot, lease of the sheet and last event of a comparison, in one query."""
-    asked, lease, event = schema.comparison, schema.lease, schema.vote_event
-    last = (
-        sa.select(sa.func.max(event.c.revision))
-        .where(event.c.ballot_id == ballot_id, event.c.place == place)
-        .scalar_subquery()
-    )
-    row = connection.execute(
-        sa.select(
-            schema.ballot.c.state,
-            asked.c.sheet,
-            lease.c.id.label("lease_id"),
-            lease.c.voter_id.label("holder"),
-            lease.c.expires_at,
-            event.c.revision,
-            event.c.kind,
-            event.c.answer,
-            event.c.voter_id,
-        )
-        .select_from(asked)
-        .join(schema.ballot, schema.ballot.c.id == asked.c.ballot_id)
-        .outerjoin(
-            lease,
-            sa.and_(lease.c.ballot_id == asked.c.ballot_id, lease.c.sheet == asked.c.sheet, lease.c.ended_at.is_(None)),
-        )
-        .outerjoin(
-            event,
-            sa.and_(event.c.ballot_id == asked.c.ballot_id, event.c.place == asked.c.place, event.c.revision == last),
-        )
-        .where(asked.c.ballot_id == ballot_id, asked.c.place == place)
-    ).first()
-    if row is None:
-        raise VoteError(f"comparison {number}-{place} is unknown")
-    return row
-
-
-def _why_late(connection: sa.Connection, now_: Any, ballot_id: int, voter_id: int) -> str | None:
-    if now_.state == "closed":
-        return "closed"
-    if now_.holder == voter_id:
+def _why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | None:
+    if found.state == "open" and found.holder == voter_id:
         return None
     table = schema.lease
-    last = connection.execute(
+    leases = connection.execute(
         sa.select(table.c.voter_id, table.c.end_reason)
-        .where(table.c.ballot_id == ballot_id, table.c.sheet == now_.sheet)
+        .where(table.c.ballot_id == found.ballot_id, table.c.sheet == found.sheet)
         .order_by(table.c.fence.desc())
-        .limit(1)
-    ).first()
-    if now_.holder is None and last is not None and last.voter_id == voter_id and last.end_reason == "done":
+    ).all()
+    if voter_id not in [lease.voter_id for lease in leases]:
+        raise VoteError(f"the comparison is on sheet {found.sheet + 1}, which this voter was never given")
+    if found.state == "closed":
+        return "closed"
+    last = leases[0]
+    if found.holder is None and last.voter_id == voter_id and last.end_reason == "done":
         return None  # undone after the last pair of the sheet, which nobody else has
-    held = connection.execute(
-        sa.select(table.c.id)
-        .where(table.c.ballot_id == ballot_id, table.c.sheet == now_.sheet, table.c.voter_id == voter_id)
-        .limit(1)
-    ).first()
-    if held is None:
-        raise VoteError(f"the comparison is on sheet {now_.sheet + 1}, which this voter was never given")
     return "reassigned"
 
 
 def _late_message(why: str, number: int) -> str:
     if why == "closed":
         return f"ballot {number} is closed: the vote is kept, and does not count"
-    return "the sheet went to somebody else: the vote is kept, and does not count"
+    if why == "conflict":
+        return "another vote stood: the vote is kept, and does not count"
+    return "the sheet is no longer this voter's: the vote is kept, and does not count"
 
 
-def _event(vote: VoteCast, ballot_id: int, code: int) -> dict[str, Any]:
+def _renew(connection: sa.Connection, info: CampaignInfo, found: Any) -> None:
+    minutes = info.settings.lease_minutes
+    if minutes is None or found.remaining is None:
+        return
+    length = int(minutes * 60_000_000)
+    if _RENEWED_BELOW * length < found.remaining <= length:
+        return
+    table = schema.lease
+    connection.execute(
+        sa.update(table)
+        .where(table.c.id == found.lease_id)
+        .values(expires_at=clock(connection) + sa.literal(length, sa.BigInteger))
+    )
+
+
+@cache
+def _cast_statement() -> sa.Insert:
+    names = [column.name for column in schema.vote_event.c if column.name not in ("id", "kind", "reason")]
+    return sa.insert(schema.vote_event).values(kind="cast", **{name: sa.bindparam(name) for name in names})
+
+
+def _event(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
     return {
         "event_id": vote.event_id,
         "ballot_id": ballot_id,
@@ -413,5 +370,9 @@ def _event(vote: VoteCast, ballot_id: int, code: int) -> dict[str, Any]:
         "layout": vote.layout,
         "extra": None if vote.extra is None else json_of(vote.extra),
         "received_at": now(),
-        "payload_hash": vote.payload_hash(),
+        "payload_hash": payload,
     }
+
+
+def _hash(says: list[Any]) -> str:
+    return hashlib.sha256(json_of(says).encode()).hexdigest()
