@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from adaptive.draw import Ballot
 from adaptive.errors import VoteError
-from adaptive.record import BallotRecord
+from adaptive.record import BallotRecord, Places
 from adaptive.scores import tally
-from adaptive.session.state import ballot_state
+from adaptive.session.state import drawn_digest, sealed
 from adaptive.votes import UNANSWERED, Vote, comparison_place, parse_vote
 from rankcorr.checks import shown
 
@@ -26,9 +26,10 @@ class BallotBox:
 
     number: int
     ballot: Ballot
-    drawn: str
+    places: Places
     answers: NDArray[np.int8] = field(init=False)
     record: BallotRecord | None = None
+    selected: Places | None = None
 
     def __post_init__(self) -> None:
         self.answers = np.full(self.ballot.n_comparisons, UNANSWERED, np.int8)
@@ -43,12 +44,33 @@ class BallotBox:
         """Items without any answer."""
         return int(np.count_nonzero(tally(self.ballot, self.answers).answered == 0))
 
+    def close(self, record: BallotRecord, selected: Places) -> None:
+        """Keep what the ballot gave: its record, and the places of the items that go on."""
+        self.record, self.selected = record, selected
+
     def state(self) -> dict[str, Any]:
-        """The part of it that JSON keeps."""
+        """The part of it that JSON keeps; items are places among all items of the protocol."""
+        return sealed(
+            {
+                "number": self.number,
+                "closed": self.record is not None,
+                "places": self.places.tolist(),
+                "left": self.places[self.ballot.left].tolist(),
+                "right": self.places[self.ballot.right].tolist(),
+                "voter": self.ballot.voter.tolist(),
+                "votes": [None if code == UNANSWERED else name_of(code) for code in self.answers.tolist()],
+                "selected": None if self.selected is None else self.selected.tolist(),
+                "n_tied_at_cut": None if self.record is None else self.record.n_tied_at_cut,
+            }
+        )
+
+    def first_state(self) -> dict[str, Any]:
+        """What version 1 kept: votes by id, and no more than a digest of the draw."""
         answered = np.flatnonzero(self.answers != UNANSWERED)
         codes = self.answers[answered].tolist()
         votes = {f"{self.number}-{index}": name_of(code) for index, code in zip(answered.tolist(), codes, strict=True)}
-        return ballot_state(self.number, closed=self.record is not None, drawn=self.drawn, votes=votes)
+        drawn = drawn_digest(self.ballot, self.places)
+        return sealed({"number": self.number, "closed": self.record is not None, "drawn": drawn, "votes": votes})
 
 
 def read_votes(votes: Votes, boxes: list[BallotBox]) -> dict[tuple[int, int], int]:
