@@ -44,6 +44,7 @@ from adaptive.model.accuracy import (
 from adaptive.model.borda import BordaScores, borda
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry, thurstone
+from adaptive.model.influence import Influence, influence
 from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.model.matching import Matches, next_comparisons
 from adaptive.model.matching_run import Matching, run_matching
@@ -52,7 +53,7 @@ from adaptive.model.reading import read_comparisons
 from adaptive.model.scoring import ScoredLeaderboard, SystemScore, score_leaderboard, score_system
 from adaptive.model.strengths import Strengths
 from adaptive.model.vote_model import VoteModel
-from adaptive.model.voters import Influence, VoterReport, influence, voter_report
+from adaptive.model.voters import VoterReport, voter_report
 from adaptive.pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol

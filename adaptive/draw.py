@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import DrawError
-from rankcorr.checks import check_unique, offending, shown, whole_number
+from rankcorr.checks import check_rng, check_unique, offending, shown, whole_number
 from rankcorr.results import Result
 
 Indices: TypeAlias = NDArray[np.int32]
@@ -261,8 +261,7 @@ def draw_ballot(
     labels = _checked_names("item", items, least=2)
     names = _checked_names("voter", voters, least=1)
     wanted = checked_integer("presentations", presentations, least=1)
-    if not isinstance(rng, np.random.Generator):
-        raise DrawError(f"rng must be a numpy.random.Generator, as of numpy.random.default_rng(seed); got {shown(rng)}")
+    check_rng(rng, DrawError)
     n_comparisons = -(-len(labels) * wanted // 2)
     if n_comparisons > LIMIT:
         raise DrawError(f"a ballot holds at most {LIMIT} comparisons; got {shown(n_comparisons)}")

@@ -14,7 +14,7 @@ from typing import Any
 
 from adaptive.advice import Advice, advice_on, advice_on_voters
 from adaptive.errors import PlanError
-from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.checks import counted, real_number, shown, whole_number
 from rankcorr.results import TableResult, json_ready
 
 __all__ = ["LARGEST_COUNT", "Advice", "BallotPlan", "checked_integer", "checked_positive", "plan_ballots"]
@@ -187,7 +187,7 @@ class BallotPlan(TableResult):
             [
                 self._title(),
                 *lines,
-                f"Top items are presented {_times(self.top_presentations, 'time')}; "
+                f"Top items are presented {counted(self.top_presentations, 'time')}; "
                 f"in a uniform ballot of the same cost, every item {self.uniform_presentations:,.1f} times.",
                 *(["Advice:"] if advice else []),
                 *(f"- {each.sentence}" for each in advice),
@@ -237,7 +237,7 @@ class BallotPlan(TableResult):
         return zip(*self._columns().values(), strict=True)
 
     def _title(self) -> str:
-        presentations = _times(self.presentations, "presentation")
+        presentations = counted(self.presentations, "presentation")
         return (
             f"{self.n_items:,} items, {self.n_ballots:,} ballots, fraction {self.fraction}, "
             f"{presentations} of each item in each ballot"
@@ -324,7 +324,3 @@ def checked_positive(value: object, name: str) -> float:
     if not 0 < number < math.inf:
         raise PlanError(f"{name} must be a finite number above 0; got {shown(value)}")
     return number
-
-
-def _times(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

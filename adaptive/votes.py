@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive.draw import Asked, Ballot
 from adaptive.errors import VoteError
-from rankcorr.checks import shown
+from rankcorr.checks import counted_need, shown
 
 _COMPARISON_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,17})")
 _PADDED_ID: Final = re.compile(r"0{0,20}([1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,17})")
@@ -155,7 +155,7 @@ def checked_answers(ballot: Asked, answers: ArrayLike) -> NDArray[np.int8]:
     except ValueError as error:  # numpy's error for rows of different lengths
         raise VoteError(f"answers must be a list of codes; got {shown(answers)}") from error
     if array.shape != (ballot.n_comparisons,):
-        raise VoteError(f"{ballot.n_comparisons} comparisons need as many answers; got {_size(array)}")
+        raise VoteError(f"{counted_need(ballot.n_comparisons, 'comparison')} as many answers; got {_size(array)}")
     if array.dtype.kind not in "iu":
         raise VoteError(
             f"answers must be whole numbers, 1 (left), 0 (tie), -1 (right) or -2 (unanswered); got {array.dtype}"

@@ -65,6 +65,12 @@ def checked_seed(seed: object, error: type[ValueError] = OptionError) -> int:
     return number
 
 
+def check_rng(rng: object, error: type[ValueError] = OptionError) -> None:
+    """Refuse anything but a generator of random numbers."""
+    if not isinstance(rng, np.random.Generator):
+        raise error(f"rng must be a numpy.random.Generator, as of numpy.random.default_rng(seed); got {shown(rng)}")
+
+
 def checked_level(level: object, name: str = "level") -> float:
     """Return a level of confidence as a float, or raise OptionError."""
     value = real_number(level)
@@ -139,6 +145,28 @@ def _beginning(value: object, n_levels: int) -> Iterator[str]:
             yield repr(value)
         except Exception:  # an integer with too many digits for Python to print, a broken or endless __repr__
             yield f"{kind.__name__} that cannot be shown"
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "vote"), counted(2_000, "vote")
+    ('1 vote', '2,000 votes')
+    """
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def counted_need(number: int, what: str) -> str:
+    """How messages begin that say what a number of things need.
+
+    Examples
+    --------
+    >>> counted_need(1, "vote"), counted_need(2, "vote")
+    ('1 vote needs', '2 votes need')
+    """
+    return f"{counted(number, what)} need{'s' * (number == 1)}"
 
 
 def offending(message: str, values: Iterable[object]) -> str:

@@ -41,7 +41,18 @@ class Result:
             object.__setattr__(self, name, value)
 
 
-class TableResult(Result, ABC):
+class JsonResult(Result):
+    """A result with `to_dict`, ready for JSON."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON: lists for arrays, None for nan."""
+        content: dict[str, Any] = json_ready(self)
+        return content
+
+
+class TableResult(JsonResult, ABC):
     """A result that holds a table: `to_dict` is ready for JSON, `to_frame` is for pandas, and notebooks show it.
 
     A subclass defines the table in `_columns`, and may give its heading in a notebook in `_title`.
@@ -56,11 +67,6 @@ class TableResult(Result, ABC):
     def _title(self) -> str:
         """Heading of the table in a notebook."""
         return repr(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON: lists for arrays, None for nan."""
-        content: dict[str, Any] = json_ready(self)
-        return content
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame.

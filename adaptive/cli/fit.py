@@ -14,6 +14,7 @@ from adaptive.model.named import MODELS, fit_named
 from adaptive.model.strengths import Strengths
 from adaptive.tables import csv_text, item_cells, item_columns
 from rankcorr import OptionError
+from rankcorr.checks import counted
 from rankcorr.cli.console import print_json, print_table
 from rankcorr.io.records import printable
 
@@ -87,23 +88,19 @@ def _counts(comparisons: Comparisons) -> str:
     """What was read, in one line."""
     n_ties, n_silent = comparisons.n_ties, comparisons.n_unanswered
     parts = [
-        _number(comparisons.n_items, "item"),
-        _number(comparisons.n_comparisons, "vote") + (f" ({_number(n_ties, 'tie')})" if n_ties else ""),
-        *([f"{_number(n_silent, 'comparison')} without an answer"] if n_silent else []),
-        "voters not known" if comparisons.voters is None else _number(comparisons.n_voters, "voter"),
+        counted(comparisons.n_items, "item"),
+        counted(comparisons.n_comparisons, "vote") + (f" ({counted(n_ties, 'tie')})" if n_ties else ""),
+        *([f"{counted(n_silent, 'comparison')} without an answer"] if n_silent else []),
+        "voters not known" if comparisons.voters is None else counted(comparisons.n_voters, "voter"),
     ]
     return ", ".join(parts)
-
-
-def _number(count: int, of: str) -> str:
-    return f"{count:,} {of}{'s' * (count != 1)}"
 
 
 def _model(found: Strengths | BordaScores, model: str) -> str:
     """What was fitted, in one line."""
     if isinstance(found, BordaScores):
         return "borda: wins and half the ties, by presentations"
-    steps = _number(found.n_iterations, "iteration")
+    steps = counted(found.n_iterations, "iteration")
     parts = [
         f"{model}: {'converged in' if found.converged else 'not converged after'} {steps}",
         f"prior sd {found.prior_sd:.3g}" + (" (from the votes)" if found.prior.sd is None else ""),

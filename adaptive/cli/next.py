@@ -6,7 +6,7 @@ import click
 import numpy as np
 
 from adaptive.cli.output import emit, print_note
-from adaptive.cli.vote_files import FILES_HELP, read_votes, vote_options
+from adaptive.cli.vote_files import FILES_HELP, read_numbered_votes, vote_options
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.matching import FOCUS, Matches, next_comparisons
 from adaptive.tables import csv_text, item_cells, item_columns
@@ -28,10 +28,11 @@ Example (the first line begins with items alone, the others go on with the votes
     short_help="Votes -> whom to compare next.",
     help=f"""Choose the next comparisons by all votes of the VOTES files, so that they say most about the top.
 
-    Strengths are fitted, and items whose rank is in doubt meet their neighbours. No voter gets a pair that they have
-    voted on. The comparisons are CSV, in the order in which they are to be shown, with the columns comparison, voter
-    (if voters are known), left, right (or left_1, left_2, ...) and an empty winner to fill in: left, right or tie. The
-    filled file is one more file of votes. Small batches choose better: 50 is a good size.
+    Strengths are fitted, and items whose rank is in doubt meet their neighbours. No voter gets a pair that they were
+    shown before, answered or not, and who was shown the fewest gets the next one. The comparisons are CSV, in the order
+    in which they are to be shown, with the columns comparison (ids above those of VOTES), voter (if voters are known),
+    left, right (or left_1, left_2, ...) and an empty winner to fill in: left, right or tie. The filled file is one more
+    file of votes. Small batches choose better: 50 is a good size.
     {FILES_HELP}""",
 )
 @click.argument("votes", nargs=-1, metavar="VOTES...")
@@ -60,14 +61,13 @@ def next_command(
         raise OptionError(f"--voter names each voter once; got {printable(str(again[0]))} twice")
     if any(name != name.strip() or not name or "\n" in name for name in voters):
         raise OptionError("--voter is a name in one line, without spaces around it")
-    comparisons = read_votes(votes, form, items)
+    comparisons, first = read_numbered_votes(votes, form, items)
     if voters and comparisons.n_comparisons and comparisons.voters is None:
         raise OptionError("--voter needs votes whose voters are known; these have no column of voters")
     strengths = bradley_terry(comparisons)
     rng = np.random.default_rng(seed)
     matches = next_comparisons(strengths, size, rng=rng, voters=voters or None, n0=n0, focus=focus)
     known = bool(voters) or comparisons.voters is not None
-    first = comparisons.n_comparisons + comparisons.n_unanswered
     note = f"{matches.n_comparisons:,} comparisons written to {out}"
     emit(_csv(matches, first, known=known), out, note)
     if matches.reason:
@@ -75,7 +75,7 @@ def next_command(
 
 
 def _csv(matches: Matches, first: int, *, known: bool) -> str:
-    """Comparisons to be filled in, numbered from `first`, so that the files of votes can be put together."""
+    """Comparisons to be filled in, numbered from `first`, which is above all ids so far: the files can be joined."""
     voter = ["voter"] if known else []
     header = [
         "comparison", *voter, *item_columns("left", matches.items), *item_columns("right", matches.items), "winner"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
@@ -11,15 +11,17 @@ from adaptive.cli.output import print_note
 from adaptive.cli.vote_files import FILES_HELP, model_options, read_votes, vote_options
 from adaptive.model.named import MODELS, fit_named
 from adaptive.plots import agreement, plot_in_top, plot_strengths, plot_voters
-from adaptive.plots.rows import checked_level
-from adaptive.plots.strengths import LEVEL, TOP
+from adaptive.plots.strengths import LEVEL, SCALES, TOP, Scale
 from adaptive.plots.voters import AT_RANDOM
+from rankcorr.checks import checked_level
 from rankcorr.cli.figures import out_option, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from adaptive.model.strengths import Strengths
+
+Draw = TypeVar("Draw", bound="Callable[..., Figure]")
 
 _MODELS: Final = [model for model, options in MODELS.items() if options]
 _EXAMPLES: Final = {
@@ -34,6 +36,7 @@ def _example(*names: str) -> str:
 
 
 _level_option = click.option("--level", type=float, default=LEVEL, show_default=True, help="Of the intervals.")
+_OWN: Final = ("k", "top", "level", "scale", "seed")
 
 
 @click.group(no_args_is_help=False, epilog=_example(*_EXAMPLES), short_help="Draw strengths and voters.")
@@ -41,79 +44,64 @@ def plot() -> None:
     """Draw figures of what votes say. Needs matplotlib: pip install 'rankcorr[plot]'."""
 
 
-@plot.command(
-    epilog=_example("strengths"),
-    short_help="The strengths of the best items, with intervals.",
-    help=f"""Draw the strength of each of the best items with its interval, best first.
+def _command(short_help: str, text: str, *options: Callable[[Any], Any]) -> Callable[[Draw], Draw]:
+    """Add a command that fits strengths to VOTES, and writes what the decorated function draws of them."""
+
+    def add(draw: Draw) -> Draw:
+        def run(votes: tuple[str, ...], out: str, form: str, items: str | None, **given: Any) -> None:
+            own = {name: given.pop(name) for name in _OWN if name in given}
+            if "level" in own:
+                checked_level(own["level"])  # before a fit that may take long
+            found = cast("Strengths", fit_named(read_votes(votes, form, items), given.pop("model"), **given))
+            for message in [*write_figure(lambda: draw(found, **own), out), *found.warnings]:
+                print_note(message)
+
+        command: Any = run
+        votes = click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
+        for option in reversed((votes, out_option, vote_options, model_options(_MODELS), *options)):
+            command = option(command)
+        name = draw.__name__
+        plot.command(name, epilog=_example(name), short_help=short_help, help=f"{text}\n    {FILES_HELP}")(command)
+        return draw
+
+    return add
+
+
+@_command(
+    "The strengths of the best items, with intervals.",
+    """Draw the strength of each of the best items with its interval, best first; or its rank.
 
     Of more than 100 items the intervals are a band.
-    {FILES_HELP}""",
+""",
+    click.option("--top", type=click.IntRange(min=1), default=TOP, show_default=True, help="Number of items."),
+    _level_option,
+    click.option("--scale", type=click.Choice(SCALES), default=SCALES[0], show_default=True, help="What is drawn."),
 )
-@click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
-@out_option
-@vote_options
-@model_options(_MODELS)
-@click.option("--top", type=click.IntRange(min=1), default=TOP, show_default=True, help="Number of items.")
-@_level_option
-def strengths(
-    votes: tuple[str, ...], out: str, form: str, items: str | None, top: int, level: float, **model: Any
-) -> None:
-    """Draw strengths; the text of the help is above."""
-    checked_level(level)
-    found = _fitted(votes, form, items, model)
-    _write(lambda: plot_strengths(found, top=top, level=level), out, found)
+def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figure:
+    """Figure of `ballots plot strengths`."""
+    return plot_strengths(found, top=top, level=level, scale=scale)
 
 
-@plot.command(
-    epilog=_example("top"),
-    short_help="How likely each item is to be in the top k.",
-    help=f"""Draw the probability of each item to be in the top k, in the order of the ranking.
-
-    {FILES_HELP}""",
+@_command(
+    "How likely each item is to be in the top k.",
+    "Draw the probability of each item to be in the top k, in the order of the ranking.\n",
+    click.option("--k", type=click.IntRange(min=1), required=True, help="Size of the top."),
+    click.option("--top", type=click.IntRange(min=1), help=f"Most items to draw.  [default: {TOP}, or 2 k]"),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same draws."),
 )
-@click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
-@click.option("--k", type=click.IntRange(min=1), required=True, help="Size of the top.")
-@out_option
-@vote_options
-@model_options(_MODELS)
-@click.option("--top", type=click.IntRange(min=1), help=f"Most items to draw.  [default: {TOP}, or 2 k]")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same draws.")
-def top(
-    votes: tuple[str, ...], k: int, out: str, form: str, items: str | None, top: int | None, seed: int, **model: Any
-) -> None:
-    """Draw probabilities; the text of the help is above."""
-    found = _fitted(votes, form, items, model)
-    _write(lambda: plot_in_top(found, k, top=top, seed=seed), out, found)
+def top(found: Strengths, *, k: int, top: int | None, seed: int) -> Figure:
+    """Figure of `ballots plot top`."""
+    return plot_in_top(found, k, top=top, seed=seed)
 
 
-@plot.command(
-    epilog=_example("voters"),
-    short_help="How often each voter agrees with the common order.",
-    help=f"""Draw the share of each voter's votes that agree with the common order, lowest first, with its interval.
-
-    {FILES_HELP}""",
+@_command(
+    "How often each voter agrees with the common order.",
+    "Draw the share of each voter's votes that agree with the common order, lowest first, with its interval.\n",
+    click.option("--top", type=click.IntRange(min=1), default=TOP, show_default=True, help="Number of voters."),
+    _level_option,
 )
-@click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
-@out_option
-@vote_options
-@model_options(_MODELS)
-@click.option("--top", type=click.IntRange(min=1), default=TOP, show_default=True, help="Number of voters.")
-@_level_option
-def voters(
-    votes: tuple[str, ...], out: str, form: str, items: str | None, top: int, level: float, **model: Any
-) -> None:
-    """Draw voters; the text of the help is above."""
-    checked_level(level)
-    found = _fitted(votes, form, items, model)
-    shares = agreement(found, level=level)
+def voters(found: Strengths, *, top: int, level: float) -> Figure:
+    """Figure of `ballots plot voters`."""
     what = f"Votes that agree with the common order, with a {100 * level:g} % interval"
-    _write(lambda: plot_voters(shares, what=what, reference=(AT_RANDOM, "answers at random"), top=top), out, found)
-
-
-def _fitted(votes: tuple[str, ...], form: str, items: str | None, model: dict[str, Any]) -> Strengths:
-    return cast("Strengths", fit_named(read_votes(votes, form, items), model.pop("model"), **model))
-
-
-def _write(draw: Callable[[], Figure], out: str, found: Strengths) -> None:
-    for message in [*write_figure(draw, out), *found.warnings]:
-        print_note(message)
+    shares = agreement(found, level=level)
+    return plot_voters(shares, what=what, reference=(AT_RANDOM, "answers at random"), top=top)

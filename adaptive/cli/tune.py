@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,8 +41,39 @@ Example:
 """
 
 
-def _shared(command: Any) -> Any:
-    """Options of both commands."""
+@dataclass(frozen=True)
+class Shared:
+    """Options of both commands, as they were given."""
+
+    n_items: int | None
+    coefficient: Literal["tau_w", "rho_w", "tau", "rho"]
+    judge: Literal["relatedness", "similarity"]
+    voters: int | None
+    batch: int
+    seed: int
+    workers: int
+    as_json: bool
+
+    @property
+    def population(self) -> VoterPopulation:
+        """The simulated voters, where none are fitted."""
+        return VoterPopulation() if self.voters is None else VoterPopulation(self.voters)
+
+    @property
+    def simulated(self) -> dict[str, Any]:
+        """What both functions of the library take."""
+        return {"relatedness": self.judge == "relatedness", "coefficient": self.coefficient, "seed": self.seed}
+
+
+def _shared(command: Callable[..., None]) -> Any:
+    """Add the options of both commands, which come to the command as one value."""
+    names = [field.name for field in fields(Shared)]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        command(Shared(**{name: given.pop(name) for name in names}), **given)
+
+    decorated: Any = run
     options = (
         click.option("--n-items", type=int, metavar="N", help="Number of items; else those of --similarity's file."),
         click.option(
@@ -65,8 +99,8 @@ def _shared(command: Any) -> Any:
         click.option("--json", "as_json", is_flag=True, help="Print JSON, with null where undefined."),
     )
     for option in reversed(options):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
 _SIMILARITY_HELP = f"{', '.join(SIMILARITIES)}, or a CSV file with the column similarity."
@@ -83,51 +117,41 @@ _SIMILARITY_HELP = f"{', '.join(SIMILARITIES)}, or a CSV file with the column si
 @click.option("--fresh", type=int, default=40, show_default=True, metavar="S", help="Simulations of the winner.")
 @_shared
 def tune_command(
+    shared: Shared,
+    *,
     budget: int,
     similarity: str | None,
     pilot: Path | None,
     approaches: tuple[Approach, ...],
     simulations: int,
     fresh: int,
-    n_items: int | None,
-    coefficient: Literal["tau_w", "rho_w", "tau", "rho"],
-    judge: Literal["relatedness", "similarity"],
-    voters: int | None,
-    batch: int,
-    seed: int,
-    workers: int,
-    as_json: bool,
 ) -> None:
     """Search fraction, presentations, number of ballots and matching for the best ranking that a budget buys.
 
     The better half of the candidates goes on to the next round, which has twice as many simulations. What the winner
     reaches is measured by fresh simulations, beside the paper's plan of the same budget.
     """
-    votes, values = _items(pilot, similarity, n_items)
-    size = _size(values) if votes is None or values is not None else votes.n_items
-    candidates = candidates_for(size, budget, approaches=approaches or CANDIDATES, batch=batch)
+    votes, values, size = _items(pilot, similarity, shared.n_items)
+    candidates = candidates_for(size, budget, approaches=approaches or CANDIDATES, batch=shared.batch)
     total = tuning_runs(len(candidates), simulations=simulations, fresh=fresh)
-    population = None if votes is not None and voters is None else VoterPopulation(100 if voters is None else voters)
-    with quiet_executor(workers) as executor, progress_bar(total, "run") as advance:
+    with quiet_executor(shared.workers) as executor, progress_bar(total, "run") as advance:
         tuned = tune_plan(
             budget,
             similarity=values,
             pilot=votes,
-            voters=population,
-            relatedness=judge == "relatedness",
-            coefficient=coefficient,
+            voters=None if votes is not None and shared.voters is None else shared.population,
             candidates=candidates,
             simulations=simulations,
             fresh=fresh,
-            seed=seed,
             executor=executor,
             progress=advance,
+            **shared.simulated,
         )
-    if as_json:
+    if shared.as_json:
         print_json(tuned_dict(tuned))
         return
     print_table(
-        ["candidate", coefficient, "simulations", "fell out"],
+        ["candidate", shared.coefficient, "simulations", "fell out"],
         [
             [row.candidate.name, _value(row.mean, row.se), str(row.simulations), str(row.fell_out or "best")]
             for row in tuned.rows_tried
@@ -136,8 +160,8 @@ def tune_command(
     low, high = tuned.accuracy_interval
     gain_low, gain_high = tuned.gain_interval
     click.echo(
-        f"\n{budget:,} comparisons of {size:,} items, {tuned.simulations} fresh simulations, seed {seed}:\n"
-        f"best: {tuned.best}: {coefficient} {tuned.accuracy:.4f} ({low:.4f} to {high:.4f}); one voting "
+        f"\n{budget:,} comparisons of {size:,} items, {tuned.simulations} fresh simulations, seed {shared.seed}:\n"
+        f"best: {tuned.best}: {shared.coefficient} {tuned.accuracy:.4f} ({low:.4f} to {high:.4f}); one voting "
         f"{tuned.spread[0]:.4f} to {tuned.spread[1]:.4f}\n"
         f"the paper's plan: {tuned.paper}: {tuned.paper_accuracy:.4f}; gain {tuned.gain:+.4f} "
         f"({gain_low:+.4f} to {gain_high:+.4f})"
@@ -160,42 +184,34 @@ def tune_command(
 @click.option("--simulations", type=int, default=20, show_default=True, metavar="S", help="Number of simulations.")
 @_shared
 def votes_needed_command(
+    shared: Shared,
+    *,
     accuracy: float,
     similarity: str,
     approach: Approach,
     most: int | None,
     simulations: int,
-    n_items: int | None,
-    coefficient: Literal["tau_w", "rho_w", "tau", "rho"],
-    judge: Literal["relatedness", "similarity"],
-    voters: int | None,
-    batch: int,
-    seed: int,
-    workers: int,
-    as_json: bool,
 ) -> None:
     """Count the votes that a mean accuracy takes, or say that these voters cannot reach it."""
-    values = given_similarity(similarity, n_items)
-    with quiet_executor(workers) as executor, progress_bar(2 * simulations, "run") as advance:
+    values = given_similarity(similarity, shared.n_items)
+    with quiet_executor(shared.workers) as executor, progress_bar(2 * simulations, "run") as advance:
         needed = votes_needed(
             accuracy,
             similarity=values,
-            coefficient=coefficient,
-            voters=VoterPopulation(100 if voters is None else voters),
-            relatedness=judge == "relatedness",
+            voters=shared.population,
             approach=approach,
-            matching=Matching(batch=batch),
+            matching=Matching(batch=shared.batch),
             most=most,
             simulations=simulations,
-            seed=seed,
             executor=executor,
             progress=advance,
+            **shared.simulated,
         )
-    if as_json:
+    if shared.as_json:
         print_json({**needed.to_dict(), "reached": needed.reached, "verdict": needed.verdict})
         return
     print_table(
-        ["votes", coefficient],
+        ["votes", shared.coefficient],
         [
             [f"{budget:,}", _value(mean, se)]
             for budget, mean, se in zip(needed.budgets.tolist(), needed.means, needed.ses, strict=True)
@@ -203,8 +219,8 @@ def votes_needed_command(
     )
     low, high = needed.bound_interval
     click.echo(
-        f"\n{needed.verdict}\n{approach}, {values.size:,} items, {simulations} simulations, seed {seed}; if every "
-        f"voter ranked all items: {needed.bound:.4f} ({low:.4f} to {high:.4f})"
+        f"\n{needed.verdict}\n{approach}, {values.size:,} items, {simulations} simulations, seed {shared.seed}; if "
+        f"every voter ranked all items: {needed.bound:.4f} ({low:.4f} to {high:.4f})"
     )
 
 
@@ -236,17 +252,15 @@ def _value(mean: float, se: float) -> str:
 
 def _items(
     pilot: Path | None, similarity: str | None, n_items: int | None
-) -> tuple[Comparisons | None, NDArray[np.float64] | None]:
+) -> tuple[Comparisons | None, NDArray[np.float64] | None, int]:
+    """Pilot votes and similarities, of which there is at least one, and the number of items."""
     if pilot is None:
-        return None, given_similarity(similarity or "exponential", n_items)
+        values = given_similarity(similarity or "exponential", n_items)
+        return None, values, values.size
     votes = read_comparisons(pilot)
     if similarity is None:
         if n_items not in {None, votes.n_items}:
             raise OptionError(f"--n-items is {n_items}, but {pilot} has {votes.n_items} items")
-        return votes, None
-    return votes, given_similarity(similarity, votes.n_items if n_items is None else n_items)
-
-
-def _size(values: NDArray[np.float64] | None) -> int:
-    assert values is not None  # there is always one of the two
-    return values.size
+        return votes, None, votes.n_items
+    values = given_similarity(similarity, votes.n_items if n_items is None else n_items)
+    return votes, values, values.size

@@ -8,10 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 import sqlalchemy as sa
+from numpy.typing import NDArray
 
 from adaptive.errors import VoteError
+from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.closing import scored, standing_after
+from adaptive.ledger.columns import integer_columns
 from adaptive.ledger.counting import standing_votes
 from adaptive.ledger.draws import drawn_columns, stored_ballots
 from adaptive.ledger.errors import LedgerError
@@ -21,6 +24,7 @@ from adaptive.ledger.votes import CANNOT_SAY
 from adaptive.model.accuracy import Cut
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
+from adaptive.model.shown_pairs import ShownPairs
 from adaptive.model.strengths import Strengths
 from adaptive.plan import BallotPlan
 from adaptive.record import ProtocolResult, places_best_first
@@ -33,6 +37,7 @@ __all__ = ["CampaignResult", "ClosePreview", "preview_of", "result_of", "votes_o
 # Draws from the posterior of more items take a minute and more; standard errors alone would cost as much.
 MOST_WITH_INTERVALS: Final = 3_000
 _LEVEL: Final = 0.9
+_NOBODY: Final = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,12 +154,14 @@ class ClosePreview:
 def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collection[int] = ()) -> Comparisons:
     """All votes that stand as `Comparisons`, in the order of ballots and comparisons; who cannot say has not answered.
 
+    Its `unanswered` has the other comparisons that somebody has in hand.
+
     Parameters
     ----------
     without : collection of int
         Ids of voters who are left out.
     """
-    columns: list[list[Any]] = [[], [], [], []]
+    answered, silent = [np.empty((4, 0), np.int64)], [np.empty((3, 0), np.int64)]
     n_asked = 0
     for stored in stored_ballots(connection, info.id):
         n_asked += stored.n_comparisons
@@ -162,18 +169,41 @@ def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collecti
         says = votes.answer != CANNOT_SAY
         drawn = drawn_columns(connection, stored.id)
         place = votes.place[says]
-        for column, values in zip(
-            columns, (drawn.left[place], drawn.right[place], votes.answer[says], votes.voter[says]), strict=True
-        ):
-            column.append(values)
-    left, right, winner, voter = (np.concatenate([np.empty(0, np.int64), *column]) for column in columns)
-    ids, index = np.unique(voter, return_inverse=True)
+        answered.append(np.stack([drawn.left[place], drawn.right[place], votes.answer[says], votes.voter[says]]))
+        holder = _holders(connection, stored.id, int(drawn.sheet.max()) + 1)[drawn.sheet]
+        holder[place] = _NOBODY
+        rest = np.flatnonzero(holder != _NOBODY)
+        silent.append(np.stack([drawn.left[rest], drawn.right[rest], holder[rest]]))
+    left, right, winner, voter = np.concatenate(answered, axis=1)
+    shown_left, shown_right, shown_to = np.concatenate(silent, axis=1)
+    ids, index = np.unique(np.concatenate([voter, shown_to]), return_inverse=True)
+    index = index.astype(np.int32)
     names = names_of(connection, info)
     called = tuple(names[each] for each in ids.tolist())
     if len(set(called)) < len(called):  # a name may be another voter's key, or that of two sources
         called = tuple(f"{name} ({each})" for name, each in zip(called, ids.tolist(), strict=True))
-    small = (left.astype(np.int32), right.astype(np.int32), winner.astype(np.int8))
-    return Comparisons(info.items, *small, called, index.astype(np.int32), n_asked - left.size)
+    return Comparisons(
+        info.items,
+        left.astype(np.int32),
+        right.astype(np.int32),
+        winner.astype(np.int8),
+        called,
+        index[: left.size],
+        n_asked - left.size,
+        ShownPairs(shown_left.astype(np.int32), shown_right.astype(np.int32), index[left.size :]),
+    )
+
+
+def _holders(connection: sa.Connection, ballot_id: int, n_sheets: int) -> NDArray[np.int64]:
+    """Id of whoever has each sheet."""
+    found = np.full(n_sheets, _NOBODY)
+    lease = schema.lease
+    sheet, voter = integer_columns(
+        connection,
+        sa.select(lease.c.sheet, lease.c.voter_id).where(lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None)),
+    )
+    found[sheet] = voter
+    return found
 
 
 def result_of(

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from adaptive.errors import ModelError
 from adaptive.record import places_best_first
 from rankcorr import Ranking
-from rankcorr.checks import checked_seed, real_number, shown, whole_number
+from rankcorr.checks import checked_seed, counted, real_number, shown, whole_number
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr.results import Result, TableResult
+from rankcorr.results import JsonResult, Result, TableResult
 from rankcorr.scores import midrank_rows
 from rankcorr.workers import checked_workers, in_threads
 
@@ -171,7 +171,7 @@ class TopProbabilities(TableResult):
 
 
 @dataclass(frozen=True, eq=False)
-class Cut(Result):
+class Cut(JsonResult):
     """Confidence of a cut after the top k.
 
     Attributes
@@ -192,7 +192,7 @@ class Cut(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class ExpectedCorrelation(Result):
+class ExpectedCorrelation(JsonResult):
     """The accuracy that a ranking has reached, in units of a coefficient.
 
     Attributes
@@ -227,7 +227,7 @@ class ExpectedCorrelation(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class StopDecision(Result):
+class StopDecision(JsonResult):
     """Whether to stop, and why; true where to stop."""
 
     stop: bool
@@ -260,7 +260,7 @@ class StoppingRule:
         stop = expected.mean >= self.target
         reason = (
             f"expected {self.coefficient.name} is {expected.mean:.3f} after "
-            f"{strengths.comparisons.n_comparisons:,} votes, {'at least' if stop else 'below'} the target of "
+            f"{counted(strengths.comparisons.n_comparisons, 'vote')}, {'at least' if stop else 'below'} the target of "
             f"{self.target:g}"
         )
         return StopDecision(stop, expected, reason)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive.draw import Asked, Ballot
 from adaptive.errors import ComparisonError, VoteError
 from adaptive.model.labels import Where, check_lengths, coded_labels, coded_winners, in_arrays, listed_column
+from adaptive.model.shown_pairs import ShownPairs
 from adaptive.protocol import Items, checked_labels
 from adaptive.votes import LEFT, RIGHT, UNANSWERED, WORDS, checked_answers
 from rankcorr.checks import shown
@@ -42,6 +43,7 @@ class Columns(NamedTuple):
     voters: Sequence[Hashable] | None
     voter: NDArray[np.int32] | None
     n_unanswered: int = 0
+    unanswered: ShownPairs | None = None
 
 
 def columns_of_labels(
@@ -129,27 +131,32 @@ def selected(columns: Columns, which: ArrayLike) -> Columns:
     if chosen.dtype.kind == "b" and chosen.size != n_rows:
         raise ComparisonError(f"a mask needs {n_rows} entries, one for each comparison; got {chosen.size}")
     if chosen.dtype.kind != "b" and (wrong := chosen[(chosen < 0) | (chosen >= n_rows)]).size:
-        raise ComparisonError(f"the {n_rows} comparisons have the indices from 0 to {n_rows - 1}; got {wrong[0]}")
+        raise ComparisonError(f"{_indices(n_rows, 'comparison')}; got {wrong[0]}")
     return columns._replace(
         left=columns.left[chosen],
         right=columns.right[chosen],
         winner=columns.winner[chosen],
         voter=None if columns.voter is None else columns.voter[chosen],
         n_unanswered=0,
+        unanswered=None,
     )
 
 
 def joined_columns(first: Columns, then: Columns) -> Columns:
     """Rows of both, of the same items."""
-    if first.items is not then.items and tuple(first.items) != tuple(then.items):
+    if not same_labels(first.items, then.items):
         raise ComparisonError(_difference(first.items, then.items))
     if (first.voter is None) != (then.voter is None):
         who = "the other does not" if then.voter is None else "only the other does"
         raise ComparisonError(f"both or neither must know their voters; {who}")
-    voters, voter = first.voters, None
+    voters, voter, silent = first.voters, None, then.unanswered
     if first.voter is not None and then.voter is not None and voters is not None and then.voters is not None:
         voters = all_names([voters, then.voters], None, "voters")
-        voter = np.concatenate([first.voter, places_among(then.voters, voters, "voter", "other")[then.voter]])
+        places = places_among(then.voters, voters, "voter", "other")
+        voter = np.concatenate([first.voter, places[then.voter]])
+        silent = None if silent is None else silent.renumbered(voters=places)
+    if first.unanswered is not None:
+        silent = first.unanswered if silent is None else first.unanswered.followed_by(silent)
     return Columns(
         first.items,
         np.concatenate([first.left, then.left]),
@@ -158,6 +165,7 @@ def joined_columns(first: Columns, then: Columns) -> Columns:
         voters,
         voter,
         first.n_unanswered + then.n_unanswered,
+        silent,
     )
 
 
@@ -169,13 +177,13 @@ def _answered(
     voters: Sequence[Hashable] | None,
     voter: NDArray[np.int32] | None,
 ) -> Columns:
-    """Keep what is answered, and count the rest."""
+    """Keep what is answered apart from what is not."""
     kept = winner != UNANSWERED
-    n_unanswered = int(kept.size - np.count_nonzero(kept))
-    if n_unanswered:
-        left, right, winner = left[kept], right[kept], winner[kept]
-        voter = None if voter is None else voter[kept]
-    return Columns(items, left, right, winner, voters, voter, n_unanswered)
+    if kept.all():
+        return Columns(items, left, right, winner, voters, voter)
+    silent = ShownPairs(left[~kept], right[~kept], None if voter is None else voter[~kept])
+    voter = None if voter is None else voter[kept]
+    return Columns(items, left[kept], right[kept], winner[kept], voters, voter, len(silent), silent)
 
 
 def checked_indices(column: str, values: object, kind: str, n_names: int) -> NDArray[np.int32]:
@@ -183,9 +191,7 @@ def checked_indices(column: str, values: object, kind: str, n_names: int) -> NDA
     array = _whole_numbers(column, values)
     wrong = np.flatnonzero((array < 0) | (array >= n_names))
     if wrong.size:
-        raise ComparisonError(
-            f"{column}[{wrong[0]}] is {array[wrong[0]]}; the {n_names} {kind}s have the indices from 0 to {n_names - 1}"
-        )
+        raise ComparisonError(f"{column}[{wrong[0]}] is {array[wrong[0]]}; {_indices(n_names, kind)}")
     return array.astype(np.int32)
 
 
@@ -195,9 +201,16 @@ def checked_codes(values: object) -> NDArray[np.int8]:
     wrong = np.flatnonzero((array < RIGHT) | (array > LEFT))
     if wrong.size:
         found = array[wrong[0]]
-        counted = "; an unanswered comparison is counted, not kept" if found == UNANSWERED else ""
-        raise VoteError(f"winner[{wrong[0]}] is {found}; it must be 1 (left), 0 (tie) or -1 (right){counted}")
+        apart = "; an unanswered comparison is counted, not kept" if found == UNANSWERED else ""
+        raise VoteError(f"winner[{wrong[0]}] is {found}; it must be 1 (left), 0 (tie) or -1 (right){apart}")
     return array.astype(np.int8)
+
+
+def _indices(n_things: int, kind: str) -> str:
+    """Which indices there are, for messages."""
+    if n_things < 2:
+        return f"the only {kind} has the index 0" if n_things else f"there are no {kind}s"
+    return f"the {n_things} {kind}s have the indices from 0 to {n_things - 1}"
 
 
 def _whole_numbers(column: str, values: object) -> NDArray[Any]:
@@ -212,6 +225,11 @@ def _whole_numbers(column: str, values: object) -> NDArray[Any]:
             f"{column} must be whole numbers in one dimension; got {array.dtype} of shape {array.shape}"
         )
     return array
+
+
+def same_labels(names: Sequence[Hashable], others: Sequence[Hashable]) -> bool:
+    """Whether two lists of labels are equal, entry by entry; one may be a range, and the other a tuple."""
+    return names is others or (len(names) == len(others) and tuple(names) == tuple(others))
 
 
 def all_names(several: Sequence[Sequence[Hashable]], given: Items | None, what: str) -> Sequence[Hashable]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,6 @@ from adaptive.errors import ComparisonError
 from adaptive.model.columns import (
     Columns,
     HasAnswers,
-    checked_codes,
-    checked_indices,
     columns_of_ballots,
     columns_of_labels,
     columns_of_pairs,
@@ -25,20 +22,17 @@ from adaptive.model.columns import (
     places_among,
     selected,
 )
+from adaptive.model.counted_votes import CountedVotes
 from adaptive.model.frames import columns_of_frame
-from adaptive.model.labels import check_lengths
 from adaptive.model.written import comparisons_csv, comparisons_dict, named_columns
-from adaptive.protocol import Items, checked_labels
-from adaptive.scores import Counts, Tally, count_votes
-from adaptive.votes import Vote
-from rankcorr.checks import shown, whole_number
-from rankcorr.results import TableResult
+from adaptive.protocol import Items
+from rankcorr.checks import counted, shown
 
 __all__ = ["Comparisons"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparisons(TableResult):
+class Comparisons(CountedVotes):
     """Answered comparisons of pairs of items, one row for each, in any order.
 
     It takes 9 bytes for each comparison, 13 with voters. The table has the columns comparison, voter (if known), left,
@@ -59,12 +53,15 @@ class Comparisons(TableResult):
         Index into `voters` of who answered; kept as int32, read-only.
     n_unanswered : int
         Comparisons that were shown, but have no answer. They are counted here, and in no other number.
+    unanswered : ShownPairs or None
+        Items and voters of those, as far as they are known: at most `n_unanswered` rows. Nobody is asked them again.
 
     Raises
     ------
     ComparisonError
         An index out of range, an item against itself, columns that differ in length or are not whole numbers, labels
-        that repeat, or only one of `voters` and `voter`. The message names row and item.
+        that repeat, only one of `voters` and `voter`, or more rows without an answer than are counted. The message
+        names row and item.
     VoteError
         A winner that is not LEFT, RIGHT or TIE.
 
@@ -74,40 +71,6 @@ class Comparisons(TableResult):
     >>> Comparisons(["apple", "pear", "plum"], left=[0, 1], right=[1, 2], winner=[LEFT, RIGHT])
     <Comparisons of 3 items: 2 comparisons, 0 ties>
     """
-
-    items: Sequence[Hashable]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    winner: NDArray[np.int8]
-    voters: Sequence[Hashable] | None = None
-    voter: NDArray[np.int32] | None = None
-    n_unanswered: int = 0
-
-    def __post_init__(self) -> None:
-        items = checked_labels(self.items, "items", ComparisonError)
-        left, right = (checked_indices(name, getattr(self, name), "item", len(items)) for name in ("left", "right"))
-        winner = checked_codes(self.winner)
-        columns: dict[str, NDArray[Any]] = {"left": left, "right": right, "winner": winner}
-        if (self.voters is None) != (self.voter is None):
-            raise ComparisonError(
-                "voters are known by name and by comparison, or not at all; got "
-                + ("voter without voters" if self.voters is None else "voters without voter")
-            )
-        if self.voters is not None and self.voter is not None:
-            object.__setattr__(self, "voters", checked_labels(self.voters, "voters", ComparisonError))
-            columns["voter"] = checked_indices("voter", self.voter, "voter", len(self.voters))
-        check_lengths(columns)
-        if (alike := np.flatnonzero(left == right)).size:
-            item = items[int(left[alike[0]])]
-            raise ComparisonError(f"comparison {alike[0]}: item {shown(item)} is compared with itself")
-        n_unanswered = whole_number(self.n_unanswered)
-        if n_unanswered is None or n_unanswered < 0:
-            raise ComparisonError(f"n_unanswered must be a whole number, not negative; got {shown(self.n_unanswered)}")
-        object.__setattr__(self, "items", items)
-        object.__setattr__(self, "n_unanswered", n_unanswered)
-        for name, column in columns.items():
-            column.flags.writeable = False
-            object.__setattr__(self, name, column)
 
     @classmethod
     def from_labels(
@@ -280,79 +243,6 @@ class Comparisons(TableResult):
         """
         return cls(*columns_of_frame(frame, left, right, winner, voter, items))
 
-    @property
-    def n_items(self) -> int:
-        """Number of items, those never compared included."""
-        return len(self.items)
-
-    @property
-    def n_comparisons(self) -> int:
-        """Number of comparisons, all of them answered."""
-        return self.left.size
-
-    @property
-    def n_voters(self) -> int:
-        """Number of voters, those without a comparison included; 0 where voters are not known."""
-        return 0 if self.voters is None else len(self.voters)
-
-    @cached_property
-    def n_ties(self) -> int:
-        """Number of comparisons that ended in a tie."""
-        return int(np.count_nonzero(self.winner == Vote.TIE))
-
-    @cached_property
-    def tally(self) -> Tally:
-        """Wins, ties and losses of each item."""
-        return count_votes(self.left, self.right, self.winner, self.n_items)
-
-    @property
-    def wins(self) -> Counts:
-        """Comparisons that each item won, shape (n_items,), read-only."""
-        return self.tally.wins
-
-    @property
-    def ties(self) -> Counts:
-        """Comparisons that each item tied, shape (n_items,), read-only."""
-        return self.tally.ties
-
-    @property
-    def losses(self) -> Counts:
-        """Comparisons that each item lost, shape (n_items,), read-only."""
-        return self.tally.losses
-
-    @cached_property
-    def presentations(self) -> Counts:
-        """Comparisons of each item, shape (n_items,), read-only: wins, ties and losses together."""
-        counts = self.tally.answered
-        counts.flags.writeable = False
-        return counts
-
-    @cached_property
-    def part(self) -> NDArray[np.int32]:
-        """Part of the graph of comparisons that each item is in, counted from 0; shape (n_items,), read-only.
-
-        Two items are in one part if comparisons join them, directly or by way of others. An item that was never
-        compared is a part of its own.
-        """
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        size = (self.n_items, self.n_items)
-        graph = coo_array((np.ones(self.n_comparisons, np.int8), (self.left, self.right)), size)
-        part: NDArray[np.int32] = connected_components(graph, directed=False)[1].astype(np.int32)
-        part.flags.writeable = False
-        return part
-
-    @property
-    def parts(self) -> int:
-        """Number of parts of the graph of comparisons, items never compared included; 1 if all items are joined."""
-        return int(self.part.max(initial=-1)) + 1
-
-    @cached_property
-    def never_compared(self) -> tuple[Hashable, ...]:
-        """Labels of the items without any answered comparison."""
-        return tuple(self.items[place] for place in np.flatnonzero(self.presentations == 0).tolist())
-
     def select(self, which: ArrayLike) -> Comparisons:
         """Some of the comparisons; items and voters stay as they are.
 
@@ -364,7 +254,7 @@ class Comparisons(TableResult):
         Returns
         -------
         Comparisons
-            With `n_unanswered` 0: it is not known to whom those belong.
+            With `n_unanswered` 0, and without rows of `unanswered`.
 
         Raises
         ------
@@ -472,7 +362,7 @@ class Comparisons(TableResult):
         return np.asarray(self.voter == places_among([voter], self.voters, "voter", "voter")[0])
 
     def _flat(self) -> Columns:
-        return Columns(self.items, self.left, self.right, self.winner, self.voters, self.voter, self.n_unanswered)
+        return Columns(*(getattr(self, name) for name in Columns._fields))
 
     def _alike(self, columns: Columns) -> Comparisons:
         """Comparisons from columns that were checked: to check 10,000 labels again takes 1 ms."""
@@ -484,10 +374,10 @@ class Comparisons(TableResult):
         return alike
 
     def __repr__(self) -> str:
-        n, ties = self.n_comparisons, self.n_ties
-        voters = "" if self.voters is None else f", {self.n_voters:,} voter{'s' * (self.n_voters != 1)}"
-        silent = f", {self.n_unanswered:,} unanswered" if self.n_unanswered else ""
-        return (
-            f"<Comparisons of {self.n_items:,} items: {n:,} comparison{'s' * (n != 1)}, {ties:,} "
-            f"tie{'s' * (ties != 1)}{voters}{silent}>"
-        )
+        parts = [
+            counted(self.n_comparisons, "comparison"),
+            counted(self.n_ties, "tie"),
+            *([] if self.voters is None else [counted(self.n_voters, "voter")]),
+            *([f"{self.n_unanswered:,} unanswered"] if self.n_unanswered else []),
+        ]
+        return f"<Comparisons of {counted(self.n_items, 'item')}: {', '.join(parts)}>"

@@ -103,6 +103,16 @@ class Curvature:
             found -= found.mean(axis=0)
         return found.reshape(wanted.shape)
 
+    def solve_definite(self, wanted: Array, tolerance: float) -> Array:
+        """H^-1 wanted where H cannot be indefinite but by rounding, which is a ModelError."""
+        found = self.solve(wanted, tolerance)
+        if found is None:
+            raise ModelError(
+                "the curvature of the votes is not positive definite in floating point: strengths of this size cannot "
+                "be told from infinite ones; give prior=, a smaller standard deviation"
+            )
+        return found
+
     def matrix(self) -> Array:
         """H as a dense matrix, shape (n_items, n_items)."""
         n_items, rows = self.rows.n_items, self.rows

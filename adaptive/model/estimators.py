@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adaptive.errors import ModelError
+from adaptive.model.columns import same_labels
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.curvature import Parameters
 from adaptive.model.fit import MAX_ITERATIONS, TOLERANCE, fit
@@ -171,7 +172,7 @@ def refitted(strengths: Strengths, comparisons: Comparisons) -> Strengths:
 
 def _start(start: Strengths, comparisons: Comparisons, model: VoteModel, oversight: float) -> Parameters | None:
     """Parameters of an earlier fit for this one; None where the models differ too much to help."""
-    if not isinstance(start, Strengths) or start.items != comparisons.items:
+    if not isinstance(start, Strengths) or not same_labels(start.items, comparisons.items):
         raise ModelError(f"start must be Strengths of the same items; got {shown(start)}")
     before = start.parameters
     same_groups = start.model == model and (not model.voters or start.comparisons.voters == comparisons.voters)
@@ -180,8 +181,8 @@ def _start(start: Strengths, comparisons: Comparisons, model: VoteModel, oversig
     return before if same_groups and same_ties and same_oversight else None
 
 
-def _check_finite(comparisons: Comparisons) -> None:
-    """Refuse votes whose likelihood has no finite maximum: some items never lost to, nor tied with, the others."""
+def n_unbounded(comparisons: Comparisons) -> int:
+    """Groups of items of which one never lost to, nor tied with, another; the likelihood has a maximum if it is one."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -189,8 +190,11 @@ def _check_finite(comparisons: Comparisons) -> None:
     beaten_by = [(comparisons.right, comparisons.left, winner >= 0), (comparisons.left, comparisons.right, winner <= 0)]
     source, target = (np.concatenate([ends[side][ends[2]] for ends in beaten_by]) for side in (0, 1))
     graph = coo_array((np.ones(source.size, np.int8), (source, target)), (comparisons.n_items,) * 2)
-    n_parts = connected_components(graph, directed=True, connection="strong", return_labels=False)
-    if n_parts > 1:
+    return int(connected_components(graph, directed=True, connection="strong", return_labels=False))
+
+
+def _check_finite(comparisons: Comparisons) -> None:
+    if (n_parts := n_unbounded(comparisons)) > 1:
         raise ModelError(
             f"without a prior the strengths are infinite: the items fall into {n_parts} groups of which one never lost "
             "to another, or never met it; give prior=, a standard deviation"

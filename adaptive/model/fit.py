@@ -120,8 +120,7 @@ class _Fit:
         if step is None:  # never with the expected curvature
             self.observed, self.is_indefinite = False, True
             curved = replace(curved, observed=False)
-            step = curved.solve(slope, forcing)
-            assert step is not None
+            step = curved.solve_definite(slope, forcing)
         largest = float(np.abs(step).max(initial=0.0))
         # The likelihood is bent in differences: the ends of a long chain may move far.
         apart = float(np.abs(step[self.rows.left] - step[self.rows.right]).max(initial=0.0))

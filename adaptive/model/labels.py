@@ -115,7 +115,8 @@ def coded_labels(
     except TypeError:
         _refuse(columns, _is_unhashable, "is no label: labels are hashable, as strings and tuples are", where)
     if (codes < 0).any():
-        _refuse(columns, lambda label: label not in index, f"is not one of the {len(names)} {kind}s", where)
+        among = f"one of the {len(names)} {kind}s" if len(names) != 1 else f"{shown(names[0])}, the only {kind}"
+        _refuse(columns, lambda label: label not in index, f"is not {among}", where)
     by_column = codes.reshape(-1, len(columns)).T
     return names, [np.ascontiguousarray(column) for column in by_column]
 
@@ -174,12 +175,11 @@ def _is_unhashable(label: object) -> bool:
 
 
 def _refuse(columns: Mapping[str, list[Any]], is_wrong: Callable[[Any], bool], message: str, where: Where) -> NoReturn:
-    """Raise an error about the first label, row by row, that is wrong."""
-    for row, labels in enumerate(zip(*columns.values(), strict=True)):
-        for column, label in zip(columns, labels, strict=True):
-            if is_wrong(label):
-                raise ComparisonError(f"{where(column, row)}: {shown(label)} {message}")
-    raise ComparisonError(f"a label {message}")  # pragma: no cover - the caller has found one
+    """Raise an error about the first label, row by row, that is wrong; the caller knows that there is one."""
+    rows = enumerate(zip(*columns.values(), strict=True))
+    cells = ((row, cell) for row, labels in rows for cell in zip(columns, labels, strict=True))
+    row, (column, label) = next(cell for cell in cells if is_wrong(cell[1][1]))
+    raise ComparisonError(f"{where(column, row)}: {shown(label)} {message}")
 
 
 def _refuse_winner(winner: object, row: int, wanted: str, where: Where) -> NoReturn:

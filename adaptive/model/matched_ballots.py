@@ -14,12 +14,12 @@ from adaptive.budget import plan_for_budget
 from adaptive.draw import Ballot, checked_integer, draw_ballot
 from adaptive.errors import DrawError, ModelError, PlanError
 from adaptive.model.estimators import bradley_terry
-from adaptive.model.matching_run import interim_strengths, no_votes, with_answers
+from adaptive.model.matching_run import check_vote, interim_strengths, no_votes, with_answers
 from adaptive.model.strengths import Strengths
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, checked_items
 from adaptive.selection import select_top
-from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.checks import check_rng, real_number, shown, whole_number
 from rankcorr.results import Result
 
 __all__ = ["MATCHED_BALLOTS", "MatchedBallots", "draw_matched_ballot", "run_matched_ballots"]
@@ -134,7 +134,7 @@ def run_matched_ballots(
     ProtocolError
         When the items are not those of the plan.
     ModelError
-        No voter.
+        No voter, no function that votes, or no generator of random numbers.
     VoteError
         When the answers are not those of a ballot.
 
@@ -149,6 +149,8 @@ def run_matched_ballots(
     """
     if not isinstance(match, MatchedBallots):
         raise ModelError(f"match must be a MatchedBallots; got {shown(match)}")
+    check_vote(vote)
+    check_rng(rng, ModelError)
     votes = no_votes(checked_items(plan, items), voters)
     strengths = None
     for number, size in enumerate(plan.sizes):
@@ -173,7 +175,7 @@ def draw_matched_ballot(
     """Draw a ballot in which items meet those of about their own strength.
 
     It keeps all that `draw_ballot` guarantees but two: the comparisons of this ballot alone need not join all items,
-    and which items meet is not uniform. In addition no voter gets a pair that was theirs in `strengths.comparisons`,
+    and which items meet is not uniform. In addition no voter gets a pair that they were shown before, answered or not,
     while there is another voter for it. If rounds of neighbours cannot be made without repeating a pair, which happens
     in very short ballots only, the ballot is one of `draw_ballot`.
 
@@ -207,10 +209,12 @@ def draw_matched_ballot(
     [['a', 'b'], ['c', 'd']]
     """
     history = strengths.comparisons
-    if history.voters is None or history.voter is None:
+    pairs = history.shown_pairs
+    if history.voters is None or pairs.voter is None:
         raise ModelError("matched ballots need to know who voted; these votes are of unknown voters")
     chosen = _checked_places(places, history.n_items)
     wanted = checked_integer("presentations", presentations, least=1)
+    check_rng(rng, DrawError)
     from adaptive.model.ballot_kernels import matched_comparisons
 
     rest = wanted % (chosen.size - 1)
@@ -220,9 +224,9 @@ def draw_matched_ballot(
         chosen,
         wanted,
         len(history.voters),
-        history.left,
-        history.right,
-        history.voter,
+        pairs.left,
+        pairs.right,
+        pairs.voter,
         history.n_items,
         rng,
     )

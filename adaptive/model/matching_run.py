@@ -18,7 +18,7 @@ from adaptive.model.prior import Prior
 from adaptive.model.strengths import Strengths
 from adaptive.protocol import Items, checked_labels
 from adaptive.votes import checked_answers
-from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.checks import check_rng, real_number, shown, whole_number
 from rankcorr.results import Result
 
 __all__ = ["MATCHING", "Matching", "run_matching"]
@@ -99,7 +99,7 @@ def run_matching(
         Unique labels; an integer N stands for 0..N-1.
     vote : callable
         Takes `Matches` and returns LEFT, RIGHT, TIE or UNANSWERED for each of them, shape (n_comparisons,): a
-        simulator, or real voters. A comparison without an answer is spent, and may be asked again.
+        simulator, or real voters. A comparison without an answer is spent, and its voter is not asked it again.
     n_comparisons : int
         How many comparisons may be asked for.
     rng : numpy.random.Generator
@@ -116,7 +116,8 @@ def run_matching(
     Raises
     ------
     ModelError
-        Fewer than two items, no voter, or a number of comparisons that is not positive.
+        Fewer than two items, no voter, a number of comparisons that is not positive, no function that votes, or no
+        generator of random numbers.
     VoteError
         When the answers are not those of the comparisons.
 
@@ -132,6 +133,8 @@ def run_matching(
         raise ModelError(f"n_comparisons must be a positive whole number; got {shown(n_comparisons)}")
     if not isinstance(matching, Matching):
         raise ModelError(f"matching must be a Matching; got {shown(matching)}")
+    check_vote(vote)
+    check_rng(rng, ModelError)
     votes = no_votes(items, voters)
     n_first = votes.n_items // 2  # all items at once, because nothing is known that could guide smaller batches
     strengths, spent = None, 0
@@ -152,6 +155,12 @@ def run_matching(
         votes = with_answers(votes, matches, vote(matches))
         spent += len(matches)
     return bradley_terry(votes, voters=True)
+
+
+def check_vote(vote: object) -> None:
+    """Refuse what cannot be asked for votes."""
+    if not callable(vote):
+        raise ModelError(f"vote must be a function that takes comparisons and returns answers; got {shown(vote)}")
 
 
 def no_votes(items: Items, voters: Items) -> Comparisons:

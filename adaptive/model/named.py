@@ -49,7 +49,7 @@ def fit_named(
     --------
     >>> votes = Comparisons.from_labels(["a"], ["b"], ["left"])
     >>> fit_named(votes, "thurstone", prior=1, ties=None)
-    <Strengths (Thurstone) of 1 votes: <Ranking of 2 items, 0 tied: 'a' 1, 'b' 2>>
+    <Strengths (Thurstone) of 1 vote: <Ranking of 2 items, 0 tied: 'a' 1, 'b' 2>>
     """
     check_choice("model", model, tuple(MODELS))
     given = {name: value for name, value in options.items() if value is not None}

@@ -160,8 +160,8 @@ def _settled(
     link = LOGISTIC if rows.model.link == "logistic" else NORMAL
     spread = None if opinions is None else opinions.spread
 
-    def settle(block: tuple[int, np.random.Generator]) -> None:
-        start, own = block
+    def settle(block: tuple[int, int]) -> None:
+        start, own = block[0], np.random.default_rng(block[1])
         for row in range(start, min(n_draws, start + _ROWS_EACH)):
             theta = drawn[row]
             offset = np.zeros(n_votes)
@@ -176,7 +176,9 @@ def _settled(
             sweep(*columns, *voters, heavy.scale, DEGREES, width, offset, _SWEEPS, own, theta)
 
     starts = range(0, n_draws, _ROWS_EACH)
-    in_threads(settle, list(zip(starts, rng.spawn(len(starts)), strict=True)), checked_workers(None))
+    # Seeds are drawn: what a generator would spawn is not in its state, and not all of them can.
+    seeds = rng.integers(0, 2**63, len(starts)).tolist()
+    in_threads(settle, list(zip(starts, seeds, strict=True)), checked_workers(None))
     return drawn
 
 
@@ -199,9 +201,7 @@ def _solved(curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.
         for row in range(stop - start):
             wanted[row] += np.bincount(rows.left, on_votes[row], n_items)
             wanted[row] -= np.bincount(rows.right, on_votes[row], n_items)
-        solved = curved.solve(np.ascontiguousarray(wanted.T), _TOLERANCE)
-        assert solved is not None  # the expected curvature is positive definite
-        drawn[start:stop] = solved.T
+        drawn[start:stop] = curved.solve_definite(np.ascontiguousarray(wanted.T), _TOLERANCE).T
     return drawn
 
 

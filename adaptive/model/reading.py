@@ -6,10 +6,12 @@ bytes -> text -> rows -> layout -> columns -> Comparisons. Nothing is dropped, a
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
-from typing import Final
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adaptive.errors import ComparisonError, TableError, VoteError
 from adaptive.model.columns import columns_of_labels
@@ -26,6 +28,9 @@ from rankcorr.io.records import TextTable
 __all__ = ["read_comparisons"]
 
 _SIDES: Final = ("left", "right")
+# Numbers of pairs stand for all items below them: ids of another kind would ask for gigabytes.
+MAX_SPARSE: Final = 100_000
+SPARSENESS: Final = 100
 
 
 def read_comparisons(
@@ -73,7 +78,8 @@ def read_comparisons(
     ------
     TableError
         With file, line and column: columns that are of no format or of several, are missing or come twice; a cell that
-        is empty or no label; a row that is too short or too long; no row at all. Also when the file cannot be read.
+        is empty or no label; a row that is too short or too long; no row at all. Also when the file cannot be read, and
+        when numbers of "choix" ask for over 100,000 items, and 100 for each that is compared.
     VoteError
         With file, line and column: an unknown winner.
     ComparisonError
@@ -95,14 +101,35 @@ def read_comparisons(
     >>> votes.wins
     array([0, 1, 0])
     """
+    return read_numbered(path, format=format, voter_column=voter_column, items=items).votes
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedVotes:
+    """Votes of a file, and the ids of its comparisons, in the order of the rows; none where the file has none."""
+
+    votes: Comparisons
+    ids: Sequence[Hashable]
+
+
+def read_numbered(
+    path: str | os.PathLike[str],
+    *,
+    format: Format = "auto",  # noqa: A002
+    voter_column: str | None = None,
+    items: Items | None = None,
+) -> NumberedVotes:
+    """Read what `read_comparisons` does, and the ids in the column comparison of the format "ballots"."""
     check_choice("format", format, FORMATS)
     if voter_column is not None and not isinstance(voter_column, str):
         raise OptionError(f"voter_column must be the name of a column; got {shown(voter_column)}")
+    if not isinstance(path, str | os.PathLike):
+        raise TableError(f"a file of comparisons is wanted, as text or a path; got {shown(path)}")
     table = TextTable(os.fspath(path), error=TableError)
     text = table.text()
     rows = rows_of(table, text)
     layout = rows.layout(format)
-    _check_ids(rows, layout)
+    ids = _checked_ids(rows, layout)
     voter_name = layout.voter if voter_column is None and layout.voter in rows.names else voter_column
     places = {"left": layout.left, "right": layout.right, "winner": layout.winner, "voter": voter_name}
     sides = rows.sides(layout.left, layout.right)
@@ -113,7 +140,7 @@ def read_comparisons(
         return rows.place(row, f"{name}_1" if f"{name}_1" in rows.names and name not in rows.names else str(name))
 
     if layout.winner is None:
-        return _from_numbers(sides, voter, items, where)
+        return NumberedVotes(_from_numbers(sides, voter, items, where), ids)
     winners, words = answers_in(layout, rows.column(layout.winner))
     blank = next((row for row, winner in enumerate(winners) if is_blank(winner)), None)
     if blank is not None and not layout.has_unanswered:
@@ -123,16 +150,16 @@ def read_comparisons(
     columns = columns_of_labels(
         sides["left"], sides["right"], winners, voter=voter, items=items, words=words, where=where, codes=False
     )
-    return Comparisons(*columns)
+    return NumberedVotes(Comparisons(*columns), ids)
 
 
-def _check_ids(rows: Rows, layout: Layout) -> None:
-    """Refuse an id of a comparison that came before: a vote would count twice."""
+def _checked_ids(rows: Rows, layout: Layout) -> list[Hashable]:
+    """Ids of the comparisons, if there are any; one that came before is refused, because a vote would count twice."""
     if layout is not LAYOUTS["ballots"] or "comparison" not in rows.names:
-        return
+        return []
     ids = rows.labels("comparison")
     if len(set(ids)) == len(ids):
-        return
+        return ids
     lines: dict[Hashable, int] = {}
     for row, each in enumerate(ids):
         if each in lines:
@@ -140,6 +167,7 @@ def _check_ids(rows: Rows, layout: Layout) -> None:
                 f"{rows.place(row, 'comparison')}: comparison {shown(each)} is also on line {lines[each]}"
             )
         lines[each] = rows.lines[row]
+    return ids
 
 
 def _from_numbers(
@@ -147,7 +175,7 @@ def _from_numbers(
 ) -> Comparisons:
     """Make comparisons of pairs of winner and loser, who are numbers from 0."""
     numbers = [np.array([_index(entry, side, row, where) for row, entry in enumerate(sides[side])]) for side in _SIDES]
-    names = checked_labels(1 + max(map(np.max, numbers)) if items is None else items, "items", ComparisonError)
+    names = checked_labels(_n_numbered(numbers, where) if items is None else items, "items", ComparisonError)
     for side, column in zip(_SIDES, numbers, strict=True):
         if (wrong := np.flatnonzero(column >= len(names))).size:
             raise ComparisonError(
@@ -160,6 +188,19 @@ def _from_numbers(
         voters, (voter_codes,) = coded_labels({"voter": voter}, None, "voter", where)
     winners = np.full(len(numbers[0]), LEFT, np.int8)
     return Comparisons(names, numbers[0], numbers[1], winners, voters, voter_codes)
+
+
+def _n_numbered(numbers: list[NDArray[Any]], where: Where) -> int:
+    """Number of items, of which the largest number is the last; TableError if hardly any of so many is compared."""
+    n_items = 1 + int(max(map(np.max, numbers)))
+    n_named = np.unique(np.concatenate(numbers)).size
+    if n_items > max(MAX_SPARSE, SPARSENESS * n_named):
+        side = int(numbers[1].max() > numbers[0].max())
+        raise TableError(
+            f"{where(_SIDES[side], int(numbers[side].argmax()))}: items are numbered from 0, so that {n_items - 1} is "
+            f"one of {n_items:,}, but only {n_named:,} are compared; if there are so many, say so by items="
+        )
+    return n_items
 
 
 def _index(entry: object, side: str, row: int, where: Where) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn
 from adaptive.columns import check_spelling, check_text, check_width, header_and_records, label_columns, named_column
 from adaptive.errors import ComparisonError
 from adaptive.model.layouts import LAYOUTS, Format, Layout, is_blank, layout_of, side_columns
+from adaptive.record import has_half_a_pair
 from rankcorr.checks import repeated, shown
 from rankcorr.io.records import Record, TextTable, listed, printable
 
@@ -177,7 +178,7 @@ class Objects(Rows):
     def labels(self, name: str) -> list[Hashable]:
         """Values of a key that name something; a list becomes a tuple."""
         values = self.column(name)
-        if set(map(type, values)) <= {str, int} and not any(map(is_blank, dict.fromkeys(values))):
+        if set(map(type, values)) <= {str, int} and not any(map(_is_no_text, dict.fromkeys(values))):
             return values
         return [self._label(value, row, name) for row, value in enumerate(values)]
 
@@ -192,9 +193,16 @@ class Objects(Rows):
                 self.table.fail(
                     f"a label is text, a whole number or a list of those; got {shown(value)}", self.lines[row], name
                 )
+            if _is_no_text(part):
+                self.table.fail(f"{shown(part)} has half of a surrogate pair, which is no text", self.lines[row], name)
         if not parts:
             self.table.fail("a label has at least one part; got []", self.lines[row], name)
         return parts if isinstance(value, list) else parts[0]
+
+
+def _is_no_text(label: str | int) -> bool:
+    r"""Whether a label is empty, or has half of a surrogate pair, which JSON can write as \ud800."""
+    return is_blank(label) or (isinstance(label, str) and has_half_a_pair(label))
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from adaptive.model.accuracy import N_SAMPLES, checked_level, correlated
 from adaptive.model.strengths import Strengths
 from rankcorr import BootstrapInterval, Ranking, RankingError, align, bootstrap_interval
 from rankcorr.alignment import Missing
-from rankcorr.checks import shown
+from rankcorr.checks import counted, shown
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.ranking import RankingLike, as_ranking
-from rankcorr.results import Result, TableResult
+from rankcorr.results import JsonResult, TableResult
 from rankcorr.scores import midrank_rows
 
 __all__ = ["ScoredLeaderboard", "SystemScore", "score_leaderboard", "score_system"]
@@ -27,7 +27,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SystemScore(Result):
+class SystemScore(JsonResult):
     """A system's coefficient with the fitted ranking as gold, and two intervals.
 
     Attributes
@@ -102,7 +102,8 @@ class ScoredLeaderboard(TableResult):
     def __repr__(self) -> str:
         parts = zip(self.systems, self.scores, strict=True)
         listed = ", ".join(f"{name} {score.statistic:.3f}" for name, score in list(parts)[:5])
-        return f"<ScoredLeaderboard of {len(self.systems):,} systems, {self.scores[0].known.coefficient}: {listed}>"
+        what = f"{counted(len(self.systems), 'system')}, {self.scores[0].known.coefficient}"
+        return f"<ScoredLeaderboard of {what}: {listed}>"
 
 
 def score_system(

@@ -32,7 +32,7 @@ from adaptive.model.prior import OVERSIGHT, Prior
 from adaptive.model.vote_model import VoteModel, rows_of
 from adaptive.record import json_label, places_best_first
 from rankcorr import Ranking
-from rankcorr.checks import checked_seed, shown, whole_number
+from rankcorr.checks import check_rng, checked_seed, counted, shown, whole_number
 from rankcorr.coefficients import CoefficientLike
 from rankcorr.results import TableResult, json_ready
 
@@ -127,13 +127,14 @@ class Strengths(TableResult):
         n_never = len(self.never_compared)
         n_parts = self.parts - n_never
         voters = 0 if votes.voter is None else np.unique(votes.voter).size
+        was = "was" if n_never == 1 else "were"
         held = "" if self.prior.sd is not None else f"the spread of the strengths is held at {self.prior_sd:g}"
         found = (
             (not self.converged, f"the fit has not converged in {self.n_iterations} iterations"),
-            (n_never > 0, f"{_items(n_never)} {_were(n_never)} never compared: only the prior gives a place"),
+            (n_never > 0, f"{counted(n_never, 'item')} {was} never compared: only the prior gives a place"),
             (n_parts > 1, f"the comparisons fall into {n_parts} parts: the prior alone orders one against another"),
-            (only_won > 0, f"{_items(only_won)} won every comparison: the prior alone bounds the strength"),
-            (only_lost > 0, f"{_items(only_lost)} lost every comparison: the prior alone bounds the strength"),
+            (only_won > 0, f"{counted(only_won, 'item')} won every comparison: the prior alone bounds the strength"),
+            (only_lost > 0, f"{counted(only_lost, 'item')} lost every comparison: the prior alone bounds the strength"),
             (bool(held) and self.prior_sd > 0.999 * SD_RANGE[1], f"the votes hardly contradict one order: {held}"),
             (bool(held) and self.prior_sd < 1.001 * SD_RANGE[0], f"the votes show no difference between items: {held}"),
             (bool(held) and self.prior_sd == SD_START, f"the votes say too little about it: {held}"),
@@ -203,7 +204,7 @@ class Strengths(TableResult):
         Raises
         ------
         ModelError
-            When n is not a positive whole number.
+            When n is not a positive whole number, or `rng` no generator.
 
         Examples
         --------
@@ -215,6 +216,7 @@ class Strengths(TableResult):
         number = whole_number(n)
         if number is None or number < 1:
             raise ModelError(f"n must be a positive whole number; got {shown(n)}")
+        check_rng(rng, ModelError)
         return draw(self.curvature, self.parameters, self.opinions, number, rng)
 
     def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0) -> DrawnRanks:
@@ -390,12 +392,4 @@ class Strengths(TableResult):
     def __repr__(self) -> str:
         name = "Thurstone" if self.model.link == "normal" else "Bradley-Terry"
         doubt = "" if self.converged else ", not converged"
-        return f"<Strengths ({name}) of {self.comparisons.n_comparisons:,} votes: {self.ranking!r}{doubt}>"
-
-
-def _items(number: int) -> str:
-    return f"{number:,} item{'s' * (number != 1)}"
-
-
-def _were(number: int) -> str:
-    return "were" if number != 1 else "was"
+        return f"<Strengths ({name}) of {counted(self.comparisons.n_comparisons, 'vote')}: {self.ranking!r}{doubt}>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -12,22 +11,18 @@ from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
 from adaptive.model.accuracy import checked_level
-from adaptive.model.comparisons import Comparisons
-from adaptive.model.curvature import Curvature
-from adaptive.model.estimators import refitted
+from adaptive.model.judged_votes import JudgedVotes, are_bounded, step_without, votes_of_voters, wilson_interval
 from adaptive.model.strengths import Strengths
 from rankcorr import Ranking
-from rankcorr.checks import offending, real_number, shown
+from rankcorr.checks import counted, offending, real_number, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.results import TableResult
 
-__all__ = ["Influence", "VoterReport", "influence", "voter_report"]
+__all__ = ["VoterReport", "voter_report"]
 
 Array: TypeAlias = NDArray[Any]
 
 RANDOM_SHARE: Final = 0.05
-_NODES: Final = 7  # of Gauss and Hermite, over log a
-_OVERSIGHT_TAILS: Final = (1 / 6, 1 / 2, 5 / 6)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,7 +48,8 @@ class VoterReport(TableResult):
     random : ndarray of float64, shape (n_voters,)
         Probability that the voter flips coins.
     without : ndarray of float64, shape (n_voters,)
-        Coefficient of the whole ranking with that by the votes of all others, by one Newton step.
+        Coefficient of the whole ranking with that by the votes of all others, by one Newton step; nan if those leave
+        strengths without a prior infinite.
     level : float
     coefficient : Coefficient
     random_share : float
@@ -97,90 +93,8 @@ class VoterReport(TableResult):
     def __repr__(self) -> str:
         found = self.at_random
         which = offending("at random", found) if found else "none at random"
-        return f"<VoterReport of {len(self.voters):,} voters, {int(self.n_votes.sum()):,} votes: {which}>"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Influence(TableResult):
-    """What the ranking would be without one voter.
-
-    The table has the columns item, rank, rank_without and change, the largest changes first; a positive change is a
-    fall.
-
-    Attributes
-    ----------
-    voter : hashable
-    n_votes : int
-    strengths : Strengths
-        Fitted to the votes of all others.
-    statistic : float
-        Coefficient of the whole ranking with that without the voter.
-    coefficient : Coefficient
-    rank, rank_without : ndarray of float64, shape (n_items,)
-        Mid-ranks, in the order of the items.
-    """
-
-    voter: Hashable
-    n_votes: int
-    strengths: Strengths
-    statistic: float
-    coefficient: Coefficient
-    rank: Array
-    rank_without: Array
-
-    def _columns(self) -> dict[str, Sequence[Any]]:
-        change = self.rank_without - self.rank
-        order = np.lexsort((self.rank, -np.abs(change)))
-        return {
-            "item": [self.strengths.items[place] for place in order.tolist()],
-            "rank": self.rank[order].tolist(),
-            "rank_without": self.rank_without[order].tolist(),
-            "change": change[order].tolist(),
-        }
-
-    def __repr__(self) -> str:
-        return (
-            f"<Influence of voter {shown(self.voter)}, {self.n_votes:,} votes: {self.coefficient.name} "
-            f"{self.statistic:.4f} between the rankings with and without>"
-        )
-
-
-def influence(strengths: Strengths, voter: Hashable, coefficient: CoefficientLike = "tau_w") -> Influence:
-    """Fit again without the votes of one voter, and compare the rankings.
-
-    Parameters
-    ----------
-    strengths : Strengths
-    voter : hashable
-        Name of the voter.
-    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-
-    Raises
-    ------
-    ModelError, ComparisonError, OptionError
-        No Strengths, voters that are not known, one who is not among them, or an unknown coefficient.
-
-    Examples
-    --------
-    >>> votes = Comparisons.from_labels(
-    ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
-    >>> from adaptive import bradley_terry
-    >>> influence(bradley_terry(votes, prior=2), "Bob", "tau")
-    <Influence of voter 'Bob', 1 votes: tau 1.0000 between the rankings with and without>
-    """
-    chosen = as_coefficient(coefficient)
-    votes = _votes_of(strengths)
-    others = votes.without_voter(voter)
-    without = refitted(strengths, others)
-    return Influence(
-        voter,
-        votes.n_comparisons - others.n_comparisons,
-        without,
-        chosen.of_pair(strengths.ranking, without.ranking),
-        chosen,
-        strengths.ranking.ranks,
-        without.ranking.ranks,
-    )
+        n_voters, n_votes = counted(len(self.voters), "voter"), counted(int(self.n_votes.sum()), "vote")
+        return f"<VoterReport of {n_voters}, {n_votes}: {which}>"
 
 
 def voter_report(
@@ -218,16 +132,16 @@ def voter_report(
 
     Examples
     --------
+    >>> from adaptive import Comparisons, bradley_terry
     >>> votes = Comparisons.from_labels(
     ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
-    >>> from adaptive import bradley_terry
     >>> report = voter_report(bradley_terry(votes, prior=2, voters=True))
     >>> report
     <VoterReport of 2 voters, 4 votes: none at random>
     >>> report.n_votes
     array([3, 1])
     """
-    votes = _votes_of(strengths)
+    votes, voters = votes_of_voters(strengths)
     confidence, chosen = checked_level(level), as_coefficient(coefficient)
     share = real_number(random_share)
     if not 0 < share < 1:
@@ -235,25 +149,24 @@ def voter_report(
     from scipy.special import ndtri
 
     z = float(ndtri((1 + confidence) / 2))
-    assert votes.voter is not None
     n_voters = votes.n_voters
-    n_votes = np.bincount(votes.voter, minlength=n_voters)
+    n_votes = np.bincount(voters, minlength=n_voters)
     agreement, agreement_low, agreement_high, expected = np.full((4, n_voters), np.nan)
     random, without = np.full(n_voters, share), np.ones(n_voters)
-    order = np.argsort(votes.voter, kind="stable")
+    order = np.argsort(voters, kind="stable")
     places = np.split(order, np.cumsum(n_votes)[:-1])
     for voter in np.flatnonzero(n_votes).tolist():
         own = places[voter]
         others = step_without(strengths, own)
-        without[voter] = chosen.of_pair(strengths.ranking, Ranking.from_scores(others, labels=strengths.items))
-        judged = _Judged.of(strengths, others, own)
+        without[voter] = np.nan
+        if are_bounded(strengths, votes.select(voters != voter)):
+            without[voter] = chosen.of_pair(strengths.ranking, Ranking.from_scores(others, labels=strengths.items))
+        judged = JudgedVotes.of(strengths, others, own)
         random[voter] = judged.random(strengths, share)
         if n := judged.n_decided:
             agreed = judged.n_agreed / n
-            centre = (agreed + z * z / (2 * n)) / (1 + z * z / n)
-            half = z / (1 + z * z / n) * math.sqrt(agreed * (1 - agreed) / n + z * z / (4 * n * n))
             agreement[voter], expected[voter] = agreed, judged.expected(strengths)
-            agreement_low[voter], agreement_high[voter] = max(0.0, centre - half), min(1.0, centre + half)
+            agreement_low[voter], agreement_high[voter] = wilson_interval(agreed, n, z)
     return VoterReport(
         voters=votes.voters or (),
         n_votes=n_votes,
@@ -268,85 +181,6 @@ def voter_report(
         coefficient=chosen,
         random_share=share,
     )
-
-
-def step_without(strengths: Strengths, left_out: Array) -> Array:
-    """Strengths without some of the votes, by one Newton step from the fit."""
-    curved, at = strengths.curvature, strengths.parameters
-    rows = curved.rows
-    kept = curved.weight.copy()
-    kept[left_out] = 0.0
-    slope, diagonal = curved.slope.copy(), curved.diagonal.copy()
-    own_slope = at.discrimination[rows.group[left_out]] * curved.score[left_out]
-    for side, sign in ((rows.left[left_out], 1.0), (rows.right[left_out], -1.0)):
-        np.subtract.at(slope, side, sign * own_slope)
-        np.subtract.at(diagonal, side, curved.weight[left_out])
-    # An item of this voter alone keeps the prior's curvature; without a prior it keeps a little, and its place.
-    diagonal = np.maximum(diagonal, max(curved.precision, 1e-9))
-    alone = np.stack([diagonal - curved.precision] * 2)
-    reduced = Curvature(rows, curved.precision, math.nan, curved.score, slope, np.stack([kept] * 2), alone)
-    step = reduced.solve(slope - curved.precision * at.theta, 1e-4)
-    return at.theta if step is None else at.theta + np.clip(step, -4.0, 4.0)
-
-
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """Votes of one voter that are no ties, against the strengths of the others."""
-
-    chose: Array  # 1 for left, -1 for right
-    margin: Array
-    variance: Array
-
-    @classmethod
-    def of(cls, strengths: Strengths, theta: Array, own: Array) -> _Judged:
-        votes = strengths.comparisons
-        own = own[votes.winner[own] != 0]
-        left, right = votes.left[own], votes.right[own]
-        diagonal = strengths.curvature.diagonal
-        return cls(
-            votes.winner[own].astype(np.float64), theta[left] - theta[right], 1 / diagonal[left] + 1 / diagonal[right]
-        )
-
-    @property
-    def n_decided(self) -> int:
-        return int(np.count_nonzero(self.margin))
-
-    @property
-    def n_agreed(self) -> int:
-        return int(np.count_nonzero(self.chose * self.margin > 0))
-
-    def chances(self, strengths: Strengths, discrimination: float, oversight: float, margin: Array) -> Array:
-        """P(left), given no tie, averaged over normal errors of the strengths."""
-        from scipy.special import expit, ndtr
-
-        a, normal = discrimination, strengths.model.link == "normal"
-        # MacKay (1992): the mean of a logistic curve over normal errors is nearly a logistic curve.
-        scale = np.sqrt(1.0 + (1.0 if normal else math.pi / 8) * a * a * self.variance)
-        likely = (ndtr if normal else expit)((a * margin + strengths.side_bias) / scale)
-        return np.asarray(likely + oversight * (1 - 2 * likely))
-
-    def expected(self, strengths: Strengths) -> float:
-        """Mean probability of an average voter to agree."""
-        decided = self.margin != 0
-        likely = self.chances(strengths, 1.0, strengths.oversight, self.margin)
-        return float(np.where(self.margin > 0, likely, 1 - likely)[decided].mean())
-
-    def random(self, strengths: Strengths, share: float) -> float:
-        """Posterior probability of coin flips."""
-        from scipy.special import betaincinv, expit, logsumexp
-
-        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-        e, worth = strengths.oversight, strengths.prior.oversight_votes
-        rates = [float(betaincinv(worth * e, worth * (1 - e), tail)) for tail in _OVERSIGHT_TAILS] if e > 0 else [0.0]
-        logs, sizes = [], []
-        for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
-            for rate in rates:
-                left = self.chances(strengths, math.exp(strengths.prior.discrimination_sd * node), rate, self.margin)
-                logs.append(float(np.log(np.maximum(np.where(self.chose > 0, left, 1 - left), 1e-300)).sum()))
-                sizes.append(weight)
-        model = float(logsumexp(logs, b=np.array(sizes) / sum(sizes)))
-        coin = -math.log(2.0) * self.chose.size
-        return float(expit(coin - model + math.log(share / (1 - share))))
 
 
 def _parameters(strengths: Strengths, z: float, n_voters: int) -> dict[str, Any]:
@@ -388,11 +222,3 @@ def _parameters(strengths: Strengths, z: float, n_voters: int) -> dict[str, Any]
         found["side_bias"] = at.side.copy()
         found["side_bias_low"], found["side_bias_high"] = at.side - errors[:, 2], at.side + errors[:, 2]
     return found
-
-
-def _votes_of(strengths: Strengths) -> Comparisons:
-    if not isinstance(strengths, Strengths):
-        raise ModelError(f"voters are judged by Strengths; got {shown(strengths)}")
-    if strengths.comparisons.voter is None:
-        raise ModelError("voters are judged by votes whose voters are known; these have no column of voters")
-    return strengths.comparisons

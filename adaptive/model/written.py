@@ -53,5 +53,19 @@ def comparisons_dict(columns: Columns) -> dict[str, Any]:
         "items": [json_label(item) for item in columns.items],
         "voters": None if columns.voters is None else [json_label(voter) for voter in columns.voters],
         "n_unanswered": columns.n_unanswered,
+        "unanswered": _unanswered(columns),
         **named,
+    }
+
+
+def _unanswered(columns: Columns) -> dict[str, list[Any]] | None:
+    """Rows without an answer that are known, as columns of labels; None if there are none."""
+    pairs = columns.unanswered
+    if pairs is None:
+        return None
+    voters = {} if pairs.voter is None else {"voter": (columns.voters, pairs.voter)}
+    sides = {"left": (columns.items, pairs.left), "right": (columns.items, pairs.right)}
+    return {
+        name: [json_label((labels or ())[place]) for place in places.tolist()]
+        for name, (labels, places) in {**voters, **sides}.items()
     }

@@ -1,14 +1,13 @@
 """Figures of strengths, voters and accuracy (extra `plot` of rankcorr)."""
 
 from adaptive.plots.accuracy import plot_accuracy
-from adaptive.plots.strengths import in_top, plot_in_top, plot_strengths
+from adaptive.plots.strengths import plot_in_top, plot_strengths
 from adaptive.plots.voters import agreement, plot_voters
 from rankcorr.plots.style import MissingMatplotlibError, save_figure
 
 __all__ = [
     "MissingMatplotlibError",
     "agreement",
-    "in_top",
     "plot_accuracy",
     "plot_in_top",
     "plot_strengths",

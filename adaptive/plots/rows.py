@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.checks import shown, whole_number
 from rankcorr.errors import OptionError
 from rankcorr.plots.style import LONGEST_LABEL, Ink, label_text, room
 
@@ -38,20 +38,6 @@ def checked_top(top: int | None, n_rows: int) -> int:
     if number is None or number < 1:
         raise OptionError(f"top must be a positive whole number, or None for all; got {shown(top)}")
     return min(number, n_rows)
-
-
-def checked_level(level: float) -> float:
-    """A level of confidence.
-
-    Raises
-    ------
-    OptionError
-        When it is not between 0 and 1.
-    """
-    value = real_number(level)
-    if not 0 < value < 1:
-        raise OptionError(f"level must be a number between 0 and 1; got {shown(level)}")
-    return value
 
 
 def figure_height(n_rows: int) -> float:

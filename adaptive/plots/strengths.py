@@ -2,49 +2,59 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 import numpy as np
 from scipy.special import ndtri
 
 from adaptive.errors import ModelError
+from adaptive.model.accuracy import N_SAMPLES
 from adaptive.model.strengths import Strengths
 from adaptive.plots.rows import (
     MOST_NAMED,
-    Values,
-    checked_level,
     checked_top,
     draw_intervals,
     figure_height,
     name_rows,
     title_of_part,
 )
-from adaptive.record import places_best_first
-from rankcorr.checks import checked_seed, shown, whole_number
-from rankcorr.errors import OptionError
+from adaptive.record import Places, places_best_first
+from rankcorr.checks import check_choice, checked_level, shown
 from rankcorr.plots.style import Ink, add_legend, drawn, figure_class, own_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Scale: TypeAlias = Literal["strength", "rank"]
+
 LEVEL: Final = 0.9
 TOP: Final = 50
-DRAWS: Final = 1_000
+SCALES: Final = ("strength", "rank")
 _LEAST: Final = 0.005  # an item with a smaller probability is left out below the cut
 
 
 @overload
-def plot_strengths(strengths: Strengths, *, top: int | None = TOP, level: float = LEVEL, ax: None = None) -> Figure: ...
-@overload
-def plot_strengths(strengths: Strengths, *, top: int | None = TOP, level: float = LEVEL, ax: Axes) -> Axes: ...
 def plot_strengths(
-    strengths: Strengths, *, top: int | None = TOP, level: float = LEVEL, ax: Axes | None = None
+    strengths: Strengths, *, top: int | None = TOP, level: float = LEVEL, scale: Scale = "strength", ax: None = None
+) -> Figure: ...
+@overload
+def plot_strengths(
+    strengths: Strengths, *, top: int | None = TOP, level: float = LEVEL, scale: Scale = "strength", ax: Axes
+) -> Axes: ...
+def plot_strengths(
+    strengths: Strengths,
+    *,
+    top: int | None = TOP,
+    level: float = LEVEL,
+    scale: Scale = "strength",
+    ax: Axes | None = None,
 ) -> Figure | Axes:
-    """Draw the strengths of the best items with their intervals, best first.
+    """Draw the strengths of the best items, or their ranks, with intervals, best first.
 
-    An interval is strength ± z standard errors. Strengths are known up to a constant, and their mean is 0. Of more than
-    100 items the intervals are a band, and places stand for names.
+    The interval of a strength is ± z standard errors; strengths are known up to a constant, and their mean is 0. That
+    of a rank is the one of `Strengths.rank_intervals`. Of more than 100 items the intervals are a band, and places
+    stand for names.
 
     Parameters
     ----------
@@ -53,6 +63,8 @@ def plot_strengths(
         Number of items; None for all.
     level : float
         Of the intervals.
+    scale : {"strength", "rank"}
+        What is drawn.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -66,7 +78,7 @@ def plot_strengths(
     ModelError
         Anything but `Strengths`.
     OptionError
-        `top` or `level` out of range.
+        `top` or `level` out of range, or an unknown scale.
 
     Examples
     --------
@@ -79,31 +91,36 @@ def plot_strengths(
     figure_class()
     _check(strengths)
     n_rows = checked_top(top, len(strengths.items))
-    width = float(ndtri((1 + checked_level(level)) / 2))
+    confidence = checked_level(level)
+    check_choice("scale", scale, SCALES)
     places = places_best_first(strengths.items, strengths.ranking.ranks)[:n_rows]
-    values, errors = strengths.theta[places], width * strengths.standard_errors[places]
-    label = f"Strength, with its {100 * level:g} % interval"
-    axes = own_axes(ax, label, "", 6.4, figure_height(n_rows))
-    draw_intervals(axes, values, values - errors, values + errors)
-    name_rows(axes, [strengths.items[place] for place in places.tolist()], "best", ours=ax is None)
-    axes.set_title(title_of_part(n_rows, len(strengths.items), "best", "items"), fontsize=11)
+    if scale == "rank":
+        intervals = strengths.rank_intervals(confidence)
+        values, low, high = intervals.rank[places], intervals.low[places], intervals.high[places]
+    else:
+        values = strengths.theta[places]
+        half = float(ndtri((1 + confidence) / 2)) * strengths.standard_errors[places]
+        low, high = values - half, values + half
+    axes = own_axes(ax, f"{scale.capitalize()}, with its {100 * level:g} % interval", "", 6.4, figure_height(n_rows))
+    draw_intervals(axes, values, low, high)
+    _name_items(axes, strengths, places, ours=ax is None)
     return drawn(axes, ax)
 
 
 @overload
 def plot_in_top(
-    strengths: Strengths, k: int, *, top: int | None = None, n_draws: int = DRAWS, seed: int = 0, ax: None = None
+    strengths: Strengths, k: int, *, top: int | None = None, n_samples: int = N_SAMPLES, seed: int = 0, ax: None = None
 ) -> Figure: ...
 @overload
 def plot_in_top(
-    strengths: Strengths, k: int, *, top: int | None = None, n_draws: int = DRAWS, seed: int = 0, ax: Axes
+    strengths: Strengths, k: int, *, top: int | None = None, n_samples: int = N_SAMPLES, seed: int = 0, ax: Axes
 ) -> Axes: ...
 def plot_in_top(
     strengths: Strengths,
     k: int,
     *,
     top: int | None = None,
-    n_draws: int = DRAWS,
+    n_samples: int = N_SAMPLES,
     seed: int = 0,
     ax: Axes | None = None,
 ) -> Figure | Axes:
@@ -119,8 +136,8 @@ def plot_in_top(
         From 1 to the number of items.
     top : int or None
         Most items to draw; by default 50, or 2 k if that is more.
-    n_draws, seed : int
-        Draws from the posterior, and their seed.
+    n_samples, seed : int
+        As in `Strengths.in_top`.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -132,7 +149,7 @@ def plot_in_top(
     MissingMatplotlibError
         When matplotlib is not installed.
     ModelError
-        Anything but `Strengths`, or a k or n_draws out of range.
+        Anything but `Strengths`, or a k, n_samples or seed out of range.
     OptionError
         `top` out of range.
 
@@ -146,7 +163,7 @@ def plot_in_top(
     """
     figure_class()
     _check(strengths)
-    probabilities = in_top(strengths, k, n_draws=n_draws, rng=np.random.default_rng(checked_seed(seed, OptionError)))
+    probabilities = strengths.in_top(k, n_samples=n_samples, seed=seed).probability
     places = places_best_first(strengths.items, strengths.ranking.ranks)
     likely = np.flatnonzero(probabilities[places] >= _LEAST)
     n_likely = max(k, int(likely[-1]) + 1 if likely.size else 0)
@@ -168,33 +185,15 @@ def plot_in_top(
     axes.set_xlim(0, 1)
     axes.xaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
     axes.set_axisbelow(True)
-    name_rows(axes, [strengths.items[place] for place in places.tolist()], "best", ours=ax is None)
-    axes.set_title(title_of_part(n_rows, len(strengths.items), "best", "items"), fontsize=11)
+    _name_items(axes, strengths, places, ours=ax is None)
     add_legend(axes, handles, ax)
     return drawn(axes, ax)
 
 
-def in_top(strengths: Strengths, k: int, *, n_draws: int = DRAWS, rng: np.random.Generator) -> Values:
-    """Probability of each item to be among the k strongest, shape (n_items,): its share of draws of the posterior.
-
-    Raises
-    ------
-    ModelError
-        k is not from 1 to the number of items, or n_draws is not positive.
-
-    Examples
-    --------
-    >>> from adaptive import Comparisons, bradley_terry
-    >>> votes = Comparisons.from_labels(["fig", "fig"], ["kiwi", "plum"], ["left", "left"])
-    >>> in_top(bradley_terry(votes, prior=2), 3, rng=np.random.default_rng(0))
-    array([1., 1., 1.])
-    """
-    n_items, number = len(strengths.items), whole_number(k)
-    if number is None or not 1 <= number <= n_items:
-        raise ModelError(f"k must be a whole number from 1 to {n_items}, the number of items; got {shown(k)}")
-    drawn = strengths.sample(n_draws, rng)
-    best = np.argpartition(-drawn, number - 1, axis=1)[:, :number]
-    return np.asarray(np.bincount(best.ravel(), minlength=n_items) / drawn.shape[0])
+def _name_items(axes: Axes, strengths: Strengths, places: Places, *, ours: bool) -> None:
+    """Write the names of the rows, and how many of all items they are."""
+    name_rows(axes, [strengths.items[place] for place in places.tolist()], "best", ours=ours)
+    axes.set_title(title_of_part(places.size, len(strengths.items), "best", "items"), fontsize=11)
 
 
 def _check(strengths: Strengths) -> None:

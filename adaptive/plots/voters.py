@@ -9,10 +9,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from adaptive.errors import ModelError
+from adaptive.model.judged_votes import wilson_interval
 from adaptive.model.strengths import Strengths
-from adaptive.plots.rows import checked_level, checked_top, draw_intervals, figure_height, name_rows, title_of_part
+from adaptive.plots.rows import checked_top, draw_intervals, figure_height, name_rows, title_of_part
 from adaptive.plots.strengths import LEVEL, TOP
-from rankcorr.checks import shown
+from rankcorr.checks import checked_level, shown
 from rankcorr.errors import OptionError
 from rankcorr.plots.style import Ink, add_legend, drawn, figure_class, own_axes
 
@@ -146,8 +147,5 @@ def agreement(strengths: Strengths, *, level: float = LEVEL) -> dict[Hashable, t
     for name, n, number in zip(votes.voters, counts.tolist(), agreed.tolist(), strict=True):
         if n:
             share = number / n
-            centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-            half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-            # Rounding would put the end of an interval that begins at 0 or ends at 1 on the wrong side.
-            found[name] = share, min(share, max(0.0, float(centre - half))), max(share, min(1.0, float(centre + half)))
+            found[name] = share, *wilson_interval(share, n, z)
     return found

@@ -34,7 +34,7 @@ _PROBLEM: Final[dict[str, Any]] = {
             "description": (
                 "Kind of the problem, for programs: urn:rankcorr:problem: and "
                 + ", ".join(kind for kind, _ in STATUSES.values())
-                + ", bad-request, duplicate-key, too-much-work, malformed-request, stopping, or the class of an error "
+                + ", duplicate-key, too-much-work, malformed-request, stopping, or the class of an error "
                 "of the libraries: " + ", ".join(LIBRARY_KINDS) + "."
             ),
         },

@@ -16,7 +16,7 @@ from adaptive import BallotVotes
 from adaptive.errors import AdaptiveError
 from adaptive.protocol import checked_labels
 from adaptive.votes import UNANSWERED, WORDS
-from rankcorr.checks import shown
+from rankcorr.checks import counted, counted_need, shown
 from service.http.problems import unknown_fields
 from service.schemas.components import DISTRIBUTION, VOTE, Component
 from service.schemas.fields import LABEL_SCHEMA, Choice, Documented, Number, Whole, check_limit
@@ -92,7 +92,7 @@ class Names(Documented):
 
     def _check_count(self, count: int) -> None:
         if count < self.least:
-            raise ValidationError(f"must be at least {self.least} {self.what}; got {count}")
+            raise ValidationError(f"must be at least {counted(self.least, self.what.removesuffix('s'))}; got {count}")
         check_limit(self.limit, count, of=self.of)
         if self.what == "items":
             g.n_items = count
@@ -231,7 +231,7 @@ def _check_form(form: Any, *path: str) -> None:
         )
     for side in ("left", "right"):
         if len(form[side]) != len(votes):
-            message = f"{len(votes)} votes need as many items on each side; got {len(form[side])}"
+            message = f"{counted_need(len(votes), 'vote')} as many items on each side; got {len(form[side])}"
             raise placed([message], *path, side)
 
 

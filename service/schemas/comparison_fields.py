@@ -11,7 +11,7 @@ from flask import g
 from marshmallow import ValidationError
 
 from adaptive.votes import WORDS
-from rankcorr.checks import shown
+from rankcorr.checks import counted_need, shown
 from service.schemas.ballot_fields import ANSWERS, LABELS_SCHEMA, check_keys, placed
 from service.schemas.components import VOTE, Component
 from service.schemas.fields import LABEL_SCHEMA, Documented, check_limit
@@ -99,7 +99,7 @@ def _of_columns(value: dict[str, Any]) -> Answered:
     _check_count(len(winner))
     for name in labels:
         if isinstance(value[name], list) and len(value[name]) != len(winner):
-            message = f"{len(winner)} winners need as many entries here; got {len(value[name])}"
+            message = f"{counted_need(len(winner), 'winner')} as many entries here; got {len(value[name])}"
             raise placed([message], name)
         check_labels(value[name], name)
     for place, vote in enumerate(winner):

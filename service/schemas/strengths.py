@@ -41,7 +41,7 @@ class ModelOptions(Request):
     prior = Number(
         least=_PRIORS[0],
         most=_PRIORS[1],
-        metadata={"description": "Standard deviation of the strengths before any vote; by default from the votes."},
+        metadata={"description": "Standard deviation of the strengths before any vote; 2 by default."},
     )
     voters = Flag(
         load_default=False, metadata={"description": "Fit how well each voter discriminates, and how often they slip."}

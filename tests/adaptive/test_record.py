@@ -122,3 +122,27 @@ def test_a_result_is_frozen_and_says_what_it_is():
 def test_items_that_tie_are_in_the_order_of_their_labels(items, ordered):
     places = places_best_first(items, np.array([2.5, 2.5, 1]))
     assert [items[place] for place in places.tolist()] == ordered
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(st.integers(0, 20), st.text("aB1", max_size=3), st.tuples(st.text("aB1"), st.integers(0, 3))),
+            st.sampled_from([1.0, 2.5, 4.0]),
+        ),
+        unique_by=lambda row: row[0],
+    )
+)
+def test_places_are_by_rank_and_then_by_label(rows):
+    """Numbers as numbers, before text; labels of one kind, and of several."""
+    items, ranks = [item for item, _ in rows], np.array([rank for _, rank in rows])
+
+    def key(place):
+        parts = items[place] if isinstance(items[place], tuple) else (items[place],)
+        return ranks[place], [(0, part, "") if isinstance(part, int) else (1, 0, part) for part in parts]
+
+    assert places_best_first(items, ranks).tolist() == sorted(range(len(items)), key=key)
+    for kind in (int, str):
+        some = [place for place, item in enumerate(items) if isinstance(item, kind)]
+        found = places_best_first([items[place] for place in some], ranks[some])
+        assert [some[place] for place in found.tolist()] == sorted(some, key=key)

@@ -1,12 +1,14 @@
-"""How messages show a value: as its repr, of which no more is made than is shown."""
+"""How messages show a value: as its repr, of which no more is made than is shown; and how they count."""
 
 import tracemalloc
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankcorr.checks import shown
+from rankcorr import OptionError
+from rankcorr.checks import check_rng, counted, counted_need, shown
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.binary(max_size=8)
 VALUES = st.recursive(
@@ -68,3 +70,16 @@ def test_a_long_value_costs_no_more_than_a_short_one():
     finally:
         tracemalloc.stop()
     assert peak < 100_000
+
+
+@pytest.mark.parametrize("rng", [None, 0, np.random.RandomState(0), np.random])
+def test_what_is_no_generator(rng):
+    with pytest.raises(OptionError, match=r"rng must be a numpy\.random\.Generator, as of .*; got "):
+        check_rng(rng)
+    assert check_rng(np.random.default_rng(0)) is None
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 votes"), (1, "1 vote"), (2, "2 votes"), (1000, "1,000 votes")])
+def test_things_are_counted_in_words(number, text):
+    assert counted(number, "vote") == text
+    assert counted_need(number, "vote") == f"{text} need{'s' if number == 1 else ''}"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 import schemathesis
@@ -36,6 +37,13 @@ def test_the_document_is_valid():
 def test_the_document_is_the_committed_one():
     """An intended change of the contract: ``python -m service.contract > tests/service/openapi.json``."""
     assert document() == json.loads(COMMITTED.read_text(encoding="utf-8"))
+
+
+def test_every_kind_of_problem_is_named_once():
+    description = document()["components"]["schemas"]["Problem"]["properties"]["type"]["description"]
+    kinds = re.findall(r"(?<![\w-])[a-z]+(?:-[a-z]+)+", description.partition("urn:rankcorr:problem: and ")[2])
+    assert {"bad-request", "too-much-work"} <= set(kinds)
+    assert len(set(kinds)) == len(kinds)
 
 
 def operations():

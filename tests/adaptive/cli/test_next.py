@@ -64,12 +64,12 @@ def test_from_items_to_votes_batch_by_batch(folder):
 
 @pytest.mark.usefixtures("opened")
 def test_a_voting_goes_on_with_comparisons_of_our_choice(folder):
-    vote(folder / "ballot.csv", folder / "some.csv", skipped={"1-3"})
+    vote(folder / "ballot.csv", folder / "some.csv", skipped={"1-0", "1-1", "1-2", "1-3"})
     run_ok("run", "record", "v.db", "some.csv")
     rows = rows_of(run_ok("next", "v.db", "--size", 4, "--seed", 1, "--voter", "0"))
     assert [row["comparison"] for row in rows] == ["20", "21", "22", "23"]
     assert {row["voter"] for row in rows} == {"0"}
-    seen = [row for row in rows_of((folder / "some.csv").read_text()) if row["voter"] == "0" and row["winner"]]
+    seen = [row for row in rows_of((folder / "some.csv").read_text()) if row["voter"] == "0"]
 
     def pair(row):
         return tuple(sorted([(row["left_1"], row["left_2"]), (row["right_1"], row["right_2"])]))
@@ -78,7 +78,35 @@ def test_a_voting_goes_on_with_comparisons_of_our_choice(folder):
     for row in rows:
         row["winner"] = "left"
     (folder / "more.csv").write_text(as_csv(rows))
-    assert "10 items, 23 votes" in invoke("fit", "v.db", "more.csv").stdout
+    assert "10 items, 20 votes" in invoke("fit", "v.db", "more.csv").stdout
+
+
+@pytest.mark.parametrize(
+    ("ids", "first"), [((1, 2, 3), "4"), ((0, 40, 7), "41"), (("a", "b", "9" * 30), "3"), ((5, "x-9", "007"), "8")]
+)
+def test_ids_go_on_above_those_of_all_files(folder, ids, first):
+    """A file may count from 1, or from anywhere; ids that are no numbers cannot clash."""
+    rows = zip(ids, ("Ann,a,b,left", "Bob,b,c,tie", "Ann,c,d,"), strict=True)
+    (folder / "v.csv").write_text("comparison,voter,left,right,winner\n" + "".join(f"{n},{row}\n" for n, row in rows))
+    (folder / "plain.csv").write_text("voter,left,right,winner\nAnn,a,c,left\n")
+    shown = rows_of(run_ok("next", "v.csv", "--size", 2, "--seed", 1))
+    assert [row["comparison"] for row in shown] == [first, str(int(first) + 1)]
+    more = rows_of(run_ok("next", "v.csv", "plain.csv", "--size", 1, "--seed", 1))
+    assert more[0]["comparison"] == str(max(4, int(first)))
+    (folder / "all.csv").write_text((folder / "v.csv").read_text() + "".join(as_csv(shown).splitlines(True)[1:]))
+    assert read_comparisons("all.csv").n_unanswered == 3
+
+
+def test_a_batch_that_nobody_has_answered_yet_is_not_given_again(folder):
+    (folder / "v.csv").write_text(VOTES)
+    pairs = []
+    for batch in range(4):
+        files = ["v.csv", *(f"{n}.csv" for n in range(batch))]
+        run_ok("next", *files, "--size", 9, "--seed", 1, "--out", f"{batch}.csv")
+        pairs += [
+            (row["voter"], *sorted([row["left"], row["right"]])) for row in rows_of((folder / files[-1]).read_text())
+        ]
+    assert len(set(pairs)) == len(pairs)
 
 
 def test_votes_whose_voters_are_not_known(folder):

@@ -31,6 +31,7 @@ def voters_of(strengths, level=0.9, top=50):
             "strengths --top 3 --level 0.5 --model thurstone --prior 2",
             lambda votes: plot_strengths(thurstone(votes, prior=2), top=3, level=0.5),
         ),
+        ("strengths --scale rank", lambda votes: plot_strengths(bradley_terry(votes), scale="rank")),
         ("top --k 3", lambda votes: plot_in_top(bradley_terry(votes), 3)),
         (
             "top --k 3 --top 5 --seed 2 --voters",
@@ -67,7 +68,7 @@ def test_what_to_know_of_the_fit_is_noted(folder):
         (["strengths", "v.csv", "--out", "f.png", "--model", "borda"], r"'borda' is not one of"),
         (["strengths", "v.csv", "--out", "f.png", "--level", "0"], r"level must be a number between 0 and 1"),
         (["top", "v.csv", "--out", "f.png"], r"Missing option '--k'"),
-        (["top", "v.csv", "--k", 13, "--out", "f.png"], r"k must be a whole number from 1 to 12"),
+        (["top", "v.csv", "--k", 13, "--out", "f.png"], r"k must be a whole number from 1 to the 12 items"),
         (["voters", "plain.csv", "--out", "f.png"], r"the voters of these votes are not known"),
     ],
 )

@@ -1,5 +1,6 @@
 """Ranks, tops, cuts and expected coefficients of drawn rankings, against loops that spell them out."""
 
+import json
 from itertools import permutations
 
 import numpy as np
@@ -145,3 +146,18 @@ def test_options_that_cannot_be_are_refused():
         stopping_rule(0.5, "kendall")
     with pytest.raises(OptionError, match="coefficient must be one of"):
         three_items().expected_correlation("kendall")
+
+
+def test_all_that_is_reached_is_ready_for_json():
+    strengths = three_items()
+    expected = strengths.expected_correlation("tau", n_samples=4)
+    content = json.loads(json.dumps(expected.to_dict(), allow_nan=False))
+    assert content["mean"] == expected.mean
+    assert content["values"] == expected.values.tolist()
+    assert strengths.cut(1).to_dict() == {
+        "k": 1, "confidence": strengths.cut(1).confidence, "overlap": strengths.cut(1).overlap, "n_samples": 1_000
+    }  # fmt: skip
+    decision = stopping_rule(0.9)(strengths).to_dict()
+    assert (decision["stop"], decision["expected"]["level"]) == (False, 0.9)
+    one = Comparisons.from_labels(["a"], ["b"], ["left"])
+    assert "after 1 vote, below" in stopping_rule(0.9)(bradley_terry(one)).reason

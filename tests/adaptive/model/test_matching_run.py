@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive.errors import ModelError, VoteError
 from adaptive.model.estimators import bradley_terry
+from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.model.matching import FIRST, FOCUS, Matches
 from adaptive.model.matching_run import Matching, run_matching
 from adaptive.model.prior import Prior
@@ -32,6 +33,10 @@ def noisy(seed):
         return np.sign(np.round((matches.right - matches.left) / 4 + rng.standard_normal(len(matches)))).astype(int)
 
     return vote
+
+
+def _in_ballots(vote, rng):
+    return run_matched_ballots(MatchedBallots().plan(8, 60), vote, items=8, rng=rng)
 
 
 def columns(votes):
@@ -155,6 +160,25 @@ def test_what_is_no_matching(options, message):
 def test_what_cannot_be_run(items, options, message):
     with pytest.raises(ModelError, match=message):
         run_matching(items, prefer_smaller, 5, rng=np.random.default_rng(0), **options)
+
+
+@pytest.mark.parametrize("run", [lambda **given: run_matching(5, given.pop("vote"), 5, **given), _in_ballots])
+def test_what_cannot_vote(run):
+    with pytest.raises(ModelError, match="vote must be a function that takes comparisons and returns answers; got 3"):
+        run(vote=3, rng=np.random.default_rng(0))
+    with pytest.raises(ModelError, match=r"rng must be a numpy\.random\.Generator, .* got None"):
+        run(vote=prefer_smaller, rng=None)
+
+
+def test_a_voter_is_not_asked_again_what_was_left_unanswered():
+    shown = []
+
+    def silent(matches):
+        shown.extend(zip(matches.voter.tolist(), map(frozenset, matches.pairs), strict=True))
+        return np.full(len(matches), UNANSWERED)
+
+    run_matching(4, silent, 50, rng=np.random.default_rng(1), voters=3, matching=SMALL)
+    assert len(shown) == len(set(shown)) == 18
 
 
 def test_answers_must_be_those_to_the_matches():

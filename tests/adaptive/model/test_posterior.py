@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
-from adaptive import Comparisons, bradley_terry, thurstone
+from adaptive import Comparisons, ModelError, bradley_terry, thurstone
 from adaptive.model.curvature import Curvature
 from adaptive.model.posterior import Opinions, covariance, draw_normal, shared_opinions
 from adaptive.votes import LEFT, RIGHT
@@ -205,3 +205,30 @@ def test_a_curvature_with_an_empty_row_has_no_solution():
     found = bradley_terry(votes, prior=1.0).curvature
     flat = Curvature(found.rows, 0.0, found.log_likelihood, found.score, found.slope, found.weights, found.diagonals)
     assert flat.solve(np.ones(3), 1e-6) is None
+    with pytest.raises(ModelError, match="the curvature of the votes is not positive definite in floating point"):
+        flat.solve_definite(np.ones(3), 1e-6)
+
+
+def test_draws_follow_from_the_state_of_the_generator():
+    """A state that is stored and restored gives the same draws, and a generator needs no seed sequence."""
+    strengths = bradley_terry(Comparisons(3, [0, 1], [1, 2], [1, 1]))
+    rng = np.random.default_rng(5)
+    strengths.sample(60, rng)
+    state = rng.bit_generator.state
+    then = strengths.sample(60, rng)
+    again = np.random.default_rng(99)
+    again.bit_generator.state = state
+    assert_array_equal(strengths.sample(60, again), then)
+
+    class Plain(np.random.SeedSequence):
+        """What generators of other libraries have: a seed, and no children."""
+
+        spawn = None
+
+    assert strengths.sample(60, np.random.Generator(np.random.PCG64(Plain(1)))).shape == (60, 3)
+
+
+@pytest.mark.parametrize("rng", [0, None, np.random.RandomState(0)])
+def test_draws_need_a_generator(rng):
+    with pytest.raises(ModelError, match=r"rng must be a numpy\.random\.Generator, as of .* got "):
+        bradley_terry(Comparisons(3, [0, 1], [1, 2], [1, 1])).sample(3, rng)

@@ -349,3 +349,35 @@ def test_votes_of_ukpconvarg1(data_dir):
         == votes
     )
     assert not votes.never_compared
+
+
+@pytest.mark.parametrize("path", [None, 3, b"votes.csv"])
+def test_what_is_no_path(path):
+    with pytest.raises(TableError, match="a file of comparisons is wanted, as text or a path; got "):
+        read_comparisons(path)
+
+
+@pytest.mark.parametrize("key", ["left", "right", "voter", "comparison"])
+def test_half_a_surrogate_pair_is_no_label(write, key):
+    """JSON can write it, UTF-8 cannot: the ranking could not be written again."""
+    rows = [{"comparison": n, "voter": "Ann", "left": "a", "right": "b", "winner": "left"} for n in range(2)]
+    for label in ("\ud800", ["a", "x\udc00"]):
+        faulty = [rows[0], {**rows[1], key: label}]
+        path = write("".join(json.dumps(row) + "\n" for row in faulty))
+        with pytest.raises(TableError, match=rf'votes.csv:2: column "{key}": .* has half of a surrogate pair'):
+            read_comparisons(path)
+    whole = [rows[0], {**rows[1], "left": "\U0001f600"}]
+    assert "\U0001f600" in read_comparisons(write("".join(json.dumps(row) + "\n" for row in whole))).items
+
+
+def test_numbers_that_stand_for_hardly_any_items_are_refused(write):
+    """Pairs of numbers name all items from 0 on: an id of another kind would be one of a billion."""
+    message = (
+        r'votes.csv:3: column "loser": items are numbered from 0, so that 999999999 is one of 1,000,000,000, but only 3'
+    )
+    with pytest.raises(TableError, match=message):
+        read_comparisons(write("winner,loser\n0,1\n0,999999999\n"))
+    with pytest.raises(TableError, match='column "winner": items are numbered from 0'):
+        read_comparisons(write("winner,loser\n100000,1\n"))
+    assert read_comparisons(write("winner,loser\n99999,1\n")).n_items == 100_000
+    assert read_comparisons(write("winner,loser\n100000,1\n"), items=200_000).n_items == 200_000

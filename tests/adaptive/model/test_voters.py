@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from adaptive import Comparisons, bradley_terry, influence, thurstone, voter_report
 from adaptive.errors import ComparisonError, ModelError
-from adaptive.model.voters import step_without
+from adaptive.model.judged_votes import step_without
 
 N_ITEMS = 30
 NAMES = tuple(f"v{number}" for number in range(12))
@@ -127,3 +127,29 @@ def test_what_cannot_be_judged_is_refused():
         voter_report(known, random_share=0)
     with pytest.raises(ModelError, match="level must be a number between 0 and 1"):
         voter_report(known, level=2)
+
+
+def test_without_a_prior_the_others_may_leave_strengths_infinite():
+    """Ann alone says that c is worse than a and b; Cid only repeats what others say."""
+    votes = Comparisons.from_labels(
+        *zip(*["ab", "ac", "bc", "ca", "ba", "ab"], strict=True),
+        ["left"] * 6,
+        voter=["Ann"] * 3 + ["Bob"] * 2 + ["Cid"],
+    )
+    strengths = bradley_terry(votes, prior=np.inf)
+    with pytest.raises(
+        ModelError, match=r"without the votes of 'Ann' the strengths are infinite, .* fit them with prior="
+    ):
+        influence(strengths, "Ann")
+    assert influence(strengths, "Cid", "tau").n_votes == 1
+    assert np.isnan(voter_report(strengths).without).tolist() == [True, True, False]
+    assert not np.isnan(voter_report(bradley_terry(votes)).without).any()
+    assert influence(bradley_terry(votes), "Ann").n_votes == 3
+
+
+def test_reprs_count():
+    votes = Comparisons.from_labels(["a"], ["b"], ["left"], voter=["Ann"])
+    strengths = bradley_terry(votes)
+    assert repr(voter_report(strengths)) == "<VoterReport of 1 voter, 1 vote: none at random>"
+    assert repr(influence(strengths, "Ann", "tau")).startswith("<Influence of voter 'Ann', 1 vote: tau ")
+    assert repr(strengths).startswith("<Strengths (Bradley-Terry) of 1 vote: ")

@@ -45,3 +45,10 @@ def rows_of(votes):
     _, triples = spelt_out(votes)
     voters = [None] * len(triples) if votes.voter is None else [votes.voters[place] for place in votes.voter.tolist()]
     return [(voter, *triple) for voter, triple in zip(voters, triples, strict=True)]
+
+
+def small(**changes):
+    """Two comparisons of three items by two voters."""
+    fields = {"items": ("a", "b", "c"), "left": [0, 1], "right": [1, 2], "winner": [LEFT, TIE]}
+    fields |= {"voters": ("Ann", "Bob"), "voter": [0, 1], "n_unanswered": 0}
+    return Comparisons(**{**fields, **changes})

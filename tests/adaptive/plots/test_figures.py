@@ -4,16 +4,14 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
 from numpy.testing import assert_allclose
 from scipy.stats import binom, norm
 
 from adaptive import Comparisons, ModelError, borda, bradley_terry
-from adaptive.plots import agreement, in_top, plot_accuracy, plot_in_top, plot_strengths, plot_voters
+from adaptive.plots import agreement, plot_accuracy, plot_in_top, plot_strengths, plot_voters
 from adaptive.votes import LEFT, RIGHT, TIE
 from rankcorr import OptionError
 from rankcorr.plots import MissingMatplotlibError
-from tests.adaptive.model.votes import comparisons
 from tests.rankcorr.plots.conftest import matplotlib, without_matplotlib  # noqa: F401
 from tests.rankcorr.plots.figures import legend_of, own_axes
 
@@ -92,29 +90,19 @@ def test_low_axes_name_some_rows_only():
     assert all(label.get_fontsize() >= 6 for label in axes.get_yticklabels())
 
 
-@given(comparisons())
-def test_in_top_is_a_share_of_draws(votes):
-    strengths = bradley_terry(votes, prior=1)
-    for k in range(1, votes.n_items + 1):
-        drawn = strengths.sample(50, np.random.default_rng(3))
-        expected = [np.mean([(row > row[item]).sum() < k for row in drawn]) for item in range(votes.n_items)]
-        found = in_top(strengths, k, n_draws=50, rng=np.random.default_rng(3))
-        assert_allclose(found, expected, atol=1e-12)
-        assert_allclose(found.sum(), k)
-
-
-def test_the_probability_of_two_items():
-    """P(theta_0 > theta_1) is the share of other draws in which it is so."""
-    strengths = bradley_terry(Comparisons(2, [0, 0, 1], [1, 1, 0], [LEFT, LEFT, LEFT]), prior=2)
-    drawn = strengths.sample(50_000, np.random.default_rng(1))
-    expected = np.mean(drawn[:, 0] > drawn[:, 1])
-    assert_allclose(in_top(strengths, 1, n_draws=20_000, rng=np.random.default_rng(0))[0], expected, atol=0.015)
+def test_ranks_are_drawn_with_their_intervals():
+    (axes,) = plot_strengths(FEW, scale="rank", level=0.8).axes
+    rows = FEW.rank_intervals(0.8).to_frame().to_dict("list")
+    assert names_on(axes) == rows["item"]
+    assert_allclose(points_of(axes), rows["rank"])
+    assert_allclose(ends_of(axes), np.column_stack([rows["low"], rows["high"]]))
+    assert axes.get_xlabel() == "Rank, with its 80 % interval"
 
 
 def test_the_top_is_drawn_with_its_cut():
     figure = plot_in_top(FEW, 3, seed=4)
     (axes,) = figure.axes
-    expected = in_top(FEW, 3, rng=np.random.default_rng(4))
+    expected = FEW.in_top(3, seed=4).probability
     names = names_on(axes)
     assert names == best_first(FEW)[: len(names)]
     lengths = [bar.get_width() for bar in itertools.chain.from_iterable(axes.containers)]
@@ -223,19 +211,32 @@ def test_accuracy_against_votes():
             OptionError,
             "top must be a positive whole number, or None for all; got 0",
         ),
-        (lambda: plot_strengths(FEW, level=1), OptionError, "level must be a number between 0 and 1; got 1"),
+        (
+            lambda: plot_strengths(FEW, level=1),
+            OptionError,
+            "level must be a number between 0 and 1, both excluded; got 1",
+        ),
         (lambda: plot_strengths(FEW, ax=[]), OptionError, "ax must be one Axes of matplotlib"),
         (lambda: plot_strengths(borda(votes_of(3))), ModelError, "the figure is one of Strengths; got <BordaScores"),
         (lambda: plot_in_top(borda(votes_of(3)), 1), ModelError, "the figure is one of Strengths"),
         (
             lambda: plot_in_top(FEW, 11),
             ModelError,
-            "k must be a whole number from 1 to 10, the number of items; got 11",
+            "k must be a whole number from 1 to the 10 items; got 11",
         ),
-        (lambda: plot_in_top(FEW, 0), ModelError, "k must be a whole number from 1 to 10"),
-        (lambda: plot_in_top(FEW, 1, n_draws=0), ModelError, "n must be a positive whole number; got 0"),
-        (lambda: plot_in_top(FEW, 1, seed=-1), OptionError, "seed"),
-        (lambda: agreement(FEW, level=float("nan")), OptionError, "level must be a number between 0 and 1; got nan"),
+        (lambda: plot_in_top(FEW, 0), ModelError, "k must be a whole number from 1 to the 10 items; got 0"),
+        (lambda: plot_in_top(FEW, 1, n_samples=0), ModelError, "n_samples must be a positive whole number; got 0"),
+        (lambda: plot_in_top(FEW, 1, seed=-1), ModelError, "seed must be a whole number, not negative; got -1"),
+        (
+            lambda: plot_strengths(FEW, scale="order"),
+            OptionError,
+            "scale must be one of 'strength', 'rank'; got 'order'",
+        ),
+        (
+            lambda: agreement(FEW, level=float("nan")),
+            OptionError,
+            "level must be a number between 0 and 1, both excluded; got nan",
+        ),
         (
             lambda: agreement(bradley_terry(Comparisons(2, [0], [1], [1]))),
             ModelError,

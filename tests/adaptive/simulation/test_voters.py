@@ -288,3 +288,17 @@ def test_true_ranking_is_by_relatedness_or_by_similarity():
     assert true_ranking([0.3, -0.9, 0.5, -0.3], relatedness=False).ranks.tolist() == [2, 4, 1, 3]
     with pytest.raises(SimilarityError, match="nan"):
         true_ranking([math.nan, 0.1])
+
+
+@pytest.mark.parametrize("rng", [None, 0])
+def test_voters_need_a_generator(rng):
+    pool = VoterPool(nonconformity=[0.1], oversight=[0.0])
+    opinions = pool.opinions([0.5, 0.1], np.random.default_rng(0))
+    ballot = draw_ballot(2, 1, 1, np.random.default_rng(0))
+    for draw in (
+        lambda: VoterPopulation(3).draw(rng),
+        lambda: pool.opinions([0.5, 0.1], rng),
+        lambda: pool.answer(ballot, opinions, rng),
+    ):
+        with pytest.raises(SimilarityError, match=r"rng must be a numpy\.random\.Generator, .* got "):
+            draw()

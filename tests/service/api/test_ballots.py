@@ -113,7 +113,7 @@ def test_labels_of_text_and_number_are_different():
         ({"items": [True, "fig"]}, "/items/0", "a label is text or a whole number; got True"),
         ({"items": ["fig", "kiwi", "fig"]}, "/items", "items must be unique; more than once: 'fig'"),
         ({"voters": 0}, "/voters", "must be a whole number of at least 1; got 0"),
-        ({"voters": []}, "/voters", "must be at least 1 voters; got 0"),
+        ({"voters": []}, "/voters", "must be at least 1 voter; got 0"),
         ({"voters": ["Ann", "Ann"]}, "/voters", "voters must be unique; more than once: 'Ann'"),
         ({"voters": False}, "/voters", "must be a number of voters, or a list of labels; got False"),
         ({"presentations": 0}, "/presentations", "must be a whole number of at least 1"),

@@ -59,6 +59,17 @@ def test_no_possible_pair_is_left():
     assert found["warnings"][-1]["message"] == "0 of 2 comparisons: the voter has seen all other pairs"
 
 
+def test_batches_that_nobody_has_answered_yet_are_not_given_again():
+    votes = {"left": [], "right": [], "winner": [], "voter": []}
+    for seed in range(4):
+        shown = answer(PATH, comparisons=votes, items=6, voters=["A", "B"], size=9, seed=seed)["comparisons"]
+        for name, column in shown.items():
+            votes[name] += column
+        votes["winner"] += [None] * len(shown["left"])
+    pairs = [(who, frozenset(pair)) for who, *pair in zip(votes["voter"], votes["left"], votes["right"], strict=True)]
+    assert len(pairs) == len(set(pairs)) == 30
+
+
 def test_a_whole_voting():
     """Items alone, then batches of 10 by three voters, who judge by the number of an item: the top is found."""
     items = [f"item {number}" for number in range(30)]
@@ -83,7 +94,7 @@ def test_a_whole_voting():
         ({"size": 0}, "/size", "must be a whole number of at least 1"),
         ({"size": 1.5}, "/size", "must be a whole number"),
         ({"seed": -1}, "/seed", "must be a whole number of at least 0"),
-        ({"voters": []}, "/voters", "must be at least 1 voters; got 0"),
+        ({"voters": []}, "/voters", "must be at least 1 voter; got 0"),
         ({"voters": ["Ann", "Ann"]}, "/voters", "voters must be unique; more than once: 'Ann'"),
         ({"n0": -1}, "/n0", "must be a number above -1"),
         ({"focus": 1.1}, "/focus", "must be a number of at least 0 and of at most 1; got 1.1"),

@@ -274,7 +274,7 @@ def test_a_wrong_field(path, value, pointer, message):
         (("items",), 5, "/items", "the plan is for 4 items; got 5"),
         (("items",), ITEMS[:3], "/items", "the plan is for 4 items; got 3"),
         (("ballots",), [FIRST] * 3, "/ballots", "the plan has 2 ballots; got 3"),
-        ((*FORM, "votes"), ["left"], "/ballots/0/comparisons/0/left", "1 votes need as many items on each side; got 2"),
+        ((*FORM, "votes"), ["left"], "/ballots/0/comparisons/0/left", "1 vote needs as many items on each side; got 2"),
         ((*FORM, "right"), ["queen"], "/ballots/0/comparisons/0/right", "2 votes need as many items on each side"),
     ],
 )

@@ -1,0 +1,131 @@
+"""Whom to compare next: who is asked, what nobody is asked again, and what is refused."""
+
+import heapq
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptive import Comparisons, ModelError, bradley_terry, next_comparisons
+from adaptive.model.matching import Matches, rank_doubts
+from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED
+from tests.adaptive.model.votes import comparisons, small
+
+SEEDS = st.integers(0, 2**32 - 1)
+CODES = st.sampled_from([LEFT, TIE, RIGHT, UNANSWERED])
+
+
+def pairs_shown(columns):
+    """Voter and pair of each row."""
+    rows = zip(columns.voter.tolist(), columns.left.tolist(), columns.right.tolist(), strict=True)
+    return [(voter, frozenset(pair)) for voter, *pair in rows]
+
+
+def level(loads, size):
+    """Loads of voters after `size` more comparisons, each to one of the lowest load."""
+    heap = sorted(loads)
+    for _ in range(size):
+        heapq.heapreplace(heap, heap[0] + 1)
+    return sorted(heap)
+
+
+@given(comparisons(voters=True, min_size=1), st.data(), st.integers(1, 60), SEEDS)
+def test_a_pair_that_was_shown_is_never_given_again(votes, data, size, seed):
+    """Also where the voter has not answered."""
+    codes = data.draw(st.lists(CODES, min_size=votes.n_comparisons, max_size=votes.n_comparisons))
+    columns = [[labels[place] for place in places.tolist()] for labels, places in (
+        (votes.items, votes.left), (votes.items, votes.right), (votes.voters, votes.voter)
+    )]  # fmt: skip
+    partly = Comparisons.from_labels(*columns[:2], codes, voter=columns[2], items=votes.items, voters=votes.voters)
+    assert partly.n_unanswered == codes.count(UNANSWERED)
+    matches = next_comparisons(bradley_terry(partly, prior=1.0), size, rng=np.random.default_rng(seed))
+    new, shown = pairs_shown(matches), set(pairs_shown(votes))
+    assert len(set(new)) == len(new)
+    assert not set(new) & shown
+    n_pairs = votes.n_items * (votes.n_items - 1) // 2
+    assert len(new) == min(size, 3 * n_pairs - len(shown))
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=8), st.integers(1, 40), SEEDS)
+def test_loads_are_levelled(loads, size, seed):
+    """Each comparison goes to one of those who were shown the fewest, until all have as many."""
+    rng = np.random.default_rng(seed)
+    voter = np.repeat(np.arange(len(loads)), loads)
+    left = rng.integers(0, 30, voter.size)
+    right = (left + rng.integers(1, 30, voter.size)) % 30
+    votes = Comparisons(30, left, right, np.ones(voter.size, int), len(loads), voter)
+    matches = next_comparisons(bradley_terry(votes), size, rng=rng)
+    after = np.bincount(np.concatenate([voter, matches.voter]), minlength=len(loads))
+    assert sorted(after.tolist()) == level(loads, size)
+
+
+def test_what_was_shown_counts_as_load():
+    rows = [("a", "b", "left", "Ann"), ("a", "b", UNANSWERED, "Bob"), ("a", "c", UNANSWERED, "Bob")]
+    left, right, winner, voter = zip(*rows, strict=True)
+    votes = Comparisons.from_labels(left, right, winner, voter=voter, items=list("abcdef"))
+    matches = next_comparisons(bradley_terry(votes), 3, rng=np.random.default_rng(1))
+    assert sorted(matches.voter.tolist()) == [0, 0, 1]
+
+
+def test_pairs_come_to_a_second_voter_when_all_have_come_to_one():
+    votes = Comparisons(5, [], [], [], 4, [])
+    matches = next_comparisons(bradley_terry(votes), 40, rng=np.random.default_rng(1))
+    pairs = [pair for _, pair in pairs_shown(matches)]
+    assert len(set(pairs[:10])) == 10
+    assert all(pairs.count(pair) == 4 for pair in pairs)
+    assert matches.reason == ""
+    assert len(next_comparisons(bradley_terry(votes), 41, rng=np.random.default_rng(1))) == 40
+
+
+def test_a_history_of_equal_items_will_do():
+    """A range, and the tuple of the same numbers."""
+    votes = Comparisons(3, [0, 1], [1, 2], [1, 1], 2, [0, 1])
+    history = replace(votes, items=(0, 1, 2))
+    rng = np.random.default_rng(1)
+    for strengths, shown in ((votes, history), (history, votes)):
+        matches = next_comparisons(bradley_terry(strengths), 4, rng=rng, voter_history=shown)
+        assert not set(pairs_shown(matches)) & set(pairs_shown(votes))
+    assert bradley_terry(history, start=bradley_terry(votes)).converged
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 0}, "size must be a positive whole number; got 0"),
+        ({"size": 10**12}, "size must be at most 10,000,000; got 1000000000000"),
+        ({"size": 10**30}, "size must be at most 10,000,000; got 1000"),
+        ({"first": 10**30}, "first must be at most 1,073,741,823; got 1000"),
+        ({"rng": None}, "rng must be a numpy.random.Generator, .* got None"),
+        ({"rng": 0}, "rng must be a numpy.random.Generator, .* got 0"),
+        ({"voter_history": small(items=("a", "b", "d"))}, "voter_history must be Comparisons of the same items"),
+        ({"voter_history": small(items=4)}, "voter_history must be Comparisons of the same items"),
+        ({"voters": 0}, "comparisons need at least one voter; got none"),
+    ],
+)
+def test_what_cannot_be_asked(options, message):
+    with pytest.raises(ModelError, match=message):
+        next_comparisons(bradley_terry(small()), **{"size": 2, "rng": np.random.default_rng(0), **options})
+
+
+def test_doubts_are_those_of_neighbouring_draws():
+    """Spelt out: the weight of the ranks between, and the square of their difference, each by the item's weights."""
+    ranks = np.random.default_rng(1).permuted(np.tile(np.arange(1.0, 8.0), (4, 1)), axis=1)
+    of_tau, of_rho = rank_doubts(ranks, 2.0)
+    for item in range(7):
+        tau, rho = [], []
+        for draw in range(4):
+            a, b = ranks[draw, item], ranks[(draw + 1) % 4, item]
+            weight = (a + 2) ** -2 + (b + 2) ** -2
+            tau.append(abs(1 / (a + 2) - 1 / (b + 2)) * weight)
+            rho.append((a - b) ** 2 * weight)
+        assert of_tau[item] == pytest.approx(np.mean(tau), rel=1e-12)
+        assert of_rho[item] == pytest.approx(np.mean(rho), rel=1e-12)
+
+
+def test_the_repr_counts():
+    none = np.empty(0, np.int32)
+    one = Matches(range(3), range(1), *np.zeros((3, 1), np.int32))
+    assert repr(one) == "<Matches of 1 comparison for 1 voter>"
+    assert repr(Matches(range(3), range(2), none, none, none, "why")) == "<Matches of 0 comparisons for 2 voters: why>"
