@@ -38,6 +38,7 @@ __all__ = ["CampaignResult", "ClosePreview", "preview_of", "result_of", "votes_o
 MOST_WITH_INTERVALS: Final = 3_000
 _LEVEL: Final = 0.9
 _NOBODY: Final = -1
+_DIGITS: Final = 4  # of strengths, whose standard errors are of the order of 0.1 at best
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,10 +101,10 @@ class CampaignResult(TableResult):
         if self.paper is not None:
             for name in ("ybar", "presentations", "wins", "ties", "losses", "last_ballot"):
                 found[name] = getattr(self.paper, name)[order].tolist()
-        found["strength"] = self.strengths.theta[order].tolist()
+        found["strength"] = self.strengths.theta[order].round(_DIGITS).tolist()
         if self.cut is not None:
             intervals = self.strengths.rank_intervals(_LEVEL)
-            found["standard_error"] = self.strengths.standard_errors[order].tolist()
+            found["standard_error"] = self.strengths.standard_errors[order].round(_DIGITS).tolist()
             found["rank_low"] = intervals.low[order].tolist()
             found["rank_high"] = intervals.high[order].tolist()
             found["in_top"] = self.strengths.in_top(self.top).probability[order].tolist()
@@ -177,7 +178,7 @@ def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collecti
     left, right, winner, voter = np.concatenate(answered, axis=1)
     shown_left, shown_right, shown_to = np.concatenate(silent, axis=1)
     ids, index = np.unique(np.concatenate([voter, shown_to]), return_inverse=True)
-    index = index.astype(np.int32)
+    numbered: NDArray[np.int32] = index.astype(np.int32)
     names = names_of(connection, info)
     called = tuple(names[each] for each in ids.tolist())
     if len(set(called)) < len(called):  # a name may be another voter's key, or that of two sources
@@ -188,9 +189,9 @@ def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collecti
         right.astype(np.int32),
         winner.astype(np.int8),
         called,
-        index[: left.size],
+        numbered[: left.size],
         n_asked - left.size,
-        ShownPairs(shown_left.astype(np.int32), shown_right.astype(np.int32), index[left.size :]),
+        ShownPairs(shown_left.astype(np.int32), shown_right.astype(np.int32), numbered[left.size :]),
     )
 
 
