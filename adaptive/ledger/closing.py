@@ -199,7 +199,7 @@ class _Counted:
 
 def _elect(connection: sa.Connection, info: CampaignInfo, number: int, closer: str) -> int:
     table = schema.ballot
-    ballot_id = connection.execute(
+    ballot_id: int | None = connection.execute(
         sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.number == number)
     ).scalar()
     if ballot_id is not None:

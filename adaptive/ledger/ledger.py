@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -59,7 +60,8 @@ class Ledger:
         ledger = cls(target)
         if not ledger.database.exists():
             raise LedgerError(f"{ledger.database.name}: does not exist")
-        ledger.database.read(lambda connection: check_revision(connection, ledger.database.name))
+        with ledger._closed_if_refused():
+            ledger.database.read(lambda connection: check_revision(connection, ledger.database.name))
         return ledger
 
     @classmethod
@@ -83,7 +85,8 @@ class Ledger:
                 migrate(connection)
             check_revision(connection, name)
 
-        ledger.database.write(made)
+        with ledger._closed_if_refused():
+            ledger.database.write(made)
         return ledger
 
     def new_campaign(
@@ -152,6 +155,14 @@ class Ledger:
     def close(self) -> None:
         """Close the connections."""
         self.database.close()
+
+    @contextmanager
+    def _closed_if_refused(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
 
 def load_by_id(connection: sa.Connection, campaign_id: int) -> CampaignInfo:

@@ -68,11 +68,16 @@ def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sh
     Raises
     ------
     LedgerError
-        Where there is no such sheet, all of it is answered, the voter has it already, or was asked one of its pairs.
+        Where the ballot is not open or has no such sheet, all of it is answered, or the voter has withdrawn, has it
+        already, or was asked one of its pairs.
     """
     row = _sheet_row(connection, ballot_id, sheet, locked=True)
     if row is None:
         raise LedgerError(f"the ballot has no sheet {sheet + 1}")
+    state = connection.execute(sa.select(schema.ballot.c.state).where(schema.ballot.c.id == ballot_id)).scalar_one()
+    if state == "closed":
+        raise LedgerError("the ballot is closed: its sheets stay with whoever has them")
+    _check_present(connection, voter_id)
     if row.n_answered == row.n_comparisons:
         raise LedgerError(f"sheet {sheet + 1} is answered already: there is nothing left to give away")
     held = _held(connection, ballot_id, sheet)
@@ -98,13 +103,7 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
     LedgerError
         When the voter has withdrawn.
     """
-    # Whoever asks twice at once gets one sheet: the second waits here.
-    voter = schema.voter
-    gone = connection.execute(
-        sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id).with_for_update(key_share=True)
-    ).one()
-    if gone.withdrawn_at is not None:
-        raise LedgerError("the voter has withdrawn: no sheet is given out")
+    _check_present(connection, voter_id)  # whoever asks twice at once gets one sheet: the second waits here
     current = lease_of_voter(connection, voter_id)
     if current is not None:
         row = _sheet_row(connection, current.ballot_id, current.sheet)
@@ -148,6 +147,17 @@ def lease_of_voter(connection: sa.Connection, voter_id: int) -> Lease | None:
 def _expiry(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement[int] | None:
     minutes = info.settings.lease_minutes
     return None if minutes is None else clock(connection) + sa.literal(int(minutes * 60_000_000), sa.BigInteger)
+
+
+def _check_present(connection: sa.Connection, voter_id: int) -> None:
+    """Lock the voter, and refuse one who has withdrawn."""
+    voter = schema.voter
+    wanted = sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id).with_for_update(key_share=True)
+    row = connection.execute(wanted).first()
+    if row is None:
+        raise LedgerError(f"there is no voter {voter_id}")
+    if row.withdrawn_at is not None:
+        raise LedgerError("the voter has withdrawn: no sheet is given out")
 
 
 def _sheet_row(connection: sa.Connection, ballot_id: int, sheet: int, *, locked: bool = False) -> Any:
