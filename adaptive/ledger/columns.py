@@ -46,10 +46,11 @@ def insert_columns(connection: sa.Connection, table: sa.Table, columns: Mapping[
 def integer_columns(connection: sa.Connection, statement: sa.Select[Any]) -> list[NDArray[np.int64]]:
     """Columns of a query whose values are whole numbers, none of them missing."""
     n_columns = len(statement.selected_columns)
-    streamed = connection.execution_options(stream_results=connection.dialect.name == "postgresql")
+    # Of the statement: as an option of the connection it would hold for all that come after.
+    streamed = statement.execution_options(stream_results=connection.dialect.name == "postgresql")
     blocks = [
         np.fromiter(chain.from_iterable(rows), np.int64, n_columns * len(rows)).reshape(-1, n_columns)
-        for rows in streamed.execute(statement).partitions(_BLOCK)
+        for rows in connection.execute(streamed).partitions(_BLOCK)
     ]
     table = np.concatenate(blocks) if blocks else np.empty((0, n_columns), np.int64)
     return [np.ascontiguousarray(column) for column in table.T]
