@@ -92,8 +92,9 @@ def json_rows(table: TextTable, text: str) -> Iterator[tuple[int, dict[str, Any]
             place = _past_space(text, place + 1)
         elif is_list and not text.startswith("]", place):
             table.fail("not JSON: a comma or the end of the list is wanted", line + text.count("\n", counted, place))
-    if is_list and _past_space(text, place + 1) < len(text):
-        table.fail("not JSON: something follows the end of the list", line + text.count("\n", counted, place))
+    rest = _past_space(text, place + 1)
+    if is_list and rest < len(text):
+        table.fail("not JSON: something follows the end of the list", line + text.count("\n", counted, rest))
 
 
 def _past_space(text: str, place: int) -> int:
