@@ -31,3 +31,7 @@ class LateVoteError(LedgerError):
 
 class NotReadyError(LedgerError):
     """A ballot that cannot be closed yet: the message says what is missing."""
+
+
+class BundleError(LedgerError):
+    """A bundle that is no zip of ours, is damaged, or whose parts contradict each other: the message says which."""
