@@ -15,6 +15,7 @@ from adaptive.cli.run import run
 from adaptive.cli.score import score_command
 from adaptive.cli.simulate import simulate_command
 from adaptive.cli.tune import tune_command, votes_needed_command
+from adaptive.cli.verify import verify_command
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError, __version__
 from rankcorr.cli.console import OneLineErrors
@@ -60,6 +61,7 @@ for command in (
     tune_command,
     votes_needed_command,
     run,
+    verify_command,
     table2_command,
     figures_command,
 ):

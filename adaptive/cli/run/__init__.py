@@ -29,6 +29,10 @@ _COMMANDS: Final = {
     "reopen": "closing",
     "exclude": "closing",
     "result": "results",
+    "export": "exchange",
+    "import": "exchange",
+    "backup": "exchange",
+    "verify": "exchange",
     "migrate": "setup",
 }
 

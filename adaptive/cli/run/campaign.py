@@ -92,6 +92,6 @@ def _check_no_json(ledger: str) -> None:
     if start[:1] == b"{":
         name = printable(ledger, limit=None)
         raise TableError(
-            f"{name}: is a voting in JSON, as earlier releases kept it; `ballots run import {name} LEDGER` moves it "
+            f"{name}: is a voting in JSON, as earlier releases kept it; `ballots run import LEDGER {name}` takes it "
             f"into a ledger"
         )

@@ -7,7 +7,14 @@ restoring (the same campaign in another ledger).
 
 from adaptive.ledger.bundle.checking import Verified
 from adaptive.ledger.bundle.contents import Contents
-from adaptive.ledger.bundle.files import bundle_bytes, contents_of, read_bundle, verify_bundle, write_bundle
+from adaptive.ledger.bundle.files import (
+    bundle_bytes,
+    contents_of,
+    read_bundle,
+    verify_bundle,
+    verify_campaign,
+    write_bundle,
+)
 from adaptive.ledger.bundle.restoring import restore_bundle
 
 __all__ = [
@@ -18,5 +25,6 @@ __all__ = [
     "read_bundle",
     "restore_bundle",
     "verify_bundle",
+    "verify_campaign",
     "write_bundle",
 ]

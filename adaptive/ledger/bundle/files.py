@@ -16,7 +16,7 @@ from adaptive.ledger.errors import BundleError
 from adaptive.ledger.ledger import Campaign
 from rankcorr.io.files import write_atomically
 
-__all__ = ["bundle_bytes", "contents_of", "read_bundle", "verify_bundle", "write_bundle"]
+__all__ = ["bundle_bytes", "contents_of", "read_bundle", "verify_bundle", "verify_campaign", "write_bundle"]
 
 
 def write_bundle(campaign: Campaign, path: str | os.PathLike[str], *, names: bool = False) -> None:
@@ -102,6 +102,17 @@ def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES)
         The message says which part fails, and how.
     """
     return verified(path, most_bytes=most_bytes)[1]
+
+
+def verify_campaign(campaign: Campaign) -> Verified:
+    """Check a campaign in its ledger, as `verify_bundle` checks a bundle.
+
+    Raises
+    ------
+    BundleError
+        The message says which part fails, and how.
+    """
+    return checked(campaign.database.read(lambda connection: gathered(connection, campaign.info, names=False)))
 
 
 def verified(path: str | os.PathLike[str], *, most_bytes: int) -> tuple[Contents, Verified]:

@@ -324,7 +324,10 @@ def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
         (["run", "open", "v.db"], r"ballot 1 is open: close it before"),
         (["run", "open", "none.db"], r"none\.db: does not exist"),
         (["run", "open", "tokens.csv"], r"tokens\.csv: file is not a database"),
-        (["run", "open", "voting.json"], r"is a voting in JSON, as earlier releases kept it; `ballots run import"),
+        (
+            ["run", "open", "voting.json"],
+            r"is a voting in JSON, as earlier releases kept it; `ballots run import LEDGER",
+        ),
         (["run", "open", "empty.db"], r"empty\.db: holds no ledger"),
         (["run", "open", "v.db", "--campaign", "other"], r"the ledger has no campaign called 'other'"),
         (["run", "open", "v.db", "--voter", "1"], r"--voter and --unanswered go with --again"),
