@@ -22,8 +22,8 @@ def good(tmp_path_factory):
     return data
 
 
-def ballot(number, **changes):
-    return lambda data: edited_json(data, "ballots.json", lambda v: v["ballots"][number - 1].update(changes))
+def ballot(which, /, **changes):
+    return lambda data: edited_json(data, "ballots.json", lambda v: v["ballots"][which - 1].update(changes))
 
 
 def record(number, name, change):
@@ -38,12 +38,12 @@ def replaced(name, old, new, count=1):
     return lambda data: edited(data, name, lambda text: text.replace(old, new, count))
 
 
-def line(kind, at=0, **changes):
-    return lambda data: edited_line(data, kind, lambda row: row.update(changes), at=at)
+def line(what, /, **changes):
+    return lambda data: edited_line(data, what, lambda row: row.update(changes))
 
 
-def gone(kind, at=0):
-    return lambda data: edited_line(data, kind, lambda row: False, at=at)  # noqa: ARG005
+def gone(kind):
+    return lambda data: edited_line(data, kind, lambda row: False)  # noqa: ARG005
 
 
 def cells(name, row, column, value):
@@ -172,7 +172,7 @@ def test_an_edited_bundle_fails_in_the_part_that_was_edited(edit, message, good,
     ledger.close()
 
 
-def resealed(data, change, number=1):
+def resealed(data, change):
     """The bundle with another record, and every digest of the chain computed anew."""
 
     def changed(value):
@@ -183,7 +183,6 @@ def resealed(data, change, number=1):
                 lines = [previous, each["draw_digest"], each["votes_digest"], json_of(each["record"])]
                 previous = each["chain_digest"] = digest_of(lines)
 
-    assert number
     return edited_json(data, "ballots.json", changed)
 
 
