@@ -16,6 +16,7 @@ from adaptive.ledger import Campaign, Ledger
 from adaptive.ledger.backup import back_up
 from adaptive.ledger.bundle import restore_bundle, verify_campaign, write_bundle
 from adaptive.ledger.formats import FORMATS, export_votes, import_votes
+from adaptive.ledger.protocols import import_protocol
 from adaptive.session.ballot_protocol import BallotProtocol
 from rankcorr import OptionError
 from rankcorr.io.records import printable
@@ -103,8 +104,6 @@ def import_command(ledger: str, file: str, campaign: str | None, form: str, name
         found.close()
         return
     if _is_json_voting(file):
-        from adaptive.ledger.formats import import_protocol
-
         protocol = BallotProtocol.load(file)
         found = Ledger.create(ledger)
         made = import_protocol(found, protocol, name)
