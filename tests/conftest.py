@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests import kernel_cache
+
 DATA_DIR = Path(__file__).resolve().parents[2] / "shared" / "data"
 
-# numba's cache is not made for processes that write to it at once: two that save different signatures of a function
-# can each take the other's machine code. So each process of pytest-xdist has a cache of its own, kept for later runs.
-if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
-    os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parents[1] / ".numba_cache" / _worker)
+kernel_cache.choose()
 
 # No deadline: the first call of a numba kernel compiles it, so one example takes far longer than the rest.
 # Every setting is given in each, because hypothesis changes its own defaults where CI is set.
@@ -22,11 +21,17 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that start servers: they wait more than they compute, and the last file runs alone."""
-    items.sort(key=lambda item: not item.nodeid.startswith(("tests/service/server/", "tests/service/deploy/")))
+    """Begin with the tests that start servers: they wait more than they compute, and the last file runs alone.
+
+    The very first takes longest, and needs none of the kernels that another process compiles meanwhile for both.
+    """
+    first = ("tests/service/server/test_docker_steps.py", "tests/service/server/", "tests/service/deploy/")
+    items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in first])
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    kernel_cache.take()
     if item.get_closest_marker("real_data") and not DATA_DIR.is_dir():
         pytest.skip(f"real data not found: there is no folder {DATA_DIR}")
     if item.get_closest_marker("needs_numba") and os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":

@@ -1,4 +1,6 @@
-"""Penalised maximum likelihood: strengths by Newton steps, then voters, ties and the prior's width, until none moves.
+"""Penalised maximum likelihood: strengths by Newton steps, then voters and ties, until none moves.
+
+Where the spread of the strengths is to be estimated, all this is done at one spread after another.
 
 A Newton step solves its linear system by conjugate gradients with votes as the rows of the matrix: no n x n array is
 built, and the memory is linear in votes.
@@ -29,6 +31,9 @@ _LARGEST_STEP: Final = 4.0  # of the difference of two items that met
 _FORCING: Final = 0.1
 SD_RANGE: Final = (0.05, 30.0)
 SD_START: Final = 2.0
+_SD_TOLERANCE: Final = 2e-3  # of log t
+_SD_FIT_TOLERANCE: Final = 1e-6
+_LEAST_FITTED: Final = 0.9
 _NU_RANGE: Final = (1e-6, 1e4)
 
 
@@ -50,16 +55,13 @@ class _Fit:
     now: Parameters
     tolerance: float
     progress: Progress | None
-    fits_sd: bool = field(init=False)
     fits_nu: bool = field(init=False)
     # The observed curvature makes the last steps converge quadratically; with oversights it may be indefinite.
     observed: bool = False
     is_indefinite: bool = False
-    last_sd: tuple[float, float] | None = None
     n_shortened: int = 0  # steps of voters that went too far
 
     def __post_init__(self) -> None:
-        self.fits_sd = self.prior.sd is None
         self.fits_nu = not self.rows.half and self.now.nu > 0
 
     @property
@@ -80,9 +82,6 @@ class _Fit:
             # Far from the end, other parameters would follow strengths that are not there yet.
             if self.fits_groups and moved < 0.5:
                 changed, curved = self._groups(curved)
-                moved = max(moved, changed)
-            if self.fits_sd and moved < 0.4:
-                changed, curved = self._sd(curved, moved)
                 moved = max(moved, changed)
             # Parameters in turn converge linearly: what is left may be a hundred times the last move.
             rate = min(moved / last, 0.999) if self.fits_groups and last > 0 else 0.0
@@ -204,38 +203,6 @@ class _Fit:
         ahead = e + slope / curvature
         return np.clip(ahead, e / 4, 1 - (1 - e) / 4)
 
-    def _sd(self, curved: Curvature, moved: float) -> tuple[float, Curvature]:
-        """One step towards the t of the largest marginal likelihood; the change of log t, and the curvature ahead.
-
-        MacKay's rule t^2 = |theta|^2 / (number of strengths that the votes determine), whose last two steps are
-        extrapolated. It ends when the rule would move t by less than 0.1 %. The rule takes the curvature of the votes
-        for constant, so that t is some 5 % below the maximum of Laplace's approximation.
-        """
-        now = self.now
-        n_fitted = now.theta.size - now.precision * replace(curved, observed=False).trace_of_inverse()
-        if n_fitted < 1.0:
-            # The votes say less than one strength's worth: at the start because they are too few, later because the
-            # likelihood falls with every larger t.
-            self.fits_sd = False
-            if now.sd >= SD_START:
-                return 0.0, curved
-            self.now = replace(now, sd=SD_RANGE[0])
-            return abs(math.log(SD_RANGE[0] / now.sd)), replace(curved, precision=self.now.precision)
-        wanted = float(np.clip(math.sqrt(float(now.theta @ now.theta) / n_fitted), *SD_RANGE))
-        here = math.log(now.sd)
-        step = math.log(wanted) - here
-        if abs(step) < 1e-3 and moved < 0.01:
-            self.fits_sd = False
-            return 0.0, curved
-        last, self.last_sd = self.last_sd, (here, step)
-        if last is not None and abs(here - last[0]) > 1e-3:
-            rate = 1.0 + (step - last[1]) / (here - last[0])  # of the rule's convergence
-            if 0.0 < rate < 0.95:
-                step /= 1.0 - rate
-        sd = float(np.clip(math.exp(here + step), *SD_RANGE))
-        self.now = replace(now, sd=sd)
-        return abs(math.log(sd) - here), replace(curved, precision=self.now.precision)
-
 
 def fit(
     rows: Rows,
@@ -262,6 +229,33 @@ def fit(
     elif rows.model.voters and rows.left.size:  # votes that came since have changed their mean
         scale = np.exp(-np.log(start.discrimination)[rows.group].mean())
         start = replace(start, discrimination=start.discrimination * scale)
-    if prior.sd is not None:
-        start = replace(start, sd=prior.sd)
+    sd = prior.sd
+    if sd is None:
+        sd, start = _estimated_sd(rows, prior, oversight, start, max_iterations, progress)
+    start = replace(start, sd=sd)
     return _Fit(rows, prior, oversight, start, tolerance, progress).run(max_iterations)
+
+
+def _estimated_sd(
+    rows: Rows, prior: Prior, oversight: float, start: Parameters, max_iterations: int, progress: Progress | None
+) -> tuple[float, Parameters]:
+    """The t of the largest marginal likelihood, and parameters near those that belong to it.
+
+    `SD_START` where the votes say less than nine tenths of one strength's worth: of two items they say at most one.
+    """
+    from adaptive.model.evidence import largest, log_evidence
+
+    last = start
+
+    def curved_at(sd: float) -> Curvature:
+        nonlocal last
+        first = replace(last, sd=sd)
+        last = _Fit(rows, prior, oversight, first, _SD_FIT_TOLERANCE, progress).run(max_iterations).parameters
+        return curvature_at(rows, last)
+
+    curved = curved_at(SD_START)
+    if rows.n_items - curved.precision * curved.trace_of_inverse() < _LEAST_FITTED:
+        return SD_START, last
+    low, high = (math.log(end) for end in SD_RANGE)
+    found = largest(lambda logarithm: log_evidence(curved_at(math.exp(logarithm)), last), low, high, _SD_TOLERANCE)
+    return float(np.clip(math.exp(found), *SD_RANGE)), last

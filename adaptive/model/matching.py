@@ -249,6 +249,7 @@ def checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int
 def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: ShownPairs) -> tuple[Names, Array]:
     """Names of who is to vote, and for each pair shown before the index of its voter, or -1."""
     unknown = np.full(len(pairs), -1, np.int32)
+    unknown.flags.writeable = False  # as voters are: the loop would be compiled anew for an array to write to
     if voters is not None:
         names = checked_labels(voters, "voters", ModelError)
     else:
@@ -261,8 +262,9 @@ def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: Show
     if own == before:
         return own, pairs.voter
     index = {name: place for place, name in enumerate(own)}
-    places = np.array([index.get(name, -1) for name in before], np.int32)
-    return own, places[pairs.voter]
+    places = np.array([index.get(name, -1) for name in before], np.int32)[pairs.voter]
+    places.flags.writeable = False
+    return own, places
 
 
 def _names(labels: Sequence[Hashable]) -> Names:

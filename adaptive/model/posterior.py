@@ -17,7 +17,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.model.curvature import Curvature, Parameters, curvature_at
+from adaptive.model.curvature import Curvature, Parameters, curvature_at, link_code
+from adaptive.model.vote_model import Rows
 from rankcorr.workers import checked_workers, in_threads
 
 Array: TypeAlias = NDArray[Any]
@@ -27,9 +28,10 @@ _TOLERANCE: Final = 1e-4
 MAX_DENSE: Final = 1_500  # items up to which the covariance is a matrix: 0.1 s at 1,000
 # Of 3, 4 and 100 degrees of freedom, 3 came nearest to the accuracy reached (benchmarks/calibration.py).
 DEGREES: Final = 3.0
-_SWEEPS: Final = 5
-_PRIOR_STEPS: Final = 15
-_PRIOR_ITEMS: Final = 4
+_FIRST_SWEEPS: Final = 40
+_SWEEPS: Final = 4
+_PRIOR_STEPS: Final = 6
+_WIDTH_SPREAD: Final = 1.5  # standard deviation of the logarithm of a scale before any vote
 _ROWS_EACH: Final = 25
 
 
@@ -123,14 +125,10 @@ def _heavy(curved: Curvature, at: Parameters) -> _Heavy:
     if curved.precision == 0:
         return _Heavy(theta, covariance(curved, None), curved.weight, math.inf)
     variances = np.diagonal(np.linalg.inv(curved.matrix()))
-    for step in range(_PRIOR_STEPS):
+    for _ in range(_PRIOR_STEPS):
         squares = theta * theta + variances
         share = (DEGREES + 1) / (DEGREES + squares / (scale * scale))
-        if step < _PRIOR_STEPS - 3:  # the last steps end at the mode for a scale that stays
-            # Votes that all agree would let it grow without end, and few items that are close let it shrink to nothing:
-            # the width of the normal prior is its bound, and counts as so many items more.
-            total = float(np.sum(share * squares)) + _PRIOR_ITEMS * at.sd**2
-            scale = min(at.sd, math.sqrt(total / (n_items + _PRIOR_ITEMS)))
+        scale = min(at.sd, math.sqrt(float(np.mean(share * squares))))
         precisions = share / (scale * scale)
         ahead = curvature_at(rows, replace(at, theta=theta.copy()))
         matrix = ahead.matrix()
@@ -144,65 +142,118 @@ def _heavy(curved: Curvature, at: Parameters) -> _Heavy:
 def _settled(
     curved: Curvature, at: Parameters, opinions: Opinions | None, n_draws: int, rng: np.random.Generator
 ) -> Array:
-    """Normal draws under the heavy prior, then a few sweeps of Metropolis steps from each, in threads."""
-    from adaptive.model.kernels import LOGISTIC, NORMAL
+    """Chains in threads, each of `_ROWS_EACH` draws, that start from a normal draw under the heavy prior."""
     from adaptive.model.posterior_kernels import sweep
 
     rows, n_items, n_votes = curved.rows, curved.rows.n_items, curved.rows.left.size
     heavy = _heavy(curved, at)
     mean = float(np.trace(heavy.covariance)) / n_items if curved.precision == 0 else 0.0  # of a singular matrix
     factor = np.linalg.cholesky(0.5 * (heavy.covariance + heavy.covariance.T) + mean)
-    drawn = heavy.theta + rng.standard_normal((n_draws, n_items)) @ factor.T
+    starts = range(0, n_draws, _ROWS_EACH)
+    started = heavy.theta + rng.standard_normal((len(starts), n_items)) @ factor.T
+    drawn = np.empty((n_draws, n_items))
     ends = np.concatenate([rows.left, rows.right])
     votes_of = np.argsort(ends, kind="stable") % max(1, n_votes)
     first = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n_items))])
-    width = 2.0 * np.sqrt(np.minimum(np.diagonal(heavy.covariance), 4.0) * 0.5)
-    link = LOGISTIC if rows.model.link == "logistic" else NORMAL
-    spread = None if opinions is None else opinions.spread
+    steps = 2.0 * np.sqrt(np.minimum(np.diagonal(heavy.covariance), 4.0) * 0.5)
+    votes = (rows.left, rows.right, rows.winner, rows.group, first, votes_of)
+    voters = (at.discrimination, at.oversight, at.side, at.nu, link_code(rows), rows.half)
+    shared = _shared_of(rows, opinions)
 
     def settle(block: tuple[int, int]) -> None:
         start, own = block[0], np.random.default_rng(block[1])
-        for row in range(start, min(n_draws, start + _ROWS_EACH)):
-            theta = drawn[row]
-            offset = np.zeros(n_votes)
-            if opinions is not None and spread is not None and opinions.sd > 0:
-                departures = spread * own.standard_normal(opinions.n_opinions)
-                offset = departures[opinions.left] - departures[opinions.right]
-                pushed = heavy.weight * offset
-                moved = np.bincount(rows.left, pushed, n_items) - np.bincount(rows.right, pushed, n_items)
-                theta -= heavy.covariance @ moved
-            columns = (rows.left, rows.right, rows.winner, rows.group, first, votes_of)
-            voters = (at.discrimination, at.oversight, at.side, at.nu, link, rows.half)
-            sweep(*columns, *voters, heavy.scale, DEGREES, width, offset, _SWEEPS, own, theta)
+        stop = min(n_draws, start + _ROWS_EACH)
+        theta = started[start // _ROWS_EACH].copy()
+        opinion = shared.spread * own.standard_normal(shared.spread.size)
+        if opinion.size:  # strengths that make up for them
+            of_vote, signed = shared.sides >> 1, np.repeat(opinion, np.diff(shared.start))
+            pushed = np.bincount(of_vote, np.where(shared.sides & 1, -signed, signed), n_votes) * heavy.weight
+            moved = np.bincount(rows.left, pushed, n_items) - np.bincount(rows.right, pushed, n_items)
+            theta -= heavy.covariance @ moved
+        shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale)])
+        prior = (shape, DEGREES, at.sd, _WIDTH_SPREAD)
+        voted = (shared.start, shared.sides, shared.spread, shared.of_item, opinion)
+        for row in range(start, stop):
+            sweep(*votes, *voters, *prior, steps, *voted, _SWEEPS if row > start else _FIRST_SWEEPS, own, theta)
+            level = theta.mean()  # the votes say nothing of it
+            theta -= level
+            shape[0] -= level
+            drawn[row] = theta
 
-    starts = range(0, n_draws, _ROWS_EACH)
     # Seeds are drawn: what a generator would spawn is not in its state, and not all of them can.
     seeds = rng.integers(0, 2**63, len(starts)).tolist()
     in_threads(settle, list(zip(starts, seeds, strict=True)), checked_workers(None))
     return drawn
 
 
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """Opinions that several votes rest on, as the loops take them.
+
+    Opinion k moves the votes `sides[start[k]:start[k + 1]] >> 1`, on the right where the last bit is 1. `of_item` is
+    its item, or -1 where some votes on the item rest on no such opinion.
+    """
+
+    start: Array
+    sides: Array
+    spread: Array
+    of_item: Array
+
+
+def _shared_of(rows: Rows, opinions: Opinions | None) -> _Shared:
+    """Opinions with at least two votes."""
+    if opinions is None or opinions.sd == 0:
+        nothing = np.empty(0, np.int64)
+        return _Shared(np.zeros(1, np.int64), nothing, np.empty(0), nothing)
+    n_votes = rows.left.size
+    opinion, item = np.concatenate([opinions.left, opinions.right]), np.concatenate([rows.left, rows.right])
+    several = opinions.spread > 0
+    held = several[opinion]
+    alone = np.zeros(rows.n_items, bool)
+    alone[item[~held]] = True
+    order = np.argsort(opinion[held], kind="stable")
+    sides = (2 * np.tile(np.arange(n_votes), 2) + np.repeat([0, 1], n_votes))[held][order]
+    sizes = np.bincount(opinion, minlength=opinions.n_opinions)[several]
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    of_item = item[held][order][start[:-1]]
+    return _Shared(start, sides, opinions.spread[several], np.where(alone[of_item], -1, of_item))
+
+
 def _solved(curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator) -> Array:
     """Draws around zero, each from a linear system; the numbers do not depend on the size of blocks."""
+    from scipy.sparse import coo_array, hstack
+
     rows = curved.rows
     n_votes, n_items = rows.left.size, rows.n_items
-    n_opinions = opinions.n_opinions if opinions is not None and opinions.sd > 0 else 0
-    drawn = np.empty((n_draws, n_items))
-    block = max(1, min(64, _BLOCK_NUMBERS // max(1, n_votes + n_opinions + n_items)))
+    vote = np.arange(n_votes)
     width = np.sqrt(curved.weight)
+    places = np.concatenate([rows.left, rows.right]), np.concatenate([vote, vote])
+    causes = coo_array((np.concatenate([width, -width]), places), (n_items, n_votes))
+    if opinions is not None and opinions.sd > 0:
+        causes = hstack([causes, _moves(curved, opinions)])
+    causes = causes.tocsr()
+    drawn = np.empty((n_draws, n_items))
+    block = max(1, min(64, _BLOCK_NUMBERS // max(1, causes.shape[1] + n_items)))
     for start in range(0, n_draws, block):
         stop = min(n_draws, start + block)
-        noise = rng.standard_normal((stop - start, n_items + n_votes + n_opinions))
-        wanted = noise[:, :n_items] * curved.precision**0.5
-        on_votes = noise[:, n_items : n_items + n_votes] * width
-        if n_opinions and opinions is not None:
-            departures = opinions.spread * noise[:, n_items + n_votes :]
-            on_votes += curved.weight * (departures[:, opinions.left] - departures[:, opinions.right])
-        for row in range(stop - start):
-            wanted[row] += np.bincount(rows.left, on_votes[row], n_items)
-            wanted[row] -= np.bincount(rows.right, on_votes[row], n_items)
-        drawn[start:stop] = curved.solve_definite(np.ascontiguousarray(wanted.T), _TOLERANCE).T
+        noise = rng.standard_normal((stop - start, n_items + causes.shape[1]))
+        wanted = causes @ np.ascontiguousarray(noise[:, n_items:].T)
+        wanted += curved.precision**0.5 * noise[:, :n_items].T
+        drawn[start:stop] = curved.solve_definite(wanted, _TOLERANCE).T
     return drawn
+
+
+def _moves(curved: Curvature, opinions: Opinions) -> Any:
+    """What each shared opinion, in units of its spread, does to the slopes of theta: sparse, (n_items, n_shared)."""
+    from scipy.sparse import coo_array
+
+    rows, spread = curved.rows, opinions.spread
+    places = np.concatenate([rows.left, rows.left, rows.right, rows.right])
+    causes = np.concatenate([opinions.left, opinions.right, opinions.left, opinions.right])
+    effects = np.concatenate([curved.weight, -curved.weight, -curved.weight, curved.weight]) * spread[causes]
+    held = spread[causes] > 0  # most opinions are behind a single vote
+    shared = np.cumsum(spread > 0) - 1
+    return coo_array((effects[held], (places[held], shared[causes[held]])), (rows.n_items, int((spread > 0).sum())))
 
 
 def covariance(curved: Curvature, opinions: Opinions | None) -> Array:
@@ -216,12 +267,5 @@ def covariance(curved: Curvature, opinions: Opinions | None) -> Array:
     inverse = np.linalg.inv(curved.matrix() + mean) - mean / (1.0 + curved.precision)
     if opinions is None or opinions.sd == 0:
         return np.asarray(inverse)
-    from scipy.sparse import coo_array
-
-    # Row k of `moves` is what a change of each opinion does to the slopes of theta; C is its Gram matrix.
-    places = np.concatenate([rows.left, rows.left, rows.right, rows.right])
-    causes = np.concatenate([opinions.left, opinions.right, opinions.left, opinions.right])
-    effects = np.concatenate([curved.weight, -curved.weight, -curved.weight, curved.weight])
-    moves = coo_array((effects, (places, causes)), (rows.n_items, opinions.n_opinions)).tocsr()
-    shared = (moves.multiply(opinions.spread**2) @ moves.T).toarray()
-    return np.asarray(inverse + inverse @ shared @ inverse)
+    moves = _moves(curved, opinions).tocsr()
+    return np.asarray(inverse + inverse @ (moves @ moves.T).toarray() @ inverse)

@@ -23,9 +23,9 @@ class Prior(Result):
     ----------
     sd : float or None
         t of theta ~ N(0, t^2), by default 2: two of three strengths are within 2 of their mean, which says little.
-        None: estimated from the votes by MacKay's rule (1992). Where most comparisons are between items of like
-        strength, as `next_comparisons` chooses them, that rule may end far too low, because each vote alone says
-        nothing of the whole spread. Infinity: no prior, so that the fit is one of maximum likelihood.
+        None: estimated, as the t of the largest marginal likelihood of the votes in Laplace's approximation, from 0.05
+        to 30. On 100 items with 1,500 votes chosen by `next_comparisons` it is .9 to 1.1 of the true spread in the
+        mean of 6 simulations. It takes some 25 fits. Infinity: no prior, so that the fit is one of maximum likelihood.
     discrimination_sd : float
         Standard deviation of log a_v, whose mean over the votes is 0. With the voters of the paper, whose
         nonconformities differ tenfold, 0.3 and 0.5 ranked best.

@@ -80,4 +80,5 @@ def rows_of(comparisons: Comparisons, model: VoteModel) -> Rows:
         if comparisons.voter is None:
             raise ModelError("voters=True needs votes whose voters are known; these have no column of voters")
         group, n_groups = comparisons.voter, max(1, comparisons.n_voters)
+    group.flags.writeable = False  # as voters are: a loop is compiled anew for an array that may be written to
     return Rows(comparisons.left, comparisons.right, comparisons.winner, group, comparisons.n_items, n_groups, model)

@@ -50,7 +50,7 @@ class Exchange:
     ----------
     items : SortedItems
         Gold and the systems, in the order of gold.
-    present : ndarray of int32, shape (n_systems, n_items)
+    present : ndarray of int32, shape (n_systems, n_items), C order
         1 where the system has the item.
     slot_of : ndarray of int32, shape (n_systems, n_items)
         Slot of each item: a group of tied items of one system, or a single item; -1 where the system lacks it.
@@ -95,7 +95,7 @@ class Exchange:
             parts.append((np.cumsum(sizes) - sizes, sizes))
         sizes = np.concatenate([size for _, size in parts])
         first, width = _spread(parts, has.sum(axis=1), items.n_items)
-        return cls(items, has.astype(np.int32), slot_of, first, width, sizes > 1, items.n_items)
+        return cls(items, has.astype(np.int32, order="C"), slot_of, first, width, sizes > 1, items.n_items)
 
     @classmethod
     def of_scores(
@@ -113,7 +113,8 @@ class Exchange:
         slot_of = np.where(has, slots.reshape(codes.shape), -1).astype(np.int32)
         n_slots = int(slots.max()) + 1
         first = np.arange(n_slots)
-        return cls(items, has.astype(np.int32), slot_of, first, np.ones_like(first), np.ones(n_slots, bool), n_slots)
+        width, tied = np.ones_like(first), np.ones(n_slots, bool)
+        return cls(items, has.astype(np.int32, order="C"), slot_of, first, width, tied, n_slots)
 
     @property
     def n_systems(self) -> int:

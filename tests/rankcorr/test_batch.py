@@ -35,21 +35,24 @@ def random_systems(seed, n_systems, n_items):
     )
 
 
-@given(seed=st.integers(0, 2**32 - 1), options=st.sampled_from([{}, {"n0": 0.5}, {"weigher": Logarithmic()}]))
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    options=st.sampled_from([{}, {"n0": 0.5}, {"weigher": Logarithmic()}]),
+    scheme=st.sampled_from(["additive", "multiplicative", "first", "second"]),
+)
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
 @pytest.mark.usefixtures("blocks_of_three")
-def test_many_are_the_one_by_one_calls_to_the_last_bit(coefficient, seed, options):
+def test_many_are_the_one_by_one_calls_to_the_last_bit(coefficient, seed, options, scheme):
     systems = random_systems(seed, 7, 23)
     gold = systems[0] + np.arange(23) % 2
     for tied_weights in ("midrank", "expected"):
-        for scheme in ("additive", "multiplicative", "first", "second"):
-            keywords = {**options, "scheme": scheme, "tied_weights": tied_weights}
-            expected = [ONE_BY_ONE[coefficient](gold, system, **keywords).statistic for system in systems]
-            each = [[ONE_BY_ONE[coefficient](x, y, **keywords).statistic for y in systems[:4]] for x in systems[:4]]
-            chosen = collapsed(coefficient=coefficient, **keywords)
-            for workers in (1, 3):
-                assert correlate_many(gold, systems, workers=workers, **chosen).statistic.tolist() == expected
-                assert correlation_matrix(systems[:4], workers=workers, **chosen).statistic.tolist() == each
+        keywords = {**options, "scheme": scheme, "tied_weights": tied_weights}
+        expected = [ONE_BY_ONE[coefficient](gold, system, **keywords).statistic for system in systems]
+        each = [[ONE_BY_ONE[coefficient](x, y, **keywords).statistic for y in systems[:4]] for x in systems[:4]]
+        chosen = collapsed(coefficient=coefficient, **keywords)
+        for workers in (1, 3):
+            assert correlate_many(gold, systems, workers=workers, **chosen).statistic.tolist() == expected
+            assert correlation_matrix(systems[:4], workers=workers, **chosen).statistic.tolist() == each
 
 
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])

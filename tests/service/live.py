@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import kernel_cache
+
 REPOSITORY = Path(__file__).parents[2]
 START_SECONDS = 300  # without numba's cache on disk, every kernel is compiled first
 STOP_SECONDS = 60
@@ -172,4 +174,5 @@ def live_server(tmp_path_factory) -> Iterator[Server]:
     `live_server.url` is where it listens.
     """
     with running(tmp_path_factory.mktemp("live")) as server:
+        kernel_cache.give()  # it has compiled them all before it listened
         yield server

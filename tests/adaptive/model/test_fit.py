@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from adaptive import Comparisons, Prior, bradley_terry, thurstone
-from adaptive.model.fit import SD_RANGE
 from adaptive.votes import LEFT, RIGHT, TIE
 from tests.adaptive import naive
 from tests.adaptive.model.fits import MODELS, OVERSIGHT, naive_posterior, simulated
@@ -118,55 +117,6 @@ def test_two_items_in_closed_form(won, lost, tied):
         davidson = bradley_terry(votes, **options)
         assert_allclose(np.subtract(*davidson.theta), np.log(won / lost), atol=1e-4)
         assert_allclose(davidson.tie_parameter, tied / np.sqrt(won * lost), rtol=1e-4)
-
-
-def effective_sd(found):
-    """MacKay's rule from a dense matrix of numerical second derivatives: |theta|^2 / (items - trace / t^2)."""
-    at = found.parameters
-    dense = found.curvature.matrix()
-    return np.sqrt(at.theta @ at.theta / (at.theta.size - np.trace(np.linalg.inv(dense)) / at.sd**2))
-
-
-@pytest.mark.needs_numba
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("fit", [bradley_terry, thurstone])
-def test_the_estimated_spread_is_that_of_mackays_rule(seed, fit):
-    n_items = [12, 20, 60, 120, 250, 40][seed]
-    votes, _ = simulated(n_items, 15 * n_items, seed, sd=[1.5, 1.0, 2.0, 1.0, 1.5, 0.3][seed])
-    found = fit(votes, prior=Prior(None))
-    assert SD_RANGE[0] < found.prior_sd < SD_RANGE[1]
-    assert_allclose(found.prior_sd, effective_sd(found), rtol=1.1e-3)  # where the rule stops
-    # The curvature itself is that of the naive posterior; tests of the kernels compare it with numerical derivatives.
-    fixed = fit(votes, prior=found.prior_sd)
-    assert_allclose(found.theta, fixed.theta, atol=1e-7)
-
-
-@pytest.mark.needs_numba
-@pytest.mark.parametrize("seed", range(4))
-def test_the_estimated_spread_maximises_the_marginal_likelihood(seed):
-    """By Laplace's approximation; MacKay's rule leaves out that the curvature changes with t."""
-    votes, theta = simulated(60, 1800, seed, sd=[0.5, 1.0, 1.5, 2.0][seed])
-    found = bradley_terry(votes, prior=Prior(None))
-
-    def evidence(log_sd):
-        at = bradley_terry(votes, prior=float(np.exp(log_sd)))
-        penalised = at.log_likelihood - at.theta @ at.theta * np.exp(-2 * log_sd) / 2
-        return penalised - 60 * log_sd - np.linalg.slogdet(at.curvature.matrix())[1] / 2
-
-    steps = np.log(found.prior_sd) + np.linspace(-0.4, 0.4, 161)
-    largest = steps[np.argmax([evidence(step) for step in steps])]
-    # Measured: 3 to 8 % below, where the evidence is flat.
-    assert -0.01 < largest - np.log(found.prior_sd) < 0.1
-    assert evidence(largest) - evidence(np.log(found.prior_sd)) < 0.3
-    assert_allclose(found.prior_sd, theta.std(), rtol=0.2)
-
-
-@pytest.mark.needs_numba
-def test_the_trace_of_many_items_is_estimated_by_probes():
-    votes, _ = simulated(400, 6000, 1)
-    found = bradley_terry(votes, prior=Prior(None))
-    assert_allclose(found.curvature.trace_of_inverse(), np.trace(np.linalg.inv(found.curvature.matrix())), rtol=0.05)
-    assert_allclose(found.prior_sd, effective_sd(found), rtol=0.01)
 
 
 @given(comparisons(voters=True, min_size=1), MODELS, st.booleans())

@@ -83,7 +83,7 @@ def test_shared_opinions_add_what_they_do_to_the_slopes(votes, sd):
     expected = centred(dense + dense @ moves @ moves.T @ dense)
     assert_allclose(covariance(curved, own), expected, atol=1e-12)
     # And draws are linear in what they are made from: unit normals give a root of the matrix.
-    n_normal = votes.n_items + votes.n_comparisons + n_opinions
+    n_normal = votes.n_items + votes.n_comparisons + np.count_nonzero(behind > 1)
     root = draw_normal(curved, found.parameters, own, n_normal, OneAtATime()) - found.theta
     assert_allclose(root.T @ root, expected, atol=1e-3)
 

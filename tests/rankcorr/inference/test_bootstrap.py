@@ -162,6 +162,7 @@ def test_the_same_call_gives_the_same_answer_whatever_the_workers():
     assert bootstrap_interval(x, y, n_resamples=300, seed=1) != found[0]
 
 
+@pytest.mark.needs_numba
 @pytest.mark.parametrize(("method", "expected"), [("copula", 1_000), ("percentile", 100), ("bca", 100)])
 def test_progress_counts_resamples(method, expected):
     done = []

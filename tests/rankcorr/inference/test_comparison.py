@@ -36,7 +36,7 @@ FUNCTIONS = {"tau_w": weighted_tau, "rho_w": weighted_rho}
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.needs_numba) for seed in (1, 2, 3))])
 def test_scipy_permutation_test_of_the_scores_of_few_items(coefficient, alternative, seed):
     rng = np.random.default_rng(seed)
     gold, a, b = rng.integers(0, 6, (3, 7)).astype(float)
@@ -64,6 +64,7 @@ def test_scipy_permutation_test_of_the_scores_of_few_items(coefficient, alternat
     assert_allclose(found.pvalue, min(1.0, peer.pvalue), rtol=1e-12)
 
 
+@pytest.mark.needs_numba
 def test_exchanged_scores_are_matched_by_label():
     rng = np.random.default_rng(0)
     gold, a, b = (dict(zip("abcdefgh", values, strict=True)) for values in rng.normal(size=(3, 8)))
@@ -79,6 +80,7 @@ def test_exchanged_scores_are_matched_by_label():
     assert lacking.pvalue == compare_systems(gold | {"i": 0.3}, a | {"i": 0.1}, b | lowest, **options).pvalue
 
 
+@pytest.mark.needs_numba
 def test_a_drawn_p_value_counts_the_difference_itself():
     gold = np.arange(200.0)
     worst = np.random.default_rng(0).permutation(gold)
@@ -148,6 +150,7 @@ def test_an_end_at_zero_has_no_sign():
     assert (found.high, np.signbit(found.high)) == (0, False)
 
 
+@pytest.mark.needs_numba
 def test_scales_do_not_matter():
     gold, a, b = np.random.default_rng(1).normal(size=(3, 50))
     assert compare_systems(gold, a, np.exp(9 * b), n_resamples=99) == compare_systems(gold, a, b, n_resamples=99)
@@ -161,6 +164,7 @@ def test_equal_systems_do_not_differ(n_items):
     assert found.statistic_a == found.statistic_b == weighted_tau(gold, a).statistic
 
 
+@pytest.mark.needs_numba
 def test_the_interval_is_that_of_joint_resamples_for_the_first_less_the_second():
     rng = np.random.default_rng(3)
     gold, b, a = rng.normal(size=(3, 60))
@@ -173,6 +177,7 @@ def test_the_interval_is_that_of_joint_resamples_for_the_first_less_the_second()
     assert found.low < found.difference < found.high
 
 
+@pytest.mark.needs_numba
 def test_the_interval_names_its_method():
     rng = np.random.default_rng(0)
     gold, common, *own = rng.normal(size=(4, 65))
@@ -227,6 +232,7 @@ def labelled(order):
     return Ranking.from_order(list(order))
 
 
+@pytest.mark.needs_numba
 def test_items_that_not_all_three_have():
     gold, a, b = labelled("abcde"), labelled("edcaf"), labelled("bcadg")
     with pytest.raises(LabelMismatchError, match=r"labels in gold only.*: 'b'; labels in a only.*: 'f'"):
@@ -250,6 +256,7 @@ def test_items_that_not_all_three_have():
         assert found.statistic_a == weighted_tau(*(Ranking.from_ranks(each) for each in ranks[:2])).statistic
 
 
+@pytest.mark.needs_numba
 def test_labels_are_matched():
     gold, a, b = (dict(zip("abcdefgh", values, strict=True)) for values in np.random.default_rng(0).normal(size=(3, 8)))
     turned = dict(reversed(list(b.items())))

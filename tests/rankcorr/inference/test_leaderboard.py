@@ -148,6 +148,7 @@ def test_progress_counts_resamples_of_intervals_and_tests():
     assert sum(done) == 3 * 200  # two gold sets, one test
 
 
+@pytest.mark.needs_numba
 def test_the_steps_before_resampling_and_each_pair_of_a_test_can_be_stopped():
     gold, systems = data()
     calls = []
@@ -177,6 +178,7 @@ def test_one_system():
     assert math.isnan(row.pvalue)
 
 
+@pytest.mark.needs_numba
 def test_equal_systems_share_a_mid_rank():
     gold, systems = data()
     board = leaderboard(gold, systems | {"again": systems["fair"]}, n_resamples=200)
@@ -279,6 +281,7 @@ def test_too_few_resamples_to_tell_the_last_two_apart():
         leaderboard(thirteen, {"a": thirteen, "b": thirteen[::-1]}, coefficient="tau", n_resamples=19)
 
 
+@pytest.mark.needs_numba
 def test_standardized_coefficients():
     gold, systems = data(sizes=(8, 7), noise={"good": 0.2, "poor": 2.0})
     options = {"n_resamples": 200, "seed": 3}
@@ -301,6 +304,7 @@ def test_standardized_coefficients():
 
 
 @pytest.mark.parametrize(("n_systems", "n_items", "exact"), [(1, 6, None), (2, 6, True), (2, 7, False), (3, 6, False)])
+@pytest.mark.needs_numba
 def test_a_leaderboard_says_whether_all_swaps_were_enumerated(n_systems, n_items, exact):
     rng = np.random.default_rng(0)
     golds = {name: {f"{name} {item}": rng.random() for item in range(n_items)} for name in ("x", "y")}

@@ -121,7 +121,7 @@ def main() -> None:
         statuses.setdefault(path, []).append(answer.status_code)
     after = compiled()
     report = {
-        "kernels": [name for name, types in before.items() if types],
+        "kernels": {name: len(types) for name, types in before.items() if types},
         "late": {name: types for name, types in after.items() if types != before.get(name, [])},
         "examples": {path: found[0] for path, found in statuses.items()},
         "answered": {path: found.count(200) for path, found in statuses.items()},
