@@ -10,8 +10,9 @@ import os
 import random
 import sqlite3
 import time
+import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -35,6 +36,7 @@ _FIRST_PAUSE: Final = 0.005
 _LONGEST_PAUSE: Final = 0.5
 _POLL_SECONDS: Final = (0.0005, 0.0015)  # of the first in line of a process, for SQLite's lock
 _MOST_CLASHES: Final = 8
+_FORK_SECONDS: Final = 5.0  # how long a fork waits for a thread that writes
 # PostgreSQL: serialization failure, deadlock, a lock that did not come, a transaction that stood still too long, and a
 # server that stops, starts or has no connection left.
 _TRANSIENT: Final = (
@@ -97,6 +99,8 @@ class Database:
         self._mine: _Connections | None = None
         self._inherited: list[_Connections] = []
         self._was_reached = False
+        if self.is_sqlite:
+            _files.add(self)
 
     @property
     def is_sqlite(self) -> bool:
@@ -211,6 +215,14 @@ class Database:
             time.sleep(pause)
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
+    def _stand_still(self, pause: ExitStack) -> None:
+        """Let no thread write, and close what is not in use, until `pause` ends."""
+        mine = self._mine
+        if mine is not None and mine.process == os.getpid():
+            with suppress(TimeoutError):
+                pause.enter_context(mine.turns.turn(time.monotonic() + _FORK_SECONDS))
+            mine.engine.dispose()
+
     def _busy(self, reason: str) -> LedgerBusyError:
         return LedgerBusyError(
             f"{self.name}: busy for {_PATIENCE_SECONDS:.0f} s, or out of reach; nothing was changed: {reason}"
@@ -248,6 +260,28 @@ class Database:
             raise LedgerError("PostgreSQL needs psycopg: pip install 'rankcorr-adaptive[postgres]'") from error
         sa.event.listen(engine, "connect", _set_up_postgresql)
         return engine
+
+
+# SQLite remembers in each process which locks of a file its connections have, and a child inherits the memory: one that
+# was forked while a thread wrote could never write itself.
+_files: weakref.WeakSet[Database] = weakref.WeakSet()
+_pauses: list[ExitStack] = []
+
+
+def _before_fork() -> None:
+    pause = ExitStack()
+    for database in list(_files):
+        database._stand_still(pause)
+    _pauses.append(pause)
+
+
+def _after_fork() -> None:
+    _pauses.pop().close()
+
+
+if hasattr(os, "register_at_fork"):
+    # The child has turns of its own, and leaves those of its parent alone: another thread may have been at them.
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)
 
 
 def clock(connection: Connection) -> sa.ColumnElement[int]:
