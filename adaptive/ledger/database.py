@@ -134,12 +134,20 @@ class Database:
         elif mine is not None:
             self._inherited.append(mine)
 
-    def write(self, work: Callable[[Connection], T]) -> T:
+    def write(self, work: Callable[[Connection], T], *, knows_itself: bool = False) -> T:
         """Run `work` in one transaction; what it returns is returned once the transaction is on the disk.
 
         Where another transaction was in the way, took the same key, or the server went away, `work` is run again, with
         pauses that grow and differ by chance, for 20 seconds. Where the server went away between a commit and its
         answer, it is asked afterwards whether the transaction was committed, so that nothing is done twice.
+
+        Parameters
+        ----------
+        work : callable
+            Takes the connection.
+        knows_itself : bool
+            Whether `work` finds out by itself that it was done before, as a vote does by its event id. This saves
+            one way to the server and back.
 
         Raises
         ------
@@ -148,19 +156,19 @@ class Database:
         UnreachableError
             When the database cannot be reached, or its disk is full.
         """
-        return self._run(work, writes=True)
+        return self._run(work, writes=True, asks=not knows_itself)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction that sees a single state of the database, and changes nothing."""
-        return self._run(work, writes=False)
+        return self._run(work, writes=False, asks=False)
 
-    def _run(self, work: Callable[[Connection], T], *, writes: bool) -> T:
+    def _run(self, work: Callable[[Connection], T], *, writes: bool, asks: bool) -> T:
         deadline = time.monotonic() + _PATIENCE_SECONDS
         pause, n_clashes = _FIRST_PAUSE, 0
         while True:
             try:
                 with self._turn(writes, deadline):
-                    return self._tried(work, writes, deadline)
+                    return self._tried(work, writes, asks, deadline)
             except (TimeoutError, sa.exc.TimeoutError) as error:  # of `turns`, or of the pool of connections
                 raise self._busy("others write all the time") from error
             except DBAPIError as error:
@@ -175,7 +183,7 @@ class Database:
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
-    def _tried(self, work: Callable[[Connection], T], writes: bool, deadline: float) -> T:
+    def _tried(self, work: Callable[[Connection], T], writes: bool, asks: bool, deadline: float) -> T:
         with self.engine.connect() as connection:
             self._was_reached = True
             options: dict[str, Any] = {"ledger_deadline": deadline if writes else None}
@@ -186,7 +194,7 @@ class Database:
             try:
                 with connection.execution_options(**options).begin():
                     found = work(connection)
-                    if writes and not self.is_sqlite:
+                    if asks and not self.is_sqlite:
                         sent = connection.execute(_TRANSACTION_ID).scalar()
             except DBAPIError as error:
                 if sent is None or not _is_transient(error) or not self._is_committed(sent, deadline):

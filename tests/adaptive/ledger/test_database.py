@@ -132,7 +132,8 @@ def test_a_commit_without_an_answer_is_done_once(ledger, after_commit):
     place, _, voter = asked(campaign)[0]
     lose_the_answer(ledger, after_commit=after_commit)
     receipt = campaign.cast(vote(voter, place))
-    assert (receipt.revision, receipt.repeated) == (1, False)
+    assert (receipt.revision, receipt.repeated) == (1, after_commit)
+    assert query(ledger, "SELECT count(*) FROM vote_event") == [(1,)]
     check_ledger(ledger)
 
 

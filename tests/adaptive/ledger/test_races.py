@@ -6,7 +6,7 @@ import time
 import pytest
 
 from adaptive.errors import AdaptiveError, VoteError
-from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
+from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError, votes
 from adaptive.ledger.sheets import claim_sheet, give_sheet
 from adaptive.ledger.voters import register
 from adaptive.plan import plan_ballots
@@ -50,7 +50,7 @@ def test_five_closers_and_twelve_voters_end_in_one_record_of_all_counted_votes(l
     places = [(place, voter) for place, _, voter in asked(campaign)]
     counted, late, seconds = [], [], []
 
-    def votes(mine):
+    def voting(mine):
         for place, voter in mine:
             try:
                 counted.append(campaign.cast(vote(voter, place)).event_id)
@@ -67,7 +67,7 @@ def test_five_closers_and_twelve_voters_end_in_one_record_of_all_counted_votes(l
         finally:
             seconds.append(time.monotonic() - start)
 
-    works = [close] * 5 + [lambda at=at: votes(places[at::12]) for at in range(12)]
+    works = [close] * 5 + [lambda at=at: voting(places[at::12]) for at in range(12)]
     for found in at_once(*works)[:5]:
         assert not isinstance(found, Exception) or isinstance(found, AdaptiveError), found
     if campaign.ballots()[0].state == "open":  # too few answers for each item
@@ -79,6 +79,79 @@ def test_five_closers_and_twelve_voters_end_in_one_record_of_all_counted_votes(l
     assert query(ledger, "SELECT count(*) FROM audit_event WHERE kind = 'closed'") == [(1,)]
     assert query(ledger, "SELECT count(*) FROM late_vote") == [(len(late),)]
     check_ledger(ledger)
+
+
+def test_a_closer_waits_for_a_vote_that_is_not_committed_yet_and_counts_it(ledger, monkeypatch):
+    campaign = campaign_of(ledger)
+    *others, (place, _, voter) = asked(campaign)
+    for at, _, holder in others:
+        campaign.cast(vote(holder, at))
+    written, go_on = threading.Event(), threading.Event()
+
+    def stay(*_):
+        written.set()
+        go_on.wait(10)
+
+    monkeypatch.setattr(votes, "_renew", stay)  # the last thing that a vote does before its commit
+    done = []
+    voting = threading.Thread(target=lambda: done.append(campaign.cast(vote(voter, place))))
+    closing = threading.Thread(target=lambda: done.append(campaign.close_ballot(1, least_answered=0.0)))
+    voting.start()
+    written.wait(10)
+    closing.start()
+    time.sleep(0.3)
+    assert done == []
+    assert campaign.ballots()[0].state == "open"
+    go_on.set()
+    voting.join()
+    closing.join()
+    _, record = done
+    assert int(record.tally.answered.sum()) == 2 * (len(others) + 1)
+
+
+def test_a_vote_that_comes_while_a_ballot_is_counted_is_put_off(ledger, monkeypatch):
+    campaign = campaign_of(ledger)
+    *others, (place, _, voter) = asked(campaign)
+    for at, _, holder in others:
+        campaign.cast(vote(holder, at))
+    last, read = vote(voter, place), ledger.database.read
+    refusals = []
+
+    def count(work):
+        found = read(work)
+        with pytest.raises(LedgerBusyError, match="ballot 1 is being closed") as refusal:
+            campaign.cast(last)
+        refusals.append(refusal)
+        return found
+
+    monkeypatch.setattr(ledger.database, "read", count)
+    record = campaign.close_ballot(1, least_answered=0.0)
+    monkeypatch.undo()
+    assert len(refusals) == 1
+    assert int(record.tally.answered.sum()) == 2 * len(others)
+    with pytest.raises(LateVoteError, match="is kept, and does not count"):
+        campaign.cast(last)
+    assert query(ledger, "SELECT event_id, why FROM late_vote") == [(last.event_id, "closed")]
+
+
+def test_a_sheet_that_another_looks_at_and_lets_go_is_not_overlooked(ledger):
+    campaign = campaign_of(ledger, n_voters=1, assigned=False)  # one sheet in all
+    first, second = voters_of(campaign, 2)
+    claimed = threading.Event()
+
+    def claim_and_fail(connection):
+        claim_sheet(connection, campaign.info, first)
+        claimed.set()
+        time.sleep(0.2)
+        raise KeyError("the process has no memory left")
+
+    def claim_next():
+        claimed.wait(10)
+        return campaign.run(lambda connection: claim_sheet(connection, campaign.info, second))
+
+    failed, lease = at_once(lambda: campaign.run(claim_and_fail), claim_next)
+    assert isinstance(failed, KeyError)
+    assert lease.sheet == 0
 
 
 def test_voters_who_come_at_once_get_a_sheet_each(ledger):
