@@ -10,8 +10,9 @@ import os
 import random
 import sqlite3
 import time
+import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -35,6 +36,7 @@ _FIRST_PAUSE: Final = 0.005
 _LONGEST_PAUSE: Final = 0.5
 _POLL_SECONDS: Final = (0.0005, 0.0015)  # of the first in line of a process, for SQLite's lock
 _MOST_CLASHES: Final = 8
+_FORK_SECONDS: Final = 5.0  # how long a fork waits for a thread that writes
 # PostgreSQL: serialization failure, deadlock, a lock that did not come, a transaction that stood still too long, and a
 # server that stops, starts or has no connection left.
 _TRANSIENT: Final = (
@@ -97,6 +99,8 @@ class Database:
         self._mine: _Connections | None = None
         self._inherited: list[_Connections] = []
         self._was_reached = False
+        if self.is_sqlite:
+            _files.add(self)
 
     @property
     def is_sqlite(self) -> bool:
@@ -130,12 +134,20 @@ class Database:
         elif mine is not None:
             self._inherited.append(mine)
 
-    def write(self, work: Callable[[Connection], T]) -> T:
+    def write(self, work: Callable[[Connection], T], *, knows_itself: bool = False) -> T:
         """Run `work` in one transaction; what it returns is returned once the transaction is on the disk.
 
         Where another transaction was in the way, took the same key, or the server went away, `work` is run again, with
         pauses that grow and differ by chance, for 20 seconds. Where the server went away between a commit and its
         answer, it is asked afterwards whether the transaction was committed, so that nothing is done twice.
+
+        Parameters
+        ----------
+        work : callable
+            Takes the connection.
+        knows_itself : bool
+            Whether `work` finds out by itself that it was done before, as a vote does by its event id. This saves
+            one way to the server and back.
 
         Raises
         ------
@@ -144,19 +156,19 @@ class Database:
         UnreachableError
             When the database cannot be reached, or its disk is full.
         """
-        return self._run(work, writes=True)
+        return self._run(work, writes=True, asks=not knows_itself)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction that sees a single state of the database, and changes nothing."""
-        return self._run(work, writes=False)
+        return self._run(work, writes=False, asks=False)
 
-    def _run(self, work: Callable[[Connection], T], *, writes: bool) -> T:
+    def _run(self, work: Callable[[Connection], T], *, writes: bool, asks: bool) -> T:
         deadline = time.monotonic() + _PATIENCE_SECONDS
         pause, n_clashes = _FIRST_PAUSE, 0
         while True:
             try:
                 with self._turn(writes, deadline):
-                    return self._tried(work, writes, deadline)
+                    return self._tried(work, writes, asks, deadline)
             except (TimeoutError, sa.exc.TimeoutError) as error:  # of `turns`, or of the pool of connections
                 raise self._busy("others write all the time") from error
             except DBAPIError as error:
@@ -171,7 +183,7 @@ class Database:
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
-    def _tried(self, work: Callable[[Connection], T], writes: bool, deadline: float) -> T:
+    def _tried(self, work: Callable[[Connection], T], writes: bool, asks: bool, deadline: float) -> T:
         with self.engine.connect() as connection:
             self._was_reached = True
             options: dict[str, Any] = {"ledger_deadline": deadline if writes else None}
@@ -182,7 +194,7 @@ class Database:
             try:
                 with connection.execution_options(**options).begin():
                     found = work(connection)
-                    if writes and not self.is_sqlite:
+                    if asks and not self.is_sqlite:
                         sent = connection.execute(_TRANSACTION_ID).scalar()
             except DBAPIError as error:
                 if sent is None or not _is_transient(error) or not self._is_committed(sent, deadline):
@@ -210,6 +222,14 @@ class Database:
                 )
             time.sleep(pause)
             pause = min(2.0 * pause, _LONGEST_PAUSE)
+
+    def _stand_still(self, pause: ExitStack) -> None:
+        """Let no thread write, and close what is not in use, until `pause` ends."""
+        mine = self._mine
+        if mine is not None and mine.process == os.getpid():
+            with suppress(TimeoutError):
+                pause.enter_context(mine.turns.turn(time.monotonic() + _FORK_SECONDS))
+            mine.engine.dispose()
 
     def _busy(self, reason: str) -> LedgerBusyError:
         return LedgerBusyError(
@@ -248,6 +268,28 @@ class Database:
             raise LedgerError("PostgreSQL needs psycopg: pip install 'rankcorr-adaptive[postgres]'") from error
         sa.event.listen(engine, "connect", _set_up_postgresql)
         return engine
+
+
+# SQLite remembers in each process which locks of a file its connections have, and a child inherits the memory: one that
+# was forked while a thread wrote could never write itself.
+_files: weakref.WeakSet[Database] = weakref.WeakSet()
+_pauses: list[ExitStack] = []
+
+
+def _before_fork() -> None:
+    pause = ExitStack()
+    for database in list(_files):
+        database._stand_still(pause)
+    _pauses.append(pause)
+
+
+def _after_fork() -> None:
+    _pauses.pop().close()
+
+
+if hasattr(os, "register_at_fork"):
+    # The child has turns of its own, and leaves those of its parent alone: another thread may have been at them.
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)
 
 
 def clock(connection: Connection) -> sa.ColumnElement[int]:

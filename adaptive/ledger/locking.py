@@ -22,6 +22,7 @@ __all__ = [
     "CLOSER_TIME",
     "ballot_numbered",
     "count_answers",
+    "count_statement",
     "is_overdue",
     "lock_ballot",
     "lock_tables",
@@ -116,20 +117,22 @@ def count_answers(connection: sa.Connection, ballot_id: int, changes: dict[int, 
     """Keep the number of answers of each sheet; by ascending number, so that two writers cannot wait for each other."""
     for sheet in sorted(changes):
         if changes[sheet]:
-            connection.execute(_count_statement(), {"ballot": ballot_id, "sheet": sheet, "change": changes[sheet]})
+            connection.execute(_change_statement(), {"ballot": ballot_id, "sheet": sheet, "change": changes[sheet]})
 
 
 # Statements are made once: to make and name one takes longer than SQLite needs to run it.
 
 
 @cache
-def _count_statement() -> sa.Update:
+def count_statement() -> sa.Update:
+    """Update of the ``sheet`` of a ``ballot``, without the value."""
     table = schema.sheet
-    return (
-        sa.update(table)
-        .where(table.c.ballot_id == sa.bindparam("ballot"), table.c.number == sa.bindparam("sheet"))
-        .values(n_answered=table.c.n_answered + sa.bindparam("change", type_=sa.Integer))
-    )
+    return sa.update(table).where(table.c.ballot_id == sa.bindparam("ballot"), table.c.number == sa.bindparam("sheet"))
+
+
+@cache
+def _change_statement() -> sa.Update:
+    return count_statement().values(n_answered=schema.sheet.c.n_answered + sa.bindparam("change", type_=sa.Integer))
 
 
 @cache

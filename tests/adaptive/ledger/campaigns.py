@@ -57,8 +57,8 @@ def new_id():
     return str(uuid.uuid4())
 
 
-def vote(voter, place, answer="left", *, number=1, event_id=None):
-    return VoteCast(event_id or new_id(), number, place, voter, answer)
+def vote(voter, place, answer="left", *, number=1, event_id=None, extra=None):
+    return VoteCast(event_id or new_id(), number, place, voter, answer, extra=extra)
 
 
 def answer_all(campaign, number=1, answer="left"):
