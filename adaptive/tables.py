@@ -11,6 +11,7 @@ import io
 import os
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -265,11 +266,23 @@ def item_columns(stem: str, items: Iterable[Hashable]) -> list[str]:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table as CSV."""
+    r"""Return a table as CSV.
+
+    Examples
+    --------
+    >>> csv_text(["item"], [["a\rb"], ["c,d"]])
+    'item\n"a\rb"\n"c,d"\n'
+    """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    for row in chain([header], rows):
+        if any(isinstance(cell, str) and "\r" in cell for cell in row):
+            # The module quotes a carriage return only where lines end with one, and readers would end the row there.
+            own = io.StringIO()
+            csv.writer(own, lineterminator="\r\n").writerow(row)
+            file.write(own.getvalue()[:-2] + "\n")
+        else:
+            writer.writerow(row)
     return file.getvalue()
 
 

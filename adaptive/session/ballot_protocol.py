@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,40 +34,13 @@ from adaptive.session.state import (
     json_labels,
     labels_of,
 )
+from adaptive.session.status import ProtocolStatus
 from adaptive.session.stored import answers_of, ballot_of, selection_of
 from adaptive.votes import Comparison, comparisons_of
 from rankcorr.checks import checked_seed
 from rankcorr.io.files import write_atomically
 
 __all__ = ["BallotProtocol", "ProtocolStatus"]
-
-
-@dataclass(frozen=True)
-class ProtocolStatus:
-    """Where a `BallotProtocol` stands.
-
-    Attributes
-    ----------
-    state : {"ready", "open", "finished"}
-        "ready": the ballot can be opened.
-    ballot : int
-        The ballot that is open or comes next; the last one when all are closed.
-    n_ballots : int
-    n_items, n_comparisons : int
-        Of that ballot.
-    n_answered : int
-        Comparisons of that ballot that have a vote.
-    n_silent_items : int
-        Items of that ballot without any answer, which keep it from being closed.
-    """
-
-    state: Literal["ready", "open", "finished"]
-    ballot: int
-    n_ballots: int
-    n_items: int
-    n_comparisons: int
-    n_answered: int
-    n_silent_items: int
 
 
 class BallotProtocol:

@@ -1,4 +1,4 @@
-"""`ballots run export`, `import`, `backup`, `verify` and `ballots verify`: a campaign leaves its ledger and comes back."""
+"""What leaves a ledger and comes back: bundles, votes for other programs, votings in JSON, backups, and their proof."""
 
 import json
 import re

@@ -59,23 +59,32 @@ def sqlite(tmp_path):
     _close_all()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def target(request, tmp_path):
-    """Where a ledger may be made: a file, or an empty database of PostgreSQL."""
-    if request.param == "sqlite":
-        yield str(tmp_path / "other.db")
-        _close_all()
-        return
+@pytest.fixture(scope="session")
+def postgres():
+    """A database of PostgreSQL that campaigns of several tests share; None where no server answers."""
     name = f"rankcorr_{secrets.token_hex(6)}"
     try:
         server = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=2)
-    except psycopg.OperationalError as error:
-        pytest.skip(f"no PostgreSQL answers: {error}")
+    except psycopg.OperationalError:
+        yield None
+        return
     with server:
         server.execute(f"CREATE DATABASE {name}")
         yield f"{POSTGRES.rsplit('/', 1)[0]}/{name}"
-        _close_all()
         server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def target(request, tmp_path):
+    """Where a campaign may be made: a file that is not there yet, or a database of PostgreSQL."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "other.db")
+    else:
+        url = request.getfixturevalue("postgres")
+        if url is None:
+            pytest.skip("no PostgreSQL answers")
+        yield url
+    _close_all()
 
 
 def rows_of(campaign, number, seed=0, *, words=WORDS, silent=0.1):

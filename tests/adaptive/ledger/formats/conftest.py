@@ -1,8 +1,8 @@
 import pytest
 
-from tests.adaptive.ledger.voted import sqlite, target
+from tests.adaptive.ledger.voted import postgres, sqlite, target
 
-__all__ = ["other", "sqlite", "target"]
+__all__ = ["other", "postgres", "sqlite", "target"]
 
 
 @pytest.fixture
