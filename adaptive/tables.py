@@ -9,10 +9,9 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from types import MappingProxyType
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -52,8 +51,8 @@ class VoteRow(NamedTuple):
         UNANSWERED for an empty cell, and where the voter cannot say.
     answer : str or None
         The winner's cell; None if it is empty.
-    extra : dict of str to str
-        Cells of the other columns, as far as they are filled.
+    extra : tuple of (str, str)
+        Name and cell of the other columns, as far as they are filled.
     """
 
     line: int
@@ -63,7 +62,7 @@ class VoteRow(NamedTuple):
     right: Label | None
     vote: Vote
     answer: str | None = None
-    extra: Mapping[str, str] = MappingProxyType({})
+    extra: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -228,9 +227,9 @@ def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str], canno
         except VoteError as error:
             raise VoteError(f'{table.name}:{record.line}: column "winner": {error}, or an empty cell') from None
         left, right = label(record, "left"), label(record, "right")
-        names = (cell(record, "comparison"), cell(record, "voter"), left, right)
-        extra = {name: record.cells[place] for name, place in others if record.cells[place].strip()}
-        rows.append(VoteRow(record.line, *names, vote, winner if winner.strip() else None, extra))
+        ids = cell(record, "comparison"), cell(record, "voter")
+        extra = tuple((name, record.cells[place]) for name, place in others if record.cells[place].strip())
+        rows.append(VoteRow(record.line, *ids, left, right, vote, winner if winner.strip() else None, extra))
     if not rows:
         table.fail("no votes, only the names of the columns", header.line)
     return VoteFile(table.name, tuple(rows))

@@ -78,5 +78,5 @@ def _without_guard(row: VoteRow) -> VoteRow:
         voter=None if row.voter is None else unguarded(row.voter),
         left=cast(Label | None, unguarded_label(row.left)),
         right=cast(Label | None, unguarded_label(row.right)),
-        extra={unguarded(name): unguarded(cell) for name, cell in row.extra.items()},
+        extra=tuple((unguarded(name), unguarded(cell)) for name, cell in row.extra),
     )
