@@ -135,10 +135,11 @@ def votes_csv(contents: Contents) -> str:
     return csv_text(["comparison", "voter", *columns("left"), *columns("right"), "winner"], rows)
 
 
-def result_csv(found: Verified) -> str:
+def result_csv(contents: Contents, found: Verified) -> str:
     """The ranking after the ballots that are closed; only the names of the columns where there is none."""
     if found.result is None:
-        return "item,rank,ybar,presentations,wins,ties,losses,last_ballot\n"
+        scores = ["rank", "ybar", "presentations", "wins", "ties", "losses", "last_ballot"]
+        return csv_text([*_cells(contents.labels)[0]("item"), *scores], [])
     return found.result.to_csv()
 
 

@@ -56,7 +56,7 @@ def bundle_bytes(campaign: Campaign, *, names: bool = False) -> bytes:
     contents = campaign.database.read(lambda connection: gathered(connection, campaign.info, names=names))
     members = data_members(contents)
     found = checked(contents)
-    members |= {"votes.csv": votes_csv(contents), "result.csv": result_csv(found)}
+    members |= {"votes.csv": votes_csv(contents), "result.csv": result_csv(contents, found)}
     members["README.md"] = data_sheet(contents, found)
     members["croissant.json"] = croissant(contents, members)
     return packed(members)
@@ -121,7 +121,7 @@ def verified(path: str | os.PathLike[str], *, most_bytes: int) -> tuple[Contents
     try:
         contents, members = contents_of(data, most_bytes=most_bytes)
         found = checked(contents)
-        _check_derived(members, {"votes.csv": votes_csv(contents), "result.csv": result_csv(found)})
+        _check_derived(members, {"votes.csv": votes_csv(contents), "result.csv": result_csv(contents, found)})
     except BundleError as error:
         raise BundleError(f"{name}: {error}") from error
     except (AdaptiveError, TypeError, KeyError, ValueError, IndexError, AttributeError) as error:

@@ -101,7 +101,7 @@ def rows_of(campaign, number, seed=0, *, words=WORDS, silent=0.1):
         vote = Vote[word.upper()] if word in ("left", "right", "tie") else Vote.UNANSWERED
         left, right = (ballot.items[side[place]] for side in (ballot.left, ballot.right))
         cells = [item_cells(label) if isinstance(label, tuple) else str(label) for label in (left, right)]
-        extra = {"seconds": f"{rng.random():.3f}", "device": "=phone"} if rng.random() < 0.5 else {}
+        extra = (("seconds", f"{rng.random():.3f}"), ("device", "=phone")) if rng.random() < 0.5 else ()
         voter = str(ballot.voters[ballot.voter[place]])
         rows.append(VoteRow(place + 2, f"{number}-{place}", voter, *cells, vote, word, extra))
     return rows

@@ -278,8 +278,10 @@ def test_croissant_metadata_is_read_by_its_own_library(sqlite, tmp_path, monkeyp
     assert len(list(found.records("comparisons"))) == n_votes
 
 
-def test_croissant_metadata_names_every_file_of_data_with_its_sum(sqlite):
-    members = members_of(bundle_bytes(voted(sqlite)))
+@pytest.mark.parametrize("n_closed", [0, 1])
+@pytest.mark.parametrize("items", [ITEMS, PAIRS], ids=["text", "pairs"])
+def test_croissant_metadata_names_every_file_of_data_with_its_sum(items, n_closed, sqlite):
+    members = members_of(bundle_bytes(voted(sqlite, n_closed, items=items)))
     found = json.loads(members["croissant.json"])
     assert found["conformsTo"] == "http://mlcommons.org/croissant/1.0"
     files = {each["@id"]: each for each in found["distribution"]}

@@ -155,7 +155,7 @@ def test_ballots_can_be_chosen(sqlite):
 def test_a_column_with_a_name_of_ours_is_kept_under_another(sqlite):
     campaign = twin(sqlite)
     row = rows_of(campaign, 1, silent=0)[0]
-    record(campaign, [row._replace(extra={"received_at": "noon", "left_1": "x"})])
+    record(campaign, [row._replace(extra=(("received_at", "noon"), ("left_1", "x")))])
     header, first = export_votes(campaign, "csv").files["votes.csv"].splitlines()[:2]
     assert header == "comparison,voter,left,right,winner,left_1,file_received_at,seconds,received_at"
     assert ",x,noon,," in first
