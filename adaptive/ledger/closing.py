@@ -23,7 +23,7 @@ from adaptive.ledger.database import Database, clock
 from adaptive.ledger.draws import StoredBallot, load_ballot, stored_ballots
 from adaptive.ledger.encoding import digest_of, json_of, now
 from adaptive.ledger.errors import ConflictError, LedgerBusyError, LedgerError, NotReadyError
-from adaptive.ledger.locking import CLOSER_TIME, is_overdue, lock_ballot
+from adaptive.ledger.locking import closer_time, is_overdue, lock_ballot
 from adaptive.ledger.voters import excluded_voters
 from adaptive.protocol import Standing, ballot_rng, close_ballot
 from adaptive.record import BallotRecord
@@ -209,11 +209,10 @@ def _elect(connection: sa.Connection, info: CampaignInfo, number: int, closer: s
     if ballot_id is None or state == "closed":
         raise LedgerError(f"ballot {number} is not open: there is nothing to close")
     at = clock(connection)
-    until = at + sa.literal(CLOSER_TIME, sa.BigInteger)
     won = connection.execute(
         sa.update(table)
         .where(table.c.id == ballot_id, sa.or_(table.c.state == "open", is_overdue(at)))
-        .values(state="closing", closer=closer, closer_until=until)
+        .values(state="closing", closer=closer, closer_until=at + closer_time())
     ).rowcount
     if not won:
         raise ConflictError(f"ballot {number} is being closed by somebody else")

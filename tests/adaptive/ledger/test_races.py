@@ -137,17 +137,19 @@ def test_a_vote_that_comes_while_a_ballot_is_counted_is_put_off(ledger, monkeypa
 def test_a_sheet_that_another_looks_at_and_lets_go_is_not_overlooked(ledger):
     campaign = campaign_of(ledger, n_voters=1, assigned=False)  # one sheet in all
     first, second = voters_of(campaign, 2)
-    claimed = threading.Event()
+    claimed, answered = threading.Event(), threading.Event()
 
     def claim_and_fail(connection):
         claim_sheet(connection, campaign.info, first)
         claimed.set()
-        time.sleep(0.2)
+        answered.wait(1)  # in vain: the second waits for this transaction
         raise KeyError("the process has no memory left")
 
     def claim_next():
         claimed.wait(10)
-        return campaign.run(lambda connection: claim_sheet(connection, campaign.info, second))
+        found = campaign.run(lambda connection: claim_sheet(connection, campaign.info, second))
+        answered.set()
+        return found
 
     failed, lease = at_once(lambda: campaign.run(claim_and_fail), claim_next)
     assert isinstance(failed, KeyError)
