@@ -79,6 +79,18 @@ def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
     if now.votes_per_minute is not None:
         until = "" if now.expected_end is None else f"; all will be answered by {now.expected_end[:16]}Z"
         click.echo(f"{now.votes_per_minute:.1f} votes a minute{until}")
+    spending = now.spending
+    if spending is None:
+        return
+    if spending.expected_probes:
+        click.echo(f"probes: {spending.n_probes:,} answered of {round(spending.expected_probes):,} in the end")
+    pay = campaign.info.settings.pay
+    if pay is not None:
+        so_far, in_the_end = (
+            pay.text(amount or 0.0) + ("" if hours is None else f" for {hours:,.1f} hours")
+            for amount, hours in ((spending.spent, spending.hours), (spending.expected, spending.expected_hours))
+        )
+        click.echo(f"spent: {so_far}; expected in the end: {in_the_end}")
 
 
 @click.command(epilog=_CLOSE_EXAMPLE, short_help="Score the ballot and select the items of the next one.")
