@@ -78,8 +78,8 @@ def draw_probes(
 ) -> list[Probe]:
     """Draw the probes of a ballot, sheet by sheet in the order in which they are shown.
 
-    A slot is asked no pair twice in a ballot, except for its repeats: neither a known pair nor an overlap is one of its
-    own comparisons.
+    Neither a known pair nor an overlap is one of the slot's own comparisons in the ballot. No pair is twice in a sheet
+    but for repeats, and no overlap is asked of a slot twice.
 
     Parameters
     ----------
@@ -123,14 +123,14 @@ class _Draw:
         found = []
         if slot not in self.practised:
             self.practised.add(slot)
-            found += [self._known(sheet, slot, 0, each) for each in self._fresh(slot, "practice")]
+            found += [self._known(sheet, 0, each) for each in self._fresh(slot, "practice")]
         dealt = self._fresh(slot, "attention", "gold")
         # Those that the slot has seen least often; the draw decides between equals.
         chances = self.rng.random(len(dealt)).tolist()
         ranked = sorted(zip(dealt, chances, strict=True), key=lambda each: (self.seen[slot, each[0]], each[1]))
         for index, _ in ranked[: self.probing.known_per_sheet]:
             self.seen[slot, index] += 1
-            found.append(self._known(sheet, slot, int(self.rng.integers(places.size)), index))
+            found.append(self._known(sheet, int(self.rng.integers(places.size)), index))
         return found + self._repeats(sheet, places) + self._overlaps(sheet, slot, places)
 
     def _fresh(self, slot: int, *kinds: str) -> list[int]:
@@ -140,9 +140,8 @@ class _Draw:
             if each.kind in kinds and _pair_code(each.left, each.right) not in self.shown[slot]
         ]
 
-    def _known(self, sheet: int, slot: int, position: int, index: int) -> Probe:
+    def _known(self, sheet: int, position: int, index: int) -> Probe:
         kind, left, right, expected = self.known[index]
-        self.shown[slot].add(_pair_code(left, right))
         if self.rng.random() < 0.5:
             left, right, expected = right, left, -expected
         return Probe(sheet, position, kind, left, right, expected, None)
@@ -175,8 +174,8 @@ class _Draw:
         return found
 
     def _of_another(self, slot: int) -> int | None:
-        """A comparison of another slot with a pair that this one is not asked."""
-        shown = self.shown[slot]
+        """A comparison of another slot with a pair that this one is not asked; no known pair."""
+        shown = self.shown[slot] | {_pair_code(each.left, each.right) for each in self.known}
         for place in self.rng.integers(self.pairs.size, size=_TRIES).tolist():
             if int(self.slot_of[place]) != slot and int(self.pairs[place]) not in shown:
                 return int(place)
