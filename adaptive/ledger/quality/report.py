@@ -115,9 +115,8 @@ def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | N
     names = names_of(connection, info)
     ratings = ratings_of(votes, probes, without=excluded)
     table = schema.voter
-    keys = dict(
-        connection.execute(sa.select(table.c.id, table.c.key).where(table.c.campaign_id == info.id)).tuples().all()
-    )
+    rows = connection.execute(sa.select(table.c.id, table.c.key).where(table.c.campaign_id == info.id))
+    keys = {row.id: row.key for row in rows}
     model = _by_model(info, votes, excluded, chosen)
     agreement = _agreement(votes, probes, excluded, ratings)
     found = []
