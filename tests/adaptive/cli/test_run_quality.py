@@ -38,8 +38,7 @@ def answer(folder, *, part=("0", "1", "2")):
 
 
 def test_init_says_what_it_costs(asking):
-    # 20 and 10 comparisons for 3 voters: a sheet each, of 6 or 7, and then of 3 or 4; a quarter of them twice over, but of 3
-    # comparisons one at most can be asked again; and one known pair for each sheet.
+    # 30 comparisons, half as many again as repeats and overlaps, and one known pair in each of six sheets.
     assert "Probes: 21 probes on average, beside the comparisons.\n" in asking
     assert "Cost: 1.27 EUR, 0.25 EUR of it the fee. Voters get 0.02 EUR an answer, 12.00 EUR an hour.\n" in asking
 
