@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 
 from adaptive.ledger import schema
@@ -13,42 +15,73 @@ __all__ = ["asked"]
 
 
 def asked(
-    connection: sa.Connection, info: CampaignInfo, *, voter_id: int | None = None, unanswered: bool = False
+    connection: sa.Connection,
+    info: CampaignInfo,
+    *,
+    number: int | None = None,
+    voter_id: int | None = None,
+    unanswered: bool = False,
 ) -> tuple[Comparison, ...]:
-    """Comparisons of all open ballots, sheet by sheet in the order in which they are shown.
+    """Comparisons and probes of all open ballots, sheet by sheet in the order in which they are shown.
 
-    The voter is whoever has the sheet, or "" where nobody has.
+    The voter is whoever has the sheet, or "" where nobody has. The id of a probe is like "2-p5".
 
     Parameters
     ----------
+    number : int or None
+        Only of this ballot.
     voter_id : int or None
         Only the sheets that this voter has.
     unanswered : bool
-        Only comparisons without a vote that stands.
+        Only what has no answer that stands.
     """
-    place, lease, ballot, event = schema.comparison, schema.lease, schema.ballot, schema.vote_event
-    held = sa.and_(lease.c.ballot_id == place.c.ballot_id, lease.c.sheet == place.c.sheet, lease.c.ended_at.is_(None))
+    names = names_of(connection, info)
+    rows = []
+    for table, event in ((schema.probe, schema.probe_event), (schema.comparison, schema.vote_event)):
+        wanted = _asked(info, table, event, unanswered)
+        if number is not None:
+            wanted = wanted.where(schema.ballot.c.number == number)
+        if voter_id is not None:
+            wanted = wanted.where(schema.lease.c.voter_id == voter_id)
+        is_probe = table is schema.probe
+        rows += [(row, is_probe) for row in connection.execute(wanted)]
+    # A probe is shown before the comparison of its position.
+    rows.sort(key=lambda each: (each[0].number, each[0].sheet, each[0].position, not each[1], each[0].place))
+    return tuple(
+        Comparison(
+            f"{row.number}-{'p' if is_probe else ''}{row.place}",
+            names.get(row.voter_id, ""),
+            info.items[row.left_item],
+            info.items[row.right_item],
+        )
+        for row, is_probe in rows
+    )
+
+
+def _asked(info: CampaignInfo, table: sa.Table, event: sa.Table, unanswered: bool) -> sa.Select[Any]:
+    lease, ballot = schema.lease, schema.ballot
+    held = sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet, lease.c.ended_at.is_(None))
+    shown = (table.c.place, table.c.sheet, table.c.position, table.c.left_item, table.c.right_item)
     wanted = (
-        sa.select(ballot.c.number, place.c.place, lease.c.voter_id, place.c.left_item, place.c.right_item)
-        .select_from(place)
-        .join(ballot, ballot.c.id == place.c.ballot_id)
+        sa.select(ballot.c.number, *shown, lease.c.voter_id)
+        .select_from(table)
+        .join(ballot, ballot.c.id == table.c.ballot_id)
         .outerjoin(lease, held)
         .where(ballot.c.campaign_id == info.id, ballot.c.state == "open")
-        .order_by(ballot.c.number, place.c.sheet, place.c.position)
     )
-    if voter_id is not None:
-        wanted = wanted.where(lease.c.voter_id == voter_id)
-    if unanswered:
-        same = (event.c.ballot_id == place.c.ballot_id, event.c.place == place.c.place)
-        later = event.alias("later")
-        newer = sa.exists().where(
-            later.c.ballot_id == event.c.ballot_id,
-            later.c.place == event.c.place,
-            later.c.revision > event.c.revision,
-        )
-        wanted = wanted.where(~sa.exists().where(*same, event.c.kind == "cast", ~newer))
-    names = names_of(connection, info)
-    return tuple(
-        Comparison(f"{number}-{index}", names.get(voter, ""), info.items[left], info.items[right])
-        for number, index, voter, left, right in connection.execute(wanted)
+    if not unanswered:
+        return wanted
+    later = event.alias("later")
+    newer = sa.exists().where(
+        later.c.ballot_id == event.c.ballot_id,
+        later.c.place == event.c.place,
+        later.c.revision > event.c.revision,
+        *_counts(later),
     )
+    same = (event.c.ballot_id == table.c.ballot_id, event.c.place == table.c.place)
+    return wanted.where(~sa.exists().where(*same, event.c.kind == "cast", ~newer, *_counts(event)))
+
+
+def _counts(event: sa.FromClause) -> tuple[sa.ColumnElement[bool], ...]:
+    """Events of probes that are kept and do not count are among the others."""
+    return (event.c.why.is_(None),) if "why" in event.c else ()

@@ -16,6 +16,8 @@ from adaptive.ledger import schema
 from adaptive.ledger.columns import insert_columns
 from adaptive.ledger.encoding import json_of, label_of, label_text, now, value_of
 from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.pay import Pay
+from adaptive.ledger.probes.probing import Probing
 from adaptive.model.matching_run import Matching
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, checked_items, checked_labels
@@ -79,12 +81,18 @@ class Settings:
         After this time without a vote a claimed sheet may go to somebody else; None: never by itself.
     least_answered : float
         Share of a ballot's comparisons that must be answered before it closes.
+    probing : Probing or None
+        What is asked beside the comparisons, to learn about the voters; it changes no ballot.
+    pay : Pay or None
+        What voters are paid.
     """
 
     sheet_size: int | None = None
     assigned: bool = True
     lease_minutes: float | None = None
     least_answered: float = 0.9
+    probing: Probing | None = None
+    pay: Pay | None = None
 
     def __post_init__(self) -> None:
         size = self.sheet_size
@@ -94,10 +102,25 @@ class Settings:
             raise LedgerError(f"lease_minutes must be None or a positive number; got {shown(self.lease_minutes)}")
         if not 0 <= real_number(self.least_answered) <= 1:
             raise LedgerError(f"least_answered must be a share from 0 to 1; got {shown(self.least_answered)}")
+        for name, kind in (("probing", Probing), ("pay", Pay)):
+            if not isinstance(getattr(self, name), kind | None):
+                raise LedgerError(f"{name} must be None or a {kind.__name__}; got {shown(getattr(self, name))}")
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        own = {name: fields[name].to_dict() for name in ("probing", "pay") if fields[name] is not None}
+        return {**fields, **own}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
+        """Settings of `to_dict`."""
+        probing, pay = data.get("probing"), data.get("pay")
+        own = {
+            "probing": None if probing is None else Probing.from_dict(probing),
+            "pay": None if pay is None else Pay(**pay),
+        }
+        return cls(**{**data, **own})
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +207,8 @@ def create_campaign(
     if not slots:
         raise LedgerError("voting needs at least one voter; got none")
     texts = [label_text(label) for label in labels]
+    if settings.probing is not None:
+        settings.probing.check_items(labels)
     made = {
         "key": key or uuid.uuid4().hex,
         "name": name,
@@ -235,7 +260,7 @@ def load_campaign(connection: sa.Connection, key: str | None = None) -> Campaign
         plan=BallotPlan.from_dict(plan) if row.mode == "ballots" else ContinuousPlan(**plan),
         slots=tuple(tuple(slot) if isinstance(slot, list) else slot for slot in value_of(row.slots)),
         seed=int(row.seed),
-        settings=Settings(**value_of(row.settings)),
+        settings=Settings.from_dict(value_of(row.settings)),
         hash_key=row.hash_key,
         created_at=row.created_at,
         items=tuple(label_of(label) for (label,) in labels),

@@ -5,6 +5,7 @@ Any release, any numpy, or no software of ours at all can read who was asked wha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.columns import insert_columns, integer_columns
 from adaptive.ledger.encoding import digest_of, json_of, label_text, now, value_of
+from adaptive.ledger.probes.drawing import Drawn, Probe
+from adaptive.ledger.probes.rows import probe_lines, probes_for, store_probes
 
 __all__ = [
     "StoredBallot",
@@ -105,7 +108,7 @@ def store_ballot(
     kind: str = "ballot",
     presentations: int,
 ) -> int:
-    """Store a drawn ballot, its sheets and comparisons; the id is returned.
+    """Store a drawn ballot, its sheets and comparisons, and draw and store its probes; the id is returned.
 
     The comparisons of each slot are cut into sheets of at most `Settings.sheet_size`, in their order. Another process
     that stores the same number meanwhile makes this one fail by a constraint.
@@ -113,6 +116,11 @@ def store_ballot(
     slot = drawn.voter.astype(np.int64)
     sheet, position, sheets = _sheets(slot, info.settings.sheet_size)
     columns = DrawnColumns(sheet, position, places[drawn.left].astype(np.int64), places[drawn.right].astype(np.int64))
+    probes: list[Probe] = []
+    if info.settings.probing is not None:
+        asked = Drawn(sheet, position, columns.left, columns.right, sheets[:, 0])
+        texts = [label_text(label) for label in info.items]
+        probes = probes_for(connection, info.id, info.settings.probing, texts, asked, seed=info.seed, number=number)
     ballot_id: int = connection.execute(
         sa.insert(schema.ballot)
         .values(
@@ -123,7 +131,7 @@ def store_ballot(
             places=json_of(places.tolist()),
             presentations=presentations,
             n_comparisons=drawn.n_comparisons,
-            draw_digest=draw_digest(info, columns),
+            draw_digest=draw_digest(info, columns, probes),
             opened_at=now(),
         )
         .returning(schema.ballot.c.id)
@@ -150,6 +158,8 @@ def store_ballot(
             "right_item": columns.right.tolist(),
         },
     )
+    if probes:
+        store_probes(connection, ballot_id, probes)
     return ballot_id
 
 
@@ -185,19 +195,22 @@ def load_ballot(connection: sa.Connection, info: CampaignInfo, stored: StoredBal
     )
 
 
-def draw_lines(info: CampaignInfo, drawn: DrawnColumns) -> list[str]:
-    """The lines that the digest of a draw is over: place, sheet, position, left and right, as JSON lists."""
+def draw_lines(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> list[str]:
+    """The lines that the digest of a draw is over: place, sheet, position, left and right, as JSON lists.
+
+    Those of the probes follow, as `probe_lines` has them.
+    """
     labels = [label_text(label) for label in info.items]
     columns = zip(drawn.sheet.tolist(), drawn.position.tolist(), drawn.left.tolist(), drawn.right.tolist(), strict=True)
     return [
         f"[{place},{sheet},{position},{labels[left]},{labels[right]}]"
         for place, (sheet, position, left, right) in enumerate(columns)
-    ]
+    ] + probe_lines(labels, probes)
 
 
-def draw_digest(info: CampaignInfo, drawn: DrawnColumns) -> str:
+def draw_digest(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> str:
     """SHA-256 of `draw_lines`."""
-    return digest_of(draw_lines(info, drawn))
+    return digest_of(draw_lines(info, drawn, probes))
 
 
 def _sheets(slot: Array, size: int | None) -> tuple[Array, Array, Array]:

@@ -2,7 +2,7 @@
 
 A row that contradicts the vote that stands is kept beside it as a conflict, for the organiser to decide, and keeps no
 other row from counting. A row that means nothing - an unknown comparison, other items, a voter without the sheet -
-makes the whole file be refused, with all such rows named.
+makes the whole file be refused, with all such rows named. Answers to probes come in the same file, and are kept apart.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from adaptive.ledger.database import Database
 from adaptive.ledger.draws import drawn_columns
 from adaptive.ledger.encoding import json_of, now, time_text
 from adaptive.ledger.locking import ballot_numbered, count_answers, lock_ballot
+from adaptive.ledger.probes.rows import asked_place, ballot_probes
 from adaptive.ledger.voters import names_of, voters_named
 from adaptive.ledger.votes import answer_code, answer_name
 from adaptive.tables import VoteFile, VoteRow, item_cells
-from adaptive.votes import comparison_place
 
 __all__ = ["Conflict", "Recorded", "conflicts", "record_file"]
 
@@ -75,20 +75,24 @@ class Recorded:
         Votes that contradict the one that stands: kept, not counted.
     n_late : int
         Votes on a closed ballot, or on a sheet that went to somebody else: kept, not counted.
+    n_probes : int
+        New answers to probes, which are no votes. The other numbers include those of probes.
     """
 
     n_new: int
     n_known: int
     n_conflicts: int
     n_late: int
+    n_probes: int = 0
 
 
 @dataclass(eq=False)
 class _Ballot:
-    """What the rows of one ballot are held against."""
+    """What the rows of one ballot are held against: its comparisons, or its probes."""
 
     id: int
     number: int
+    is_probes: bool
     state: str
     sheet: list[int]
     left: list[int]
@@ -98,6 +102,10 @@ class _Ballot:
     holder: dict[int, tuple[int, int]]  # sheet -> lease, voter
     held: set[tuple[int, int]]  # every (sheet, voter) so far
     heard: set[tuple[int, int, int]]  # late votes: place, voter, answer
+
+    def name(self, place: int) -> str:
+        """Id of what is asked there."""
+        return f"{self.number}-{'p' if self.is_probes else ''}{place}"
 
 
 @dataclass(eq=False)
@@ -128,7 +136,7 @@ def record_file(database: Database, info: CampaignInfo, file: VoteFile) -> Recor
 
 
 def conflicts(connection: sa.Connection, info: CampaignInfo) -> list[Conflict]:
-    """Votes that were kept aside because another one stood, oldest first."""
+    """Votes that were kept aside because another one stood, oldest first; then such answers to probes."""
     late, ballot, event = schema.late_vote, schema.ballot, schema.vote_event
     names = names_of(connection, info)
     rows = connection.execute(
@@ -155,33 +163,56 @@ def conflicts(connection: sa.Connection, info: CampaignInfo) -> list[Conflict]:
                 corrected=any(e.given_by == "correction" and e.received_at > row.received_at for e in events),
             )
         )
-    return found
+    return found + _conflicts_of_probes(connection, info, names)
 
 
-def _place(file: VoteFile, row: VoteRow) -> tuple[int, int]:
+def _conflicts_of_probes(connection: sa.Connection, info: CampaignInfo, names: Mapping[int, str]) -> list[Conflict]:
+    event, ballot = schema.probe_event, schema.ballot
+    rows = connection.execute(
+        sa.select(event, ballot.c.number)
+        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id)
+        .order_by(event.c.id)
+    ).all()
+    stands = {(row.number, row.place): answer_name(row.answer) for row in rows if row.why is None}
+    return [
+        Conflict(
+            comparison=f"{row.number}-p{row.place}",
+            voter=names[row.voter_id],
+            stands=stands.get((row.number, row.place), ""),
+            came=answer_name(row.answer),
+            received_at=time_text(row.received_at),
+            corrected=False,
+        )
+        for row in rows
+        if row.why == "conflict"
+    ]
+
+
+def _place(file: VoteFile, row: VoteRow) -> tuple[int, int, bool]:
     try:
-        return comparison_place(row.comparison)
+        return asked_place(row.comparison)
     except VoteError as error:
         file.fail(str(error), row.line)
 
 
 def _recorded(
-    connection: sa.Connection, info: CampaignInfo, file: VoteFile, rows: Sequence[tuple[VoteRow, int, int]]
+    connection: sa.Connection, info: CampaignInfo, file: VoteFile, rows: Sequence[tuple[VoteRow, int, int, bool]]
 ) -> Recorded:
-    ballots: dict[int, _Ballot] = {}
-    for row, number, _ in rows:
-        if number not in ballots:
+    ballots: dict[tuple[int, bool], _Ballot] = {}
+    for row, number, _, is_probe in rows:
+        if (number, is_probe) not in ballots:
             try:
-                ballots[number] = _held_against(connection, info, number)
+                ballots[number, is_probe] = _held_against(connection, info, number, is_probe)
             except VoteError as error:
                 file.fail(f"comparison {row.comparison!r} is unknown: {error}", row.line)
-    known = voters_named(connection, info, {row.voter for row, _, _ in rows if row.voter is not None})
+    known = voters_named(connection, info, {row.voter for row, *_ in rows if row.voter is not None})
     names = names_of(connection, info)
     problems: list[str] = []
     counts: Counter[str] = Counter()
-    events, late, changes = _Batch(), _Batch(), {number: Counter[int]() for number in ballots}
-    for row, number, place in rows:
-        ballot = ballots[number]
+    events, late, probed, changes = _Batch(), _Batch(), _Batch(), {key: Counter[int]() for key in ballots}
+    for row, number, place, is_probe in rows:
+        ballot = ballots[number, is_probe]
         try:
             voter = _voter_of(info, row, ballot, place, known, names)
         except VoteError as error:
@@ -193,12 +224,20 @@ def _recorded(
             counts[why] += 1
             continue
         values = _values(info, row, ballot, place, voter, code)
-        if why is None:
+        if is_probe:
+            ballot.revision[place] += 1
+            probed.add({**values, "revision": ballot.revision[place], "kind": "cast", "why": why})
+            if why is None:
+                ballot.answer[place] = code
+            else:
+                ballot.heard.add((place, voter, code))
+            counts["probe" if why is None else why] += 1
+        elif why is None:
             ballot.revision[place] += 1
             ballot.answer[place] = code
             lease = ballot.holder[ballot.sheet[place]][0]
             events.add({**values, "revision": ballot.revision[place], "kind": "cast", "lease_id": lease})
-            changes[number][ballot.sheet[place]] += 1
+            changes[number, False][ballot.sheet[place]] += 1
             counts["new"] += 1
         else:
             late.add({**values, "why": why})
@@ -207,21 +246,39 @@ def _recorded(
     if problems:
         more = f"; and {len(problems) - _SHOWN:,} more rows" if len(problems) > _SHOWN else ""
         raise VoteError("; ".join(problems[:_SHOWN]) + more)
-    for table, batch in ((schema.vote_event, events), (schema.late_vote, late)):
+    for table, batch in ((schema.vote_event, events), (schema.late_vote, late), (schema.probe_event, probed)):
         if batch.columns:
             insert_columns(connection, table, batch.columns)
-    for number, by_sheet in changes.items():
-        count_answers(connection, ballots[number].id, by_sheet)
+    for key, by_sheet in changes.items():
+        count_answers(connection, ballots[key].id, by_sheet)
     n_late = counts["closed"] + counts["reassigned"]
-    return Recorded(counts["new"], counts["known"], counts["conflict"], n_late)
+    return Recorded(counts["new"], counts["known"], counts["conflict"], n_late, counts["probe"])
 
 
-def _held_against(connection: sa.Connection, info: CampaignInfo, number: int) -> _Ballot:
+def _held_against(connection: sa.Connection, info: CampaignInfo, number: int, is_probes: bool) -> _Ballot:
     ballot_id = ballot_numbered(connection, info, number)
     lock_ballot(connection, ballot_id, exclusive=False)
     state = connection.execute(sa.select(schema.ballot.c.state).where(schema.ballot.c.id == ballot_id)).scalar_one()
+    lease = schema.lease
+    leases = connection.execute(
+        sa.select(lease.c.id, lease.c.sheet, lease.c.voter_id, lease.c.ended_at).where(lease.c.ballot_id == ballot_id)
+    ).all()
+    asked = _asked_probes(connection, ballot_id) if is_probes else _asked_comparisons(connection, ballot_id)
+    return _Ballot(
+        id=ballot_id,
+        number=number,
+        is_probes=is_probes,
+        state=state,
+        holder={row.sheet: (row.id, row.voter_id) for row in leases if row.ended_at is None},
+        held={(row.sheet, row.voter_id) for row in leases},
+        **asked,
+    )
+
+
+def _asked_comparisons(connection: sa.Connection, ballot_id: int) -> dict[str, Any]:
+    """Where each comparison is, what it shows, and what was answered."""
     drawn = drawn_columns(connection, ballot_id)
-    event, lease, late = schema.vote_event, schema.lease, schema.late_vote
+    event, late = schema.vote_event, schema.late_vote
     places, revisions, answers = integer_columns(
         connection,
         sa.select(event.c.place, event.c.revision, sa.func.coalesce(event.c.answer, _NO_VOTE))
@@ -230,25 +287,39 @@ def _held_against(connection: sa.Connection, info: CampaignInfo, number: int) ->
     )
     revision, answer = np.zeros(drawn.sheet.size, np.int64), np.full(drawn.sheet.size, _NO_VOTE)
     revision[places], answer[places] = revisions, answers  # the last of each place stays
-    leases = connection.execute(
-        sa.select(lease.c.id, lease.c.sheet, lease.c.voter_id, lease.c.ended_at).where(lease.c.ballot_id == ballot_id)
-    ).all()
     heard = connection.execute(
         sa.select(late.c.place, late.c.voter_id, late.c.answer).where(late.c.ballot_id == ballot_id)
     )
-    return _Ballot(
-        id=ballot_id,
-        number=number,
-        state=state,
-        sheet=drawn.sheet.tolist(),
-        left=drawn.left.tolist(),
-        right=drawn.right.tolist(),
-        revision=revision.tolist(),
-        answer=answer.tolist(),
-        holder={row.sheet: (row.id, row.voter_id) for row in leases if row.ended_at is None},
-        held={(row.sheet, row.voter_id) for row in leases},
-        heard={(row.place, row.voter_id, row.answer) for row in heard},
-    )
+    return {
+        "sheet": drawn.sheet.tolist(),
+        "left": drawn.left.tolist(),
+        "right": drawn.right.tolist(),
+        "revision": revision.tolist(),
+        "answer": answer.tolist(),
+        "heard": {(row.place, row.voter_id, row.answer) for row in heard},
+    }
+
+
+def _asked_probes(connection: sa.Connection, ballot_id: int) -> dict[str, Any]:
+    """The same of each probe; an answer that does not count is one of its events too."""
+    probes = ballot_probes(connection, ballot_id)
+    revision, answer = [0] * len(probes), [_NO_VOTE] * len(probes)
+    heard = set()
+    event = schema.probe_event
+    for row in connection.execute(sa.select(event).where(event.c.ballot_id == ballot_id).order_by(event.c.revision)):
+        revision[row.place] = row.revision
+        if row.why is None:
+            answer[row.place] = row.answer if row.kind == "cast" else _NO_VOTE
+        else:
+            heard.add((row.place, row.voter_id, row.answer))
+    return {
+        "sheet": [probe.sheet for probe in probes],
+        "left": [probe.left for probe in probes],
+        "right": [probe.right for probe in probes],
+        "revision": revision,
+        "answer": answer,
+        "heard": heard,
+    }
 
 
 def _voter_of(
@@ -256,10 +327,10 @@ def _voter_of(
 ) -> int:
     """Who voted; what the row shows must be what was asked."""
     if place >= len(ballot.sheet):
-        last = len(ballot.sheet) - 1
-        raise VoteError(
-            f"comparison {row.comparison!r} is unknown: those of ballot {ballot.number} end at '{ballot.number}-{last}'"
-        )
+        if not ballot.sheet:
+            raise VoteError(f"comparison {row.comparison!r} is unknown: ballot {ballot.number} has no probes")
+        last = ballot.name(len(ballot.sheet) - 1)
+        raise VoteError(f"comparison {row.comparison!r} is unknown: those of ballot {ballot.number} end at '{last}'")
     for side, came, asked in (("left", row.left, ballot.left), ("right", row.right, ballot.right)):
         wanted = info.items[asked[place]]
         if came is not None and item_cells(came) != item_cells(wanted):
@@ -293,7 +364,7 @@ def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
 
 
 def _values(info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter: int, code: int) -> dict[str, Any]:
-    says = [ballot.number, place, voter, row.answer]
+    says = [ballot.number, f"p{place}" if ballot.is_probes else place, voter, row.answer]
     extra = dict(row.extra)
     seconds = extra.pop("seconds", None)
     return {

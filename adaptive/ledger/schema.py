@@ -266,9 +266,11 @@ probe_event = sa.Table(
     *_event_columns(),
     Column("revision", Integer, nullable=False),
     Column("kind", Text, nullable=False),
+    Column("why", Text),  # of an answer that is kept and does not count
     sa.UniqueConstraint("ballot_id", "place", "revision"),
     sa.ForeignKeyConstraint(["ballot_id", "place"], ["probe.ballot_id", "probe.place"]),
     _one_of("kind", ("cast", "retract", "void")),
+    _one_of("why", ("closed", "reassigned", "conflict")),
 )
 
 audit_event = sa.Table(

@@ -83,7 +83,7 @@ def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sh
     held = _held(connection, ballot_id, sheet)
     if held is not None and held.voter_id == voter_id:
         raise LedgerError(f"sheet {sheet + 1} is that voter's already")
-    if _shares_pairs(connection, ballot_id, sheet, voter_id):
+    if _shares_pairs(connection, info, ballot_id, sheet, voter_id):
         raise LedgerError(f"sheet {sheet + 1} has a pair that this voter was asked before in this ballot")
     if held is not None:
         _end(connection, held.id, "reassigned")
@@ -124,7 +124,7 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
         while (free := _free_sheet(connection, info, tried, waits)) is not None:
             tried.append(free)
             held = _held(connection, *free)
-            if (held is not None and not held.expired) or _shares_pairs(connection, *free, voter_id):
+            if (held is not None and not held.expired) or _shares_pairs(connection, info, *free, voter_id):
                 continue
             if held is not None:
                 _end(connection, held.id, "expired")
@@ -238,22 +238,32 @@ def _free_sheet(
     return None if row is None else (row.ballot_id, row.number)
 
 
-def _shares_pairs(connection: sa.Connection, ballot_id: int, sheet: int, voter_id: int) -> bool:
-    """Whether the voter was leased a pair of this sheet on another sheet of the ballot."""
-    mine, theirs, lease = schema.comparison.alias("mine"), schema.comparison.alias("theirs"), schema.lease
-    same = sa.or_(
-        sa.and_(mine.c.left_item == theirs.c.left_item, mine.c.right_item == theirs.c.right_item),
-        sa.and_(mine.c.left_item == theirs.c.right_item, mine.c.right_item == theirs.c.left_item),
-    )
-    found = connection.execute(
-        sa.select(sa.literal(1))
-        .select_from(lease)
-        .join(mine, sa.and_(mine.c.ballot_id == lease.c.ballot_id, mine.c.sheet == lease.c.sheet))
-        .join(theirs, sa.and_(theirs.c.ballot_id == ballot_id, theirs.c.sheet == sheet, same))
-        .where(lease.c.voter_id == voter_id, lease.c.ballot_id == ballot_id, lease.c.sheet != sheet)
-        .limit(1)
-    ).first()
-    return found is not None
+def _shares_pairs(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sheet: int, voter_id: int) -> bool:
+    """Whether the voter was leased a pair of this sheet on another sheet of the ballot.
+
+    The pair of an overlap counts as one; pairs whose answer is known may come again.
+    """
+    tables = [schema.comparison] if info.settings.probing is None else [schema.comparison, schema.probe]
+    lease = schema.lease
+    for one in tables:
+        for other in tables:
+            mine, theirs = one.alias("mine"), other.alias("theirs")
+            same = sa.or_(
+                sa.and_(mine.c.left_item == theirs.c.left_item, mine.c.right_item == theirs.c.right_item),
+                sa.and_(mine.c.left_item == theirs.c.right_item, mine.c.right_item == theirs.c.left_item),
+            )
+            overlaps = [each.c.kind == "overlap" for each in (mine, theirs) if "kind" in each.c]
+            found = connection.execute(
+                sa.select(sa.literal(1))
+                .select_from(lease)
+                .join(mine, sa.and_(mine.c.ballot_id == lease.c.ballot_id, mine.c.sheet == lease.c.sheet))
+                .join(theirs, sa.and_(theirs.c.ballot_id == ballot_id, theirs.c.sheet == sheet, same))
+                .where(lease.c.voter_id == voter_id, lease.c.ballot_id == ballot_id, lease.c.sheet != sheet, *overlaps)
+                .limit(1)
+            ).first()
+            if found is not None:
+                return True
+    return False
 
 
 def _holders_of_slots(connection: sa.Connection, info: CampaignInfo) -> dict[int, int]:

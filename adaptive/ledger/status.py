@@ -14,6 +14,7 @@ from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.columns import integer_columns
 from adaptive.ledger.counting import standing_votes
 from adaptive.ledger.encoding import now, time_text
+from adaptive.ledger.spending import Spending, spending_of
 from adaptive.ledger.voters import excluded_voters, names_of
 from adaptive.plan import BallotPlan
 
@@ -50,6 +51,8 @@ class CampaignStatus:
         Over the last 200 votes that came one by one; None where there are not enough.
     expected_end : str or None
         When the ballot will be answered at that rate, in ISO 8601.
+    spending : Spending or None
+        Answers and cost, so far and in the end; None where the campaign neither pays nor asks probes.
     """
 
     name: str
@@ -68,6 +71,7 @@ class CampaignStatus:
     n_late: int
     votes_per_minute: float | None
     expected_end: str | None
+    spending: Spending | None
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,7 @@ def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
         n_late=_n_late(connection, info, conflict=False),
         votes_per_minute=rate,
         expected_end=time_text(now() + int(left / rate * 60e6)) if rate and left and state == "open" else None,
+        spending=spending_of(connection, info),
     )
 
 
@@ -243,14 +248,16 @@ def _voted(info: CampaignInfo) -> sa.Subquery:
 
 
 def _n_late(connection: sa.Connection, info: CampaignInfo, *, conflict: bool) -> int:
-    late, ballot = schema.late_vote, schema.ballot
-    is_conflict = late.c.why == "conflict"
-    found: int = connection.execute(
-        sa.select(sa.func.count())
-        .select_from(late)
-        .join(ballot, ballot.c.id == late.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, is_conflict if conflict else ~is_conflict)
-    ).scalar_one()
+    """Votes and answers to probes that are kept and do not count."""
+    ballot, found = schema.ballot, 0
+    for table in (schema.late_vote, schema.probe_event):
+        kept = table.c.why == "conflict" if conflict else table.c.why != "conflict"  # neither is so for no reason
+        found += connection.execute(
+            sa.select(sa.func.count())
+            .select_from(table)
+            .join(ballot, ballot.c.id == table.c.ballot_id)
+            .where(ballot.c.campaign_id == info.id, kept)
+        ).scalar_one()
     return found
 
 

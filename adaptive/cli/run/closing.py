@@ -1,4 +1,4 @@
-"""`ballots run status`, `close`, `reopen` and `exclude`: how far it is, and when it is enough."""
+"""`ballots run status`, `close` and `reopen`: how far it is, and when it is enough."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from adaptive.ledger import Campaign
 from adaptive.ledger.continuous import finish
 from adaptive.ledger.results import ClosePreview, preview_of
 from adaptive.ledger.status import by_item, by_voter, status_of
-from adaptive.ledger.voters import set_excluded, voter_named
 from adaptive.tables import item_cells
 from rankcorr.cli.console import print_json, print_table
 
@@ -30,11 +29,6 @@ Example:
 _REOPEN_EXAMPLE = """\b
 Example:
   ballots run reopen voting.db --reason "votes of one group came late"
-"""
-_EXCLUDE_EXAMPLE = """\b
-Example:
-  ballots run exclude voting.db 17 --reason "answered at random"
-  ballots run exclude voting.db 17 --back --reason "a mistake of ours"
 """
 
 
@@ -79,6 +73,18 @@ def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
     if now.votes_per_minute is not None:
         until = "" if now.expected_end is None else f"; all will be answered by {now.expected_end[:16]}Z"
         click.echo(f"{now.votes_per_minute:.1f} votes a minute{until}")
+    spending = now.spending
+    if spending is None:
+        return
+    if spending.expected_probes:
+        click.echo(f"probes: {spending.n_probes:,} answered of {round(spending.expected_probes):,} in the end")
+    pay = campaign.info.settings.pay
+    if pay is not None:
+        so_far, in_the_end = (
+            pay.text(amount or 0.0) + ("" if hours is None else f" for {hours:,.1f} hours")
+            for amount, hours in ((spending.spent, spending.hours), (spending.expected, spending.expected_hours))
+        )
+        click.echo(f"spent: {so_far}; expected in the end: {in_the_end}")
 
 
 @click.command(epilog=_CLOSE_EXAMPLE, short_help="Score the ballot and select the items of the next one.")
@@ -136,22 +142,6 @@ def reopen(campaign: Campaign, reason: str) -> None:
         raise ProtocolError("no ballot is closed: there is nothing to open again")
     campaign.reopen(ballots[-1].number, reason)
     click.echo(f"ballot {ballots[-1].number} is open again")
-
-
-@click.command(epilog=_EXCLUDE_EXAMPLE, short_help="Leave a voter's votes out of the scores, or take them back in.")
-@ledger_argument
-@click.argument("voter")
-@click.option("--reason", required=True, help="Why; it is kept.")
-@click.option("--back", is_flag=True, help="Take the voter back in.")
-def exclude(campaign: Campaign, voter: str, reason: str, back: bool) -> None:
-    """Leave the votes of VOTER out of all scores from now on; no vote is deleted.
-
-    Ballots that are closed keep their scores. `ballots run result` says how the ranking differs from the one with all
-    voters.
-    """
-    info = campaign.info
-    campaign.database.write(lambda c: set_excluded(c, info, voter_named(c, info, voter), not back, reason))
-    click.echo(f"voter {voter} {'counts again' if back else 'is left out'}")
 
 
 def _show(preview: ClosePreview, as_json: bool) -> None:

@@ -82,8 +82,7 @@ def open_command(
         number = len(campaign.ballots())
     else:
         number = draw_batch(database, info, at_once=at_once) if what == "batch" else campaign.open_ballot()
-        everything = database.read(lambda c: asked(c, info))
-        shown = tuple(each for each in everything if comparison_place(each.id)[0] == number)
+        shown = database.read(lambda c: asked(c, info, number=number))
     emit(comparisons_csv(shown), out, f"{what} {number}: {len(shown):,} comparisons written to {out}")
 
 
@@ -112,7 +111,8 @@ def record(campaign: Campaign, votes: str, as_json: bool) -> None:
         for number, what in ((recorded.n_conflicts, "conflict"), (recorded.n_late, "late vote"))
         if number
     )
-    click.echo(f"{recorded.n_new:,} new {'vote' if recorded.n_new == 1 else 'votes'}{aside}; {described(status)}")
+    probes = f", {counted(recorded.n_probes, 'answer')} to probes" if recorded.n_probes else ""
+    click.echo(f"{counted(recorded.n_new, 'new vote')}{probes}{aside}; {described(status)}")
 
 
 @click.command(epilog=_CORRECT_EXAMPLE, short_help="Put a correction over a vote, with its reason.")

@@ -68,8 +68,9 @@ def checked(contents: Contents) -> Verified:
     for ballot, stored in zip(contents.ballots, contents.stored, strict=True):
         number = stored.number
         _check_draw(contents, stored)
-        if draw_digest(contents.info, contents.drawn[number]) != stored.draw_digest:
-            raise BundleError(f"draw of ballot {number}: its comparisons do not have the digest draw_digest")
+        _check_probes(contents, stored)
+        if draw_digest(contents.info, contents.drawn[number], contents.probes_of(number)) != stored.draw_digest:
+            raise BundleError(f"draw of ballot {number}: its comparisons and probes do not have the digest draw_digest")
         _check_events(by_ballot[number], stored)
         closed = (stored.record, stored.votes_digest, stored.chain_digest, ballot["closed_at"])
         if stored.state != "closed":
@@ -178,6 +179,20 @@ def _check_draw(contents: Contents, stored: StoredBallot) -> None:
     sides = np.concatenate([drawn.left, drawn.right])
     if sides.size and (sides.min() < 0 or sides.max() >= own.size or not own[sides].all()):
         raise BundleError(f"draw of ballot {number}: a comparison has an item that is not among its places")
+
+
+def _check_probes(contents: Contents, stored: StoredBallot) -> None:
+    number, n_items = stored.number, len(contents.items)
+    n_sheets = int(contents.drawn[number].sheet.max(initial=-1)) + 1
+    places = [row["place"] for row in contents.probes if row["ballot"] == number]
+    if sorted(places) != list(range(len(places))):
+        raise BundleError(f"probes of ballot {number}: their places are not 0, 1, ...")
+    for probe in contents.probes_of(number):
+        if not (0 <= probe.left < n_items and 0 <= probe.right < n_items and 0 <= probe.sheet < n_sheets):
+            raise BundleError(f"probes of ballot {number}: one has an item or a sheet that is missing")
+    for row in contents.probe_events:
+        if row["ballot"] == number and not 0 <= row["place"] < len(places):
+            raise BundleError(f"probes of ballot {number}: there is no probe {number}-p{row['place']}")
 
 
 def _check_events(events: Sequence[Row], stored: StoredBallot) -> None:

@@ -16,6 +16,7 @@ from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
 from adaptive.ledger.columns import integer_columns
 from adaptive.ledger.draws import DrawnColumns, StoredBallot
 from adaptive.ledger.encoding import label_of, value_of
+from adaptive.ledger.probes.drawing import Probe
 from adaptive.ledger.votes import answer_name
 from adaptive.plan import BallotPlan
 
@@ -76,7 +77,7 @@ class Contents:
             plan=BallotPlan.from_dict(campaign["plan"]) if ballots else ContinuousPlan(**campaign["plan"]),
             slots=range(slots) if isinstance(slots, int) else tuple(_hashable(slot) for slot in slots),
             seed=int(campaign["seed"]),
-            settings=Settings(**campaign["settings"]),
+            settings=Settings.from_dict(campaign["settings"]),
             hash_key="",
             created_at=campaign["created_at"],
             items=self.labels,
@@ -96,6 +97,12 @@ class Contents:
             )
             for ballot in self.ballots
         )
+
+    def probes_of(self, number: int) -> list[Probe]:
+        """Probes of a ballot, by place."""
+        rows = sorted((row for row in self.probes if row["ballot"] == number), key=lambda row: row["place"])
+        names = ("sheet", "position", "kind", "left_item", "right_item", "expected", "repeats")
+        return [Probe(*(row[name] for name in names)) for row in rows]
 
     @cached_property
     def excluded(self) -> frozenset[str]:

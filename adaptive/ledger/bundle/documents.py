@@ -80,7 +80,8 @@ Columns of files that came with votes, and reasons that organisers typed, are as
 `sha256sum --check {SUMS}` holds for every file. In ballots.json
 
 - draw_digest is the SHA-256 of one line for each comparison of the ballot, in their order, each ended by a line feed:
-  `[place,sheet,position,left,right]`, with the labels of items.csv for left and right;
+  `[place,sheet,position,left,right]`, with the labels of items.csv for left and right; then one for each probe:
+  `["p",place,sheet,position,left,right,kind,expected,repeats]`, in which expected is left, tie, right or null;
 - votes_digest that of one line for each vote event, by place and revision: `[place,revision,kind,answer,voter]`;
 - chain_digest that of four lines: the chain_digest of the ballot before (empty for the first), draw_digest,
   votes_digest, and the record. A ballot that is removed or changed breaks the chain.

@@ -97,7 +97,7 @@ _LINES: Final[dict[str, _Types]] = {
         "expected": _MAYBE_WHOLE,
         "repeats": _MAYBE_WHOLE,
     },
-    "probe_event": {**_EVENT, "revision": _WHOLE, "kind": _TEXT, **_ANSWER},
+    "probe_event": {**_EVENT, "revision": _WHOLE, "kind": _TEXT, "why": _MAYBE_TEXT, **_ANSWER},
 }
 _ITEM_COLUMNS: Final = {"place": int, "label": str, "kind": str, "content": str, "alt_text": str}
 _VOTER_COLUMNS: Final = {

@@ -84,7 +84,7 @@ def _insert(connection: sa.Connection, contents: Contents) -> None:
     _add(connection, schema.vote_event, own)
     _add(connection, schema.late_vote, [_event(row, ballots, voters) for row in contents.late_votes])
     _add(connection, schema.probe, [_of(ballots, row) for row in contents.probes])
-    _add(connection, schema.probe_event, [_event(row, ballots, voters) for row in contents.probe_events])
+    _add(connection, schema.probe_event, [_event(row, ballots, voters, is_probe=True) for row in contents.probe_events])
     events = [
         {
             "at": row["at"],
@@ -204,7 +204,7 @@ def _of(ballots: Mapping[int, int], row: Row) -> Row:
     return {"ballot_id": ballots[row["ballot"]], **values}
 
 
-def _event(row: Row, ballots: Mapping[int, int], voters: Mapping[str, int]) -> Row:
+def _event(row: Row, ballots: Mapping[int, int], voters: Mapping[str, int], *, is_probe: bool = False) -> Row:
     voter_id = voters[row["voter"]]
     names = ("event_id", "place", "revision", "kind", "reason", "why")
     own: Row = {name: row[name] for name in names if name in row}
@@ -216,15 +216,15 @@ def _event(row: Row, ballots: Mapping[int, int], voters: Mapping[str, int]) -> R
         **values,
         "answer": None if row["answer"] is None else answer_code(row["answer"]),
         "extra": None if row["extra"] is None else json_of(row["extra"]),
-        "payload_hash": _payload_hash(row, voter_id),
+        "payload_hash": _payload_hash(row, voter_id, f"p{row['place']}" if is_probe else row["place"]),
     }
 
 
-def _payload_hash(row: Row, voter_id: int) -> str:
+def _payload_hash(row: Row, voter_id: int, place: int | str) -> str:
     """Hash of what an event says, as `adaptive.ledger.votes` has it: the voter's id is that of this ledger."""
-    says: list[Any] = [row["ballot"], row["place"], voter_id]
+    says: list[Any] = [row["ballot"], place, voter_id]
     if row["given_by"] == "correction":
-        says = [row["ballot"], row["place"], "correction", row["answer"], row["reason"]]
+        says = [row["ballot"], place, "correction", row["answer"], row["reason"]]
     elif row.get("kind") == "retract":
         says.append("retract")
     else:

@@ -255,7 +255,9 @@ def upgrade() -> None:
         sa.Column("payload_hash", sa.Text(), nullable=False),
         sa.Column("revision", sa.Integer(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("why", sa.Text(), nullable=True),
         sa.CheckConstraint("kind IN ('cast', 'retract', 'void')", name=op.f("ck_probe_event_kind")),
+        sa.CheckConstraint("why IN ('closed', 'reassigned', 'conflict')", name=op.f("ck_probe_event_why")),
         sa.ForeignKeyConstraint(
             ["ballot_id", "place"], ["probe.ballot_id", "probe.place"], name=op.f("fk_probe_event_ballot_id_probe")
         ),

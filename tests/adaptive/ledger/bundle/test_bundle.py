@@ -13,11 +13,12 @@ from numpy.testing import assert_array_equal
 from adaptive.ledger import ContinuousPlan, LateVoteError, Settings, VoteCast
 from adaptive.ledger.bundle import bundle_bytes, read_bundle, restore_bundle, verify_bundle, write_bundle
 from adaptive.ledger.draws import store_ballot
-from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.schema import probe, probe_event
+from adaptive.ledger.probes.probing import KnownPair, Probing
 from adaptive.ledger.voters import erase, set_excluded, voter_named, withdraw
 from adaptive.ledger.votes import correct, retract
+from adaptive.tables import VoteRow
+from adaptive.votes import Vote
 from tests.adaptive.ledger.bundle.zips import members_of
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of, voted
 
@@ -28,7 +29,9 @@ def event():
 
 def lively(target, **options):
     """A campaign in which everything has happened."""
-    campaign = voted(target, 1, **options)
+    first, second = options.get("items", ITEMS)[:2]
+    probing = Probing((KnownPair("gold", first, second, "left"),), 1, 0.2, 0.2)
+    campaign = voted(target, 1, probing=probing, **options)
     info, database = campaign.info, campaign.database
     by_name = {str(name): campaign.run(lambda c, n=name: voter_named(c, info, str(n))) for name in info.slots}
     rows = rows_of(campaign, 2, 3, words=["left", "right"], silent=0)
@@ -44,15 +47,8 @@ def lively(target, **options):
     names = list(by_name)
     campaign.run(lambda c: set_excluded(c, info, by_name[names[0]], True, "too fast"))
     campaign.run(lambda c: erase(c, info, by_name[names[1]]))
-    ballot = campaign.ballots()[1]
-    with database.engine.begin() as connection:
-        own = {"ballot_id": ballot.id, "place": 0, "voter_id": first[1], "event_id": event()}
-        asked = {"sheet": 0, "position": 0, "kind": "gold", "left_item": int(ballot.places[0])}
-        connection.execute(
-            probe.insert().values(ballot_id=ballot.id, place=0, **asked, right_item=int(ballot.places[1]), expected=1)
-        )
-        came = {"answer": 1, "received_at": now(), "payload_hash": "", "revision": 1, "kind": "cast"}
-        connection.execute(probe_event.insert().values(**own, **came))
+    for word in ("left", "right"):  # the second contradicts, and is kept aside
+        record(campaign, [VoteRow(2, f"2-p{place}", None, None, None, Vote.LEFT, word) for place in range(2)])
     return campaign
 
 
@@ -96,6 +92,9 @@ def test_digests_hold_without_software_of_ours(sqlite):
     labels = {row["place"]: json.loads(row["label"]) for row in rows}
     asked = list(csv.DictReader(io.StringIO(members["comparisons.csv"], newline="")))
     events = [json.loads(line) for line in members["events.jsonl"].splitlines()]
+    lines = [json.loads(line) for line in members["probes.jsonl"].splitlines()]
+    probes = [each for each in lines if each["type"] == "probe"]
+    assert {each["ballot"] for each in probes} == {1, 2}
     chain = ""
 
     def digest(lines):
@@ -112,6 +111,11 @@ def test_digests_hold_without_software_of_ours(sqlite):
             line(place, int(row["sheet"]), int(row["position"]), labels[row["left_item"]], labels[row["right_item"]])
             for place, row in enumerate(own)
         ]
+        for row in (each for each in probes if each["ballot"] == ballot["number"]):
+            sides = (labels[str(row[side])] for side in ("left_item", "right_item"))
+            expected = None if row["expected"] is None else {1: "left", 0: "tie", -1: "right"}[row["expected"]]
+            shown = (row["place"], row["sheet"], row["position"], *sides)
+            draw.append(line("p", *shown, row["kind"], expected, row["repeats"]))
         assert digest(draw) == ballot["draw_digest"]
         if ballot["state"] == "closed":
             votes = [each for each in events if each["type"] == "vote" and each["ballot"] == ballot["number"]]

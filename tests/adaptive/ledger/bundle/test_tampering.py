@@ -86,8 +86,8 @@ def swapped_draws(data):
 
 
 EDITS = [
-    (swapped_draws, "draw of ballot 1: its comparisons do not have the digest draw_digest"),
-    (cells("comparisons.csv", 1, 1, "9"), "draw of ballot 1: its comparisons do not have the digest"),
+    (swapped_draws, "draw of ballot 1: its comparisons and probes do not have the digest draw_digest"),
+    (cells("comparisons.csv", 1, 1, "9"), "draw of ballot 1: its comparisons and probes do not have the digest"),
     (cells("comparisons.csv", 1, 4, "99"), "draw of ballot 1: a comparison has an item that is not among its places"),
     (cells("comparisons.csv", 1, 4, "-1"), r"comparisons\.csv: row 1: a number is out of range"),
     (cells("comparisons.csv", 1, 4, "x"), r"comparisons\.csv: row 1: an id like 2-17 and whole numbers are wanted"),
@@ -96,7 +96,7 @@ EDITS = [
     (cells("comparisons.csv", 0, 0, "id"), r"comparisons\.csv: the columns comparison, sheet"),
     (replaced("comparisons.csv", "1-0,", "1-0,1,"), r"comparisons\.csv: row 1 must have 6 cells"),
     (replaced("comparisons.csv", "1-0,", '"1-0'), r"comparisons\.csv: cannot be read as CSV"),
-    (replaced("items.csv", "plum", "prune"), "draw of ballot 1: its comparisons do not have the digest"),
+    (replaced("items.csv", "plum", "prune"), "draw of ballot 1: its comparisons and probes do not have the digest"),
     (replaced("items.csv", '"""plum"""', "plum"), "has a value that no ledger writes: JSONDecodeError"),
     (replaced("items.csv", "\n1,", "\n0,"), "items: place 1 is missing, or comes twice"),
     (replaced("items.csv", "\n1,", "\nx,"), r"items\.csv: row 2: place must be a whole number"),
@@ -124,7 +124,7 @@ EDITS = [
     (record(2, "ybar", lambda value: value[::-1]), "chain of ballot 2"),
     (ballot(1, chain_digest="0"), "chain of ballot 1"),
     (ballot(1, votes_digest="0"), "votes of ballot 1: its events do not have the digest"),
-    (ballot(1, draw_digest="0"), "draw of ballot 1: its comparisons do not have the digest"),
+    (ballot(1, draw_digest="0"), "draw of ballot 1: its comparisons and probes do not have the digest"),
     (ballot(1, number=2), "ballots: number 1 is missing, or comes twice"),
     (ballot(1, places=[99]), "draw of ballot 1: its places are not those of items"),
     (ballot(1, places=[]), "draw of ballot 1: a comparison has an item that is not among its places"),
