@@ -25,7 +25,7 @@ from rankcorr.results import Result
 __all__ = ["BallotRecord", "ProtocolResult", "Standing", "ballot_rng", "close_ballot", "run_protocol"]
 
 Items: TypeAlias = int | Sequence[Hashable]
-_STREAMS: Final = {"draw": 0, "cut": 1}
+_STREAMS: Final = {"draw": 0, "cut": 1, "probe": 2}
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,11 +176,12 @@ def close_ballot(
     return record, Standing(number, places[selection.chosen], mean)
 
 
-def ballot_rng(seed: int, number: int, use: Literal["draw", "cut"]) -> np.random.Generator:
+def ballot_rng(seed: int, number: int, use: Literal["draw", "cut", "probe"]) -> np.random.Generator:
     """Return a generator of ballot `number` alone, so that what one ballot draws changes no other.
 
     Ballots that are drawn and scored one at a time, by `BallotProtocol` or `score_ballots`, take one for the draw and
-    one for the ties at the cut: ``SeedSequence(seed, spawn_key=(number, 0))`` and ``(number, 1)``.
+    one for the ties at the cut: ``SeedSequence(seed, spawn_key=(number, 0))`` and ``(number, 1)``. A campaign takes a
+    third, ``(number, 2)``, for what it asks beside the ballot to learn about the voters.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def ballot_rng(seed: int, number: int, use: Literal["draw", "cut"]) -> np.random
         At least 0.
     number : int
         Number of the ballot, counted from 1.
-    use : {"draw", "cut"}
+    use : {"draw", "cut", "probe"}
 
     Raises
     ------

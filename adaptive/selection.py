@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive.errors import ProtocolError
 from adaptive.scores import BallotScores
 from rankcorr.results import Result
+
+_SLACK: Final = 1e-9  # scores are sums of some hundred numbers of at most 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,3 +93,40 @@ def select_by_mean(scores: BallotScores, n_selected: int, rng: np.random.Generat
     array([1])
     """
     return select_top(scores.ybar, n_selected, rng)
+
+
+def select_again(chosen: NDArray[np.intp], n_tied_at_cut: int) -> Select:
+    """Return what selects as it was written down, whatever a generator would break ties by.
+
+    The function that is returned raises a ProtocolError where the scores could not have led to these items. It allows
+    for the last digits of the scores, which may differ between processors.
+
+    Parameters
+    ----------
+    chosen : ndarray of intp, shape (n_selected,)
+    n_tied_at_cut : int
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> scores = SimpleNamespace(ybar=np.array([0.4, 0.9, 0.4, 0.4]))
+    >>> select_again(np.array([1, 3]), 3)(scores, 2, np.random.default_rng(0)).chosen
+    array([1, 3])
+    """
+
+    def select(scores: BallotScores, n_selected: int, rng: np.random.Generator) -> Selection:  # noqa: ARG001
+        values = scores.ybar
+        kept = np.zeros(values.size, bool)
+        kept[chosen] = True
+        if chosen.size != n_selected or np.count_nonzero(kept) != n_selected:
+            raise ProtocolError(f"{n_selected} different items must be selected; got {chosen.size}")
+        others = values[~kept].max(initial=-np.inf)
+        if (np.diff(values[chosen]) > _SLACK).any() or others > values[chosen[-1]] + _SLACK:
+            raise ProtocolError("the items selected are not the best by the votes")
+        cut = values[chosen[-1]]
+        tied = [int(np.count_nonzero(np.abs(values - cut) <= slack)) * (others >= cut - slack) for slack in (0, _SLACK)]
+        if n_tied_at_cut not in tied:
+            raise ProtocolError(f"the votes leave {tied[0]} items tied at the cut; got {n_tied_at_cut}")
+        return Selection(chosen, n_tied_at_cut)
+
+    return select

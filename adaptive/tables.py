@@ -11,6 +11,7 @@ import io
 import os
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -47,7 +48,11 @@ class VoteRow(NamedTuple):
     comparison, voter : str or None
     left, right : str, tuple of str, or None
     vote : Vote
-        UNANSWERED for an empty cell.
+        UNANSWERED for an empty cell, and where the voter cannot say.
+    answer : str or None
+        The winner's cell; None if it is empty.
+    extra : tuple of (str, str)
+        Name and cell of the other columns, as far as they are filled.
     """
 
     line: int
@@ -56,6 +61,8 @@ class VoteRow(NamedTuple):
     left: Label | None
     right: Label | None
     vote: Vote
+    answer: str | None = None
+    extra: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -150,11 +157,11 @@ def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
     return tuple(lines)
 
 
-def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str]) -> VoteFile:
+def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str], cannot_say: bool = False) -> VoteFile:
     r"""Read votes from a CSV or TSV file in UTF-8.
 
     The columns are comparison, voter, left (or left_1, left_2, ...), right and winner, in any order. The winner is
-    "left", "right" or "tie", or empty where the comparison is not answered. Other columns are not read.
+    "left", "right" or "tie", or empty where the comparison is not answered. The cells of other columns are kept.
 
     Parameters
     ----------
@@ -162,6 +169,8 @@ def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str]) -> Vo
         ``"-"`` is standard input, ``"./-"`` a file of that name.
     needed : sequence of str
         Columns that must be present; the others of these five may be missing.
+    cannot_say : bool
+        Whether the winner may be "cannot say" too.
 
     Raises
     ------
@@ -206,16 +215,21 @@ def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str]) -> Vo
     def cell(record: Record, stem: str) -> str | None:
         return text_in(table, header, record, columns[stem][0]) if columns[stem] else None
 
+    known = {place for places in columns.values() for place in places}
+    others = [(name, place) for place, name in enumerate(header.cells) if place not in known]
     rows = []
     for record in records:
         check_width(table, header, record)
         winner = record.cells[columns["winner"][0]] if columns["winner"] else ""
+        is_open = not winner.strip() or (cannot_say and winner == "cannot say")
         try:
-            vote = parse_vote(winner) if winner.strip() else Vote.UNANSWERED
+            vote = Vote.UNANSWERED if is_open else parse_vote(winner)
         except VoteError as error:
             raise VoteError(f'{table.name}:{record.line}: column "winner": {error}, or an empty cell') from None
         left, right = label(record, "left"), label(record, "right")
-        rows.append(VoteRow(record.line, cell(record, "comparison"), cell(record, "voter"), left, right, vote))
+        ids = cell(record, "comparison"), cell(record, "voter")
+        extra = tuple((name, record.cells[place]) for name, place in others if record.cells[place].strip())
+        rows.append(VoteRow(record.line, *ids, left, right, vote, winner if winner.strip() else None, extra))
     if not rows:
         table.fail("no votes, only the names of the columns", header.line)
     return VoteFile(table.name, tuple(rows))
@@ -252,11 +266,23 @@ def item_columns(stem: str, items: Iterable[Hashable]) -> list[str]:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table as CSV."""
+    r"""Return a table as CSV.
+
+    Examples
+    --------
+    >>> csv_text(["item"], [["a\rb"], ["c,d"]])
+    'item\n"a\rb"\n"c,d"\n'
+    """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    for row in chain([header], rows):
+        if any(isinstance(cell, str) and "\r" in cell for cell in row):
+            # The module quotes a carriage return only where lines end with one, and readers would end the row there.
+            own = io.StringIO()
+            csv.writer(own, lineterminator="\r\n").writerow(row)
+            file.write(own.getvalue()[:-2] + "\n")
+        else:
+            writer.writerow(row)
     return file.getvalue()
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive.draw import Asked, Ballot
 from adaptive.errors import VoteError
 from rankcorr.checks import counted_need, shown
+
+_COMPARISON_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,17})")
+_PADDED_ID: Final = re.compile(r"0{0,20}([1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,17})")
 
 
 class Comparison(NamedTuple):
@@ -52,6 +56,29 @@ def comparisons_of(ballot: Ballot, number: int) -> tuple[Comparison, ...]:
         Comparison(f"{number}-{index}", ballot.voters[voter], ballot.items[left], ballot.items[right])
         for index, (voter, left, right) in enumerate(columns)
     )
+
+
+def comparison_place(comparison: object) -> tuple[int, int]:
+    """Number of the ballot and index of the comparison in it, of an id like "2-17".
+
+    Raises
+    ------
+    VoteError
+        When it is not such an id.
+
+    Examples
+    --------
+    >>> comparison_place("2-17")
+    (2, 17)
+    """
+    match = _COMPARISON_ID.fullmatch(comparison) if isinstance(comparison, str) else None
+    if match is None:
+        padded = _PADDED_ID.fullmatch(comparison) if isinstance(comparison, str) else None
+        if padded is not None:
+            meant = "-".join(padded.groups())
+            raise VoteError(f"comparison {comparison!r} has a leading zero, which no id has; did you mean {meant!r}?")
+        raise VoteError(f'a comparison has an id like "2-17", ballot and index; got {shown(comparison)}')
+    return int(match[1]), int(match[2])
 
 
 class Vote(IntEnum):

@@ -49,7 +49,12 @@ def test_the_commands_print_what_the_page_shows(steps, tmp_path, monkeypatch):
 
 
 def test_the_pages_with_commands_are_found():
-    assert {parameter.id for parameter in consoles()} == {"docs/collecting.md", "docs/commands.md", "docs/systems.md"}
+    assert {parameter.id for parameter in consoles()} == {
+        "docs/campaigns.md",
+        "docs/collecting.md",
+        "docs/commands.md",
+        "docs/systems.md",
+    }
 
 
 @pytest.mark.parametrize("command", ["compare", "test", "leaderboard", "weights"])

@@ -23,7 +23,7 @@ _EXAMPLE = """\b
 Example:
   ballots fit votes.csv
   ballots fit votes1.csv votes2.csv --voters --out ranking.csv
-  ballots fit voting.json --top 10
+  ballots fit voting.db --top 10
 """
 
 

@@ -15,6 +15,7 @@ from adaptive.cli.run import run
 from adaptive.cli.score import score_command
 from adaptive.cli.simulate import simulate_command
 from adaptive.cli.tune import tune_command, votes_needed_command
+from adaptive.cli.verify import verify_command
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError, __version__
 from rankcorr.cli.console import OneLineErrors
@@ -22,11 +23,11 @@ from rankcorr.cli.console import OneLineErrors
 _EXAMPLE = """\b
 Example, from tokens to a ranking (open, record and close once for each ballot):
   ballots pair tokens.csv --out items.csv
-  ballots run init voting.json --items items.csv --presentations 20 --voters 100 --seed 1
-  ballots run open voting.json --out ballot.csv
-  ballots run record voting.json votes.csv
-  ballots run close voting.json
-  ballots run result voting.json --out ranking.csv
+  ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1
+  ballots run open voting.db --out ballot.csv
+  ballots run record voting.db votes.csv
+  ballots run close voting.db
+  ballots run result voting.db --out ranking.csv
 """
 
 
@@ -60,6 +61,7 @@ for command in (
     tune_command,
     votes_needed_command,
     run,
+    verify_command,
     table2_command,
     figures_command,
 ):

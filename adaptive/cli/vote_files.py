@@ -31,7 +31,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FILES_HELP: Final = """
     VOTES are CSV, TSV or JSON Lines with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie,
     or empty where there is no answer; voter, if voters are known. Files of arenas (model_a, model_b, winner) and of
-    pairs of winner and loser are read too, and so is the file of a voting that `ballots run` keeps. Several files are
+    pairs of winner and loser are read too, and so is the ledger of `ballots run`, a file or a URL. Several files are
     one list of votes.
 """
 
@@ -115,7 +115,7 @@ def read_numbered_votes(paths: Sequence[str], form: str, items: str | None) -> R
         if known is None:
             raise OptionError("a file of votes is wanted, or --items, the items to begin with")
         return ReadVotes(Comparisons(known, *np.zeros((3, 0), np.int32)), 0)
-    read = [_of_voting(path, known) if _is_voting(path) else _of_file(path, form, known) for path in paths]
+    read = [_read(path, form, known) for path in paths]
     files = [numbered.votes for numbered in read]
     if len({votes.voters is None for votes in files}) > 1:
         names = [printable(path) for path, votes in zip(paths, files, strict=True) if votes.voters is None]
@@ -128,14 +128,18 @@ def read_numbered_votes(paths: Sequence[str], form: str, items: str | None) -> R
     return ReadVotes(together, max([together.n_comparisons + together.n_unanswered, *(n + 1 for n in numbers)]))
 
 
-def _is_voting(path: str) -> bool:
-    """Whether a file is a voting of `ballots run`, whose JSON begins with its format."""
+def _read(path: str, form: str, known: Sequence[Hashable] | None) -> NumberedVotes:
+    """Votes of one file, of whichever kind its first bytes say it is."""
     try:
         with Path(path).open("rb") as file:
             start = file.read(200)
     except OSError:
-        return False  # standard input, or a file that the reader refuses
-    return json.dumps(STATE_FORMAT).encode() in start and start.lstrip().startswith(b"{")
+        start = b""  # standard input, a URL, or a file that the reader refuses
+    if start.startswith(b"SQLite format 3\0") or path.startswith("postgresql"):
+        return _of_ledger(path, known)
+    if json.dumps(STATE_FORMAT).encode() in start and start.lstrip().startswith(b"{"):
+        return _as_text(path, Comparisons.from_protocol(BallotProtocol.load(path)), known)
+    return read_numbered(path, format=cast(Format, form), items=known)
 
 
 def _is_number(id_: Hashable) -> bool:
@@ -143,13 +147,23 @@ def _is_number(id_: Hashable) -> bool:
     return re.fullmatch("[0-9]{1,18}", str(id_)) is not None
 
 
-def _of_file(path: str, form: str, known: Sequence[Hashable] | None) -> NumberedVotes:
-    return read_numbered(path, format=cast(Format, form), items=known)
+def _of_ledger(path: str, known: Sequence[Hashable] | None) -> NumberedVotes:
+    """Votes of the only campaign of a ledger that count, and that of nobody who is left out."""
+    from adaptive.ledger import Ledger
+    from adaptive.ledger.results import votes_of
+    from adaptive.ledger.voters import excluded_voters
+
+    ledger = Ledger.open(path)
+    try:
+        info = ledger.campaign().info
+        votes = ledger.database.read(lambda c: votes_of(c, info, without=excluded_voters(c, info.id)))
+    finally:
+        ledger.close()
+    return _as_text(path, votes, known)
 
 
-def _of_voting(path: str, known: Sequence[Hashable] | None) -> NumberedVotes:
-    """Votes of a voting; its labels as text, so that they match those of files. Its ids, as 1-3, are no numbers."""
-    votes = Comparisons.from_protocol(BallotProtocol.load(path))
+def _as_text(path: str, votes: Comparisons, known: Sequence[Hashable] | None) -> NumberedVotes:
+    """The same votes with labels as text, so that they match those of files. Its ids, as 1-3, are no numbers."""
     items = [_text(item) for item in votes.items]
     voters = [" ".join(item_cells(voter)) for voter in votes.voters or ()]
     found = replace(votes, items=items, voters=voters)

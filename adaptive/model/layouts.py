@@ -106,8 +106,11 @@ def is_blank(winner: Any) -> bool:
 
 
 def answers_in(layout: Layout, winners: list[Any]) -> tuple[list[Any], Mapping[str, int]]:
-    """Winners, of which the empty ones are "" if they stand for no answer, and the words that they may be."""
+    """Winners, of which the empty ones are "" if they stand for no answer, and the words that they may be.
+
+    A voter who cannot say has given no answer either.
+    """
     if not layout.has_unanswered:
         return winners, layout.words
-    words = {**layout.words, "": UNANSWERED}
+    words = {**layout.words, "cannot say": UNANSWERED, "": UNANSWERED}
     return ["" if is_blank(winner) else winner for winner in winners], words

@@ -55,6 +55,8 @@ def read_comparisons(
     "choix"    winner, loser: whole numbers from 0           winner                                none
     ========== ============================================= ===================================== =================
 
+    In "ballots", a winner "cannot say" is no answer either.
+
     The first line of a file of "choix" may be a pair already; in JSON Lines a pair may be a list.
 
     Parameters

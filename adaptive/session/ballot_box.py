@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.draw import Ballot
 from adaptive.errors import VoteError
-from adaptive.record import BallotRecord
+from adaptive.record import BallotRecord, Places
 from adaptive.scores import tally
-from adaptive.session.state import ballot_state
-from adaptive.votes import UNANSWERED, Vote, parse_vote
+from adaptive.session.state import drawn_digest, sealed
+from adaptive.votes import UNANSWERED, Vote, comparison_place, parse_vote
 from rankcorr.checks import shown
 
 Votes: TypeAlias = Mapping[str, str | Vote] | Iterable[tuple[str, str | Vote]]
-
-_COMPARISON_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,17})")
-_PADDED_ID: Final = re.compile(r"0{0,20}([1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,17})")
 
 
 @dataclass(eq=False)
@@ -30,9 +26,10 @@ class BallotBox:
 
     number: int
     ballot: Ballot
-    drawn: str
+    places: Places
     answers: NDArray[np.int8] = field(init=False)
     record: BallotRecord | None = None
+    selected: Places | None = None
 
     def __post_init__(self) -> None:
         self.answers = np.full(self.ballot.n_comparisons, UNANSWERED, np.int8)
@@ -47,12 +44,33 @@ class BallotBox:
         """Items without any answer."""
         return int(np.count_nonzero(tally(self.ballot, self.answers).answered == 0))
 
+    def close(self, record: BallotRecord, selected: Places) -> None:
+        """Keep what the ballot gave: its record, and the places of the items that go on."""
+        self.record, self.selected = record, selected
+
     def state(self) -> dict[str, Any]:
-        """The part of it that JSON keeps."""
+        """The part of it that JSON keeps; items are places among all items of the protocol."""
+        return sealed(
+            {
+                "number": self.number,
+                "closed": self.record is not None,
+                "places": self.places.tolist(),
+                "left": self.places[self.ballot.left].tolist(),
+                "right": self.places[self.ballot.right].tolist(),
+                "voter": self.ballot.voter.tolist(),
+                "votes": [None if code == UNANSWERED else name_of(code) for code in self.answers.tolist()],
+                "selected": None if self.selected is None else self.selected.tolist(),
+                "n_tied_at_cut": None if self.record is None else self.record.n_tied_at_cut,
+            }
+        )
+
+    def first_state(self) -> dict[str, Any]:
+        """What version 1 kept: votes by id, and no more than a digest of the draw."""
         answered = np.flatnonzero(self.answers != UNANSWERED)
         codes = self.answers[answered].tolist()
         votes = {f"{self.number}-{index}": name_of(code) for index, code in zip(answered.tolist(), codes, strict=True)}
-        return ballot_state(self.number, closed=self.record is not None, drawn=self.drawn, votes=votes)
+        drawn = drawn_digest(self.ballot, self.places)
+        return sealed({"number": self.number, "closed": self.record is not None, "drawn": drawn, "votes": votes})
 
 
 def read_votes(votes: Votes, boxes: list[BallotBox]) -> dict[tuple[int, int], int]:
@@ -90,14 +108,7 @@ def name_of(code: int) -> str:
 
 
 def _place_of(comparison: object, boxes: list[BallotBox]) -> tuple[int, int]:
-    match = _COMPARISON_ID.fullmatch(comparison) if isinstance(comparison, str) else None
-    if match is None:
-        padded = _PADDED_ID.fullmatch(comparison) if isinstance(comparison, str) else None
-        if padded is not None:
-            meant = "-".join(padded.groups())
-            raise VoteError(f"comparison {comparison!r} has a leading zero, which no id has; did you mean {meant!r}?")
-        raise VoteError(f'a comparison has an id like "2-17", ballot and index; got {shown(comparison)}')
-    number, index = map(int, match.groups())
+    number, index = comparison_place(comparison)
     if number > len(boxes):
         raise VoteError(f"comparison {shown(comparison)} is unknown: ballot {number} has not been opened")
     last = boxes[number - 1].ballot.n_comparisons - 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,18 @@ from adaptive.protocol import (
     close_ballot,
 )
 from adaptive.record import BallotRecord, ProtocolResult
+from adaptive.selection import Select, select_by_mean
 from adaptive.session.ballot_box import BallotBox, Votes, read_votes
-from adaptive.session.state import checked_state, drawn_digest, full_state, json_labels, labels_of
+from adaptive.session.state import (
+    checked_state,
+    drawn_digest,
+    first_state,
+    full_state,
+    json_labels,
+    labels_of,
+)
+from adaptive.session.status import ProtocolStatus
+from adaptive.session.stored import answers_of, ballot_of, selection_of
 from adaptive.votes import Comparison, comparisons_of
 from rankcorr.checks import checked_seed
 from rankcorr.io.files import write_atomically
@@ -33,39 +43,11 @@ from rankcorr.io.files import write_atomically
 __all__ = ["BallotProtocol", "ProtocolStatus"]
 
 
-@dataclass(frozen=True)
-class ProtocolStatus:
-    """Where a `BallotProtocol` stands.
-
-    Attributes
-    ----------
-    state : {"ready", "open", "finished"}
-        "ready": the ballot can be opened.
-    ballot : int
-        The ballot that is open or comes next; the last one when all are closed.
-    n_ballots : int
-    n_items, n_comparisons : int
-        Of that ballot.
-    n_answered : int
-        Comparisons of that ballot that have a vote.
-    n_silent_items : int
-        Items of that ballot without any answer, which keep it from being closed.
-    """
-
-    state: Literal["ready", "open", "finished"]
-    ballot: int
-    n_ballots: int
-    n_items: int
-    n_comparisons: int
-    n_answered: int
-    n_silent_items: int
-
-
 class BallotProtocol:
     """The ballots of a plan, one after the other, for votes that arrive over days.
 
     Each ballot is drawn from a generator of its own, which depends on the seed and the ballot's number alone. The
-    seed and the votes are therefore the whole state, and the order in which votes arrive does not matter.
+    order in which votes arrive does not matter.
 
     Parameters
     ----------
@@ -134,6 +116,11 @@ class BallotProtocol:
         return self._boxes[-1].ballot if self._is_open else None
 
     @property
+    def standing(self) -> Standing:
+        """Items of the ballot that is open or comes next, and the scores so far."""
+        return self._standing
+
+    @property
     def records(self) -> tuple[BallotRecord, ...]:
         """Records of the ballots closed so far."""
         return tuple(box.record for box in self._boxes if box.record is not None)
@@ -148,14 +135,10 @@ class BallotProtocol:
         DrawError
             When no ballot can be drawn for the voters.
         """
-        if self._is_open:
-            raise ProtocolError(f"ballot {len(self._boxes)} is open: close it before the next one is opened")
-        if len(self._boxes) == self._plan.n_ballots:
-            raise ProtocolError(f"all {self._plan.n_ballots} ballots are closed: none is left to open")
-        number = len(self._boxes) + 1
+        number = self._next_number()
         rng = ballot_rng(self._seed, number, "draw")
         ballot = draw_ballot(self._standing.labels(self._items), self._plan.presentations, self._voters, rng)
-        self._boxes.append(BallotBox(number, ballot, drawn_digest(ballot, self._standing.places)))
+        self._boxes.append(BallotBox(number, ballot, self._standing.places))
         return ballot
 
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -211,9 +194,7 @@ class BallotProtocol:
             When an item has no answer yet; the ballot stays open.
         """
         box = self._open_box("close")
-        rng = ballot_rng(self._seed, box.number, "cut")
-        box.record, self._standing = close_ballot(self._plan, self._standing, box.ballot, box.answers, rng=rng)
-        return box.record
+        return self._closed(box, select_by_mean)
 
     def result(self) -> ProtocolResult:
         """Return the ranking of all items.
@@ -246,16 +227,18 @@ class BallotProtocol:
         )
 
     def to_json(self) -> str:
-        """Return the plan, the seed and every vote as JSON; the same votes give the same text.
+        """Return the plan, the seed, every drawn comparison and every vote as JSON; the same votes give the same text.
 
-        Digests (sha256) of the plan, of each drawn ballot and of its votes reveal an edited file. They guard against
-        accidents, not against somebody who computes them again.
+        Digests (sha256) of the plan, of each ballot and of the list of ballots reveal an edited file. They guard
+        against accidents, not against somebody who computes them again.
         """
         return json.dumps(self._state(), ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str, *, source: str = "JSON") -> BallotProtocol:
-        """Return the protocol that `to_json` wrote: all ballots are drawn again and all votes replayed.
+        """Return the protocol that `to_json` wrote: all votes are replayed on the comparisons that were drawn.
+
+        A file of version 1 has no comparisons: its ballots are drawn again, and held against their digests.
 
         Parameters
         ----------
@@ -288,18 +271,13 @@ class BallotProtocol:
                 state["seed"],
             )
             for entry in state["ballots"]:
-                protocol.open_ballot()
-                if protocol._boxes[-1].drawn != entry["drawn"]:
-                    raise ProtocolError(
-                        f"ballot {entry['number']} is not the one that was voted on: the file was edited, or written "
-                        f"by another release (numpy {state['numpy']} then, {np.__version__} now)"
-                    )
-                protocol.record(entry["votes"])
-                if entry["closed"]:
-                    protocol.close_ballot()
+                if state["version"] == 1:
+                    protocol._draw_again(entry, state["numpy"])
+                else:
+                    protocol._take(entry)
         except AdaptiveError as error:
             raise ProtocolError(f"{source}: {error}") from error
-        if protocol._state() != {**state, "numpy": np.__version__}:
+        if protocol._state(state) != state:
             raise ProtocolError(f"{source}: the votes do not replay to the state that they are in: the file was edited")
         return protocol
 
@@ -344,6 +322,51 @@ class BallotProtocol:
             raise ProtocolError(f"no ballot is open: there is nothing to {purpose}")
         return self._boxes[-1]
 
+    def _next_number(self) -> int:
+        if self._is_open:
+            raise ProtocolError(f"ballot {len(self._boxes)} is open: close it before the next one is opened")
+        if len(self._boxes) == self._plan.n_ballots:
+            raise ProtocolError(f"all {self._plan.n_ballots} ballots are closed: none is left to open")
+        return len(self._boxes) + 1
+
+    def _closed(self, box: BallotBox, select: Select) -> BallotRecord:
+        rng = ballot_rng(self._seed, box.number, "cut")
+        record, self._standing = close_ballot(
+            self._plan, self._standing, box.ballot, box.answers, rng=rng, select=select
+        )
+        box.close(record, self._standing.places)
+        return record
+
+    def _take(self, entry: dict[str, Any]) -> None:
+        """Take over a ballot of version 2: its comparisons, votes and selection."""
+        number, plan = self._next_number(), self._plan
+        ballot = ballot_of(
+            entry,
+            self._standing,
+            self._items,
+            self._voters,
+            presentations=plan.presentations,
+            n_comparisons=plan.comparisons[number - 1],
+        )
+        box = BallotBox(number, ballot, self._standing.places)
+        box.answers[:] = answers_of(entry)
+        self._boxes.append(box)
+        if entry["closed"]:
+            self._closed(box, selection_of(entry, self._standing))
+
+    def _draw_again(self, entry: dict[str, Any], numpy: str) -> None:
+        """Draw a ballot of version 1 again, and record its votes."""
+        self.open_ballot()
+        box = self._boxes[-1]
+        if drawn_digest(box.ballot, box.places) != entry["drawn"]:
+            raise ProtocolError(
+                f"ballot {box.number} is not the one that was voted on: the file was edited, or written by another "
+                f"release (numpy {numpy} then, {np.__version__} now)"
+            )
+        self.record(entry["votes"])
+        if entry["closed"]:
+            self.close_ballot()
+
     def _header(self) -> dict[str, Any]:
         return {
             "plan": self._plan.to_dict(),
@@ -352,7 +375,10 @@ class BallotProtocol:
             "seed": self._seed,
         }
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self, read: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+        """All that JSON keeps, in the version of what was read."""
+        if read.get("version") == 1:
+            return first_state(self._header(), [box.first_state() for box in self._boxes], read["numpy"])
         return full_state(self._header(), [box.state() for box in self._boxes])
 
     def __repr__(self) -> str:

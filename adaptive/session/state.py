@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Hashable, Sequence
-from typing import Any, Final, NoReturn
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Final, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,43 +17,64 @@ from adaptive.record import json_label
 from rankcorr.checks import shown
 
 STATE_FORMAT: Final = "adaptive.BallotProtocol"
-STATE_VERSION: Final = 1
+STATE_VERSION: Final = 2
 HEADER: Final = ("plan", "items", "voters", "seed")
-_STATE_TYPES: Final[dict[str, tuple[type, ...]]] = {
-    "format": (str,),
-    "version": (int,),
-    "numpy": (str,),
+
+_Types: TypeAlias = Mapping[str, tuple[type, ...]]
+_HEADER_TYPES: Final[dict[str, tuple[type, ...]]] = {
     "plan": (dict,),
     "items": (int, list),
     "voters": (int, list),
     "seed": (int,),
     "digest": (str,),
-    "ballots": (list,),
 }
-_BALLOT_TYPES: Final[dict[str, tuple[type, ...]]] = {
-    "number": (int,),
-    "closed": (bool,),
-    "drawn": (str,),
-    "votes": (dict,),
-    "digest": (str,),
+_STATE_TYPES: Final[dict[int, _Types]] = {
+    1: {"format": (str,), "version": (int,), "numpy": (str,), **_HEADER_TYPES, "ballots": (list,)},
+    2: {"format": (str,), "version": (int,), **_HEADER_TYPES, "ballots": (list,), "ballots_digest": (str,)},
+}
+_BALLOT_TYPES: Final[dict[int, _Types]] = {
+    1: {"number": (int,), "closed": (bool,), "drawn": (str,), "votes": (dict,), "digest": (str,)},
+    2: {
+        "number": (int,),
+        "closed": (bool,),
+        "places": (list,),
+        "left": (list,),
+        "right": (list,),
+        "voter": (list,),
+        "votes": (list,),
+        "selected": (list, type(None)),
+        "n_tied_at_cut": (int, type(None)),
+        "digest": (str,),
+    },
 }
 
 
 def full_state(header: dict[str, Any], ballots: list[dict[str, Any]]) -> dict[str, Any]:
-    """Complete the state: format, versions and the digest of the header."""
+    """Complete the state: format, version, and digests of the header and of the list of ballots."""
     return {
         "format": STATE_FORMAT,
         "version": STATE_VERSION,
-        "numpy": np.__version__,
+        **header,
+        "digest": _digest(header),
+        "ballots": ballots,
+        "ballots_digest": _digest_of_ballots(header, ballots),
+    }
+
+
+def first_state(header: dict[str, Any], ballots: list[dict[str, Any]], numpy: str) -> dict[str, Any]:
+    """The state as version 1 had it, without the draws."""
+    return {
+        "format": STATE_FORMAT,
+        "version": 1,
+        "numpy": numpy,
         **header,
         "digest": _digest(header),
         "ballots": ballots,
     }
 
 
-def ballot_state(number: int, *, closed: bool, drawn: str, votes: dict[str, str]) -> dict[str, Any]:
-    """State of one ballot, with a digest of its votes."""
-    entry = {"number": number, "closed": closed, "drawn": drawn, "votes": votes}
+def sealed(entry: dict[str, Any]) -> dict[str, Any]:
+    """Complete the state of one ballot by its digest."""
     return {**entry, "digest": _digest(entry)}
 
 
@@ -91,20 +112,27 @@ def checked_state(text: str, source: str) -> dict[str, Any]:
     if not isinstance(state, dict) or state.get("format") != STATE_FORMAT:
         raise ProtocolError(f"{source}: not a saved protocol: it needs the format {STATE_FORMAT!r}")
     version = state.get("version")
-    if isinstance(version, bool) or version != STATE_VERSION:
-        raise ProtocolError(f"{source}: version {shown(version)} of the format; this release reads {STATE_VERSION}")
-    _check_keys(state, _STATE_TYPES, source)
-    if state["digest"] != _digest({key: state[key] for key in HEADER}):
+    if type(version) is not int or version not in _STATE_TYPES:
+        raise ProtocolError(f"{source}: version {shown(version)} of the format; this release reads 1 and 2")
+    _check_keys(state, _STATE_TYPES[version], source)
+    header = {key: state[key] for key in HEADER}
+    if state["digest"] != _digest(header):
         raise ProtocolError(f"{source}: the digest does not match: the plan, items, voters or seed were edited")
+    types = _BALLOT_TYPES[version]
     for place, entry in enumerate(state["ballots"]):
         where = f"{source}: ballots[{place}]"
         if not isinstance(entry, dict):
             raise ProtocolError(f"{where} must be an object; got {shown(entry)}")
-        _check_keys(entry, _BALLOT_TYPES, where)
+        _check_keys(entry, types, where)
         if entry["number"] != place + 1:
             raise ProtocolError(f"{where} must have number {place + 1}; got {entry['number']}")
-        if entry["digest"] != _digest({key: entry[key] for key in _BALLOT_TYPES if key != "digest"}):
-            raise ProtocolError(f"{where}: the digest does not match: the votes of ballot {place + 1} were edited")
+        if entry["digest"] != _digest({key: entry[key] for key in types if key != "digest"}):
+            what = "votes" if version == 1 else "draw, votes or selection"
+            raise ProtocolError(f"{where}: the digest does not match: the {what} of ballot {place + 1} were edited")
+    if version > 1 and state["ballots_digest"] != _digest_of_ballots(header, state["ballots"]):
+        raise ProtocolError(
+            f"{source}: the digest of all ballots does not match: one was removed, added or put elsewhere"
+        )
     return state
 
 
@@ -136,7 +164,7 @@ def _parsed(text: str, source: str) -> Any:
         raise TableError(f"{source}: not JSON that can be read: {error}") from error
 
 
-def _check_keys(entry: dict[str, Any], types: dict[str, tuple[type, ...]], where: str) -> None:
+def _check_keys(entry: dict[str, Any], types: _Types, where: str) -> None:
     missing = [key for key in types if key not in entry]
     if missing:
         raise ProtocolError(f"{where}: missing: {', '.join(missing)}")
@@ -147,6 +175,10 @@ def _check_keys(entry: dict[str, Any], types: dict[str, tuple[type, ...]], where
         if type(entry[key]) not in wanted:
             names = " or ".join(kind.__name__ for kind in wanted)
             raise ProtocolError(f"{where}: {key} must be of type {names}; got {shown(entry[key])}")
+
+
+def _digest_of_ballots(header: dict[str, Any], ballots: list[dict[str, Any]]) -> str:
+    return _digest([_digest(header), *(entry["digest"] for entry in ballots)])
 
 
 def _digest(value: Any) -> str:

@@ -36,12 +36,7 @@ def prepared_file(path: Path, data: bytes) -> Iterator[Callable[[], None]]:
 
     def put_in_place() -> None:
         temporary.replace(target)
-        if os.name == "posix":  # so that the new name survives a power failure too
-            folder = os.open(target.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        sync_folder(target.parent)
 
     try:
         with temporary.open("xb") as file:
@@ -53,3 +48,13 @@ def prepared_file(path: Path, data: bytes) -> Iterator[Callable[[], None]]:
         yield put_in_place
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def sync_folder(path: Path) -> None:
+    """Bring the names in a folder to the disk, so that a new one survives a power failure; POSIX alone can."""
+    if os.name == "posix":
+        folder = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -146,5 +146,5 @@ def test_random_numbers_need_a_seed(seed):
 
 
 def test_random_numbers_are_for_the_draw_or_the_cut():
-    with pytest.raises(RankingError, match="use must be one of 'draw', 'cut'; got 'ties'"):
+    with pytest.raises(RankingError, match="use must be one of 'draw', 'cut', 'probe'; got 'ties'"):
         ballot_rng(1, 1, "ties")

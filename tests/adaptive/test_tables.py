@@ -114,7 +114,10 @@ def test_comparisons_come_back_as_votes(file, presentations, n_voters, seed, win
     file.write_text("".join(f"{line}{winner if n else ''}\n" for n, line in enumerate(comparisons_csv(shown).split())))
     rows = read_vote_file(file, needed=["comparison", "voter", *NEEDED]).rows
     vote = Vote[winner.upper()] if winner else Vote.UNANSWERED
-    assert {row[1:] for row in rows} == {(each.id, str(each.voter), each.left, each.right, vote) for each in shown}
+    said = winner or None
+    assert {row[1:] for row in rows} == {
+        (each.id, str(each.voter), each.left, each.right, vote, said, ()) for each in shown
+    }
     assert [int(row.voter) for row in rows] == sorted(each.voter for each in shown)
     for voter in range(n_voters):
         own = [int(row.comparison.removeprefix("3-")) for row in rows if int(row.voter) == voter]
@@ -132,9 +135,9 @@ def test_a_file_of_votes_is_a_ballot(write):
 
 def test_columns_that_are_not_there_are_none(write):
     (row,) = read_vote_file(write("comparison,winner\n1-0,tie\n"), needed=["comparison", "winner"]).rows
-    assert row == VoteRow(2, "1-0", None, None, None, Vote.TIE)
+    assert row == VoteRow(2, "1-0", None, None, None, Vote.TIE, "tie")
     (row,) = read_vote_file(write("left,right,note\na,b,x\n"), needed=["left", "right"]).rows
-    assert row == VoteRow(2, None, None, "a", "b", Vote.UNANSWERED)
+    assert row == VoteRow(2, None, None, "a", "b", Vote.UNANSWERED, extra=(("note", "x"),))
 
 
 @pytest.mark.parametrize(

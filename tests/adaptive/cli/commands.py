@@ -9,7 +9,7 @@ from adaptive.cli.main import main
 
 TOKENS = "token,area\n" + "".join(f"{token},work\n" for token in ("tax", "wage", "bonus", "salary", "price"))
 PLANNED = ("--ballots", 2, "--presentations", 4)
-INIT = ("run", "init", "v.json", "--items", "items.csv", *PLANNED, "--voters", 3, "--seed", 1)
+INIT = ("run", "init", "v.db", "--items", "items.csv", *PLANNED, "--voters", 3, "--seed", 1)
 
 
 def invoke(*args, stdin=None):

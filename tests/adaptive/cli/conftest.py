@@ -23,6 +23,6 @@ def opened(folder):
     """A voting whose ballot 1 is open, and the votes on it, all of them given in votes.csv."""
     run_ok("pair", "tokens.csv", "--out", "items.csv")
     run_ok(*INIT)
-    run_ok("run", "open", "v.json", "--out", "ballot.csv")
+    run_ok("run", "open", "v.db", "--out", "ballot.csv")
     vote(folder / "ballot.csv", folder / "votes.csv")
-    return folder / "v.json"
+    return folder / "v.db"

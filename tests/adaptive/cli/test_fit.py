@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from adaptive import BallotProtocol, Comparisons, borda, bradley_terry, read_comparisons, thurstone
+from adaptive import BallotProtocol, Comparisons, borda, bradley_terry, plan_ballots, read_comparisons, thurstone
+from adaptive.tables import read_items
 from tests.adaptive.cli.commands import as_csv, contents, invoke, refusal, rows_of, run_ok, vote
 
 VOTES = """comparison,voter,left,right,winner
@@ -114,21 +115,28 @@ def test_several_files_are_one_list_of_votes(folder, votes):
 @pytest.mark.usefixtures("opened")
 def test_a_voting_of_ballots_run(folder):
     vote(folder / "ballot.csv", folder / "some.csv", skipped={"1-3", "1-7"})
-    run_ok("run", "record", "v.json", "some.csv")
-    expected = bradley_terry(Comparisons.from_protocol(BallotProtocol.load("v.json")))
-    found = json.loads(invoke("fit", "v.json", "--json").stdout)
+    run_ok("run", "record", "v.db", "some.csv")
+    protocol = BallotProtocol(
+        plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4), read_items("items.csv"), 3, 1
+    )
+    protocol.open_ballot()
+    protocol.record(
+        {row["comparison"]: row["winner"] for row in rows_of((folder / "some.csv").read_text()) if row["winner"]}
+    )
+    protocol.save("voting.json")
+    expected = bradley_terry(Comparisons.from_protocol(protocol))
+    assert json.loads(invoke("fit", "voting.json", "--json").stdout)["items"] == expected.to_dict()["items"]
+    found = json.loads(invoke("fit", "v.db", "--json").stdout)
     assert found["items"] == expected.to_dict()["items"]
     assert found["n_unanswered"] == 2
     of_file = json.loads(invoke("fit", "some.csv", "--json").stdout)
     strengths = [[(row["item"], row["rank"]) for row in document["items"]] for document in (found, of_file)]
     assert strengths[0] == strengths[1]
     # Together with files, voters and items are the same ones: the voters of a voting are numbers, of files text.
-    twice = json.loads(invoke("fit", "v.json", "some.csv", "--json").stdout)
+    twice = json.loads(invoke("fit", "v.db", "some.csv", "--json").stdout)
     assert (twice["n_voters"], twice["n_items"]) == (3, 10)
     (folder / "few.csv").write_text("item_1,item_2\nbonus,price\n")
-    assert re.search(
-        r"v\.json: item .* is not among the items of --items", refusal("fit", "v.json", "--items", "few.csv")
-    )
+    assert re.search(r"v\.db: item .* is not among the items of --items", refusal("fit", "v.db", "--items", "few.csv"))
 
 
 def test_other_formats(folder):

@@ -65,8 +65,8 @@ def test_from_items_to_votes_batch_by_batch(folder):
 @pytest.mark.usefixtures("opened")
 def test_a_voting_goes_on_with_comparisons_of_our_choice(folder):
     vote(folder / "ballot.csv", folder / "some.csv", skipped={"1-0", "1-1", "1-2", "1-3"})
-    run_ok("run", "record", "v.json", "some.csv")
-    rows = rows_of(run_ok("next", "v.json", "--size", 4, "--seed", 1, "--voter", "0"))
+    run_ok("run", "record", "v.db", "some.csv")
+    rows = rows_of(run_ok("next", "v.db", "--size", 4, "--seed", 1, "--voter", "0"))
     assert [row["comparison"] for row in rows] == ["20", "21", "22", "23"]
     assert {row["voter"] for row in rows} == {"0"}
     seen = [row for row in rows_of((folder / "some.csv").read_text()) if row["voter"] == "0"]
@@ -78,7 +78,7 @@ def test_a_voting_goes_on_with_comparisons_of_our_choice(folder):
     for row in rows:
         row["winner"] = "left"
     (folder / "more.csv").write_text(as_csv(rows))
-    assert "10 items, 20 votes" in invoke("fit", "v.json", "more.csv").stdout
+    assert "10 items, 20 votes" in invoke("fit", "v.db", "more.csv").stdout
 
 
 @pytest.mark.parametrize(

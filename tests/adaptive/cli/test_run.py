@@ -1,37 +1,82 @@
 """The commands `ballots run`: a voting from its items to the ranking, and what leaves it as it was."""
 
+import csv
+import io
 import json
 import re
 from collections import Counter
 
 import pytest
 
+from adaptive.ledger import Ledger
+from adaptive.ledger.results import votes_of
 from adaptive.plan import plan_ballots
 from adaptive.session.ballot_protocol import BallotProtocol
-from tests.adaptive.cli.commands import INIT, as_csv, contents, refusal, rows_of, run_ok, vote
+from tests.adaptive.cli.commands import INIT, as_csv, invoke, refusal, rows_of, run_ok, vote
+
+
+def rows_in(path):
+    """Every row of a ledger: what a refused command must leave as it was."""
+    ledger = Ledger.open(path)
+    with ledger.database.engine.connect() as connection:
+        names = [row[0] for row in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        rows = {name: connection.exec_driver_sql(f"SELECT * FROM {name}").fetchall() for name in names}
+    ledger.close()
+    return rows
+
+
+def record_all(folder, *, part=None):
+    vote(folder / "ballot.csv", folder / "votes.csv")
+    if part is not None:
+        rows = rows_of((folder / "votes.csv").read_text())
+        (folder / "votes.csv").write_text(as_csv([row for row in rows if row["voter"] in part]))
+    return run_ok("run", "record", "v.db", "votes.csv")
+
+
+def finish(folder):
+    """Record and close both ballots."""
+    run_ok("run", "record", "v.db", "votes.csv")
+    run_ok("run", "close", "v.db")
+    run_ok("run", "open", "v.db", "--out", "ballot.csv")
+    record_all(folder)
+    run_ok("run", "close", "v.db")
 
 
 def test_run_init_keeps_the_plan(opened):
-    protocol = BallotProtocol.load(opened)
-    assert protocol.plan == plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4)
-    assert (protocol.seed, len(protocol.voters), protocol.items[0]) == (1, 3, ("tax", "wage"))
+    ledger = Ledger.open(opened)
+    info = ledger.campaign().info
+    ledger.close()
+    assert info.plan == plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4)
+    assert (info.seed, info.slots, info.items[0]) == (1, (0, 1, 2), ("tax", "wage"))
 
 
-def test_run_init_replaces_a_voting_only_by_force(opened):
-    before = opened.read_bytes()
-    assert refusal(*INIT) == "v.json: exists already; --force replaces it and loses its votes"
-    assert opened.read_bytes() == before
-    run_ok(*INIT, "--force")
-    assert json.loads(run_ok("run", "status", "v.json", "--json"))["state"] == "ready"
+def test_a_ledger_is_never_replaced(opened):
+    before = rows_in(opened)
+    assert refusal(*INIT) == "v.db: exists already; a ledger is never replaced"
+    assert rows_in(opened) == before
 
 
 @pytest.mark.usefixtures("items")
 def test_run_open_prints_the_ballot_and_prints_it_again(folder):
     run_ok(*INIT)
-    printed = run_ok("run", "open", "v.json")
-    assert printed == run_ok("run", "open", "v.json", "--again")
-    run_ok("run", "open", "v.json", "--again", "--out", "ballot.csv")
+    printed = run_ok("run", "open", "v.db")
+    assert printed == run_ok("run", "open", "v.db", "--again")
+    run_ok("run", "open", "v.db", "--again", "--out", "ballot.csv")
     assert (folder / "ballot.csv").read_text() == printed
+
+
+def test_the_ballot_is_the_one_that_a_protocol_in_python_draws(folder, opened):
+    ledger = Ledger.open(opened)
+    info = ledger.campaign().info
+    ledger.close()
+    protocol = BallotProtocol(info.plan, info.items, 3, 1)
+    protocol.open_ballot()
+    asked = {each.id: (str(each.voter), each.left, each.right) for each in protocol.comparisons()}
+    rows = rows_of((folder / "ballot.csv").read_text())
+    assert asked == {
+        row["comparison"]: (row["voter"], (row["left_1"], row["left_2"]), (row["right_1"], row["right_2"]))
+        for row in rows
+    }
 
 
 def test_run_record_in_parts_and_again(folder, opened):
@@ -40,91 +85,288 @@ def test_run_record_in_parts_and_again(folder, opened):
     for voter, n_new in loads:
         rows = rows_of((folder / "votes.csv").read_text())
         (folder / "part.csv").write_text(as_csv([row for row in rows if row["voter"] == voter]))
-        found = json.loads(run_ok("run", "record", "v.json", "part.csv", "--json"))
-        assert (found["n_new"], found["state"]) == (n_new, "open")
-    before = opened.stat()
-    assert run_ok("run", "record", "v.json", "votes.csv") == (
+        found = json.loads(run_ok("run", "record", "v.db", "part.csv", "--json"))
+        assert (found["n_new"], found["status"]["state"]) == (n_new, "open")
+    before = rows_in(opened)
+    assert run_ok("run", "record", "v.db", "votes.csv") == (
         "0 new votes; ballot 1 of 2 is open: 20 of 20 comparisons answered\n"
     )
-    assert opened.stat() == before  # not even written
+    assert rows_in(opened) == before
     # An id and a winner are enough.
-    assert run_ok("run", "record", "v.json", "-", stdin="comparison,winner\n1-0,\n").startswith("0 new votes")
+    assert run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0,\n").startswith("0 new votes")
 
 
-def test_run_status_at_every_step(folder, opened):
-    assert run_ok("run", "status", "v.json") == (
-        "ballot 1 of 2 is open: 0 of 20 comparisons answered, 10 of 10 items without any answer\n"
+@pytest.mark.usefixtures("opened")
+def test_run_status_at_every_step(folder):
+    assert run_ok("run", "status", "v.db") == "ballot 1 of 2 is open: 0 of 20 comparisons answered\n"
+    run_ok("run", "record", "v.db", "votes.csv")
+    assert run_ok("run", "status", "v.db") == (
+        "ballot 1 of 2 is open: 20 of 20 comparisons answered\n20 votes by 3 voters\n"
     )
-    run_ok("run", "record", "v.json", "votes.csv")
-    found = json.loads(run_ok("run", "close", "v.json", "--json"))
+    found = json.loads(run_ok("run", "close", "v.db", "--json"))
     assert found["closed"] == {
         "number": 1,
         "b": 1.0,
         "n_tied_at_cut": found["closed"]["n_tied_at_cut"],
         "n_answered": 20,
     }
-    assert run_ok("run", "status", "v.json") == "ballot 2 of 2 can be opened: 5 items, 10 comparisons\n"
-    run_ok("run", "open", "v.json", "--out", "ballot.csv")
-    vote(folder / "ballot.csv", folder / "votes.csv")
-    run_ok("run", "record", "v.json", "votes.csv")
-    assert run_ok("run", "close", "v.json").endswith("; the result is ready\n")
-    assert run_ok("run", "status", "v.json") == "all 2 ballots are closed; the result is ready\n"
-    result = BallotProtocol.load(opened).result()
-    assert run_ok("run", "result", "v.json") == result.to_csv()
-    assert json.loads(run_ok("run", "result", "v.json", "--json")) == result.to_dict() | {
-        "items": json.loads(result.to_json())["items"]
-    }
-    assert refusal("run", "open", "v.json") == "all 2 ballots are closed: none is left to open"
-    assert refusal("run", "open", "v.json", "--again") == "no ballot is open: there is nothing to show"
+    assert run_ok("run", "status", "v.db").startswith("ballot 2 of 2 can be opened: 5 items, 10 comparisons\n")
+    run_ok("run", "open", "v.db", "--out", "ballot.csv")
+    record_all(folder)
+    assert run_ok("run", "close", "v.db").endswith("; the result is ready\n")
+    assert run_ok("run", "status", "v.db").startswith("all 2 ballots are closed; the result is ready\n")
+    assert refusal("run", "open", "v.db") == "all 2 ballots are closed: none is left to open"
+    assert refusal("run", "open", "v.db", "--again") == "no ballot is open: there is nothing to show"
+
+
+def test_the_papers_result_is_that_of_a_protocol_in_python(folder, opened):
+    ledger = Ledger.open(opened)
+    info = ledger.campaign().info
+    ledger.close()
+    protocol = BallotProtocol(info.plan, info.items, 3, 1)
+    for number in (1, 2):
+        protocol.open_ballot()
+        rows = rows_of((folder / "votes.csv").read_text())
+        protocol.record({row["comparison"]: row["winner"] for row in rows})
+        protocol.close_ballot()
+        run_ok("run", "record", "v.db", "votes.csv")
+        run_ok("run", "close", "v.db")
+        if number == 1:
+            run_ok("run", "open", "v.db", "--out", "ballot.csv")
+            vote(folder / "ballot.csv", folder / "votes.csv")
+    expected = protocol.result()
+    assert run_ok("run", "result", "v.db", "--paper") == expected.to_csv()
+    assert json.loads(run_ok("run", "result", "v.db", "--paper", "--json")) == json.loads(expected.to_json())
+    whole = invoke("run", "result", "v.db")
+    paper = list(csv.reader(io.StringIO(expected.to_csv())))
+    assert [row[: len(paper[0])] for row in csv.reader(io.StringIO(whole.stdout))] == paper
+    header = whole.stdout.splitlines()[0].split(",")
+    assert header[len(paper[0]) :] == ["strength", "standard_error", "rank_low", "rank_high", "in_top"]
+    assert re.search(r"the top 5 are the true ones with probability 0\.\d\d; expected tau_w", whole.stderr)
+
+
+@pytest.mark.usefixtures("opened")
+def test_an_interim_result_ranks_by_the_votes_so_far(folder):
+    assert refusal("run", "result", "v.db", "--interim") == "there is no vote yet: nothing can be ranked"
+    record_all(folder)
+    rows = rows_of(invoke("run", "result", "v.db", "--interim").stdout)
+    assert list(rows[0]) == [
+        "item_1",
+        "item_2",
+        "rank",
+        "strength",
+        "standard_error",
+        "rank_low",
+        "rank_high",
+        "in_top",
+    ]
+    strengths = [float(row["strength"]) for row in rows]
+    assert strengths == sorted(strengths, reverse=True)
 
 
 @pytest.mark.usefixtures("opened")
 def test_ties_at_the_cut_are_said(folder):
     rows = rows_of((folder / "votes.csv").read_text())
     (folder / "votes.csv").write_text(as_csv([row | {"winner": "tie"} for row in rows]))
-    run_ok("run", "record", "v.json", "votes.csv")
-    assert run_ok("run", "close", "v.json") == (
+    run_ok("run", "record", "v.db", "votes.csv")
+    assert "5 items go on; 10 tied at the cut\n" in run_ok("run", "close", "v.db", "--preview")
+    assert run_ok("run", "close", "v.db") == (
         "ballot 1 is closed with 20 of 20 comparisons answered; 5 items go on (10 tied at the cut)\n"
     )
+
+
+def test_a_ballot_with_few_answers_is_closed_only_if_asked(folder, opened):
+    record_all(folder, part=("0", "1"))
+    before = rows_in(opened)
+    assert refusal("run", "close", "v.db") == (
+        "ballot 1 has 13 of 20 comparisons answered, 65%, and 90% are wanted; nothing was closed"
+    )
+    preview = run_ok("run", "close", "v.db", "--preview")
+    assert preview.startswith("ballot 1: 13 of 20 comparisons answered (65%; 90% are wanted)\n")
+    assert preview.endswith("it cannot be closed yet\n")
+    now = rows_in(opened)
+    changed = {name for name in now if now[name] != before[name]}
+    assert changed <= {"ballot"}  # its closer came and went
+    assert run_ok("run", "close", "v.db", "--least-answered", "0.6").startswith("ballot 1 is closed with 13 of 20")
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_ballot_is_opened_again_until_the_next_one(folder):
+    record_all(folder, part=("0", "1"))
+    run_ok("run", "close", "v.db", "--least-answered", "0.6")
+    assert run_ok("run", "reopen", "v.db", "--reason", "one voter was ill") == "ballot 1 is open again\n"
+    assert record_all(folder).startswith("7 new votes;")
+    run_ok("run", "close", "v.db")
+    run_ok("run", "open", "v.db", "--out", "ballot.csv")
+    assert (
+        refusal("run", "reopen", "v.db", "--reason", "again")
+        == "ballot 2 is not closed: there is nothing to open again"
+    )
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_contradiction_hides_no_other_vote_and_is_decided_by_the_organiser(folder):
+    run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0,left\n1-1,left\n")
+    assert run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0,right\n1-2,tie\n1-1,left\n") == (
+        "1 new vote, 1 conflict kept aside; ballot 1 of 2 is open: 3 of 20 comparisons answered\n"
+    )
+    assert json.loads(run_ok("run", "conflicts", "v.db", "--json"))[0] | {"received_at": ""} == {
+        "comparison": "1-0",
+        "voter": "2",
+        "stands": "left",
+        "came": "right",
+        "received_at": "",
+        "corrected": False,
+    }
+    assert run_ok("run", "correct", "v.db", "1-0", "right", "--reason", "misclick") == (
+        "comparison 1-0: the vote is 'right' now\n"
+    )
+    assert json.loads(run_ok("run", "conflicts", "v.db", "--json"))[0]["corrected"]
+    assert run_ok("run", "correct", "v.db", "1-0", "none", "--reason", "not read") == "comparison 1-0: voided\n"
+    assert run_ok("run", "status", "v.db").startswith("ballot 1 of 2 is open: 2 of 20 comparisons answered")
+    assert refusal("run", "correct", "v.db", "1-0", "tie", "--reason", "x") == "comparison 1-0 has no vote to correct"
+    vote(folder / "ballot.csv", folder / "votes.csv")
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_late_voter_takes_over_and_the_former_one_comes_too_late(folder):
+    record_all(folder, part=("0", "2"))
+    assert run_ok("run", "assign", "v.db", "Dora", "--from", "1") == "1 sheet given to Dora\n"
+    rest = run_ok("run", "open", "v.db", "--again", "--voter", "Dora", "--unanswered")
+    assert {row["voter"] for row in rows_of(rest)} == {"Dora"}
+    vote(folder / "ballot.csv", folder / "votes.csv")
+    assert run_ok("run", "record", "v.db", "votes.csv").startswith("0 new votes, 6 late votes kept aside;")
+    (folder / "votes.csv").write_text(as_csv([row | {"winner": "left"} for row in rows_of(rest)]))
+    assert run_ok("run", "record", "v.db", "votes.csv").startswith("6 new votes;")
+    voters = {row["voter"]: row for row in json.loads(run_ok("run", "status", "v.db", "--by", "voter", "--json"))}
+    assert (voters["Dora"]["n_votes"], voters["1"]["n_votes"]) == (6, 0)
+    # Whoever took a slot over has it in the next ballot too.
+    run_ok("run", "close", "v.db")
+    assert {row["voter"] for row in rows_of(run_ok("run", "open", "v.db"))} == {"0", "Dora", "2"}
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_voter_is_left_out_by_an_event_and_taken_back_in(folder):
+    finish(folder)
+    run_ok("run", "exclude", "v.db", "2", "--reason", "answers at random")
+    found = invoke("run", "result", "v.db", "--json")
+    assert len(json.loads(found.stdout)["excluded"]) == 1
+    assert "1 voter left out; tau_w with the ranking by everybody" in found.stderr
+    run_ok("run", "exclude", "v.db", "2", "--back", "--reason", "a mistake")
+    assert json.loads(invoke("run", "result", "v.db", "--json").stdout)["excluded"] == []
+    assert refusal("run", "exclude", "v.db", "Nobody", "--reason", "x") == "no voter is called 'Nobody'"
+
+
+@pytest.mark.usefixtures("opened")
+def test_columns_that_mean_nothing_here_are_kept_with_the_votes(folder):
+    rows = [row | {"seconds": "1.25", "worker": "w7"} for row in rows_of((folder / "votes.csv").read_text())]
+    (folder / "votes.csv").write_text(as_csv(rows))
+    run_ok("run", "record", "v.db", "votes.csv")
+    kept = [(row.response_ms, row.extra) for row in rows_in(folder / "v.db")["vote_event"]]
+    assert kept == [(1250, '{"worker":"w7"}')] * 20
+    (folder / "votes.csv").write_text("comparison,winner,seconds\n1-0,left,soon\n")
+    assert re.search(
+        r'column "seconds": a time in seconds is wanted; got \'soon\'', refusal("run", "record", "v.db", "votes.csv")
+    )
+
+
+@pytest.mark.usefixtures("items")
+def test_a_continuous_campaign_asks_in_batches_until_it_is_ended(folder):
+    options = ["--continuous", "--budget", 30, "--batch", 8, "--voters", 2, "--seed", 1]
+    assert run_ok("run", "init", "c.db", "--items", "items.csv", *options).startswith(
+        "10 items, batches of 8, at most 30 comparisons\n"
+    )
+    asked = []
+    for number in range(1, 5):
+        text = run_ok("run", "open", "c.db")
+        rows = rows_of(text)
+        assert len(rows) == (8 if number < 4 else 6)
+        asked += [
+            (row["voter"], frozenset([row["left_1"] + row["left_2"], row["right_1"] + row["right_2"]])) for row in rows
+        ]
+        assert re.search(r"comparisons are unanswered|budget of 30", refusal("run", "open", "c.db"))
+        first = [row["left_1"] + row["left_2"] < row["right_1"] + row["right_2"] for row in rows]
+        answered = [row | {"winner": "left" if f else "right"} for row, f in zip(rows, first, strict=True)]
+        (folder / "votes.csv").write_text(as_csv(answered))
+        run_ok("run", "record", "c.db", "votes.csv")
+    assert len(set(asked)) == 30  # no pair twice to a voter
+    assert refusal("run", "open", "c.db") == "the budget of 30 comparisons is spent"
+    assert run_ok("run", "close", "c.db") == "the campaign has ended with 30 votes; the result is ready\n"
+    rows = rows_of(invoke("run", "result", "c.db").stdout)
+    assert rows[0]["item_1"] == "bonus"
+    assert refusal("run", "open", "c.db") == "the campaign has ended: no more is asked"
+
+
+def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
+    record_all(folder)
+    ledger = Ledger.open(opened)
+    info = ledger.campaign().info
+    assert ledger.database.read(lambda c: votes_of(c, info)).n_comparisons == 20
+    ledger.close()
+    of_ledger, of_file = (rows_of(invoke("fit", path).stdout) for path in ("v.db", "votes.csv"))
+    assert {tuple(row.values()) for row in of_ledger} == {tuple(row.values()) for row in of_file}
 
 
 @pytest.mark.usefixtures("opened")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "init", "new.json", *INIT[3:], "--voters", 0], r"voting needs at least one voter; got none"),
-        (["run", "init", "new.json", *INIT[3:], "--voters", -1], r"voters must be from 0"),
-        (["run", "init", "new.json", *INIT[3:], "--ballots", 9], r"every ballot needs two items"),
-        (["run", "init", "new.json", *INIT[3:], "--items", "none.csv"], r"none\.csv: cannot be read"),
-        (["run", "init", "new.json", *INIT[3:], "--seconds", "nan"], r"seconds_per_comparison must be .* got nan"),
-        (["run", "init", "none/new.json", *INIT[3:]], r"none/new\.json: cannot be written: No such file"),
-        (["run", "init", ".", *INIT[3:], "--force"], r"\.: cannot be written: it is not a file"),
-        (["run", "open", "v.json"], r"ballot 1 is open: close it before"),
-        (["run", "open", "none.json"], r"none\.json: cannot be read"),
-        (["run", "open", "tokens.csv"], r"tokens\.csv:1: column 1: not JSON"),
-        (["run", "open", "ready.json", "--again"], r"no ballot is open: there is nothing to show"),
-        (["run", "open", "ready.json", "--out", "none/b.csv"], r"none/b\.csv: cannot be written"),
-        (["run", "open", "ready.json", "--out", "./ready.json"], r"is the file of the voting itself"),
-        (["run", "open", "edited.json"], r"edited\.json: the digest does not match: the plan, items, voters or seed"),
-        (["run", "record", "v.json", "none.csv"], r"none\.csv: cannot be read"),
-        (["run", "record", "v.json", "items.csv"], r'items\.csv:1: no column "comparison"'),
+        (["run", "init", "new.db", *INIT[3:], "--voters", 0], r"voting needs at least one voter; got 0"),
+        (["run", "init", "new.db", *INIT[3:], "--voters", -1], r"voting needs at least one voter; got -1"),
+        (["run", "init", "new.db", *INIT[3:], "--ballots", 9], r"every ballot needs two items"),
+        (["run", "init", "new.db", *INIT[3:], "--items", "none.csv"], r"none\.csv: cannot be read"),
+        (["run", "init", "new.db", *INIT[3:], "--seconds", "nan"], r"seconds_per_comparison must be .* got nan"),
+        (["run", "init", "new.db", *INIT[3:], "--sheet-size", 0], r"sheet_size must be None or a positive whole"),
+        (["run", "init", "new.db", *INIT[3:], "--least-answered", 2], r"least_answered must be a share"),
+        (["run", "init", "new.db", *INIT[3:], "--continuous"], r"--continuous takes --budget"),
+        (["run", "init", "none/new.db", *INIT[3:]], r"none/new\.db: unable to open database file"),
+        (["run", "init", "mysql://localhost/votes", *INIT[3:]], r"got the scheme 'mysql'"),
+        (["run", "open", "v.db"], r"ballot 1 is open: close it before"),
+        (["run", "open", "none.db"], r"none\.db: does not exist"),
+        (["run", "open", "tokens.csv"], r"tokens\.csv: file is not a database"),
         (
-            ["run", "record", "ready.json", "votes.csv"],
-            r"votes\.csv:2: comparison '1-\d+' is unknown: ballot 1 has not",
+            ["run", "open", "voting.json"],
+            r"is a voting in JSON, as earlier releases kept it; `ballots run import LEDGER",
         ),
-        (["run", "close", "v.json"], r"every item needs an answered comparison in each ballot"),
-        (["run", "close", "ready.json"], r"no ballot is open: there is nothing to close"),
-        (["run", "result", "v.json"], r"the result needs all 2 ballots; 0 are closed"),
-        (["run", "result", "v.json", "--out", "v.json"], r"v\.json: is the file of the voting itself"),
-        (["run", "status", "none.json"], r"none\.json: cannot be read"),
+        (["run", "open", "empty.db"], r"empty\.db: holds no ledger"),
+        (["run", "open", "v.db", "--campaign", "other"], r"the ledger has no campaign called 'other'"),
+        (["run", "open", "v.db", "--voter", "1"], r"--voter and --unanswered go with --again"),
+        (["run", "open", "ready.db", "--again"], r"no ballot is open: there is nothing to show"),
+        (["run", "open", "ready.db", "--out", "./ready.db"], r"is the ledger itself"),
+        (["run", "record", "v.db", "none.csv"], r"none\.csv: cannot be read"),
+        (["run", "record", "v.db", "items.csv"], r'items\.csv:1: no column "comparison"'),
+        (["run", "record", "ready.db", "votes.csv"], r"votes\.csv:2: comparison '1-\d+' is unknown: ballot 1 has not"),
+        (["run", "correct", "v.db", "one", "tie", "--reason", "x"], r'an id like "2-17"'),
+        (["run", "correct", "v.db", "1-99", "tie", "--reason", "x"], r"comparison 1-99 is unknown"),
+        (["run", "assign", "v.db", "Dora"], r"one of --from and --sheet is wanted"),
+        (["run", "assign", "v.db", "Dora", "--sheet", 9], r"the ballot has no sheet 9"),
+        (["run", "assign", "v.db", "Dora", "--from", "Bob"], r"no voter is called 'Bob'"),
+        (["run", "assign", "ready.db", "Dora", "--sheet", 1], r"no ballot is open: there is no sheet to give"),
+        (["run", "close", "v.db"], r"0 of 20 comparisons answered, 0%, and 90% are wanted"),
+        (["run", "close", "v.db", "--least-answered", 0], r"every item needs an answered comparison in each ballot"),
+        (["run", "close", "ready.db"], r"no ballot is open: there is nothing to close"),
+        (["run", "close", "ready.db", "--preview"], r"no ballot is open: there is nothing to close"),
+        (["run", "reopen", "v.db", "--reason", "x"], r"ballot 1 is not closed: there is nothing to open again"),
+        (["run", "reopen", "ready.db", "--reason", "x"], r"no ballot is closed: there is nothing to open again"),
+        (["run", "result", "v.db"], r"the result needs all 2 ballots; 0 are closed"),
+        (["run", "result", "v.db", "--paper"], r"the result needs all 2 ballots; 0 are closed"),
+        (["run", "result", "v.db", "--paper", "--interim"], r"--paper goes with neither"),
+        (["run", "result", "v.db", "--out", "v.db"], r"v\.db: is the ledger itself"),
+        (["run", "status", "none.db"], r"none\.db: does not exist"),
+        (["run", "migrate", "none.db"], r"none\.db: does not exist"),
     ],
 )
 def test_refused(folder, arguments, message):
-    run_ok("run", "init", "ready.json", *INIT[3:])
-    (folder / "edited.json").write_text((folder / "ready.json").read_text().replace('"seed": 1', '"seed": 2'))
-    before = contents(folder)
+    run_ok("run", "init", "ready.db", *INIT[3:])
+    (folder / "voting.json").write_text(
+        BallotProtocol(plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2), 4, 2, 1).to_json()
+    )
+    (folder / "empty.db").touch()
+    before = {name: rows_in(folder / name) | {"ballot": None} for name in ("v.db", "ready.db")}
+    files = sorted(path.name for path in folder.iterdir())
     assert re.search(message, refusal(*arguments))
-    assert contents(folder) == before
+    assert {name: rows_in(folder / name) | {"ballot": None} for name in ("v.db", "ready.db")} == before
+    assert sorted(path.name for path in folder.iterdir() if path.suffix not in {".db-wal", ".db-shm"}) == files
 
 
 ASKED = "comparison,winner\n1-0,left\n"
@@ -137,12 +379,14 @@ ASKED = "comparison,winner\n1-0,left\n"
         (ASKED + "1-20,tie\n", r"<stdin>:3: comparison '1-20' is unknown: those of ballot 1 end at '1-19'"),
         (ASKED + "2-0,tie\n", r"<stdin>:3: comparison '2-0' is unknown: ballot 2 has not been opened"),
         (ASKED + "one,tie\n", r'<stdin>:3: a comparison has an id like "2-17", ballot and index; got \'one\''),
-        (ASKED + "1-0,tie\n", r"<stdin>:3: comparison '1-0' has the vote 'left' already; got 'tie'"),
         (ASKED + "1-00003,tie\n", r"<stdin>:3: comparison '1-00003' has a leading zero.*; did you mean '1-3'\?"),
         (ASKED + "1-1\n", r'<stdin>:3: 2 cells are wanted, .* got 1, none for "winner"'),
         ("comparison,Winner\n1-0,tie\n", r'<stdin>:1: column "Winner": did you mean "winner"\?'),
         ("comparison,Voter,winner\n1-0,7,tie\n", r'<stdin>:1: column "Voter": did you mean "voter"\?'),
-        ("comparison,voter,winner\n1-0,7,tie\n", r"<stdin>:2: comparison '1-0' has the voter '[012]'; got '7'"),
+        (
+            "comparison,voter,winner\n1-0,7,tie\n1-1,8,tie\n",
+            r"<stdin>:2: comparison '1-0' is on sheet \d, which voter '[012]' has; '7' never had it: .*<stdin>:3:",
+        ),
         (
             "comparison,left_1,left_2,right_1,right_2,winner\n1-0,tax,house,tax,wage,tie\n",
             r"<stdin>:2: comparison '1-0' has the left '\w+', '\w+'; got 'tax', 'house'",
@@ -151,32 +395,17 @@ ASKED = "comparison,winner\n1-0,left\n"
     ],
 )
 def test_votes_that_are_refused_leave_the_voting_as_it_was(opened, votes, message):
-    before = opened.read_bytes()
-    assert re.search(message, refusal("run", "record", "v.json", "-", stdin=votes))
-    assert opened.read_bytes() == before
+    before = rows_in(opened)
+    assert re.search(message, refusal("run", "record", "v.db", "-", stdin=votes))
+    assert rows_in(opened) == before
 
 
 @pytest.mark.usefixtures("opened")
-def test_votes_on_a_closed_ballot(folder):
+def test_votes_on_a_closed_ballot_are_kept_and_do_not_count(folder):
     vote(folder / "ballot.csv", folder / "most.csv", skipped={"1-3"})
-    run_ok("run", "record", "v.json", "most.csv")
-    run_ok("run", "close", "v.json")
-    message = refusal("run", "record", "v.json", "votes.csv")
-    assert re.fullmatch(r"votes\.csv:\d+: ballot 1 is closed: comparison '1-3' can no longer be answered", message)
-    assert run_ok("run", "record", "v.json", "most.csv").startswith("0 new votes; ballot 2 of 2 can be opened")
-
-
-@pytest.mark.usefixtures("items")
-def test_a_voting_that_cannot_be_saved_leaves_no_ballot(folder, monkeypatch):
-    run_ok("run", "init", "ready.json", *INIT[3:])
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(BallotProtocol, "save", full)
-    before = contents(folder)
-    assert refusal("run", "open", "ready.json", "--out", "b.csv") == (
-        "ready.json: cannot be written: No space left on device"
-    )
-    assert refusal("run", "open", "ready.json") == "ready.json: cannot be written: No space left on device"
-    assert contents(folder) == before
+    run_ok("run", "record", "v.db", "most.csv")
+    run_ok("run", "close", "v.db")
+    late = "0 new votes, 1 late vote kept aside; ballot 2 of 2 can be opened"
+    assert run_ok("run", "record", "v.db", "votes.csv").startswith(late)
+    assert run_ok("run", "record", "v.db", "votes.csv").startswith("0 new votes; ballot 2 of 2 can be opened")
+    assert len(rows_in(folder / "v.db")["late_vote"]) == 1

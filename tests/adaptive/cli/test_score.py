@@ -27,17 +27,17 @@ def test_score_gives_what_the_voting_gives(folder):
     skipped = {"1-3", "2-1"}
     for number in (1, 2):
         if number == 2:
-            run_ok("run", "open", "v.json", "--out", "ballot.csv")
+            run_ok("run", "open", "v.db", "--out", "ballot.csv")
         vote(folder / "ballot.csv", folder / f"votes{number}.csv", skipped=skipped)
-        run_ok("run", "record", "v.json", f"votes{number}.csv")
-        run_ok("run", "close", "v.json")
+        run_ok("run", "record", "v.db", f"votes{number}.csv")
+        run_ok("run", "close", "v.db", "--least-answered", "0.8")
     scored = run_ok("score", "votes1.csv", "votes2.csv")
-    assert scored == run_ok("run", "result", "v.json")
+    assert scored == run_ok("run", "result", "v.db", "--paper")
     scored = rows_of(scored)
     assert len(scored) == 10
 
     found = json.loads(run_ok("score", "votes1.csv", "votes2.csv", "--json"))
-    records = json.loads(run_ok("run", "result", "v.json", "--json"))["ballots"]
+    records = json.loads(run_ok("run", "result", "v.db", "--paper", "--json"))["ballots"]
     assert [ballot["n_items"] for ballot in found["ballots"]] == [10, 5]
     assert [ballot["b"] for ballot in found["ballots"]] == [record["b"] for record in records]
     assert found["items"][0]["item"] == [scored[0]["item_1"], scored[0]["item_2"]]
@@ -49,19 +49,19 @@ def test_score_and_the_result_of_the_voting_are_the_same_bytes(folder, seed):
     rng = np.random.default_rng(seed)
     (folder / "items.csv").write_text("item\n" + "".join(f"{place}\n" for place in rng.permutation(60)))
     options = ("--ballots", 3, "--presentations", 7, "--voters", 3, "--seed", seed)
-    run_ok("run", "init", "v.json", "--items", "items.csv", *options)
+    run_ok("run", "init", "v.db", "--items", "items.csv", *options)
     for number in (1, 2, 3):
-        rows = rows_of(run_ok("run", "open", "v.json"))
+        rows = rows_of(run_ok("run", "open", "v.db"))
         for row in rows:
             row["winner"] = rng.choice(["left", "right", "tie", ""], p=[0.5, 0.2, 0.2, 0.1])
         rng.shuffle(rows)
         (folder / f"{number}.csv").write_text(as_csv(rows))
-        run_ok("run", "record", "v.json", f"{number}.csv")
-        run_ok("run", "close", "v.json")
-    run_ok("run", "result", "v.json", "--out", "result.csv")
+        run_ok("run", "record", "v.db", f"{number}.csv")
+        run_ok("run", "close", "v.db", "--least-answered", "0.8")
+    run_ok("run", "result", "v.db", "--paper", "--out", "result.csv")
     run_ok("score", "1.csv", "2.csv", "3.csv", "--out", "score.csv")
     assert (folder / "score.csv").read_bytes() == (folder / "result.csv").read_bytes()
-    result = json.loads(run_ok("run", "result", "v.json", "--json"))
+    result = json.loads(run_ok("run", "result", "v.db", "--paper", "--json"))
     assert json.loads(run_ok("score", "1.csv", "2.csv", "3.csv", "--json"))["items"] == result["items"]
 
 

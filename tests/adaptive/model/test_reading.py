@@ -196,7 +196,11 @@ HEAD = "comparison,voter,left,right,winner\n"
         ("left,right,winner\na,b,left\n\na,b,Tie\n", VoteError, r'votes\.csv:4: column "winner": .* got \'Tie\''),
         ("left,right,winner\na,b,draw\n", VoteError, "a winner is 'left', 'right', 'tie'; got 'draw'"),
         ("left,right,winner\na,b,1\n", VoteError, "got '1'"),
-        (HEAD + "1,x,a,b,?\n", VoteError, r"votes\.csv:2: column \"winner\": a winner is .*'tie', ''; got '\?'"),
+        (
+            HEAD + "1,x,a,b,?\n",
+            VoteError,
+            r"votes\.csv:2: column \"winner\": a winner is .*'tie', 'cannot say', ''; got '\?'",
+        ),
         ("model_a,model_b,winner\na,b,left\n", VoteError, "a winner is 'model_a', .* 'both_bad'; got 'left'"),
         (
             "left,right,winner\na,b,left\nc,c,left\n",

@@ -1,0 +1,97 @@
+"""What the commands of `ballots run` share: the ledger and the campaign that they are about, and how it stands."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from adaptive.errors import TableError
+from rankcorr.io.records import printable
+
+if TYPE_CHECKING:
+    from adaptive.ledger import Campaign
+    from adaptive.ledger.status import CampaignStatus
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def ledger_argument(command: Command) -> Command:
+    """Add the argument LEDGER and the option --campaign; the command gets the `Campaign`."""
+
+    @functools.wraps(command)
+    def with_campaign(ledger: str, campaign: str | None, **values: Any) -> Any:
+        with opened(ledger, campaign) as found:
+            return command(found, **values)
+
+    option = click.option(
+        "--campaign", metavar="KEY", help="Which campaign, by key or name, where LEDGER has more than one."
+    )
+    argument = click.argument("ledger")
+    return argument(option(with_campaign))  # type: ignore[return-value]
+
+
+@contextmanager
+def opened(ledger: str, campaign: str | None = None) -> Iterator[Campaign]:
+    """Open a ledger and one of its campaigns, and close the connections after the block."""
+    from adaptive.ledger import Ledger
+
+    _check_no_json(ledger)
+    found = Ledger.open(ledger)
+    try:
+        yield found.campaign(campaign)
+    finally:
+        found.close()
+
+
+def described(now: CampaignStatus) -> str:
+    """Where a campaign stands, in one line."""
+    if now.mode == "continuous":
+        return _described_batches(now)
+    where = f"ballot {now.ballot} of {now.n_ballots}"
+    if now.state == "finished":
+        return f"all {now.n_ballots} ballots are closed; the result is ready"
+    if now.state == "ready":
+        return f"{where} can be opened: {now.n_items:,} items, {now.n_comparisons:,} comparisons"
+    is_open = "is open" if now.state == "open" else "is being closed"
+    return f"{where} {is_open}: {now.n_answered:,} of {now.n_comparisons:,} comparisons answered"
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "vote"), counted(2_000, "vote")
+    ('1 vote', '2,000 votes')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _described_batches(now: CampaignStatus) -> str:
+    if now.state == "finished":
+        return f"the campaign has ended with {counted(now.n_votes, 'vote')}; the result is ready"
+    if now.state == "ready":
+        return "batch 1 can be opened"
+    batches = "1 batch" if now.ballot == 1 else f"{now.ballot:,} batches"
+    return f"{batches} so far: {now.n_answered:,} of {now.n_comparisons:,} comparisons answered"
+
+
+def _check_no_json(ledger: str) -> None:
+    """Say what to do with a file of the first release, which SQLite would call no database."""
+    if "://" in ledger:
+        return
+    try:
+        with open(ledger, "rb") as file:
+            start = file.read(16)
+    except OSError:
+        return  # the ledger says what is wrong
+    if start[:1] == b"{":
+        name = printable(ledger, limit=None)
+        raise TableError(
+            f"{name}: is a voting in JSON, as earlier releases kept it; `ballots run import LEDGER {name}` takes it "
+            f"into a ledger"
+        )

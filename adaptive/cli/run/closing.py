@@ -1,0 +1,174 @@
+"""`ballots run status`, `close` and `reopen`: how far it is, and when it is enough."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from adaptive.cli.run.campaign import counted, described, ledger_argument
+from adaptive.errors import ProtocolError
+from adaptive.ledger import Campaign
+from adaptive.ledger.continuous import finish
+from adaptive.ledger.results import ClosePreview, preview_of
+from adaptive.ledger.status import by_item, by_voter, status_of
+from adaptive.tables import item_cells
+from rankcorr.cli.console import print_json, print_table
+
+_STATUS_EXAMPLE = """\b
+Example:
+  ballots run status voting.db
+  ballots run status voting.db --by voter
+"""
+_CLOSE_EXAMPLE = """\b
+Example:
+  ballots run close voting.db --preview
+  ballots run close voting.db
+  ballots run close voting.db --least-answered 0.5
+"""
+_REOPEN_EXAMPLE = """\b
+Example:
+  ballots run reopen voting.db --reason "votes of one group came late"
+"""
+
+
+@click.command(epilog=_STATUS_EXAMPLE, short_help="Where the voting stands.")
+@ledger_argument
+@click.option("--by", type=click.Choice(["voter", "item"]), help="A row for each voter or item.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
+    """Say where the voting in LEDGER stands."""
+    database, info = campaign.database, campaign.info
+    if by == "voter":
+        voters = database.read(lambda c: by_voter(c, info))
+        if as_json:
+            print_json([asdict(each) for each in voters])
+            return
+        rows = [
+            [each.voter, f"{each.n_answered:,} of {each.n_comparisons:,}", f"{each.n_votes:,}", each.last_vote or "-"]
+            + (["excluded"] if each.excluded else [""])
+            for each in voters
+        ]
+        print_table(["voter", "answered", "votes", "last vote", ""], rows)
+        return
+    if by == "item":
+        items = database.read(lambda c: by_item(c, info))
+        if as_json:
+            print_json([{**asdict(each), "item": item_cells(each.item)} for each in items])
+            return
+        print_table(
+            ["item", "answered"],
+            [[" ".join(item_cells(each.item)), f"{each.n_answered:,} of {each.presentations:,}"] for each in items],
+        )
+        return
+    now = database.read(lambda c: status_of(c, info))
+    if as_json:
+        print_json(asdict(now))
+        return
+    click.echo(described(now))
+    if now.n_votes:
+        click.echo(f"{counted(now.n_votes, 'vote')} by {counted(now.n_voters, 'voter')}")
+    if now.n_conflicts or now.n_late:
+        click.echo(f"kept aside: {counted(now.n_conflicts, 'conflict')}, {counted(now.n_late, 'late vote')}")
+    if now.votes_per_minute is not None:
+        until = "" if now.expected_end is None else f"; all will be answered by {now.expected_end[:16]}Z"
+        click.echo(f"{now.votes_per_minute:.1f} votes a minute{until}")
+    spending = now.spending
+    if spending is None:
+        return
+    if spending.expected_probes:
+        click.echo(f"probes: {spending.n_probes:,} answered of {round(spending.expected_probes):,} in the end")
+    pay = campaign.info.settings.pay
+    if pay is not None:
+        so_far, in_the_end = (
+            pay.text(amount or 0.0) + ("" if hours is None else f" for {hours:,.1f} hours")
+            for amount, hours in ((spending.spent, spending.hours), (spending.expected, spending.expected_hours))
+        )
+        click.echo(f"spent: {so_far}; expected in the end: {in_the_end}")
+
+
+@click.command(epilog=_CLOSE_EXAMPLE, short_help="Score the ballot and select the items of the next one.")
+@ledger_argument
+@click.option("--preview", is_flag=True, help="Say what closing now would do, and change nothing.")
+@click.option(
+    "--least-answered",
+    type=float,
+    metavar="SHARE",
+    help="Close although only this share of the comparisons is answered.  [default: as of init]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def close(campaign: Campaign, preview: bool, least_answered: float | None, as_json: bool) -> None:
+    """Close the ballot that is open in LEDGER; comparisons without a vote stay unanswered.
+
+    A continuous campaign ends with it.
+    """
+    database, info = campaign.database, campaign.info
+    if info.mode == "continuous":
+        n_batches = finish(database, info)
+        now = database.read(lambda c: status_of(c, info))
+        if as_json:
+            print_json({"batches": n_batches, "status": asdict(now)})
+        else:
+            click.echo(described(now))
+        return
+    if preview:
+        _show(database.read(lambda c: preview_of(c, info)), as_json)
+        return
+    open_ones = [each for each in campaign.ballots() if each.state != "closed"]
+    if not open_ones:
+        raise ProtocolError("no ballot is open: there is nothing to close")
+    before = database.read(lambda c: status_of(c, info))
+    closed = campaign.close_ballot(open_ones[0].number, least_answered=least_answered)
+    now = database.read(lambda c: status_of(c, info))
+    if as_json:
+        about = {"number": closed.number, "b": closed.b, "n_tied_at_cut": closed.n_tied_at_cut}
+        print_json({"closed": {**about, "n_answered": before.n_answered}, "status": asdict(now)})
+        return
+    tied = f" ({closed.n_tied_at_cut:,} tied at the cut)" if closed.n_tied_at_cut else ""
+    following = f"{now.n_items:,} items go on{tied}" if now.state == "ready" else "the result is ready"
+    click.echo(
+        f"ballot {closed.number} is closed with {before.n_answered:,} of {before.n_comparisons:,} comparisons "
+        f"answered; {following}"
+    )
+
+
+@click.command(epilog=_REOPEN_EXAMPLE, short_help="Open the last closed ballot again.")
+@ledger_argument
+@click.option("--reason", required=True, help="Why; it is kept.")
+def reopen(campaign: Campaign, reason: str) -> None:
+    """Open the last closed ballot of LEDGER again, until the next one is opened."""
+    ballots = campaign.ballots()
+    if not ballots:
+        raise ProtocolError("no ballot is closed: there is nothing to open again")
+    campaign.reopen(ballots[-1].number, reason)
+    click.echo(f"ballot {ballots[-1].number} is open again")
+
+
+def _show(preview: ClosePreview, as_json: bool) -> None:
+    if as_json:
+        found = asdict(preview)
+        found["silent"] = [item_cells(item) for item in preview.silent]
+        found["fewest"] = [{"item": item_cells(item), "n_answered": number} for item, number in preview.fewest]
+        print_json({**found, "cut": None if preview.cut is None else asdict(preview.cut), "ready": preview.is_ready})
+        return
+    share = preview.n_answered / preview.n_comparisons
+    click.echo(
+        f"ballot {preview.ballot}: {preview.n_answered:,} of {preview.n_comparisons:,} comparisons answered "
+        f"({share:.0%}; {preview.least_answered:.0%} are wanted)"
+    )
+    if preview.silent:
+        some = ", ".join(" ".join(item_cells(item)) for item in preview.silent[:5])
+        more = ", ..." if len(preview.silent) > 5 else ""
+        click.echo(f"{counted(len(preview.silent), 'item')} without any answer: {some}{more}")
+    else:
+        few = ", ".join(f"{' '.join(item_cells(item))} {number}" for item, number in preview.fewest)
+        click.echo(f"fewest answers: {few}")
+    if preview.n_going_on:
+        tied = "" if preview.n_tied_at_cut is None else f"; {preview.n_tied_at_cut:,} tied at the cut"
+        click.echo(f"{preview.n_going_on:,} items go on{tied}")
+    if preview.cut is not None:
+        click.echo(
+            f"by strengths, the top {preview.cut.k:,} are the true ones with probability {preview.cut.confidence:.2f}; "
+            f"{preview.cut.overlap:.1f} of them are expected to be"
+        )
+    click.echo("it can be closed" if preview.is_ready else "it cannot be closed yet")

@@ -1,0 +1,149 @@
+"""`ballots run export`, `import`, `backup` and `verify`: what leaves a ledger and comes back."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from adaptive.cli.output import emit, whole_file
+from adaptive.cli.run.campaign import counted, ledger_argument, opened
+from adaptive.cli.verify import print_verified
+from adaptive.errors import ProtocolError
+from adaptive.ledger import Campaign, Ledger
+from adaptive.ledger.backup import back_up
+from adaptive.ledger.bundle import restore_bundle, verify_campaign, write_bundle
+from adaptive.ledger.formats import FORMATS, export_votes, import_votes
+from adaptive.ledger.protocols import import_protocol
+from adaptive.session.ballot_protocol import BallotProtocol
+from rankcorr import OptionError
+from rankcorr.io.records import printable
+
+_EXPORT_EXAMPLE = """\b
+Example:
+  ballots run export voting.db --out campaign.zip
+  ballots run export voting.db --format csv --out votes.csv
+  ballots run export voting.db --format choix --out folder
+"""
+_IMPORT_EXAMPLE = """\b
+Example:
+  ballots run import copy.db campaign.zip
+  ballots run import voting.db voting.json
+  ballots run import voting.db tasks.json --format label_studio
+"""
+_BACKUP_EXAMPLE = """\b
+Example:
+  ballots run backup voting.db voting-monday.db
+"""
+_VERIFY_EXAMPLE = """\b
+Example:
+  ballots run verify voting.db
+"""
+
+
+@click.command(epilog=_EXPORT_EXAMPLE, short_help="A bundle of the whole campaign, or its votes for other programs.")
+@ledger_argument
+@click.option("--out", required=True, metavar="FILE", help="Write it here; a folder, where a format has several files.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["bundle", *FORMATS]),
+    default="bundle",
+    show_default=True,
+    help="The whole campaign as one zip, or the votes that count.",
+)
+@click.option("--names", is_flag=True, help="With the names of voters, not their random keys.")
+@click.option("--unanswered", is_flag=True, help="Comparisons without a vote too, where the format has them.")
+@click.option("--no-guard", is_flag=True, help="Leave cells as they are that a spreadsheet would run as formulas.")
+def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: bool, no_guard: bool) -> None:
+    """Write what LEDGER holds, for others or for an archive.
+
+    A bundle has everything: items, plan, drawn comparisons, all events, the ranking, a data sheet, and digests by which
+    `ballots verify` proves that they agree. Voters are named by random keys.
+    """
+    if form == "bundle":
+        if unanswered or no_guard:
+            raise OptionError("--unanswered and --no-guard are for the formats of votes; a bundle has everything")
+        write_bundle(campaign, out, names=names)
+        click.echo(f"the campaign is written to {printable(out, limit=None)}")
+        return
+    found = export_votes(campaign, cast(Any, form), unanswered=unanswered, names=names, guard=not no_guard)
+    if len(found.files) == 1:
+        (text,) = found.files.values()
+        emit(text, out, found.to_text())
+        return
+    folder = Path(out)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise ProtocolError(f"{out}: cannot be a folder: {error.strerror}") from error
+    for name, text in found.files.items():
+        with whole_file(str(folder / name), text):
+            pass
+    click.echo(found.to_text())
+
+
+@click.command("import", epilog=_IMPORT_EXAMPLE, short_help="A bundle, a voting in JSON, or votes of other programs.")
+@click.argument("ledger")
+@click.argument("file")
+@click.option("--campaign", metavar="KEY", help="Which campaign the votes are for, where LEDGER has more than one.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True, help="Of votes.")
+@click.option("--name", default="campaign", show_default=True, help="What a voting in JSON is called in the ledger.")
+def import_command(ledger: str, file: str, campaign: str | None, form: str, name: str) -> None:
+    """Take FILE into LEDGER.
+
+    A bundle, or a voting in JSON as earlier releases kept it, becomes a campaign of its own, in a new ledger if there
+    is none. Any other file is votes on the ballot that is open.
+    """
+    if file != "-" and zipfile.is_zipfile(file):
+        found = Ledger.create(ledger)
+        made = restore_bundle(file, found)
+        click.echo(f"campaign {made.info.name} is restored: {counted(made.info.n_items, 'item')}")
+        found.close()
+        return
+    if _is_json_voting(file):
+        protocol = BallotProtocol.load(file)
+        found = Ledger.create(ledger)
+        made = import_protocol(found, protocol, name)
+        click.echo(f"campaign {made.info.name} is made: {counted(made.info.n_items, 'item')}")
+        found.close()
+        return
+    with opened(ledger, campaign) as into:
+        recorded = import_votes(into, file, cast(Any, form))
+    aside = recorded.n_conflicts + recorded.n_late
+    kept = f", {aside:,} kept aside" if aside else ""
+    click.echo(f"{counted(recorded.n_new, 'new vote')}{kept}")
+
+
+@click.command(epilog=_BACKUP_EXAMPLE, short_help="A copy of the ledger, while votes arrive.")
+@click.argument("ledger")
+@click.argument("copy")
+def backup(ledger: str, copy: str) -> None:
+    """Copy LEDGER, a file of SQLite, to the new file COPY; votes may arrive meanwhile. The copy is a ledger itself.
+
+    A PostgreSQL database is backed up with pg_dump, and restored with pg_restore.
+    """
+    found = Ledger.open(ledger)
+    try:
+        back_up(found.database, copy)
+    finally:
+        found.close()
+    click.echo(f"{printable(ledger, limit=None)} is copied to {printable(copy, limit=None)}")
+
+
+@click.command(epilog=_VERIFY_EXAMPLE, short_help="Check all digests, and score all votes again.")
+@ledger_argument
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def verify(campaign: Campaign, as_json: bool) -> None:
+    """Check that draws, votes and records of LEDGER have their digests, and that the votes give the records again."""
+    print_verified(verify_campaign(campaign), as_json)
+
+
+def _is_json_voting(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return b'"adaptive.BallotProtocol"' in file.read(200)
+    except OSError:
+        return False

@@ -1,0 +1,142 @@
+"""`ballots run init` and `migrate`: a campaign is made, and a ledger of an earlier release is brought up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptive.cli.plan_options import PlanOptions, plan_options
+from adaptive.cli.run.asking_options import AskingOptions, asking_options
+from adaptive.cli.run.campaign import counted
+from adaptive.errors import ProtocolError
+from adaptive.tables import read_items
+from rankcorr import OptionError
+from rankcorr.io.records import printable
+
+if TYPE_CHECKING:
+    from adaptive.ledger import Settings
+
+_INIT_EXAMPLE = """\b
+Example:
+  ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1
+  ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 20 --seed 1
+  ballots run init voting.db --items items.csv --continuous --budget 6000 --voters 20 --seed 1
+  ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1 --probes probes.csv \
+    --repeats 0.05 --overlap 0.05 --pay-per-hour 12 --seconds 5 --fee 0.25 --currency EUR
+  ballots run init postgresql://localhost/votes --items items.csv --presentations 20 --voters 100 --seed 1
+"""
+_MIGRATE_EXAMPLE = """\b
+Example:
+  ballots run backup voting.db copy.db
+  ballots run migrate voting.db
+"""
+
+
+@click.command(epilog=_INIT_EXAMPLE, short_help="Plan the voting and make the ledger.")
+@click.argument("ledger")
+@click.option("--items", required=True, metavar="FILE", help="CSV with the column item, or item_1, item_2, ...")
+@plan_options
+@click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
+@click.option("--seed", type=click.IntRange(min=0), required=True, help="Seed of all draws.")
+@click.option("--name", default="campaign", show_default=True, help="What the campaign is called.")
+@click.option("--sheet-size", type=int, metavar="N", help="Most comparisons that one person gets in one go.")
+@click.option(
+    "--least-answered",
+    type=float,
+    default=0.9,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of a ballot's comparisons that must be answered before it closes.",
+)
+@click.option("--continuous", is_flag=True, help="Small matched batches until --budget comparisons, not ballots.")
+@click.option("--batch", type=int, default=50, show_default=True, help="Comparisons of a batch.")
+@click.option("--target", type=float, metavar="TAU_W", help="End when the expected tau_w reaches this.")
+@asking_options
+def init(
+    ledger: str,
+    items: str,
+    options: PlanOptions,
+    voters: int,
+    seed: int,
+    name: str,
+    sheet_size: int | None,
+    least_answered: float,
+    continuous: bool,
+    batch: int,
+    target: float | None,
+    asking: AskingOptions,
+) -> None:
+    """Plan a voting on the items of a file, and keep it in LEDGER: a file, or the URL of a PostgreSQL database.
+
+    Probes are asked among the comparisons, and never scored: pairs whose answer is known, comparisons of the same voter
+    asked again with the sides swapped (--repeats), and those of another voter (--overlap). `ballots run quality` says
+    what they tell of each voter.
+    """
+    from adaptive.ledger import Ledger, Settings
+    from adaptive.ledger.database import Database
+
+    if "://" not in ledger and Database(ledger).exists():
+        raise ProtocolError(f"{ledger}: exists already; a ledger is never replaced")
+    labels = read_items(items)
+    plan: Any = _continuous_plan(options, len(labels), batch, target) if continuous else options.plan(len(labels))
+    settings = Settings(
+        sheet_size=sheet_size,
+        least_answered=least_answered,
+        probing=asking.probing(labels),
+        pay=asking.pay(options.seconds),
+    )
+    if voters < 1:
+        raise ProtocolError(f"voting needs at least one voter; got {voters}")
+    made = Ledger.create(ledger)
+    made.new_campaign(plan, labels, voters, seed, name=name, settings=settings)
+    made.close()
+    where = printable(made.database.name if "://" in ledger else ledger, limit=None)
+    if continuous:
+        click.echo(f"{len(labels):,} items, batches of {plan.batch:,}, at most {plan.budget:,} comparisons")
+        _say_cost(plan, voters, settings)
+        click.echo(f"\n{where} is made; batch 1 can be opened.")
+        return
+    click.echo(plan.to_text(n_voters=voters, seconds_per_comparison=options.seconds))
+    _say_cost(plan, voters, settings)
+    click.echo(f"\n{where} is made; ballot 1 can be opened.")
+
+
+@click.command(epilog=_MIGRATE_EXAMPLE, short_help="Bring the tables of an earlier release up to this one.")
+@click.argument("ledger")
+def migrate(ledger: str) -> None:
+    """Bring the tables of LEDGER up to this release; make a backup first."""
+    from adaptive.ledger import Ledger
+
+    found = Ledger(ledger)
+    if not found.database.exists():
+        raise ProtocolError(f"{ledger}: does not exist")
+    before = found.migrate()
+    found.close()
+    done = "is up to date" if before is None else f"is brought up from revision {before}"
+    click.echo(f"{printable(ledger, limit=None)} {done}")
+
+
+def _say_cost(plan: Any, n_voters: int, settings: Settings) -> None:
+    """What is asked beside the plan, and what all of it costs."""
+    from adaptive.ledger.spending import expected_probes
+
+    probes = expected_probes(plan, n_voters, settings)
+    if settings.probing is not None:
+        click.echo(f"Probes: {counted(round(probes), 'probe')} on average, beside the comparisons.")
+    pay = settings.pay
+    if pay is None:
+        return
+    n_comparisons = plan.n_comparisons if hasattr(plan, "n_comparisons") else plan.budget
+    cost = pay.cost(n_comparisons + probes)
+    fee = f", {pay.text(cost - cost / (1 + pay.fee))} of it the fee" if pay.fee else ""
+    hourly = "" if pay.hourly is None else f", {pay.text(pay.hourly)} an hour"
+    click.echo(f"Cost: {pay.text(cost)}{fee}. Voters get {pay.per_answer:.4g} {pay.currency} an answer{hourly}.")
+
+
+def _continuous_plan(options: PlanOptions, n_items: int, batch: int, target: float | None) -> Any:
+    from adaptive.ledger import ContinuousPlan
+
+    if options.budget is None or any((options.presentations, options.hours, options.top)):
+        raise OptionError("--continuous takes --budget, the most comparisons, and neither --presentations nor --top")
+    return ContinuousPlan(n_items=n_items, budget=options.budget, batch=batch, target=target)

@@ -1,0 +1,142 @@
+"""`ballots run quality` and `exclude`: whose votes can be trusted, and what leaving somebody out changes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from adaptive.cli.run.campaign import counted, ledger_argument
+from adaptive.ledger import Campaign
+from adaptive.ledger.quality import CampaignQuality, ExclusionPreview, Limits, exclusion_preview, quality_of
+from adaptive.ledger.voters import set_excluded, voter_named
+from adaptive.tables import item_cells
+from rankcorr import OptionError
+from rankcorr.cli.console import print_json, print_table
+
+_QUALITY_EXAMPLE = """\b
+Example:
+  ballots run quality voting.db
+  ballots run quality voting.db --fast 2 --json
+"""
+_EXCLUDE_EXAMPLE = """\b
+Example:
+  ballots run exclude voting.db 17 --preview
+  ballots run exclude voting.db 17 --reason "answered at random"
+  ballots run exclude voting.db 17 --back --reason "a mistake of ours"
+"""
+
+
+@click.command(epilog=_QUALITY_EXAMPLE, short_help="Voters: speed, side, probes, agreement, and whom to look at.")
+@ledger_argument
+@click.option(
+    "--fast",
+    type=float,
+    default=Limits().fast_seconds,
+    show_default=True,
+    metavar="SECONDS",
+    help="An answer in less time is fast.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
+    """Say how far the votes in LEDGER can be trusted, voter by voter; nobody is left out by it.
+
+    seconds is the median time of a vote, left the share of votes for the left side. attention and gold are answers as
+    expected, repeats those that were the same again with the sides swapped, agreement the answers of others on the
+    same pairs that are the same. random is the probability, by a model of all votes, that the voter flips coins.
+    """
+    limits = Limits(fast_seconds=fast)
+    found = campaign.database.read(lambda c: quality_of(c, campaign.info, limits))
+    if as_json:
+        print_json(asdict(found))
+    else:
+        _show_quality(found)
+
+
+@click.command(epilog=_EXCLUDE_EXAMPLE, short_help="Leave a voter's votes out of the scores, or take them back in.")
+@ledger_argument
+@click.argument("voter")
+@click.option("--reason", help="Why; it is kept. Wanted without --preview.")
+@click.option("--back", is_flag=True, help="Take the voter back in.")
+@click.option("--preview", is_flag=True, help="Say how the ranking would change, and change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="With --preview: print JSON.")
+def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, preview: bool, as_json: bool) -> None:
+    """Leave the votes of VOTER out of all scores from now on; no vote is deleted.
+
+    Ballots that are closed keep their scores. `ballots run result` says how the ranking differs from the one with all
+    voters.
+    """
+    info = campaign.info
+    if preview:
+        if reason is not None or back:
+            raise OptionError("--preview goes with neither --reason nor --back: it changes nothing")
+        seen = campaign.database.read(lambda c: exclusion_preview(c, info, voter_named(c, info, voter)))
+        if as_json:
+            changes = [{"item": item_cells(item), "now": now, "then": then} for item, now, then in seen.changes]
+            print_json({**asdict(seen), "changes": changes})
+        else:
+            _show_exclusion(seen)
+        return
+    if as_json:
+        raise OptionError("--json goes with --preview")
+    if reason is None:
+        raise OptionError("--reason is wanted, which is kept; --preview says what would change")
+    campaign.database.write(lambda c: set_excluded(c, info, voter_named(c, info, voter), not back, reason))
+    click.echo(f"voter {voter} {'counts again' if back else 'is left out'}")
+
+
+def _show_quality(found: CampaignQuality) -> None:
+    if not found.voters:
+        click.echo("nobody has answered yet")
+        return
+    rows = [
+        [
+            each.voter,
+            f"{each.n_votes:,}",
+            "-" if each.seconds is None else f"{each.seconds:.1f}",
+            str(each.fast),
+            "-" if each.left.share is None else f"{each.left.share:.2f} ({each.left_low:.2f} to {each.left_high:.2f})",
+            str(each.attention),
+            str(each.gold),
+            str(each.repeats),
+            str(each.agreement),
+            "-" if each.random is None else f"{each.random:.2f}",
+            "excluded" if each.excluded else " ".join(flag.kind for flag in each.flags),
+        ]
+        for each in found.voters
+    ]
+    names = [
+        "voter",
+        "votes",
+        "seconds",
+        "fast",
+        "left",
+        "attention",
+        "gold",
+        "repeats",
+        "agreement",
+        "random",
+        "flags",
+    ]
+    print_table(names, rows)
+    if found.n_pairs:
+        alpha = "" if found.alpha is None else f"; Krippendorff's alpha {found.alpha:.2f}"
+        click.echo(
+            f"{counted(found.n_pairs, 'pair')} asked of several voters: {found.agreement} pairs of answers agree{alpha}"
+        )
+    for each in found.voters:
+        for flag in each.flags:
+            click.echo(f"voter {each.voter}: {flag.reason}")
+
+
+def _show_exclusion(seen: ExclusionPreview) -> None:
+    done = "back in" if seen.excluded else "left out"
+    click.echo(
+        f"voter {seen.voter} {done}: {counted(seen.n_votes, 'vote')} beside {seen.n_others:,} of the others; tau_w of "
+        f"the rankings with and without them {seen.tau_w:.3f}"
+    )
+    if seen.changes:
+        print_table(
+            ["item", "rank now", "rank then"],
+            [[" ".join(item_cells(item)), f"{now:g}", f"{then:g}"] for item, now, then in seen.changes],
+        )

@@ -1,0 +1,189 @@
+"""`ballots run open`, `record`, `correct`, `conflicts` and `assign`: what is asked, and what comes back."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from dataclasses import asdict
+
+import click
+from sqlalchemy import Connection
+
+from adaptive.cli.output import emit
+from adaptive.cli.run.campaign import counted, described, ledger_argument
+from adaptive.errors import ProtocolError
+from adaptive.ledger import Campaign
+from adaptive.ledger.asking import asked
+from adaptive.ledger.continuous import draw_batch
+from adaptive.ledger.recording import conflicts as conflicts_in
+from adaptive.ledger.recording import record_file
+from adaptive.ledger.sheets import give_sheet, unfinished_sheets
+from adaptive.ledger.status import status_of
+from adaptive.ledger.voters import register, voter_named
+from adaptive.ledger.votes import correct as correct_vote
+from adaptive.tables import comparisons_csv, read_vote_file
+from adaptive.votes import comparison_place
+from rankcorr import OptionError
+from rankcorr.cli.console import print_json, print_table
+
+_OPEN_EXAMPLE = """\b
+Example:
+  ballots run open voting.db --out ballot.csv
+  ballots run open voting.db --again --voter 17 --unanswered --out rest.csv
+"""
+_RECORD_EXAMPLE = """\b
+Example:
+  ballots run record voting.db votes.csv
+"""
+_CORRECT_EXAMPLE = """\b
+Example:
+  ballots run correct voting.db 1-17 right --reason "meant the other one"
+  ballots run correct voting.db 1-17 none --reason "not read"
+"""
+_CONFLICTS_EXAMPLE = """\b
+Example:
+  ballots run conflicts voting.db
+"""
+_ASSIGN_EXAMPLE = """\b
+Example:
+  ballots run assign voting.db Dora --from 17
+  ballots run assign voting.db Dora --sheet 12
+"""
+
+
+@click.command("open", epilog=_OPEN_EXAMPLE, short_help="Draw the next ballot: comparisons for each voter.")
+@ledger_argument
+@click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
+@click.option("--again", is_flag=True, help="Write what is open once more.")
+@click.option("--voter", metavar="NAME", help="With --again: only this voter's.")
+@click.option("--unanswered", is_flag=True, help="With --again: only what has no vote yet.")
+@click.option("--now", "at_once", is_flag=True, help="Draw the next batch although much of the last is unanswered.")
+def open_command(
+    campaign: Campaign, out: str | None, again: bool, voter: str | None, unanswered: bool, at_once: bool
+) -> None:
+    """Open the next ballot of LEDGER, or the next batch of a continuous campaign.
+
+    The comparisons are CSV, voter by voter, with the columns comparison, voter, left, right (or left_1, left_2, ...)
+    and an empty winner to fill in: left, right, tie or "cannot say".
+    """
+    database, info = campaign.database, campaign.info
+    check_other(out, campaign)
+    if (voter is not None or unanswered) and not again:
+        raise OptionError("--voter and --unanswered go with --again")
+    what = "batch" if info.mode == "continuous" else "ballot"
+    if again:
+        shown = database.read(
+            lambda c: asked(
+                c, info, voter_id=None if voter is None else voter_named(c, info, voter), unanswered=unanswered
+            )
+        )
+        if not shown and not any(each.state == "open" for each in campaign.ballots()):
+            raise ProtocolError(f"no {what} is open: there is nothing to show")
+        number = len(campaign.ballots())
+    else:
+        number = draw_batch(database, info, at_once=at_once) if what == "batch" else campaign.open_ballot()
+        shown = database.read(lambda c: asked(c, info, number=number))
+    emit(comparisons_csv(shown), out, f"{what} {number}: {len(shown):,} comparisons written to {out}")
+
+
+@click.command(epilog=_RECORD_EXAMPLE, short_help="Record votes, some or all, in any order.")
+@ledger_argument
+@click.argument("votes")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def record(campaign: Campaign, votes: str, as_json: bool) -> None:
+    """Record the votes of a file in LEDGER: all of them, or none if a row means nothing.
+
+    VOTES is CSV or TSV with the columns comparison and winner: left, right, tie, "cannot say", or empty where there is
+    no answer yet. The columns left and right, if it has them, must be those of the comparison, and voter is whoever
+    voted. Column seconds is the time that an answer took; other columns are kept with the votes. Votes that are
+    recorded already change nothing; one that contradicts the vote that stands is kept aside, see `ballots run
+    conflicts`.
+    """
+    database, info = campaign.database, campaign.info
+    file = read_vote_file(votes, needed=["comparison", "winner"], cannot_say=True)
+    recorded = record_file(database, info, file)
+    status = database.read(lambda c: status_of(c, info))
+    if as_json:
+        print_json({**asdict(recorded), "status": asdict(status)})
+        return
+    aside = "".join(
+        f", {counted(number, what)} kept aside"
+        for number, what in ((recorded.n_conflicts, "conflict"), (recorded.n_late, "late vote"))
+        if number
+    )
+    probes = f", {counted(recorded.n_probes, 'answer')} to probes" if recorded.n_probes else ""
+    click.echo(f"{counted(recorded.n_new, 'new vote')}{probes}{aside}; {described(status)}")
+
+
+@click.command(epilog=_CORRECT_EXAMPLE, short_help="Put a correction over a vote, with its reason.")
+@ledger_argument
+@click.argument("comparison")
+@click.argument("winner", type=click.Choice(["left", "right", "tie", "cannot say", "none"]))
+@click.option("--reason", required=True, help="Why; it is kept with the correction.")
+def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> None:
+    """Correct the vote on a COMPARISON like 1-17 while its ballot is open; "none" voids it.
+
+    Both votes stay in the ledger. A comparison that was voided can be answered again.
+    """
+    number, place = comparison_place(comparison)
+    answer = None if winner == "none" else winner
+    correct_vote(campaign.database, campaign.info, str(uuid.uuid4()), number, place, answer, reason)
+    click.echo(f"comparison {comparison}: {'voided' if answer is None else f'the vote is {answer!r} now'}")
+
+
+@click.command(epilog=_CONFLICTS_EXAMPLE, short_help="Votes that contradict the one that stands.")
+@ledger_argument
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def conflicts(campaign: Campaign, as_json: bool) -> None:
+    """List the votes of LEDGER that were kept aside because another vote stood; `ballots run correct` decides."""
+    found = campaign.database.read(lambda c: conflicts_in(c, campaign.info))
+    if as_json:
+        print_json([asdict(each) for each in found])
+    elif not found:
+        click.echo("no conflicts")
+    else:
+        rows = [
+            [each.comparison, each.voter, each.stands or "none", each.came, "yes" if each.corrected else "no"]
+            for each in found
+        ]
+        print_table(["comparison", "voter", "stands", "came", "corrected"], rows)
+
+
+@click.command(epilog=_ASSIGN_EXAMPLE, short_help="Give sheets to somebody, late or instead of another.")
+@ledger_argument
+@click.argument("voter")
+@click.option("--from", "giver", metavar="NAME", help="All unfinished sheets of this voter.")
+@click.option("--sheet", "sheets", type=click.IntRange(min=1), multiple=True, help="This sheet; may be repeated.")
+def assign(campaign: Campaign, voter: str, giver: str | None, sheets: tuple[int, ...]) -> None:
+    """Give sheets of the open ballot to VOTER, who is made if nobody is called so yet.
+
+    What the former voter has answered stays; whatever still comes from them is kept as late.
+    """
+    database, info = campaign.database, campaign.info
+    if (giver is None) == (not sheets):
+        raise OptionError("one of --from and --sheet is wanted")
+    open_ones = [each for each in campaign.ballots() if each.state == "open"]
+    if not open_ones:
+        raise ProtocolError("no ballot is open: there is no sheet to give")
+
+    def given(connection: Connection) -> int:
+        taker = register(connection, info, voter)
+        wanted = [(open_ones[-1].id, sheet - 1) for sheet in sheets]
+        if giver is not None:
+            wanted = unfinished_sheets(connection, voter_named(connection, info, giver))
+            if not wanted:
+                raise ProtocolError(f"voter {giver!r} has no unfinished sheet")
+        for ballot_id, sheet in wanted:
+            give_sheet(connection, info, ballot_id, sheet, taker)
+        return len(wanted)
+
+    number = database.write(given)
+    click.echo(f"{counted(number, 'sheet')} given to {voter}")
+
+
+def check_other(out: str | None, campaign: Campaign) -> None:
+    """Refuse to write over the ledger itself."""
+    if out is None or not campaign.database.is_sqlite:
+        return
+    if os.path.realpath(out) == os.path.realpath(campaign.database.path):
+        raise ProtocolError(f"{out}: is the ledger itself; --out needs another one")

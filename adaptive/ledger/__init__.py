@@ -1,0 +1,36 @@
+"""The ledger: campaigns that lose nothing, whoever writes, on SQLite or PostgreSQL.
+
+database (transactions) -> schema, migrations (tables) -> campaigns, draws, voters, sheets, votes (what happens) ->
+counting, closing (what counts) -> ledger (all of it, step by step). Only this package has SQL, and nothing imports it
+but commands and servers, so that `import adaptive` does not load SQLAlchemy.
+"""
+
+from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
+from adaptive.ledger.errors import (
+    ConflictError,
+    LateVoteError,
+    LedgerBusyError,
+    LedgerError,
+    NotReadyError,
+    RevisionError,
+    UnreachableError,
+)
+from adaptive.ledger.ledger import Campaign, Ledger
+from adaptive.ledger.votes import Receipt, VoteCast
+
+__all__ = [
+    "Campaign",
+    "CampaignInfo",
+    "ConflictError",
+    "ContinuousPlan",
+    "LateVoteError",
+    "Ledger",
+    "LedgerBusyError",
+    "LedgerError",
+    "NotReadyError",
+    "Receipt",
+    "RevisionError",
+    "Settings",
+    "UnreachableError",
+    "VoteCast",
+]

@@ -1,0 +1,30 @@
+"""A whole campaign as one zip that anybody can check, with software of ours or without.
+
+contents (the tables of a campaign, without what only its database means) -> members (files of text) -> archive (a
+zip, and zips of strangers) ; checking (digests, chain, records replayed) ; documents (data sheet, Croissant) ;
+restoring (the same campaign in another ledger).
+"""
+
+from adaptive.ledger.bundle.checking import Verified
+from adaptive.ledger.bundle.contents import Contents
+from adaptive.ledger.bundle.files import (
+    bundle_bytes,
+    contents_of,
+    read_bundle,
+    verify_bundle,
+    verify_campaign,
+    write_bundle,
+)
+from adaptive.ledger.bundle.restoring import restore_bundle
+
+__all__ = [
+    "Contents",
+    "Verified",
+    "bundle_bytes",
+    "contents_of",
+    "read_bundle",
+    "restore_bundle",
+    "verify_bundle",
+    "verify_campaign",
+    "write_bundle",
+]

@@ -1,0 +1,127 @@
+"""The zip of a bundle: the same bytes for the same campaign; one of a stranger is checked before it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Mapping
+from typing import Final
+
+from adaptive.ledger.errors import BundleError
+from rankcorr.checks import repeated, shown
+
+__all__ = ["MOST_BYTES", "NAMES", "SUMS", "packed", "sum_of", "unpacked"]
+
+SUMS: Final = "SHA256SUMS"
+NAMES: Final = (
+    "README.md",
+    SUMS,
+    "ballots.json",
+    "comparisons.csv",
+    "croissant.json",
+    "events.jsonl",
+    "items.csv",
+    "plan.json",
+    "probes.jsonl",
+    "result.csv",
+    "voters.csv",
+    "votes.csv",
+)
+MOST_BYTES: Final = 2**30
+_TIME: Final = (1980, 1, 1, 0, 0, 0)  # the first that a zip can say
+_ENCRYPTED: Final = 0x1
+
+
+def sum_of(text: str) -> str:
+    """SHA-256 of a member."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def packed(members: Mapping[str, str]) -> bytes:
+    """Return the zip of members and their sums."""
+    sums = "".join(f"{sum_of(members[name])}  {name}\n" for name in sorted(members))
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in sorted({**members, SUMS: sums}.items()):
+            entry = zipfile.ZipInfo(name, _TIME)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system = 3  # Unix, wherever it is written
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, text.encode())
+    return file.getvalue()
+
+
+def unpacked(data: bytes, *, most_bytes: int) -> dict[str, str]:
+    """Return the members of a zip, whose sums hold.
+
+    Nothing is written to disk, and nothing is decompressed before all names and sizes are known to be right.
+
+    Raises
+    ------
+    BundleError
+        No zip; a member that is missing, not wanted, there twice, encrypted, or compressed in another way; more bytes
+        than `most_bytes` in all; text that is not UTF-8; a sum that does not hold.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            _check_entries(archive.infolist(), most_bytes)
+            found = {entry.filename: _text(archive, entry) for entry in archive.infolist()}
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError) as error:
+        raise BundleError(f"not a zip that can be read: {error}") from error
+    _check_sums(found)
+    return found
+
+
+def _check_entries(entries: list[zipfile.ZipInfo], most_bytes: int) -> None:
+    names = [entry.filename for entry in entries]
+    again = repeated(names)
+    if again:
+        raise BundleError(f"the zip has {shown(again[0])} more than once")
+    for entry in entries:
+        if entry.filename not in NAMES:
+            raise BundleError(f"the zip has {shown(entry.filename)}, which no bundle has")
+        if entry.flag_bits & _ENCRYPTED:
+            raise BundleError(f"{entry.filename}: is encrypted")
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise BundleError(f"{entry.filename}: is compressed in a way that no bundle is")
+    missing = [name for name in NAMES if name not in names]
+    if missing:
+        raise BundleError(f"the zip lacks {', '.join(missing)}")
+    size = sum(entry.file_size for entry in entries)
+    if size > most_bytes:
+        raise BundleError(f"the zip holds {size:,} bytes; at most {most_bytes:,} are read")
+
+
+def _text(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str:
+    name = entry.filename
+    try:
+        with archive.open(entry) as file:
+            data = file.read(entry.file_size + 1)  # a size that lies ends here
+    except zipfile.BadZipFile as error:
+        raise BundleError(f"{name}: is damaged: {error}") from error
+    except Exception as error:
+        if type(error).__module__ != "zlib":
+            raise
+        raise BundleError(f"{name}: is damaged: {error}") from error
+    if len(data) != entry.file_size:
+        raise BundleError(f"{name}: has not the size that the zip says")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise BundleError(f"{name}: is not UTF-8 from byte {error.start} on") from error
+
+
+def _check_sums(members: Mapping[str, str]) -> None:
+    wanted = {name: sum_of(text) for name, text in members.items() if name != SUMS}
+    found = {}
+    for line in members[SUMS].splitlines():
+        digest, _, name = line.partition("  ")
+        if name not in wanted or name in found:
+            raise BundleError(f"{SUMS}: has a line of {shown(name)}, which is unknown or comes twice")
+        found[name] = digest
+    for name, digest in sorted(wanted.items()):
+        if name not in found:
+            raise BundleError(f"{SUMS}: has no line of {name}")
+        if found[name] != digest:
+            raise BundleError(f"{name}: does not have the sum that {SUMS} gives: it was changed or damaged")

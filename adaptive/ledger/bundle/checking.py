@@ -1,0 +1,270 @@
+"""Whether the parts of a campaign agree: draws and votes with their digests, the chain, and records with a replay."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from adaptive.draw import Ballot
+from adaptive.errors import AdaptiveError
+from adaptive.ledger.bundle.contents import Contents, Row
+from adaptive.ledger.closing import Scored, chain_digest, record_dict
+from adaptive.ledger.draws import StoredBallot, draw_digest
+from adaptive.ledger.encoding import digest_of, json_of
+from adaptive.ledger.errors import BundleError
+from adaptive.ledger.votes import ANSWERS, CANNOT_SAY
+from adaptive.protocol import Standing, ballot_rng, close_ballot
+from adaptive.record import BallotRecord, ProtocolResult
+from adaptive.selection import select_again
+from adaptive.tables import csv_text, item_cells, item_columns
+from adaptive.votes import UNANSWERED
+
+__all__ = ["Verified", "checked", "result_csv", "votes_csv", "votes_that_count"]
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What has been checked.
+
+    Attributes
+    ----------
+    key, name : str
+        Of the campaign.
+    n_items, n_ballots, n_closed, n_comparisons : int
+    n_events : int
+        Vote events, late votes included.
+    n_votes : int
+        Votes that count.
+    result : ProtocolResult or None
+        The ranking after the ballots that are closed, as they replay; None where there are none, and in a continuous
+        campaign.
+    """
+
+    key: str
+    name: str
+    n_items: int
+    n_ballots: int
+    n_closed: int
+    n_comparisons: int
+    n_events: int
+    n_votes: int
+    result: ProtocolResult | None
+
+
+def checked(contents: Contents) -> Verified:
+    """Check all digests, the chain, and that the votes give the records to the last bit.
+
+    Raises
+    ------
+    BundleError
+        The message names the ballot and what fails.
+    """
+    _check_order(contents)
+    by_ballot = events_by_ballot(contents)
+    previous = None
+    for ballot, stored in zip(contents.ballots, contents.stored, strict=True):
+        number = stored.number
+        _check_draw(contents, stored)
+        _check_probes(contents, stored)
+        if draw_digest(contents.info, contents.drawn[number], contents.probes_of(number)) != stored.draw_digest:
+            raise BundleError(f"draw of ballot {number}: its comparisons and probes do not have the digest draw_digest")
+        _check_events(by_ballot[number], stored)
+        closed = (stored.record, stored.votes_digest, stored.chain_digest, ballot["closed_at"])
+        if stored.state != "closed":
+            if any(each is not None for each in closed):
+                raise BundleError(f"ballot {number} is open, and has a record")
+            continue
+        if stored.record is None or stored.votes_digest is None:
+            raise BundleError(f"ballot {number} is closed, and has no record")
+        if digest_of(map(vote_line, by_ballot[number])) != stored.votes_digest:
+            raise BundleError(f"votes of ballot {number}: its events do not have the digest votes_digest")
+        chain = chain_digest(previous, stored.draw_digest, stored.votes_digest, stored.record)
+        if chain != stored.chain_digest:
+            raise BundleError(
+                f"chain of ballot {number}: the ballot before, the draw, the votes and the record do not have the "
+                f"digest chain_digest"
+            )
+        previous = chain
+    return Verified(
+        key=contents.info.key,
+        name=contents.info.name,
+        n_items=len(contents.items),
+        n_ballots=len(contents.ballots),
+        n_closed=sum(stored.state == "closed" for stored in contents.stored),
+        n_comparisons=sum(stored.n_comparisons for stored in contents.stored),
+        n_events=len(contents.votes) + len(contents.late_votes),
+        n_votes=sum(len(votes_that_count(events, contents.excluded)) for events in by_ballot.values()),
+        result=_replayed(contents, by_ballot),
+    )
+
+
+def events_by_ballot(contents: Contents) -> defaultdict[int, list[Row]]:
+    """Vote events of each ballot, by comparison and revision."""
+    found: defaultdict[int, list[Row]] = defaultdict(list)
+    for event in contents.votes:
+        found[event["ballot"]].append(event)
+    for events in found.values():
+        events.sort(key=lambda event: (event["place"], event["revision"]))
+    return found
+
+
+def votes_that_count(events: Sequence[Row], excluded: frozenset[str]) -> dict[int, Row]:
+    """The last event of each comparison, where it is a vote of somebody who is not left out."""
+    last = {event["place"]: event for event in events}
+    return {place: event for place, event in last.items() if event["kind"] == "cast" and event["voter"] not in excluded}
+
+
+def vote_line(event: Row) -> str:
+    """The line that the digest of votes is over."""
+    return json_of([event["place"], event["revision"], event["kind"], event["answer"], event["voter"]])
+
+
+def votes_csv(contents: Contents) -> str:
+    """The votes that count as CSV: comparison, voter, left, right and winner."""
+    columns, cells = _cells(contents.labels)
+    by_ballot = events_by_ballot(contents)
+    rows = []
+    for stored in contents.stored:
+        drawn = contents.drawn[stored.number]
+        left, right = drawn.left.tolist(), drawn.right.tolist()
+        for place, event in votes_that_count(by_ballot[stored.number], contents.excluded).items():
+            sides = (*cells[left[place]], *cells[right[place]])
+            rows.append([f"{stored.number}-{place}", event["voter"], *sides, event["answer"]])
+    return csv_text(["comparison", "voter", *columns("left"), *columns("right"), "winner"], rows)
+
+
+def result_csv(contents: Contents, found: Verified) -> str:
+    """The ranking after the ballots that are closed; only the names of the columns where there is none."""
+    if found.result is None:
+        scores = ["rank", "ybar", "presentations", "wins", "ties", "losses", "last_ballot"]
+        return csv_text([*_cells(contents.labels)[0]("item"), *scores], [])
+    return found.result.to_csv()
+
+
+def _cells(labels: Sequence[Hashable]) -> tuple[Callable[[str], list[str]], list[tuple[str, ...]]]:
+    lengths = {len(label) if isinstance(label, tuple) else 0 for label in labels}
+    if len(lengths) > 1:  # no columns fit all of them
+        return lambda stem: [stem], [(" ".join(item_cells(label)),) for label in labels]
+    return lambda stem: item_columns(stem, labels), [item_cells(label) for label in labels]
+
+
+def _check_order(contents: Contents) -> None:
+    for what, rows, key, first in (("items", contents.items, "place", 0), ("ballots", contents.ballots, "number", 1)):
+        for at, row in enumerate(rows, start=first):
+            if row[key] != at:
+                raise BundleError(f"{what}: {key} {at} is missing, or comes twice")
+    numbers = {stored.number for stored in contents.stored}
+    for name in ("leases", "votes", "late_votes", "probes", "probe_events"):
+        for row in getattr(contents, name):
+            if row["ballot"] not in numbers:
+                raise BundleError(f"{name}: a row is of ballot {row['ballot']}, which is missing")
+    voters = {voter["voter"] for voter in contents.voters}
+    for name in ("leases", "votes", "late_votes", "probe_events"):
+        for row in getattr(contents, name):
+            if row["voter"] not in voters:
+                raise BundleError(f"{name}: a row is by a voter who is not among the voters")
+
+
+def _check_draw(contents: Contents, stored: StoredBallot) -> None:
+    drawn, number = contents.drawn.get(stored.number), stored.number
+    if drawn is None or drawn.left.size != stored.n_comparisons:
+        raise BundleError(f"draw of ballot {number}: {stored.n_comparisons} comparisons are wanted")
+    own = np.zeros(len(contents.items), bool)
+    if stored.places.size and (stored.places.min() < 0 or stored.places.max() >= own.size):
+        raise BundleError(f"draw of ballot {number}: its places are not those of items")
+    own[stored.places] = True
+    sides = np.concatenate([drawn.left, drawn.right])
+    if sides.size and (sides.min() < 0 or sides.max() >= own.size or not own[sides].all()):
+        raise BundleError(f"draw of ballot {number}: a comparison has an item that is not among its places")
+
+
+def _check_probes(contents: Contents, stored: StoredBallot) -> None:
+    number, n_items = stored.number, len(contents.items)
+    n_sheets = int(contents.drawn[number].sheet.max(initial=-1)) + 1
+    places = [row["place"] for row in contents.probes if row["ballot"] == number]
+    if sorted(places) != list(range(len(places))):
+        raise BundleError(f"probes of ballot {number}: their places are not 0, 1, ...")
+    for probe in contents.probes_of(number):
+        if not (0 <= probe.left < n_items and 0 <= probe.right < n_items and 0 <= probe.sheet < n_sheets):
+            raise BundleError(f"probes of ballot {number}: one has an item or a sheet that is missing")
+    for row in contents.probe_events:
+        if row["ballot"] == number and not 0 <= row["place"] < len(places):
+            raise BundleError(f"probes of ballot {number}: there is no probe {number}-p{row['place']}")
+
+
+def _check_events(events: Sequence[Row], stored: StoredBallot) -> None:
+    before: tuple[int, int] = (-1, 0)
+    for event in events:
+        place, revision = event["place"], event["revision"]
+        if not 0 <= place < stored.n_comparisons:
+            raise BundleError(f"votes of ballot {stored.number}: there is no comparison {stored.number}-{place}")
+        if revision != (before[1] + 1 if place == before[0] else 1):
+            raise BundleError(
+                f"votes of ballot {stored.number}: revisions of comparison {stored.number}-{place} are not 1, 2, ..."
+            )
+        if (event["kind"] == "cast") != (event["answer"] in ANSWERS):
+            raise BundleError(
+                f"votes of ballot {stored.number}: event {event['event_id']} has no answer, or one too many"
+            )
+        before = (place, revision)
+
+
+def _replayed(contents: Contents, by_ballot: defaultdict[int, list[Row]]) -> ProtocolResult | None:
+    """Score the closed ballots again, each by the votes before it, and hold the records against what was written."""
+    info = contents.info
+    closed = [stored for stored in contents.stored if stored.state == "closed"]
+    if info.mode != "ballots" or not closed:
+        return None
+    standing, records = Standing.first(info.ballot_plan), []
+    for stored in closed:
+        record, standing = _scored_again(contents, stored, standing, by_ballot[stored.number])
+        records.append(record)
+    return ProtocolResult(info.ballot_plan, info.items, standing.mean, tuple(records))
+
+
+def _scored_again(
+    contents: Contents, stored: StoredBallot, before: Standing, events: Sequence[Row]
+) -> tuple[BallotRecord, Standing]:
+    info, number, written = contents.info, stored.number, stored.record or {}
+    if stored.places.tolist() != before.places.tolist():
+        raise BundleError(f"draw of ballot {number}: its items are not those that ballot {number - 1} selected")
+    excluded = written.get("excluded", [])
+    votes = votes_that_count(events, frozenset(excluded))
+    answers = np.full(stored.n_comparisons, UNANSWERED, np.int8)
+    for place, event in votes.items():
+        code = ANSWERS[event["answer"]]
+        answers[place] = UNANSWERED if code == CANNOT_SAY else code
+    index = np.full(info.n_items, -1, np.int32)
+    index[stored.places] = np.arange(stored.places.size, dtype=np.int32)
+    drawn, slots = contents.drawn[number], contents.slots[number]
+    try:
+        ballot = Ballot(
+            items=tuple(info.items[place] for place in stored.places.tolist()),
+            presentations=stored.presentations,
+            voters=range(int(slots.max(initial=0)) + 1),
+            left=index[drawn.left],
+            right=index[drawn.right],
+            voter=slots.astype(np.int32),
+        )
+        at = {place: at for at, place in enumerate(stored.places.tolist())}
+        chosen = np.array([at[place] for place in written["selected"]], np.intp)
+        record, standing = close_ballot(
+            info.ballot_plan,
+            before,
+            ballot,
+            answers,
+            rng=ballot_rng(info.seed, number, "cut"),
+            select=select_again(chosen, written["n_tied_at_cut"]),
+        )
+    except AdaptiveError as error:
+        raise BundleError(f"record of ballot {number}: the votes cannot be scored: {error}") from error
+    again = record_dict(Scored(record, standing, len(votes)), dict(enumerate(excluded)))
+    wrong = [name for name in again if json_of(again[name]) != json_of(written.get(name))]
+    if wrong or set(written) != set(again):
+        raise BundleError(
+            f"record of ballot {number}: the votes do not give what is written in {', '.join(wrong) or 'it'}"
+        )
+    return record, standing

@@ -1,0 +1,271 @@
+"""What a bundle holds: the rows of a campaign, known by keys and numbers that mean the same in any database."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
+from adaptive.ledger.columns import integer_columns
+from adaptive.ledger.draws import DrawnColumns, StoredBallot
+from adaptive.ledger.encoding import label_of, value_of
+from adaptive.ledger.probes.drawing import Probe
+from adaptive.ledger.votes import answer_name
+from adaptive.plan import BallotPlan
+
+__all__ = ["ANSWERED", "Contents", "gathered"]
+
+Array = NDArray[np.int64]
+Row = dict[str, Any]
+
+# Columns of whatever a voter answers, after ballot, place and voter.
+ANSWERED: Final = ("answer", "response_ms", "given_by", "layout", "extra", "received_at")
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The rows of a campaign.
+
+    Attributes
+    ----------
+    campaign : dict
+        Key, name, mode, plan, slots, seed, settings and time.
+    items, ballots, voters, leases, votes, late_votes, probes, probe_events, audit : list of dict
+        Rows in their order; a ballot is named by its number, a voter by the random key.
+    drawn : dict of int to DrawnColumns
+        Comparisons by number of ballot.
+    slots : dict of int to ndarray
+        Slot of each comparison.
+    """
+
+    campaign: Row
+    items: Sequence[Row]
+    ballots: Sequence[Row]
+    drawn: Mapping[int, DrawnColumns]
+    slots: Mapping[int, Array]
+    voters: Sequence[Row]
+    leases: Sequence[Row]
+    votes: Sequence[Row]
+    late_votes: Sequence[Row]
+    probes: Sequence[Row]
+    probe_events: Sequence[Row]
+    audit: Sequence[Row]
+
+    @cached_property
+    def labels(self) -> tuple[Hashable, ...]:
+        """Labels of the items, by place."""
+        return tuple(label_of(item["label"]) for item in self.items)
+
+    @cached_property
+    def info(self) -> CampaignInfo:
+        """The campaign as the ledger's own functions take it; it has no id and no secret."""
+        campaign = self.campaign
+        ballots = campaign["mode"] == "ballots"
+        slots = campaign["slots"]
+        return CampaignInfo(
+            id=0,
+            key=campaign["key"],
+            name=campaign["name"],
+            mode=campaign["mode"],
+            plan=BallotPlan.from_dict(campaign["plan"]) if ballots else ContinuousPlan(**campaign["plan"]),
+            slots=range(slots) if isinstance(slots, int) else tuple(_hashable(slot) for slot in slots),
+            seed=int(campaign["seed"]),
+            settings=Settings.from_dict(campaign["settings"]),
+            hash_key="",
+            created_at=campaign["created_at"],
+            items=self.labels,
+        )
+
+    @cached_property
+    def stored(self) -> tuple[StoredBallot, ...]:
+        """The ballots as the ledger's own functions take them."""
+        wanted = ("number", "kind", "state", "presentations", "n_comparisons", "draw_digest", "record")
+        return tuple(
+            StoredBallot(
+                id=0,
+                places=np.array(ballot["places"], np.intp),
+                votes_digest=ballot["votes_digest"],
+                chain_digest=ballot["chain_digest"],
+                **{name: ballot[name] for name in wanted},
+            )
+            for ballot in self.ballots
+        )
+
+    def probes_of(self, number: int) -> list[Probe]:
+        """Probes of a ballot, by place."""
+        rows = sorted((row for row in self.probes if row["ballot"] == number), key=lambda row: row["place"])
+        names = ("sheet", "position", "kind", "left_item", "right_item", "expected", "repeats")
+        return [Probe(*(row[name] for name in names)) for row in rows]
+
+    @cached_property
+    def excluded(self) -> frozenset[str]:
+        """Keys of the voters who are left out now."""
+        last = {row["voter"]: row["kind"] for row in self.audit if row["kind"] in ("excluded", "included")}
+        return frozenset(key for key, kind in last.items() if kind == "excluded")
+
+
+def gathered(connection: sa.Connection, info: CampaignInfo, *, names: bool) -> Contents:
+    """Read all rows of a campaign in one transaction.
+
+    Without `names`, slots are numbers and voters have no names, unless all slots are numbers anyhow.
+    """
+    numbered = list(info.slots) == list(range(len(info.slots)))
+    campaign = _rows(
+        connection, schema.campaign, ("key", "name", "mode", "plan", "seed", "settings", "created_at"), info
+    )
+    first = campaign[0]
+    for name in ("plan", "settings"):
+        first[name] = value_of(first[name])
+    named = names and not numbered
+    first["slots"] = (
+        [list(slot) if isinstance(slot, tuple) else slot for slot in info.slots] if named else len(info.slots)
+    )
+    ballots = _ballots(connection, info)
+    ids = {row.pop("id"): row["number"] for row in ballots}
+    voters = _voters(connection, info, names=names, numbered=numbered)
+    keys = {row.pop("id"): row["voter"] for row in voters}
+    drawn, slots = {}, {}
+    for ballot_id, number in ids.items():
+        drawn[number], slots[number] = _drawn(connection, ballot_id)
+    return Contents(
+        campaign=first,
+        items=_rows(connection, schema.item, ("place", "label", "kind", "content", "alt_text"), info, by="place"),
+        ballots=ballots,
+        drawn=drawn,
+        slots=slots,
+        voters=voters,
+        leases=_leases(connection, ids, keys),
+        votes=_events(connection, schema.vote_event, ids, keys),
+        late_votes=_events(connection, schema.late_vote, ids, keys),
+        probes=_probes(connection, ids),
+        probe_events=_events(connection, schema.probe_event, ids, keys),
+        audit=_audit(connection, info, ids, keys),
+    )
+
+
+def _hashable(slot: Any) -> Hashable:
+    return tuple(slot) if isinstance(slot, list) else slot
+
+
+def _rows(
+    connection: sa.Connection, table: sa.Table, columns: Sequence[str], info: CampaignInfo, *, by: str = "id"
+) -> list[Row]:
+    own = table.c.id if table is schema.campaign else table.c.campaign_id
+    wanted = sa.select(*(table.c[name] for name in columns)).where(own == info.id).order_by(table.c[by])
+    return [dict(row._mapping) for row in connection.execute(wanted)]
+
+
+def _ballots(connection: sa.Connection, info: CampaignInfo) -> list[Row]:
+    columns = ("id", "number", "kind", "state", "places", "presentations", "n_comparisons", "draw_digest")
+    closing = ("opened_at", "closed_at", "record", "votes_digest", "chain_digest")
+    rows = _rows(connection, schema.ballot, (*columns, *closing), info, by="number")
+    for row in rows:
+        row["places"] = value_of(row["places"])
+        row["record"] = None if row["record"] is None else value_of(row["record"])
+        if row["state"] == "closing":
+            row["state"] = "open"  # a closer who is at it has not written anything yet
+    return rows
+
+
+def _voters(connection: sa.Connection, info: CampaignInfo, *, names: bool, numbered: bool) -> list[Row]:
+    voter, identity = schema.voter, schema.voter_identity
+    rows = connection.execute(
+        sa.select(voter, identity.c.external_id)
+        .select_from(voter.outerjoin(identity))
+        .where(voter.c.campaign_id == info.id)
+        .order_by(voter.c.id)
+    )
+    slots = {str(slot) for slot in info.slots} if numbered else set()
+    found = []
+    for row in rows:
+        is_slot = row.source == "file" and row.external_id in slots
+        found.append(
+            {
+                "id": row.id,
+                "voter": row.key,
+                "source": row.source,
+                "name": row.external_id if names or is_slot else None,
+                "consent_version": row.consent_version,
+                "joined_at": row.joined_at,
+                "withdrawn_at": row.withdrawn_at,
+            }
+        )
+    return found
+
+
+def _drawn(connection: sa.Connection, ballot_id: int) -> tuple[DrawnColumns, Array]:
+    asked, sheet = schema.comparison, schema.sheet
+    *columns, slot = integer_columns(
+        connection,
+        sa.select(asked.c.sheet, asked.c.position, asked.c.left_item, asked.c.right_item, sheet.c.slot)
+        .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
+        .where(asked.c.ballot_id == ballot_id)
+        .order_by(asked.c.place),
+    )
+    return DrawnColumns(*columns), slot
+
+
+def _leases(connection: sa.Connection, ids: Mapping[int, int], keys: Mapping[int, str]) -> list[Row]:
+    table = schema.lease
+    names = ("sheet", "fence", "exclusive", "given_at", "expires_at", "ended_at", "end_reason")
+    rows = connection.execute(sa.select(table).where(table.c.ballot_id.in_(list(ids))).order_by(table.c.id))
+    return [
+        {"ballot": ids[row.ballot_id], "voter": keys[row.voter_id], **{name: row._mapping[name] for name in names}}
+        for row in rows
+    ]
+
+
+def _events(connection: sa.Connection, table: sa.Table, ids: Mapping[int, int], keys: Mapping[int, str]) -> list[Row]:
+    own = [name for name in ("revision", "kind", "reason", "why") if name in table.c]
+    wanted = sa.select(table).where(table.c.ballot_id.in_(list(ids))).order_by(table.c.id)
+    if table is schema.vote_event:
+        wanted = (
+            sa.select(table, schema.lease.c.fence)
+            .select_from(table.outerjoin(schema.lease, schema.lease.c.id == table.c.lease_id))
+            .where(table.c.ballot_id.in_(list(ids)))
+            .order_by(table.c.id)
+        )
+    found = []
+    for mapping in connection.execute(wanted).mappings():
+        row = {
+            "event_id": mapping["event_id"],
+            "ballot": ids[mapping["ballot_id"]],
+            "place": mapping["place"],
+            "voter": keys[mapping["voter_id"]],
+            **{name: mapping[name] for name in (*own, *ANSWERED)},
+        }
+        row["answer"] = None if row["answer"] is None else answer_name(row["answer"])
+        row["extra"] = None if row["extra"] is None else value_of(row["extra"])
+        if table is schema.vote_event:
+            row["fence"] = mapping["fence"]
+        found.append(row)
+    return found
+
+
+def _probes(connection: sa.Connection, ids: Mapping[int, int]) -> list[Row]:
+    table = schema.probe
+    names = ("place", "sheet", "position", "kind", "left_item", "right_item", "expected", "repeats")
+    order = (table.c.ballot_id, table.c.place)
+    rows = connection.execute(sa.select(table).where(table.c.ballot_id.in_(list(ids))).order_by(*order))
+    return [{"ballot": ids[row.ballot_id], **{name: row._mapping[name] for name in names}} for row in rows]
+
+
+def _audit(connection: sa.Connection, info: CampaignInfo, ids: Mapping[int, int], keys: Mapping[int, str]) -> list[Row]:
+    rows = _rows(connection, schema.audit_event, ("at", "kind", "ballot_id", "voter_id", "details"), info)
+    return [
+        {
+            "at": row["at"],
+            "kind": row["kind"],
+            "ballot": ids.get(row["ballot_id"]),
+            "voter": keys.get(row["voter_id"]),
+            "details": value_of(row["details"]),
+        }
+        for row in rows
+    ]

@@ -1,0 +1,206 @@
+"""What a bundle says of itself: a data sheet for people, and Croissant 1.0 metadata for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from adaptive.ledger.bundle.archive import SUMS, sum_of
+from adaptive.ledger.bundle.checking import Verified
+from adaptive.ledger.bundle.contents import Contents
+from adaptive.ledger.encoding import time_text
+from adaptive.tables import item_columns
+
+__all__ = ["croissant", "data_sheet"]
+
+_FILES: Final = {
+    "items.csv": "Items by place, counted from 0: label as JSON, kind and content as shown.",
+    "plan.json": "The plan, its seed and settings, and when the campaign was made (microseconds since 1970, UTC).",
+    "voters.csv": "Voters by random key: where they came from, when they joined and left.",
+    "ballots.json": "Ballots: their items, digests, and, once closed, the scores and the items that go on.",
+    "comparisons.csv": "Every comparison as drawn: sheet, position on it, slot, and the places of the two items.",
+    "events.jsonl": "The raw ledger: leases of sheets, every vote event, late votes, and what organisers did.",
+    "probes.jsonl": "Practice, attention checks, gold pairs and repeats, with their answers; never scored.",
+    "votes.csv": "The votes that count: the last event of each comparison, of voters who are not left out.",
+    "result.csv": "The ranking after the ballots that are closed.",
+    "croissant.json": "Metadata of these files, as Croissant 1.0 has it.",
+    SUMS: "SHA-256 of every other file.",
+}
+_MIME: Final = {"csv": "text/csv", "json": "application/json", "jsonl": "application/jsonlines"}
+
+
+def data_sheet(contents: Contents, found: Verified) -> str:
+    """Return the README of a bundle, in Markdown."""
+    info = contents.info
+    seeds = f"seed {info.seed}"
+    plan = ", ".join(
+        f"{name} {value}" for name, value in contents.campaign["plan"].items() if not isinstance(value, list)
+    )
+    excluded = sorted(contents.excluded)
+    named = any(voter["name"] for voter in contents.voters)
+    files = "\n".join(f"| {name} | {text} |" for name, text in _FILES.items())
+    kinds: dict[str, int] = {}
+    for event in contents.votes:
+        kinds[event["kind"]] = kinds.get(event["kind"], 0) + 1
+    events = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())) or "none"
+    closed = f"{found.n_closed} of {found.n_ballots} opened are closed"
+    return f"""# {_line(info.name)}
+
+Pairwise comparisons of {found.n_items:,} items, collected in a campaign that was made on
+{time_text(info.created_at)[:10]}; its key is {_line(info.key)}.
+
+| | |
+|---|---|
+| Items | {found.n_items:,} |
+| Mode | {_line(info.mode)} |
+| Plan | {_line(plan)}; {seeds} |
+| Ballots | {closed} |
+| Comparisons | {found.n_comparisons:,} |
+| Votes that count | {found.n_votes:,} |
+| Vote events | {events}; {len(contents.late_votes):,} late, kept and not counted |
+| Voters | {len(contents.voters):,}, of whom {len(excluded):,} are left out of all scores |
+
+## Files
+
+| file | what it has |
+|---|---|
+{files}
+
+Text is UTF-8, lines end with a line feed, and times are microseconds since 1970, UTC. Cells are as they are: a
+spreadsheet may take a label that begins with =, +, - or @ for a formula.
+
+## Who voted
+
+Voters go by random keys. {_names(named)}
+Columns of files that came with votes, and reasons that organisers typed, are as they were written.
+
+## How to check it
+
+`sha256sum --check {SUMS}` holds for every file. In ballots.json
+
+- draw_digest is the SHA-256 of one line for each comparison of the ballot, in their order, each ended by a line feed:
+  `[place,sheet,position,left,right]`, with the labels of items.csv for left and right; then one for each probe:
+  `["p",place,sheet,position,left,right,kind,expected,repeats]`, in which expected is left, tie, right or null;
+- votes_digest that of one line for each vote event, by place and revision: `[place,revision,kind,answer,voter]`;
+- chain_digest that of four lines: the chain_digest of the ballot before (empty for the first), draw_digest,
+  votes_digest, and the record. A ballot that is removed or changed breaks the chain.
+
+All these lines are JSON without spaces, with sorted keys, and not escaped to ASCII. `ballots run verify` does all of
+that, scores the votes again, and compares every number.
+"""
+
+
+def croissant(contents: Contents, members: Mapping[str, str]) -> str:
+    """Return the Croissant metadata of the files of data."""
+    info = contents.info
+    files = [
+        {
+            "@type": "cr:FileObject",
+            "@id": name,
+            "name": name,
+            "description": _FILES[name],
+            "contentUrl": name,
+            "contentSize": f"{len(members[name].encode())} B",
+            "encodingFormat": _MIME[name.rsplit(".", 1)[-1]],
+            "sha256": sum_of(members[name]),
+        }
+        for name in sorted(members)
+        if name in _FILES
+    ]
+    lengths = {len(label) if isinstance(label, tuple) else 0 for label in info.items}
+    sides = item_columns("", info.items) if len(lengths) == 1 else [""]
+    parts = [side.lstrip("_") for side in sides]
+    sided = [f"{stem}_{part}" if part else stem for stem in ("left", "right") for part in parts]
+    items = [f"item_{part}" if part else "item" for part in parts]
+    scores = {"rank": "Float", "ybar": "Float"} | dict.fromkeys(
+        ("presentations", "wins", "ties", "losses", "last_ballot"), "Integer"
+    )
+    sets = [
+        _records("items", "items.csv", {"place": "Integer", "label": "Text", "kind": "Text"}),
+        _records(
+            "comparisons",
+            "comparisons.csv",
+            {"comparison": "Text"} | dict.fromkeys(("sheet", "position", "slot", "left_item", "right_item"), "Integer"),
+        ),
+        _records("votes", "votes.csv", dict.fromkeys(("comparison", "voter", *sided, "winner"), "Text")),
+        _records("result", "result.csv", dict.fromkeys(items, "Text") | scores),
+    ]
+    metadata = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": info.name,
+        "description": f"Pairwise comparisons of {info.n_items:,} items with every vote, and the ranking they give.",
+        "identifier": info.key,
+        "dateCreated": time_text(info.created_at)[:10],
+        "version": "1.0.0",
+        "distribution": files,
+        "recordSet": sets,
+    }
+    return json.dumps(metadata, ensure_ascii=False, indent=1) + "\n"
+
+
+def _records(name: str, file: str, columns: Mapping[str, str]) -> dict[str, Any]:
+    fields = [
+        {
+            "@type": "cr:Field",
+            "@id": f"{name}/{column}",
+            "name": column,
+            "dataType": f"sc:{kind}",
+            "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
+        }
+        for column, kind in columns.items()
+    ]
+    return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
+
+
+def _names(named: bool) -> str:
+    if named:
+        return "The column name of voters.csv says what they are called: keep this file to yourself."
+    return "Their names, addresses and accounts are not in this bundle."
+
+
+def _line(text: str) -> str:
+    """Text for one cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+_CONTEXT: Final = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}

@@ -1,0 +1,148 @@
+"""Bundles as files: written from a ledger, read and checked with nothing else at hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from adaptive.errors import AdaptiveError
+from adaptive.ledger.bundle.archive import MOST_BYTES, packed, unpacked
+from adaptive.ledger.bundle.checking import Verified, checked, result_csv, votes_csv
+from adaptive.ledger.bundle.contents import Contents, gathered
+from adaptive.ledger.bundle.documents import croissant, data_sheet
+from adaptive.ledger.bundle.members import data_members, parsed
+from adaptive.ledger.errors import BundleError
+from adaptive.ledger.ledger import Campaign
+from rankcorr.io.files import write_atomically
+
+__all__ = ["bundle_bytes", "contents_of", "read_bundle", "verify_bundle", "verify_campaign", "write_bundle"]
+
+
+def write_bundle(campaign: Campaign, path: str | os.PathLike[str], *, names: bool = False) -> None:
+    """Write a campaign as a zip: see `bundle_bytes`.
+
+    Raises
+    ------
+    BundleError
+        When the ledger contradicts itself, or the file cannot be written.
+    """
+    data = bundle_bytes(campaign, names=names)
+    try:
+        write_atomically(Path(path), data)
+    except OSError as error:
+        raise BundleError(f"{os.fspath(path)}: cannot be written: {error.strerror or error}") from error
+
+
+def bundle_bytes(campaign: Campaign, *, names: bool = False) -> bytes:
+    """Return a campaign as a zip; the same campaign gives the same bytes.
+
+    It holds every row of the campaign but the keys, tokens and addresses that only its ledger needs: items, plan,
+    drawn comparisons, all events, probes, the votes that count and the ranking they give, a data sheet, Croissant
+    metadata, and sums. Before it is written it is checked as `verify_bundle` does.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    names : bool
+        Whether it has the names that voters go by, for a ledger of the same people elsewhere. Without them it can be
+        published, as far as columns of files and reasons that people typed in name nobody.
+
+    Raises
+    ------
+    BundleError
+        When the ledger contradicts itself.
+    """
+    contents = campaign.database.read(lambda connection: gathered(connection, campaign.info, names=names))
+    members = data_members(contents)
+    found = checked(contents)
+    members |= {"votes.csv": votes_csv(contents), "result.csv": result_csv(contents, found)}
+    members["README.md"] = data_sheet(contents, found)
+    members["croissant.json"] = croissant(contents, members)
+    return packed(members)
+
+
+def read_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Contents:
+    """Read a bundle whose sums hold; `verify_bundle` checks what it says.
+
+    Parameters
+    ----------
+    path : str or path-like
+    most_bytes : int
+        The zip may hold no more, compressed or not.
+
+    Raises
+    ------
+    BundleError
+        With the file, the member and, in it, the line: a file that cannot be read, no zip of ours, a sum that does not
+        hold.
+    """
+    name, data = _bytes(path, most_bytes)
+    try:
+        return contents_of(data, most_bytes=most_bytes)[0]
+    except BundleError as error:
+        raise BundleError(f"{name}: {error}") from error
+
+
+def contents_of(data: bytes, *, most_bytes: int = MOST_BYTES) -> tuple[Contents, dict[str, str]]:
+    """Contents and members of a bundle's bytes, as `read_bundle`."""
+    members = unpacked(data, most_bytes=most_bytes)
+    return parsed(members), members
+
+
+def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Verified:
+    """Check a bundle with nothing else at hand.
+
+    Sums, then the digests of draws and votes, the chain of ballots, and the records: the votes are scored again, and
+    must give every number that was written, and the ranking, to the last bit.
+
+    Raises
+    ------
+    BundleError
+        The message says which part fails, and how.
+    """
+    return verified(path, most_bytes=most_bytes)[1]
+
+
+def verify_campaign(campaign: Campaign) -> Verified:
+    """Check a campaign in its ledger, as `verify_bundle` checks a bundle.
+
+    Raises
+    ------
+    BundleError
+        The message says which part fails, and how.
+    """
+    return checked(campaign.database.read(lambda connection: gathered(connection, campaign.info, names=False)))
+
+
+def verified(path: str | os.PathLike[str], *, most_bytes: int) -> tuple[Contents, Verified]:
+    """Contents of a bundle that holds, and what was found."""
+    name, data = _bytes(path, most_bytes)
+    try:
+        contents, members = contents_of(data, most_bytes=most_bytes)
+        found = checked(contents)
+        _check_derived(members, {"votes.csv": votes_csv(contents), "result.csv": result_csv(contents, found)})
+    except BundleError as error:
+        raise BundleError(f"{name}: {error}") from error
+    except (AdaptiveError, TypeError, KeyError, ValueError, IndexError, AttributeError) as error:
+        # Sums and digests hold, and yet a value is none that a ledger writes: somebody has made this up.
+        raise BundleError(f"{name}: has a value that no ledger writes: {error!r}") from error
+    return contents, found
+
+
+def _check_derived(members: Mapping[str, str], again: Mapping[str, str]) -> None:
+    for name, text in again.items():
+        if members[name] != text:
+            raise BundleError(f"{name}: is not what the comparisons and events give")
+
+
+def _bytes(path: str | os.PathLike[str], most_bytes: int) -> tuple[str, bytes]:
+    name = os.fspath(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read(most_bytes + 1)
+    except (OSError, ValueError) as error:
+        raise BundleError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if len(data) > most_bytes:
+        raise BundleError(f"{name}: has more than {most_bytes:,} bytes")
+    return name, data

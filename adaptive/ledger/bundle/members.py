@@ -1,0 +1,306 @@
+"""The files of a bundle as text, from its contents and back; reading is exact, or an error that names the file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+import numpy as np
+
+from adaptive.ledger.bundle.contents import ANSWERED, Contents, Row
+from adaptive.ledger.draws import DrawnColumns
+from adaptive.ledger.encoding import json_of
+from adaptive.ledger.errors import BundleError
+from adaptive.tables import csv_text
+
+__all__ = ["BALLOTS_FORMAT", "data_members", "parsed"]
+
+BALLOTS_FORMAT: Final = "adaptive.ledger.bundle"
+BALLOTS_VERSION: Final = 1
+
+_TEXT: Final = (str,)
+_MAYBE_TEXT: Final = (str, type(None))
+_WHOLE: Final = (int,)
+_MAYBE_WHOLE: Final = (int, type(None))
+_MAYBE_OBJECT: Final = (dict, type(None))
+_Types = Mapping[str, tuple[type, ...]]
+
+_CAMPAIGN: Final[_Types] = {
+    "key": _TEXT,
+    "name": _TEXT,
+    "mode": _TEXT,
+    "plan": (dict,),
+    "slots": (int, list),
+    "seed": _TEXT,
+    "settings": (dict,),
+    "created_at": _WHOLE,
+}
+_BALLOT: Final[_Types] = {
+    "number": _WHOLE,
+    "kind": _TEXT,
+    "state": _TEXT,
+    "places": (list,),
+    "presentations": _WHOLE,
+    "n_comparisons": _WHOLE,
+    "draw_digest": _TEXT,
+    "opened_at": _WHOLE,
+    "closed_at": _MAYBE_WHOLE,
+    "record": _MAYBE_OBJECT,
+    "votes_digest": _MAYBE_TEXT,
+    "chain_digest": _MAYBE_TEXT,
+}
+_EVENT: Final[_Types] = {"event_id": _TEXT, "ballot": _WHOLE, "place": _WHOLE, "voter": _TEXT}
+_ANSWER: Final[_Types] = dict(
+    zip(ANSWERED, (_MAYBE_TEXT, _MAYBE_WHOLE, _MAYBE_TEXT, _MAYBE_TEXT, _MAYBE_OBJECT, _WHOLE), strict=True)
+)
+_LINES: Final[dict[str, _Types]] = {
+    "lease": {
+        "ballot": _WHOLE,
+        "voter": _TEXT,
+        "sheet": _WHOLE,
+        "fence": _WHOLE,
+        "exclusive": (bool,),
+        "given_at": _WHOLE,
+        "expires_at": _MAYBE_WHOLE,
+        "ended_at": _MAYBE_WHOLE,
+        "end_reason": _MAYBE_TEXT,
+    },
+    "vote": {
+        **_EVENT,
+        "revision": _WHOLE,
+        "kind": _TEXT,
+        "reason": _MAYBE_TEXT,
+        **_ANSWER,
+        "fence": _MAYBE_WHOLE,
+    },
+    "late_vote": {**_EVENT, "why": _TEXT, **_ANSWER},
+    "audit": {
+        "at": _WHOLE,
+        "kind": _TEXT,
+        "ballot": _MAYBE_WHOLE,
+        "voter": _MAYBE_TEXT,
+        "details": (dict,),
+    },
+    "probe": {
+        "ballot": _WHOLE,
+        "place": _WHOLE,
+        "sheet": _WHOLE,
+        "position": _WHOLE,
+        "kind": _TEXT,
+        "left_item": _WHOLE,
+        "right_item": _WHOLE,
+        "expected": _MAYBE_WHOLE,
+        "repeats": _MAYBE_WHOLE,
+    },
+    "probe_event": {**_EVENT, "revision": _WHOLE, "kind": _TEXT, "why": _MAYBE_TEXT, **_ANSWER},
+}
+_ITEM_COLUMNS: Final = {"place": int, "label": str, "kind": str, "content": str, "alt_text": str}
+_VOTER_COLUMNS: Final = {
+    "voter": str,
+    "source": str,
+    "name": str,
+    "consent_version": str,
+    "joined_at": int,
+    "withdrawn_at": int,
+}
+_FEW: Final = frozenset({"voter", "kind", "answer", "given_by", "layout", "why"})
+_NEEDED: Final = ("place", "label", "kind", "voter", "source", "joined_at")
+_QUOTES: Final = re.compile('(?:"")*')
+_COMPARISON_COLUMNS: Final = ("comparison", "sheet", "position", "slot", "left_item", "right_item")
+
+
+def data_members(contents: Contents) -> dict[str, str]:
+    """Texts of the files that hold the campaign, by name."""
+    ballots = {"format": BALLOTS_FORMAT, "version": BALLOTS_VERSION, "ballots": list(contents.ballots)}
+    return {
+        "plan.json": _pretty(contents.campaign),
+        "items.csv": _table(_ITEM_COLUMNS, contents.items),
+        "voters.csv": _table(_VOTER_COLUMNS, contents.voters),
+        "ballots.json": _pretty(ballots),
+        "comparisons.csv": _comparisons(contents),
+        "events.jsonl": _lines(
+            ("lease", contents.leases),
+            ("vote", contents.votes),
+            ("late_vote", contents.late_votes),
+            ("audit", contents.audit),
+        ),
+        "probes.jsonl": _lines(("probe", contents.probes), ("probe_event", contents.probe_events)),
+    }
+
+
+def parsed(members: Mapping[str, str]) -> Contents:
+    """Contents of the files of `data_members`.
+
+    Raises
+    ------
+    BundleError
+        With the file and its line: anything that `data_members` does not write.
+    """
+    campaign, ballots = _json(members, "plan.json"), _json(members, "ballots.json")
+    _check("plan.json", campaign, _CAMPAIGN)
+    if not isinstance(ballots, dict) or ballots.get("format") != BALLOTS_FORMAT:
+        raise BundleError(f"ballots.json: the format {BALLOTS_FORMAT!r} is wanted")
+    if ballots.get("version") != BALLOTS_VERSION or type(ballots["version"]) is not int:
+        raise BundleError(f"ballots.json: this release reads version {BALLOTS_VERSION}; got {ballots.get('version')!r}")
+    _check("ballots.json", ballots, {"format": _TEXT, "version": _WHOLE, "ballots": (list,)})
+    for place, ballot in enumerate(ballots["ballots"]):
+        _check(f"ballots.json: ballots[{place}]", ballot, _BALLOT)
+        if any(type(each) is not int for each in ballot["places"]):
+            raise BundleError(f"ballots.json: ballots[{place}]: places must be whole numbers")
+    rows = {**_json_lines(members, "events.jsonl"), **_json_lines(members, "probes.jsonl")}
+    drawn, slots = _parsed_comparisons(members)
+    found = Contents(
+        campaign=campaign,
+        items=_cells(members, "items.csv", _ITEM_COLUMNS),
+        ballots=ballots["ballots"],
+        drawn=drawn,
+        slots=slots,
+        voters=_cells(members, "voters.csv", _VOTER_COLUMNS),
+        leases=rows["lease"],
+        votes=rows["vote"],
+        late_votes=rows["late_vote"],
+        probes=rows["probe"],
+        probe_events=rows["probe_event"],
+        audit=rows["audit"],
+    )
+    again = data_members(found)
+    for name, text in again.items():
+        if members[name] != text:
+            raise BundleError(f"{name}: is not written as a bundle is: {_first_difference(members[name], text)}")
+    return found
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=1) + "\n"
+
+
+def _table(columns: Mapping[str, type], rows: Sequence[Row]) -> str:
+    return csv_text(list(columns), ([_cell(name, row[name]) for name in columns] for row in rows))
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None:
+        return ""
+    text = str(value)
+    # An empty cell is nothing at all: empty text, and what would be taken for it, gets two quotes more.
+    return text + '""' if column not in _NEEDED and _QUOTES.fullmatch(text) else text
+
+
+def _comparisons(contents: Contents) -> str:
+    rows: list[Sequence[Any]] = []
+    for number, drawn in sorted(contents.drawn.items()):
+        columns = (drawn.sheet, drawn.position, contents.slots[number], drawn.left, drawn.right)
+        cells = zip(*(column.tolist() for column in columns), strict=True)
+        rows += [(f"{number}-{place}", *row) for place, row in enumerate(cells)]
+    return csv_text(_COMPARISON_COLUMNS, rows)
+
+
+def _lines(*kinds: tuple[str, Sequence[Row]]) -> str:
+    return "".join(json_of({"type": kind, **row}) + "\n" for kind, rows in kinds for row in rows)
+
+
+def _json(members: Mapping[str, str], name: str, text: str | None = None, line: int | None = None) -> Any:
+    where = name if line is None else f"{name}:{line}"
+
+    def refused(constant: str) -> NoReturn:
+        raise BundleError(f"{where}: {constant} is not a number of JSON")
+
+    try:
+        return json.loads(members[name] if text is None else text, parse_constant=refused)
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{where}: cannot be read as JSON: {error}") from error
+
+
+def _json_lines(members: Mapping[str, str], name: str) -> dict[str, list[Row]]:
+    kinds = ("probe", "probe_event") if name == "probes.jsonl" else ("lease", "vote", "late_vote", "audit")
+    found: dict[str, list[Row]] = {kind: [] for kind in kinds}
+    same: dict[Any, Any] = {}
+    for number, line in enumerate(members[name].split("\n")[:-1], start=1):
+        row = _json(members, name, line, number)
+        kind = row.pop("type", None) if isinstance(row, dict) else None
+        if not isinstance(kind, str) or kind not in found:
+            raise BundleError(f"{name}:{number}: an object of one of the types {', '.join(kinds)} is wanted")
+        types = _LINES[kind]
+        _check(f"{name}:{number}", row, types)
+        # One object for each name and each key of a voter: those of 400,000 lines would take half a gigabyte.
+        found[kind].append({key: same.setdefault(row[key], row[key]) if key in _FEW else row[key] for key in types})
+    return found
+
+
+def _check(where: str, row: Any, types: _Types) -> None:
+    if not isinstance(row, dict):
+        raise BundleError(f"{where}: an object is wanted")
+    if set(row) != set(types):
+        odd = sorted(set(row) ^ set(types))
+        raise BundleError(f"{where}: missing or unknown: {', '.join(map(repr, odd[:5]))}")
+    for name, wanted in types.items():
+        if type(row[name]) not in wanted:
+            names = " or ".join("null" if kind is type(None) else kind.__name__ for kind in wanted)
+            raise BundleError(f"{where}: {name} must be of type {names}")
+        if type(row[name]) is int and not -(2**63) <= row[name] < 2**63:
+            raise BundleError(f"{where}: {name} is too large")
+
+
+def _records(members: Mapping[str, str], name: str, columns: Sequence[str]) -> list[list[str]]:
+    try:
+        rows = list(csv.reader(io.StringIO(members[name], newline=""), strict=True))
+    except csv.Error as error:
+        raise BundleError(f"{name}: cannot be read as CSV: {error}") from error
+    if not rows or rows[0] != list(columns):
+        raise BundleError(f"{name}: the columns {', '.join(columns)} are wanted")
+    for number, row in enumerate(rows[1:], start=1):
+        if len(row) != len(columns):
+            raise BundleError(f"{name}: row {number} must have {len(columns)} cells")
+    return rows[1:]
+
+
+def _cells(members: Mapping[str, str], name: str, columns: Mapping[str, type]) -> list[Row]:
+    found = []
+    for number, row in enumerate(_records(members, name, list(columns)), start=1):
+        cells = zip(columns.items(), row, strict=True)
+        found.append({column: _value(name, number, column, kind, cell) for (column, kind), cell in cells})
+    return found
+
+
+def _value(name: str, number: int, column: str, kind: Callable[[str], Any], cell: str) -> Any:
+    if column not in _NEEDED:
+        if cell == "":
+            return None
+        cell = cell[2:] if _QUOTES.fullmatch(cell) else cell
+    try:
+        return kind(cell)
+    except ValueError as error:
+        raise BundleError(f"{name}: row {number}: {column} must be a whole number") from error
+
+
+def _parsed_comparisons(members: Mapping[str, str]) -> tuple[dict[int, DrawnColumns], dict[int, Any]]:
+    by_ballot: defaultdict[int, list[list[int]]] = defaultdict(list)
+    name = "comparisons.csv"
+    for number, (comparison, *cells) in enumerate(_records(members, name, _COMPARISON_COLUMNS), start=1):
+        try:
+            ballot, place = map(int, comparison.split("-"))
+            numbers = [int(cell) for cell in cells]
+        except ValueError as error:
+            raise BundleError(f"{name}: row {number}: an id like 2-17 and whole numbers are wanted") from error
+        if place != len(by_ballot[ballot]):
+            raise BundleError(f"{name}: row {number}: comparison {ballot}-{len(by_ballot[ballot])} is missing")
+        if not all(0 <= each < 2**31 for each in numbers):
+            raise BundleError(f"{name}: row {number}: a number is out of range")
+        by_ballot[ballot].append(numbers)
+    drawn, slots = {}, {}
+    for ballot, rows in by_ballot.items():
+        sheet, position, slot, left, right = np.array(rows, np.int64).T
+        drawn[ballot] = DrawnColumns(sheet, position, left, right)
+        slots[ballot] = slot
+    return drawn, slots
+
+
+def _first_difference(came: str, wanted: str) -> str:
+    lines = zip(came.split("\n"), wanted.split("\n"), strict=False)
+    number = next((at for at, (one, other) in enumerate(lines, start=1) if one != other), None)
+    return "its end" if number is None else f"line {number}"

@@ -1,0 +1,232 @@
+"""The campaign of a bundle in another ledger, the same in every digest."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from adaptive.ledger import schema
+from adaptive.ledger.bundle.archive import MOST_BYTES
+from adaptive.ledger.bundle.contents import ANSWERED, Contents, Row
+from adaptive.ledger.bundle.files import verified
+from adaptive.ledger.campaigns import load_campaign
+from adaptive.ledger.columns import insert_columns
+from adaptive.ledger.encoding import json_of
+from adaptive.ledger.errors import BundleError
+from adaptive.ledger.ledger import Campaign, Ledger
+from adaptive.ledger.voters import external_hash
+from adaptive.ledger.votes import answer_code
+
+__all__ = ["restore_bundle"]
+
+
+def restore_bundle(path: str | os.PathLike[str], ledger: Ledger, *, most_bytes: int = MOST_BYTES) -> Campaign:
+    """Make the campaign of a bundle in a ledger, once the bundle is verified; all of it, or nothing.
+
+    Voters keep their keys. Those whose names the bundle does not have are found by key alone, and the links that they
+    were sent are void.
+
+    Raises
+    ------
+    BundleError
+        As `verify_bundle`, and when the ledger has the campaign already, or an event of it.
+    """
+    contents, _ = verified(path, most_bytes=most_bytes)
+
+    def work(connection: sa.Connection) -> Any:
+        _insert(connection, contents)
+        return load_campaign(connection, contents.info.key)
+
+    key = contents.info.key
+    try:
+        info = ledger.database.write(work)
+    except sa.exc.IntegrityError as error:
+        raise BundleError(
+            f"{os.fspath(path)}: the ledger {ledger.database.name} has rows of the campaign {key} already, or the "
+            f"bundle has one twice: {str(error.orig).splitlines()[0]}"
+        ) from error
+    return Campaign(ledger.database, info)
+
+
+def _insert(connection: sa.Connection, contents: Contents) -> None:
+    campaign = contents.campaign
+    found = connection.execute(sa.select(schema.campaign.c.id).where(schema.campaign.c.key == campaign["key"])).scalar()
+    if found is not None:
+        raise BundleError(f"the ledger has the campaign {campaign['key']} already")
+    hash_key = secrets.token_hex(32)
+    slots = campaign["slots"]
+    campaign_id: int = connection.execute(
+        sa.insert(schema.campaign)
+        .values(
+            **{name: campaign[name] for name in ("key", "name", "mode", "seed", "created_at")},
+            plan=json_of(campaign["plan"]),
+            settings=json_of(campaign["settings"]),
+            slots=json_of(list(range(slots)) if isinstance(slots, int) else slots),
+            hash_key=hash_key,
+        )
+        .returning(schema.campaign.c.id)
+    ).scalar_one()
+    _add(connection, schema.item, contents.items, {"campaign_id": campaign_id})
+    ballots = _insert_ballots(connection, contents, campaign_id)
+    voters = _insert_voters(connection, contents, campaign_id, hash_key)
+    leases = _insert_leases(connection, contents, ballots, voters)
+    own = [_event(row, ballots, voters) for row in contents.votes]
+    for row, values in zip(contents.votes, own, strict=True):
+        sheet = int(contents.drawn[row["ballot"]].sheet[row["place"]])
+        values["lease_id"] = None if row["fence"] is None else leases[row["ballot"], sheet, row["fence"]]
+    _add(connection, schema.vote_event, own)
+    _add(connection, schema.late_vote, [_event(row, ballots, voters) for row in contents.late_votes])
+    _add(connection, schema.probe, [_of(ballots, row) for row in contents.probes])
+    _add(connection, schema.probe_event, [_event(row, ballots, voters, is_probe=True) for row in contents.probe_events])
+    events = [
+        {
+            "at": row["at"],
+            "kind": row["kind"],
+            "ballot_id": None if row["ballot"] is None else ballots[row["ballot"]],
+            "voter_id": None if row["voter"] is None else voters[row["voter"]],
+            "details": json_of(row["details"]),
+        }
+        for row in contents.audit
+    ]
+    _add(connection, schema.audit_event, events, {"campaign_id": campaign_id})
+
+
+def _add(
+    connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]], same: Mapping[str, Any] | None = None
+) -> None:
+    if rows:
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        insert_columns(connection, table, {**(same or {}), **columns})
+
+
+def _insert_ballots(connection: sa.Connection, contents: Contents, campaign_id: int) -> dict[int, int]:
+    names = ("number", "kind", "state", "presentations", "n_comparisons", "draw_digest", "opened_at", "closed_at")
+    answered = _answered(contents)
+    ids = {}
+    for row in contents.ballots:
+        number = row["number"]
+        record = None if row["record"] is None else json_of(row["record"])
+        digests = {name: row[name] for name in ("votes_digest", "chain_digest")}
+        values = {name: row[name] for name in names}
+        ids[number] = connection.execute(
+            sa.insert(schema.ballot)
+            .values(campaign_id=campaign_id, places=json_of(row["places"]), record=record, **digests, **values)
+            .returning(schema.ballot.c.id)
+        ).scalar_one()
+        drawn, slot = contents.drawn[number], contents.slots[number]
+        sheets, first, counts = np.unique(drawn.sheet, return_index=True, return_counts=True)
+        insert_columns(
+            connection,
+            schema.sheet,
+            {
+                "ballot_id": ids[number],
+                "number": sheets.tolist(),
+                "slot": slot[first].tolist(),
+                "n_comparisons": counts.tolist(),
+                "n_answered": [answered.get((number, sheet), 0) for sheet in sheets.tolist()],
+            },
+        )
+        insert_columns(
+            connection,
+            schema.comparison,
+            {
+                "ballot_id": ids[number],
+                "place": list(range(drawn.sheet.size)),
+                "sheet": drawn.sheet.tolist(),
+                "position": drawn.position.tolist(),
+                "left_item": drawn.left.tolist(),
+                "right_item": drawn.right.tolist(),
+            },
+        )
+    return ids
+
+
+def _answered(contents: Contents) -> dict[tuple[int, int], int]:
+    """Comparisons with a vote that stands, by ballot and sheet."""
+    last: dict[tuple[int, int], tuple[int, str]] = {}
+    for row in contents.votes:
+        where = (row["ballot"], row["place"])
+        last[where] = max(last.get(where, (0, "")), (row["revision"], row["kind"]))
+    counts: dict[tuple[int, int], int] = {}
+    for (number, place), (_, kind) in last.items():
+        if kind == "cast":
+            sheet = (number, int(contents.drawn[number].sheet[place]))
+            counts[sheet] = counts.get(sheet, 0) + 1
+    return counts
+
+
+def _insert_voters(connection: sa.Connection, contents: Contents, campaign_id: int, hash_key: str) -> dict[str, int]:
+    info = replace(contents.info, hash_key=hash_key)
+    names = ("source", "consent_version", "joined_at", "withdrawn_at")
+    rows = [
+        {
+            "key": voter["voter"],
+            **{name: voter[name] for name in names},
+            "external_hash": None if voter["name"] is None else external_hash(info, voter["name"]),
+        }
+        for voter in contents.voters
+    ]
+    _add(connection, schema.voter, rows, {"campaign_id": campaign_id})
+    table = schema.voter
+    ids = {row.key: row.id for row in connection.execute(sa.select(table).where(table.c.campaign_id == campaign_id))}
+    named = [voter for voter in contents.voters if voter["name"] is not None]
+    identities = [{"voter_id": ids[voter["voter"]], "external_id": voter["name"]} for voter in named]
+    _add(connection, schema.voter_identity, identities)
+    return ids
+
+
+def _insert_leases(
+    connection: sa.Connection, contents: Contents, ballots: Mapping[int, int], voters: Mapping[str, int]
+) -> dict[tuple[int, int, int], int]:
+    rows = [{**_of(ballots, row), "voter_id": voters[row["voter"]]} for row in contents.leases]
+    for row in rows:
+        del row["voter"]
+    _add(connection, schema.lease, rows)
+    numbers = {ballot_id: number for number, ballot_id in ballots.items()}
+    table = schema.lease
+    found = connection.execute(
+        sa.select(table.c.id, table.c.ballot_id, table.c.sheet, table.c.fence).where(
+            table.c.ballot_id.in_(list(numbers))
+        )
+    )
+    return {(numbers[row.ballot_id], row.sheet, row.fence): row.id for row in found}
+
+
+def _of(ballots: Mapping[int, int], row: Row) -> Row:
+    values = {name: value for name, value in row.items() if name != "ballot"}
+    return {"ballot_id": ballots[row["ballot"]], **values}
+
+
+def _event(row: Row, ballots: Mapping[int, int], voters: Mapping[str, int], *, is_probe: bool = False) -> Row:
+    voter_id = voters[row["voter"]]
+    names = ("event_id", "place", "revision", "kind", "reason", "why")
+    own: Row = {name: row[name] for name in names if name in row}
+    values = {name: row[name] for name in ANSWERED}
+    return {
+        "ballot_id": ballots[row["ballot"]],
+        "voter_id": voter_id,
+        **own,
+        **values,
+        "answer": None if row["answer"] is None else answer_code(row["answer"]),
+        "extra": None if row["extra"] is None else json_of(row["extra"]),
+        "payload_hash": _payload_hash(row, voter_id, f"p{row['place']}" if is_probe else row["place"]),
+    }
+
+
+def _payload_hash(row: Row, voter_id: int, place: int | str) -> str:
+    """Hash of what an event says, as `adaptive.ledger.votes` has it: the voter's id is that of this ledger."""
+    says: list[Any] = [row["ballot"], place, voter_id]
+    if row["given_by"] == "correction":
+        says = [row["ballot"], place, "correction", row["answer"], row["reason"]]
+    elif row.get("kind") == "retract":
+        says.append("retract")
+    else:
+        says.append(row["answer"])
+    return hashlib.sha256(json_of(says).encode()).hexdigest()

@@ -1,0 +1,162 @@
+"""Campaigns without ballots: each small batch is matched by all votes before it, and drawn when the last runs out."""
+
+from __future__ import annotations
+
+import numpy as np
+import sqlalchemy as sa
+
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, audit
+from adaptive.ledger.closing import chain_digest
+from adaptive.ledger.columns import integer_columns
+from adaptive.ledger.counting import votes_digest
+from adaptive.ledger.database import Database
+from adaptive.ledger.draws import store_ballot, stored_ballots
+from adaptive.ledger.encoding import json_of, now
+from adaptive.ledger.errors import LedgerError, NotReadyError
+from adaptive.ledger.locking import lock_ballot
+from adaptive.ledger.results import votes_of
+from adaptive.ledger.sheets import assign_slots
+from adaptive.ledger.voters import excluded_voters
+from adaptive.model.comparisons import Comparisons
+from adaptive.model.matching import Matches, next_comparisons
+from adaptive.model.matching_run import interim_strengths
+from adaptive.protocol import ballot_rng
+from rankcorr import TauW
+
+__all__ = ["draw_batch", "finish"]
+
+
+def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False) -> int:
+    """Draw the next batch and store it; its number is returned.
+
+    The strengths of all votes so far choose the pairs. A batch is due when at most half a batch is still unanswered.
+
+    Parameters
+    ----------
+    at_once : bool
+        Draw it although it is not due.
+
+    Raises
+    ------
+    NotReadyError
+        When too much of the last batch is unanswered.
+    LedgerError
+        When the budget is spent, the expected accuracy is reached, the campaign is at its end, or the voters have seen
+        all pairs.
+    """
+    plan = _plan(info)
+
+    def read(connection: sa.Connection) -> tuple[int, Matches]:
+        ballots = stored_ballots(connection, info.id)
+        spent = sum(each.n_comparisons for each in ballots)
+        if ballots and all(each.state == "closed" for each in ballots):
+            raise LedgerError("the campaign has ended: no more is asked")
+        if spent >= plan.budget:
+            raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
+        open_ones = _unanswered(connection, info)
+        if open_ones > plan.batch // 2 and not at_once:
+            raise NotReadyError(
+                f"{open_ones:,} comparisons are unanswered; the next batch is drawn by all votes at "
+                f"{plan.batch // 2:,} or fewer"
+            )
+        votes = votes_of(connection, info, without=excluded_voters(connection, info.id))
+        strengths = interim_strengths(votes, None)
+        if plan.target is not None and votes.n_comparisons >= info.n_items:
+            reached = strengths.expected_correlation(TauW()).mean
+            if reached >= plan.target:
+                raise LedgerError(f"the expected tau_w is {reached:.3f}: the target of {plan.target:g} is reached")
+        matches = next_comparisons(
+            strengths,
+            min(plan.batch, plan.budget - spent),
+            rng=ballot_rng(info.seed, len(ballots) + 1, "draw"),
+            voters=info.slots,
+            voter_history=_asked(connection, info),
+            n0=plan.n0,
+            focus=plan.focus,
+        )
+        if not len(matches):
+            raise LedgerError(f"no batch can be drawn: {matches.reason}")
+        return len(ballots) + 1, matches
+
+    number, matches = database.read(read)
+    places = np.arange(info.n_items)
+
+    def write(connection: sa.Connection) -> int:
+        if len(stored_ballots(connection, info.id)) != number - 1:
+            raise LedgerError(f"batch {number} was drawn by somebody else at the same moment")
+        made = store_ballot(connection, info, matches, places, number=number, kind="batch", presentations=1)
+        if info.settings.assigned:
+            assign_slots(connection, info, made)
+        audit(connection, info.id, "opened", {"numpy": np.__version__}, ballot_id=made)
+        return number
+
+    return database.write(write)
+
+
+def finish(database: Database, info: CampaignInfo) -> int:
+    """End a continuous campaign: its batches are closed as they are, and their digests written; their number is given.
+
+    Raises
+    ------
+    LedgerError
+        When there is no batch, or all are closed.
+    """
+    _plan(info)
+
+    def write(connection: sa.Connection) -> int:
+        ballots = stored_ballots(connection, info.id)
+        if not ballots or all(each.state == "closed" for each in ballots):
+            raise LedgerError("no batch is open: there is nothing to close")
+        previous = None
+        excluded = sorted(excluded_voters(connection, info.id).values())
+        for stored in ballots:
+            lock_ballot(connection, stored.id, exclusive=True)
+            table = schema.sheet
+            answered = connection.execute(
+                sa.select(sa.func.sum(table.c.n_answered)).where(table.c.ballot_id == stored.id)
+            ).scalar_one()
+            record = {"n_answered": int(answered), "excluded": excluded}
+            votes = votes_digest(connection, stored.id)
+            previous = chain_digest(previous, stored.draw_digest, votes, record)
+            closed = {"state": "closed", "closed_at": now(), "record": json_of(record)}
+            connection.execute(
+                sa.update(schema.ballot)
+                .where(schema.ballot.c.id == stored.id)
+                .values(**closed, votes_digest=votes, chain_digest=previous)
+            )
+        audit(connection, info.id, "closed", {"batches": len(ballots)})
+        return len(ballots)
+
+    return database.write(write)
+
+
+def _plan(info: CampaignInfo) -> ContinuousPlan:
+    if not isinstance(info.plan, ContinuousPlan):
+        raise LedgerError("the campaign has the ballots of a plan, not batches")
+    return info.plan
+
+
+def _unanswered(connection: sa.Connection, info: CampaignInfo) -> int:
+    sheet, ballot = schema.sheet, schema.ballot
+    found = connection.execute(
+        sa.select(sa.func.sum(sheet.c.n_comparisons - sheet.c.n_answered))
+        .join(ballot, ballot.c.id == sheet.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open")
+    ).scalar()
+    return int(found or 0)
+
+
+def _asked(connection: sa.Connection, info: CampaignInfo) -> Comparisons:
+    """What each slot has been shown so far, answered or not: the winners mean nothing."""
+    asked, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
+    left, right, slot = integer_columns(
+        connection,
+        sa.select(asked.c.left_item, asked.c.right_item, sheet.c.slot)
+        .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
+        .join(ballot, ballot.c.id == asked.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id)
+        .order_by(asked.c.ballot_id, asked.c.place),
+    )
+    shown = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
+    return Comparisons(info.items, *shown, info.slots, slot.astype(np.int32))

@@ -1,0 +1,230 @@
+"""Drawn ballots, stored row by row: nothing is ever drawn again to be understood.
+
+Any release, any numpy, or no software of ours at all can read who was asked what, in which order, on which side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from adaptive.draw import Asked, Ballot
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo
+from adaptive.ledger.columns import insert_columns, integer_columns
+from adaptive.ledger.encoding import digest_of, json_of, label_text, now, value_of
+from adaptive.ledger.probes.drawing import Drawn, Probe
+from adaptive.ledger.probes.rows import probe_lines, probes_for, store_probes
+
+__all__ = [
+    "StoredBallot",
+    "draw_digest",
+    "draw_lines",
+    "drawn_columns",
+    "load_ballot",
+    "store_ballot",
+    "stored_ballots",
+]
+
+Array = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredBallot:
+    """One row of the table of ballots.
+
+    Attributes
+    ----------
+    id, number : int
+    kind : {"ballot", "batch"}
+    state : {"open", "closing", "closed"}
+    places : ndarray of intp
+        Items of the ballot among those of the campaign.
+    presentations, n_comparisons : int
+    draw_digest : str
+    record : dict or None
+        Of a closed ballot.
+    votes_digest, chain_digest : str or None
+        Of a closed ballot.
+    """
+
+    id: int
+    number: int
+    kind: str
+    state: str
+    places: NDArray[np.intp]
+    presentations: int
+    n_comparisons: int
+    draw_digest: str
+    record: dict[str, Any] | None
+    votes_digest: str | None
+    chain_digest: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnColumns:
+    """The comparisons of a ballot in its order; items are places in the campaign."""
+
+    sheet: Array
+    position: Array
+    left: Array
+    right: Array
+
+
+def stored_ballots(connection: sa.Connection, campaign_id: int) -> list[StoredBallot]:
+    """All ballots of a campaign so far."""
+    table = schema.ballot
+    rows = connection.execute(sa.select(table).where(table.c.campaign_id == campaign_id).order_by(table.c.number))
+    return [
+        StoredBallot(
+            id=row.id,
+            number=row.number,
+            kind=row.kind,
+            state=row.state,
+            places=np.array(value_of(row.places), np.intp),
+            presentations=row.presentations,
+            n_comparisons=row.n_comparisons,
+            draw_digest=row.draw_digest,
+            record=None if row.record is None else value_of(row.record),
+            votes_digest=row.votes_digest,
+            chain_digest=row.chain_digest,
+        )
+        for row in rows
+    ]
+
+
+def store_ballot(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    drawn: Asked,
+    places: NDArray[np.intp],
+    *,
+    number: int,
+    kind: str = "ballot",
+    presentations: int,
+) -> int:
+    """Store a drawn ballot, its sheets and comparisons, and draw and store its probes; the id is returned.
+
+    The comparisons of each slot are cut into sheets of at most `Settings.sheet_size`, in their order. Another process
+    that stores the same number meanwhile makes this one fail by a constraint.
+    """
+    slot = drawn.voter.astype(np.int64)
+    sheet, position, sheets = _sheets(slot, info.settings.sheet_size)
+    columns = DrawnColumns(sheet, position, places[drawn.left].astype(np.int64), places[drawn.right].astype(np.int64))
+    probes: list[Probe] = []
+    if info.settings.probing is not None:
+        asked = Drawn(sheet, position, columns.left, columns.right, sheets[:, 0])
+        texts = [label_text(label) for label in info.items]
+        probes = probes_for(connection, info.id, info.settings.probing, texts, asked, seed=info.seed, number=number)
+    ballot_id: int = connection.execute(
+        sa.insert(schema.ballot)
+        .values(
+            campaign_id=info.id,
+            number=number,
+            kind=kind,
+            state="open",
+            places=json_of(places.tolist()),
+            presentations=presentations,
+            n_comparisons=drawn.n_comparisons,
+            draw_digest=draw_digest(info, columns, probes),
+            opened_at=now(),
+        )
+        .returning(schema.ballot.c.id)
+    ).scalar_one()
+    insert_columns(
+        connection,
+        schema.sheet,
+        {
+            "ballot_id": ballot_id,
+            "number": list(range(len(sheets))),
+            "slot": sheets[:, 0].tolist(),
+            "n_comparisons": sheets[:, 1].tolist(),
+        },
+    )
+    insert_columns(
+        connection,
+        schema.comparison,
+        {
+            "ballot_id": ballot_id,
+            "place": list(range(drawn.n_comparisons)),
+            "sheet": sheet.tolist(),
+            "position": position.tolist(),
+            "left_item": columns.left.tolist(),
+            "right_item": columns.right.tolist(),
+        },
+    )
+    if probes:
+        store_probes(connection, ballot_id, probes)
+    return ballot_id
+
+
+def drawn_columns(connection: sa.Connection, ballot_id: int) -> DrawnColumns:
+    """The comparisons of a ballot, as they were drawn."""
+    table = schema.comparison
+    wanted = sa.select(table.c.sheet, table.c.position, table.c.left_item, table.c.right_item)
+    return DrawnColumns(
+        *integer_columns(connection, wanted.where(table.c.ballot_id == ballot_id).order_by(table.c.place))
+    )
+
+
+def load_ballot(connection: sa.Connection, info: CampaignInfo, stored: StoredBallot) -> Ballot:
+    """The ballot as `draw_ballot` gave it, from its rows."""
+    drawn = drawn_columns(connection, stored.id)
+    slots = np.array(
+        connection.execute(
+            sa.select(schema.sheet.c.slot).where(schema.sheet.c.ballot_id == stored.id).order_by(schema.sheet.c.number)
+        )
+        .scalars()
+        .all(),
+        np.int32,
+    )
+    index = np.full(info.n_items, -1, np.int32)
+    index[stored.places] = np.arange(stored.places.size, dtype=np.int32)
+    return Ballot(
+        items=tuple(info.items[place] for place in stored.places.tolist()),
+        presentations=stored.presentations,
+        voters=tuple(info.slots) if int(slots.max(initial=0)) < len(info.slots) else range(int(slots.max()) + 1),
+        left=index[drawn.left],
+        right=index[drawn.right],
+        voter=slots[drawn.sheet],
+    )
+
+
+def draw_lines(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> list[str]:
+    """The lines that the digest of a draw is over: place, sheet, position, left and right, as JSON lists.
+
+    Those of the probes follow, as `probe_lines` has them.
+    """
+    labels = [label_text(label) for label in info.items]
+    columns = zip(drawn.sheet.tolist(), drawn.position.tolist(), drawn.left.tolist(), drawn.right.tolist(), strict=True)
+    return [
+        f"[{place},{sheet},{position},{labels[left]},{labels[right]}]"
+        for place, (sheet, position, left, right) in enumerate(columns)
+    ] + probe_lines(labels, probes)
+
+
+def draw_digest(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> str:
+    """SHA-256 of `draw_lines`."""
+    return digest_of(draw_lines(info, drawn, probes))
+
+
+def _sheets(slot: Array, size: int | None) -> tuple[Array, Array, Array]:
+    """Sheet and position of each comparison, and slot and number of comparisons of each sheet."""
+    order = np.argsort(slot, kind="stable")
+    ordered = slot[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    counts = np.diff(np.append(starts, slot.size))
+    within = np.arange(slot.size) - np.repeat(starts, counts)
+    chunk = within // size if size is not None else np.zeros_like(within)
+    begins = np.concatenate([[True], (ordered[1:] != ordered[:-1]) | (chunk[1:] != chunk[:-1])])
+    number = np.cumsum(begins) - 1
+    sheet, position = np.empty_like(slot), np.empty_like(slot)
+    sheet[order] = number
+    position[order] = within if size is None else within % size
+    firsts = np.flatnonzero(begins)
+    return sheet, position, np.column_stack([ordered[firsts], np.diff(np.append(firsts, slot.size))])

@@ -1,0 +1,37 @@
+"""Errors of a ledger: what was refused, and what stands in its way."""
+
+from __future__ import annotations
+
+from adaptive.errors import AdaptiveError
+
+
+class LedgerError(AdaptiveError):
+    """A ledger that cannot be opened or made, or a step that its state does not allow."""
+
+
+class LedgerBusyError(LedgerError):
+    """Others were in the way all the time; nothing was changed, and it may be tried again."""
+
+
+class UnreachableError(LedgerError):
+    """The database cannot be reached, read or written: a wrong address, a full disk, a file that is damaged."""
+
+
+class RevisionError(LedgerError):
+    """The tables are those of another release."""
+
+
+class ConflictError(LedgerError):
+    """Another vote stands where this one was to go, or an event id was used for another vote."""
+
+
+class LateVoteError(LedgerError):
+    """The ballot is closed, or its sheet went to somebody else: the vote is kept, and does not count."""
+
+
+class NotReadyError(LedgerError):
+    """A ballot that cannot be closed yet: the message says what is missing."""
+
+
+class BundleError(LedgerError):
+    """A bundle that is no zip of ours, is damaged, or whose parts contradict each other: the message says which."""

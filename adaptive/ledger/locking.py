@@ -1,0 +1,207 @@
+"""The lock of a ballot, and the state of a comparison under it.
+
+Votes share the lock of their ballot, and whoever closes it takes it alone. A vote also holds its sheet, so that nobody
+gives the sheet away between the look at its lease and the commit.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from adaptive.errors import VoteError
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo
+from adaptive.ledger.database import SERVER_CLOCK, clock
+from adaptive.ledger.encoding import now
+from rankcorr.checks import shown
+
+__all__ = [
+    "ballot_numbered",
+    "closer_time",
+    "count_answers",
+    "count_statement",
+    "is_overdue",
+    "lock_ballot",
+    "lock_tables",
+    "locked_state",
+    "open_overdue",
+]
+
+_CLOSER_TIME: Final = 60_000_000  # microseconds
+_CLOSER_TIME_EACH: Final = 200  # and for each comparison: thrice what one of 400,000 took on a busy machine
+_LIMIT: Final = 2**31
+_LOCK_SPACE: Final = 0x72636C  # "rcl": keeps clear of the advisory locks of other programs
+
+
+def lock_ballot(connection: sa.Connection, ballot_id: int, *, exclusive: bool) -> None:
+    """Take the lock of a ballot until the transaction ends: votes share it, the closer has it alone.
+
+    On SQLite the one writer that there can be has it anyhow.
+    """
+    if connection.dialect.name == "postgresql":
+        name = "pg_advisory_xact_lock" if exclusive else "pg_advisory_xact_lock_shared"
+        connection.execute(sa.text(f"SELECT {name}(:space, :ballot)"), {"space": _LOCK_SPACE, "ballot": ballot_id})
+
+
+def lock_tables(connection: sa.Connection) -> None:
+    """Take the lock of whoever makes or changes the tables: two servers may start at once on an empty database."""
+    lock_ballot(connection, 0, exclusive=True)
+
+
+def locked_state(connection: sa.Connection, info: CampaignInfo, number: int, place: int, event_id: str) -> Any:
+    """Lock the ballot and the sheet of a comparison, and return what stands there, in one row.
+
+    Its columns: ``ballot_id``, ``state``, whether its closer is ``overdue``, ``sheet``; ``lease_id``, ``holder`` and
+    ``remaining`` microseconds of the lease; ``revision``, ``kind``, ``answer`` and ``voter_id`` of the last event; and
+    whether the event id is ``known``.
+
+    Raises
+    ------
+    VoteError
+        When there is no such ballot or comparison.
+    """
+    for value in (number, place):
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LIMIT:
+            raise VoteError(f"comparison {shown(number)}-{shown(place)} is unknown")
+    wanted = {"campaign": info.id, "number": number, "comparison": place}
+    postgresql = connection.dialect.name == "postgresql"
+    # The state is read by a statement of its own: one that waits for a lock sees what was there before the wait.
+    if not postgresql or connection.execute(_lock_statement(), wanted).first() is not None:
+        asked = {**wanted, "event": event_id} if postgresql else {**wanted, "event": event_id, "at": now()}
+        row = connection.execute(_state_statement(postgresql), asked).first()
+        if row is not None:
+            return row
+    ballot_numbered(connection, info, number)
+    raise VoteError(f"comparison {shown(number)}-{shown(place)} is unknown")
+
+
+def closer_time() -> sa.ColumnElement[int]:
+    """Microseconds that the closer of a ballot has until it is taken for dead."""
+    each = sa.cast(schema.ballot.c.n_comparisons, sa.BigInteger) * _CLOSER_TIME_EACH
+    return sa.literal(_CLOSER_TIME, sa.BigInteger) + each
+
+
+def is_overdue(at: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
+    """Whether the closer of a ballot had its time, or claims far more than that: its clock, or ours, was set."""
+    until = schema.ballot.c.closer_until
+    return sa.and_(schema.ballot.c.state == "closing", sa.or_(until < at, until > at + 2 * closer_time()))
+
+
+def open_overdue(connection: sa.Connection, ballot_id: int) -> None:
+    """Open a ballot again whose closer died: voting goes on, and the closer, if it is only slow, writes nothing."""
+    lock_ballot(connection, ballot_id, exclusive=True)
+    table = schema.ballot
+    connection.execute(
+        sa.update(table)
+        .where(table.c.id == ballot_id, is_overdue(clock(connection)))
+        .values(state="open", closer=None, closer_until=None)
+    )
+
+
+def ballot_numbered(connection: sa.Connection, info: CampaignInfo, number: int) -> int:
+    """Id of a ballot by its number.
+
+    Raises
+    ------
+    VoteError
+        When it has not been opened.
+    """
+    table = schema.ballot
+    found = connection.execute(
+        sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.number == number)
+    ).scalar()
+    if found is None:
+        raise VoteError(f"ballot {shown(number)} has not been opened")
+    return int(found)
+
+
+def count_answers(connection: sa.Connection, ballot_id: int, changes: dict[int, int]) -> None:
+    """Keep the number of answers of each sheet; by ascending number, so that two writers cannot wait for each other."""
+    for sheet in sorted(changes):
+        if changes[sheet]:
+            connection.execute(_change_statement(), {"ballot": ballot_id, "sheet": sheet, "change": changes[sheet]})
+
+
+# Statements are made once: to make and name one takes longer than SQLite needs to run it.
+
+
+@cache
+def count_statement() -> sa.Update:
+    """Update of the ``sheet`` of a ``ballot``, without the value."""
+    table = schema.sheet
+    return sa.update(table).where(table.c.ballot_id == sa.bindparam("ballot"), table.c.number == sa.bindparam("sheet"))
+
+
+@cache
+def _change_statement() -> sa.Update:
+    return count_statement().values(n_answered=schema.sheet.c.n_answered + sa.bindparam("change", type_=sa.Integer))
+
+
+@cache
+def _lock_statement() -> sa.Select[Any]:
+    ballot, asked, sheet = schema.ballot, schema.comparison, schema.sheet
+    space = sa.literal(_LOCK_SPACE, sa.Integer, literal_execute=True)
+    return (
+        sa.select(sa.func.pg_advisory_xact_lock_shared(space, sa.cast(ballot.c.id, sa.Integer)))
+        .select_from(ballot)
+        .join(asked, asked.c.ballot_id == ballot.c.id)
+        .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
+        .where(*_is_wanted())
+        .with_for_update(of=sheet, key_share=True)
+    )
+
+
+@cache
+def _state_statement(postgresql: bool) -> sa.Select[Any]:
+    ballot, asked, lease, event, late = (
+        schema.ballot,
+        schema.comparison,
+        schema.lease,
+        schema.vote_event,
+        schema.late_vote,
+    )
+    at = SERVER_CLOCK if postgresql else sa.bindparam("at", type_=sa.BigInteger)
+    of_comparison = sa.and_(event.c.ballot_id == asked.c.ballot_id, event.c.place == asked.c.place)
+    earlier = event.alias("earlier")
+    last = (
+        sa.select(sa.func.max(earlier.c.revision))
+        .where(earlier.c.ballot_id == asked.c.ballot_id, earlier.c.place == asked.c.place)
+        .correlate(asked)
+        .scalar_subquery()
+    )
+    known = [sa.exists().where(table.c.event_id == sa.bindparam("event")) for table in (event.alias(), late)]
+    return (
+        sa.select(
+            ballot.c.id.label("ballot_id"),
+            ballot.c.state,
+            is_overdue(at).label("overdue"),
+            asked.c.sheet,
+            lease.c.id.label("lease_id"),
+            lease.c.voter_id.label("holder"),
+            (lease.c.expires_at - at).label("remaining"),
+            event.c.revision,
+            event.c.kind,
+            event.c.answer,
+            event.c.voter_id,
+            sa.or_(*known).label("known"),
+        )
+        .select_from(ballot)
+        .join(asked, asked.c.ballot_id == ballot.c.id)
+        .outerjoin(
+            lease,
+            sa.and_(lease.c.ballot_id == asked.c.ballot_id, lease.c.sheet == asked.c.sheet, lease.c.ended_at.is_(None)),
+        )
+        .outerjoin(event, sa.and_(of_comparison, event.c.revision == last))
+        .where(*_is_wanted())
+    )
+
+
+def _is_wanted() -> tuple[sa.ColumnElement[bool], ...]:
+    return (
+        schema.ballot.c.campaign_id == sa.bindparam("campaign"),
+        schema.ballot.c.number == sa.bindparam("number"),
+        schema.comparison.c.place == sa.bindparam("comparison"),
+    )

@@ -1,0 +1,202 @@
+"""The report: a row for each voter, and the agreement of all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo
+from adaptive.ledger.quality.agreement import Ratings, consistency, ratings_of
+from adaptive.ledger.quality.answers import NOTHING, Answers, probe_answers, vote_answers
+from adaptive.ledger.quality.flags import Flag, Limits, flags_of, side_interval
+from adaptive.ledger.quality.shares import Share
+from adaptive.ledger.results import MOST_WITH_INTERVALS
+from adaptive.ledger.voters import excluded_voters, names_of
+from adaptive.ledger.votes import CANNOT_SAY
+from adaptive.model.comparisons import Comparisons
+from adaptive.model.estimators import bradley_terry
+from adaptive.model.voters import voter_report
+
+__all__ = ["CampaignQuality", "VoterQuality", "quality_of"]
+
+_LEVEL: Final = 0.9
+
+
+@dataclass(frozen=True)
+class VoterQuality:
+    """What the answers of one voter say.
+
+    Attributes
+    ----------
+    voter, key : str
+        Name, and the random key that exports have.
+    excluded : bool
+    n_votes, n_cannot_say : int
+        Votes that stand, and those of them that say "cannot say".
+    seconds : float or None
+        Median time of a vote; None where no time is known.
+    fast : Share
+        Votes, of those with a time, that took less than the limit.
+    left : Share
+        Votes for the left side, of those that are no ties.
+    left_low, left_high : float or None
+        90 % interval of it.
+    attention, gold : Share
+        Answers as expected.
+    repeats : Share
+        Comparisons answered alike when they came again with the sides swapped.
+    agreement : Share
+        Answers of other voters, who are not left out, on the same pairs that are the same.
+    discrimination, oversight, random : float or None
+        By the vote model: a_v, e_v and the probability to flip coins; None for voters with few votes or who are left
+        out, and above 3,000 items.
+    flags : tuple of Flag
+    """
+
+    voter: str
+    key: str
+    excluded: bool
+    n_votes: int
+    n_cannot_say: int
+    seconds: float | None
+    fast: Share
+    left: Share
+    left_low: float | None
+    left_high: float | None
+    attention: Share
+    gold: Share
+    repeats: Share
+    agreement: Share
+    discrimination: float | None = None
+    oversight: float | None = None
+    random: float | None = None
+    flags: tuple[Flag, ...] = ()
+
+
+@dataclass(frozen=True)
+class CampaignQuality:
+    """What the answers of all voters say.
+
+    Attributes
+    ----------
+    voters : tuple of VoterQuality
+        Those with an answer, in the order in which they came.
+    n_pairs : int
+        Pairs that several voters, who are not left out, were asked: overlaps, and pairs that the ballots compare often.
+    agreement : Share
+        Pairs of answers on them that are the same.
+    alpha : float or None
+        Krippendorff's alpha on them; see `Ratings.alpha`.
+    """
+
+    voters: tuple[VoterQuality, ...]
+    n_pairs: int
+    agreement: Share
+    alpha: float | None
+
+
+def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | None = None) -> CampaignQuality:
+    """What the answers of a campaign so far say of its voters; nothing is changed.
+
+    Parameters
+    ----------
+    limits : Limits
+        When a voter gets a flag.
+    """
+    chosen = Limits() if limits is None else limits
+    votes, probes = vote_answers(connection, info), probe_answers(connection, info)
+    excluded = excluded_voters(connection, info.id)
+    names = names_of(connection, info)
+    ratings = ratings_of(votes, probes, without=excluded)
+    table = schema.voter
+    rows = connection.execute(sa.select(table.c.id, table.c.key).where(table.c.campaign_id == info.id))
+    keys = {row.id: row.key for row in rows}
+    model = _by_model(info, votes, excluded, chosen)
+    agreement = _agreement(votes, probes, excluded, ratings)
+    found = []
+    same_voter, same = consistency(votes, probes)
+    for voter in sorted({*votes.voter.tolist(), *probes.voter.tolist()}):
+        repeated = same[same_voter == voter]
+        own = votes.select(votes.voter == voter)
+        quality = VoterQuality(
+            voter=names[voter],
+            key=keys[voter],
+            excluded=voter in excluded,
+            **_of_votes(own, chosen),
+            **_of_known(probes.select(probes.voter == voter)),
+            repeats=Share.of(int(repeated.sum()), repeated.size),
+            agreement=agreement.get(voter, Share.of(0, 0)),
+            **model.get(voter, {}),
+        )
+        found.append(replace(quality, flags=tuple(flags_of(quality, chosen))))
+    return CampaignQuality(tuple(found), ratings.n_pairs, ratings.agreement(), ratings.alpha())
+
+
+def _of_votes(own: Answers, limits: Limits) -> dict[str, Any]:
+    times = own.milliseconds[own.milliseconds != NOTHING]
+    decided = own.answer[np.abs(own.answer) == 1]
+    left = Share.of(int((decided == 1).sum()), decided.size)
+    low, high = side_interval(left, _LEVEL) or (None, None)
+    return {
+        "n_votes": own.answer.size,
+        "n_cannot_say": int((own.answer == CANNOT_SAY).sum()),
+        "seconds": float(np.median(times)) / 1000 if times.size else None,
+        "fast": Share.of(int((times < 1000 * limits.fast_seconds).sum()), times.size),
+        "left": left,
+        "left_low": low,
+        "left_high": high,
+    }
+
+
+def _of_known(own: Answers) -> dict[str, Any]:
+    def share(rows: NDArray[np.bool_]) -> Share:
+        return Share.of(int((own.answer[rows] == own.expected[rows]).sum()), int(rows.sum()))
+
+    return {kind: share(own.kind == kind) for kind in ("attention", "gold")}
+
+
+def _agreement(votes: Answers, probes: Answers, excluded: Mapping[int, str], ratings: Ratings) -> dict[int, Share]:
+    """Of each voter with the others who count; one who is left out is held against them alone."""
+    found = _shares(ratings)
+    for voter in excluded:
+        others = set(excluded) - {voter}
+        found |= {
+            key: share for key, share in _shares(ratings_of(votes, probes, without=others)).items() if key == voter
+        }
+    return found
+
+
+def _shares(ratings: Ratings) -> dict[int, Share]:
+    others, same = ratings.with_others()
+    ids, index = np.unique(ratings.voter, return_inverse=True)
+    n, n_same = (np.bincount(index, weights=column, minlength=ids.size) for column in (others, same))
+    return {
+        voter: Share.of(int(so), int(of))
+        for voter, so, of in zip(ids.tolist(), n_same.tolist(), n.tolist(), strict=True)
+    }
+
+
+def _by_model(
+    info: CampaignInfo, votes: Answers, excluded: Mapping[int, str], limits: Limits
+) -> dict[int, dict[str, Any]]:
+    """What the vote model says of each voter with enough votes."""
+    left_out = np.isin(votes.voter, np.array(sorted(excluded), np.int64))
+    counted = votes.select((votes.answer != CANNOT_SAY) & ~left_out)
+    ids, index, sizes = np.unique(counted.voter, return_inverse=True, return_counts=True)
+    enough = np.flatnonzero(sizes >= limits.model_votes)
+    if not enough.size or info.n_items > MOST_WITH_INTERVALS:
+        return {}
+    columns = (counted.left.astype(np.int32), counted.right.astype(np.int32), counted.answer.astype(np.int8))
+    named = Comparisons(info.items, *columns, tuple(ids.tolist()), index.astype(np.int32))
+    report = voter_report(bradley_terry(named, voters=True))
+    columns_of = {name: getattr(report, name) for name in ("discrimination", "oversight", "random")}
+    return {
+        int(ids[place]): {name: float(column[place]) for name, column in columns_of.items()}
+        for place in enough.tolist()
+    }

@@ -1,0 +1,298 @@
+"""Sheets in people's hands: who has which, until when, and who takes over.
+
+A lease ends when its sheet is done, given to somebody else, or its voter leaves. One that has expired goes on until
+somebody else claims the sheet, so that a slow voter loses nothing. `fence` counts the leases of a sheet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo, audit
+from adaptive.ledger.database import clock
+from adaptive.ledger.encoding import now
+from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.voters import file_name, register
+
+__all__ = ["Lease", "assign_slots", "claim_sheet", "give_sheet", "lease_of_voter", "unfinished_sheets"]
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A sheet in somebody's hands.
+
+    Attributes
+    ----------
+    id, ballot_id, number, sheet, fence : int
+        `number` is that of the ballot.
+    expires_at : int or None
+    """
+
+    id: int
+    ballot_id: int
+    number: int
+    sheet: int
+    fence: int
+    expires_at: int | None
+
+
+def assign_slots(connection: sa.Connection, info: CampaignInfo, ballot_id: int) -> None:
+    """Give each sheet of a ballot to the voter of its slot.
+
+    A slot whose last sheet went to somebody else stays with whoever took it over.
+    """
+    heirs = _holders_of_slots(connection, info)
+    table = schema.sheet
+    rows = connection.execute(
+        sa.select(table.c.number, table.c.slot).where(table.c.ballot_id == ballot_id).order_by(table.c.number)
+    ).all()
+    known: dict[int, int] = {}
+    at = now()
+    leases = []
+    for number, slot in rows:
+        if slot not in known:
+            known[slot] = heirs.get(slot) or register(connection, info, file_name(info.slots[slot]))
+        leases.append({"ballot_id": ballot_id, "sheet": number, "voter_id": known[slot], "given_at": at})
+    if leases:
+        connection.execute(sa.insert(schema.lease), [{**lease, "fence": 1, "exclusive": False} for lease in leases])
+
+
+def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sheet: int, voter_id: int) -> int:
+    """Give a sheet to a voter, late or instead of another; the id of the lease is returned.
+
+    Raises
+    ------
+    LedgerError
+        Where the ballot is not open or has no such sheet, all of it is answered, or the voter has withdrawn, has it
+        already, or was asked one of its pairs.
+    """
+    row = _sheet_row(connection, ballot_id, sheet, locked=True)
+    if row is None:
+        raise LedgerError(f"the ballot has no sheet {sheet + 1}")
+    state = connection.execute(sa.select(schema.ballot.c.state).where(schema.ballot.c.id == ballot_id)).scalar_one()
+    if state == "closed":
+        raise LedgerError("the ballot is closed: its sheets stay with whoever has them")
+    _check_present(connection, voter_id)
+    if row.n_answered == row.n_comparisons:
+        raise LedgerError(f"sheet {sheet + 1} is answered already: there is nothing left to give away")
+    held = _held(connection, ballot_id, sheet)
+    if held is not None and held.voter_id == voter_id:
+        raise LedgerError(f"sheet {sheet + 1} is that voter's already")
+    if _shares_pairs(connection, info, ballot_id, sheet, voter_id):
+        raise LedgerError(f"sheet {sheet + 1} has a pair that this voter was asked before in this ballot")
+    if held is not None:
+        _end(connection, held.id, "reassigned")
+    made = _leased(connection, ballot_id, sheet, voter_id, exclusive=False, expires_at=None)
+    audit(connection, info.id, "assigned", {"sheet": sheet}, ballot_id=ballot_id, voter_id=voter_id)
+    return made
+
+
+def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> Lease | None:
+    """Lease the next sheet to a voter who comes for one; None where nothing is left for that voter.
+
+    The sheet in hand is given again until it is done. Then comes a sheet that nobody has, or whose lease has expired,
+    without a pair that the voter was asked before in its ballot; sheets that were begun come first.
+
+    Raises
+    ------
+    LedgerError
+        When the voter has withdrawn.
+    """
+    _check_present(connection, voter_id)  # whoever asks twice at once gets one sheet: the second waits here
+    current = lease_of_voter(connection, voter_id)
+    if current is not None:
+        row = _sheet_row(connection, current.ballot_id, current.sheet)
+        state = connection.execute(
+            sa.select(schema.ballot.c.state).where(schema.ballot.c.id == current.ballot_id)
+        ).scalar_one()
+        if row.n_answered < row.n_comparisons and state != "closed":
+            connection.execute(
+                sa.update(schema.lease)
+                .where(schema.lease.c.id == current.id)
+                .values(expires_at=_expiry(connection, info))
+            )
+            return lease_of_voter(connection, voter_id)
+        _end(connection, current.id, "done")
+    tried: list[tuple[int, int]] = []
+    # First a sheet that nobody else looks at; then, where there is none, one that another looked at and let go.
+    for waits in (False, True):
+        while (free := _free_sheet(connection, info, tried, waits)) is not None:
+            tried.append(free)
+            held = _held(connection, *free)
+            if (held is not None and not held.expired) or _shares_pairs(connection, info, *free, voter_id):
+                continue
+            if held is not None:
+                _end(connection, held.id, "expired")
+            _leased(connection, *free, voter_id, exclusive=True, expires_at=_expiry(connection, info))
+            return lease_of_voter(connection, voter_id)
+    return None
+
+
+def lease_of_voter(connection: sa.Connection, voter_id: int) -> Lease | None:
+    """The sheet that a voter has claimed and not finished."""
+    table, ballot = schema.lease, schema.ballot
+    row = connection.execute(
+        sa.select(table, ballot.c.number)
+        .join(ballot, ballot.c.id == table.c.ballot_id)
+        .where(table.c.voter_id == voter_id, table.c.ended_at.is_(None), table.c.exclusive)
+    ).first()
+    return None if row is None else Lease(row.id, row.ballot_id, row.number, row.sheet, row.fence, row.expires_at)
+
+
+def _expiry(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement[int] | None:
+    minutes = info.settings.lease_minutes
+    return None if minutes is None else clock(connection) + sa.literal(int(minutes * 60_000_000), sa.BigInteger)
+
+
+def _check_present(connection: sa.Connection, voter_id: int) -> None:
+    """Lock the voter, and refuse one who has withdrawn."""
+    voter = schema.voter
+    wanted = sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id).with_for_update(key_share=True)
+    row = connection.execute(wanted).first()
+    if row is None:
+        raise LedgerError(f"there is no voter {voter_id}")
+    if row.withdrawn_at is not None:
+        raise LedgerError("the voter has withdrawn: no sheet is given out")
+
+
+def _sheet_row(connection: sa.Connection, ballot_id: int, sheet: int, *, locked: bool = False) -> Any:
+    table = schema.sheet
+    wanted = sa.select(table).where(table.c.ballot_id == ballot_id, table.c.number == sheet)
+    return connection.execute(wanted.with_for_update(key_share=True) if locked else wanted).first()
+
+
+def _held(connection: sa.Connection, ballot_id: int, sheet: int) -> Any:
+    """The open lease of a sheet, and whether it has expired."""
+    table = schema.lease
+    expired = sa.func.coalesce(table.c.expires_at < clock(connection), sa.false()).label("expired")
+    return connection.execute(
+        sa.select(table.c.id, table.c.voter_id, expired).where(
+            table.c.ballot_id == ballot_id, table.c.sheet == sheet, table.c.ended_at.is_(None)
+        )
+    ).first()
+
+
+def _end(connection: sa.Connection, lease_id: int, reason: str) -> None:
+    table = schema.lease
+    connection.execute(sa.update(table).where(table.c.id == lease_id).values(ended_at=now(), end_reason=reason))
+
+
+def _leased(
+    connection: sa.Connection,
+    ballot_id: int,
+    sheet: int,
+    voter_id: int,
+    *,
+    exclusive: bool,
+    expires_at: sa.ColumnElement[int] | None,
+) -> int:
+    table = schema.lease
+    last = connection.execute(
+        sa.select(sa.func.max(table.c.fence)).where(table.c.ballot_id == ballot_id, table.c.sheet == sheet)
+    ).scalar()
+    values = {"ballot_id": ballot_id, "sheet": sheet, "voter_id": voter_id, "fence": (last or 0) + 1}
+    made: int = connection.execute(
+        sa.insert(table)
+        .values(**values, exclusive=exclusive, given_at=now(), expires_at=expires_at)
+        .returning(table.c.id)
+    ).scalar_one()
+    return made
+
+
+def _free_sheet(
+    connection: sa.Connection, info: CampaignInfo, tried: Sequence[tuple[int, int]], waits: bool
+) -> tuple[int, int] | None:
+    """The next sheet that may be leased, locked; one that another holds locked is left out, or waited for.
+
+    Its lease must be looked at again, since it may have been given out before the lock was taken.
+    """
+    sheet, ballot, lease = schema.sheet, schema.ballot, schema.lease
+    taken = sa.exists().where(
+        lease.c.ballot_id == sheet.c.ballot_id,
+        lease.c.sheet == sheet.c.number,
+        lease.c.ended_at.is_(None),
+        sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection)),
+    )
+    wanted = (
+        sa.select(sheet.c.ballot_id, sheet.c.number)
+        .join(ballot, ballot.c.id == sheet.c.ballot_id)
+        .where(
+            ballot.c.campaign_id == info.id,
+            ballot.c.state == "open",
+            sheet.c.n_answered < sheet.c.n_comparisons,
+            ~taken,
+        )
+        .order_by(ballot.c.number, (sheet.c.n_answered == 0), sheet.c.number)
+        .limit(1)
+        .with_for_update(of=sheet, key_share=True, skip_locked=not waits)
+    )
+    for ballot_id in {ballot_id for ballot_id, _ in tried}:
+        numbers = [number for of_ballot, number in tried if of_ballot == ballot_id]
+        wanted = wanted.where(sa.or_(sheet.c.ballot_id != ballot_id, sheet.c.number.not_in(numbers)))
+    row = connection.execute(wanted).first()
+    return None if row is None else (row.ballot_id, row.number)
+
+
+def _shares_pairs(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sheet: int, voter_id: int) -> bool:
+    """Whether the voter was leased a pair of this sheet on another sheet of the ballot.
+
+    The pair of an overlap counts as one; pairs whose answer is known may come again.
+    """
+    tables = [schema.comparison] if info.settings.probing is None else [schema.comparison, schema.probe]
+    lease = schema.lease
+    for one in tables:
+        for other in tables:
+            mine, theirs = one.alias("mine"), other.alias("theirs")
+            same = sa.or_(
+                sa.and_(mine.c.left_item == theirs.c.left_item, mine.c.right_item == theirs.c.right_item),
+                sa.and_(mine.c.left_item == theirs.c.right_item, mine.c.right_item == theirs.c.left_item),
+            )
+            overlaps = [each.c.kind == "overlap" for each in (mine, theirs) if "kind" in each.c]
+            found = connection.execute(
+                sa.select(sa.literal(1))
+                .select_from(lease)
+                .join(mine, sa.and_(mine.c.ballot_id == lease.c.ballot_id, mine.c.sheet == lease.c.sheet))
+                .join(theirs, sa.and_(theirs.c.ballot_id == ballot_id, theirs.c.sheet == sheet, same))
+                .where(lease.c.voter_id == voter_id, lease.c.ballot_id == ballot_id, lease.c.sheet != sheet, *overlaps)
+                .limit(1)
+            ).first()
+            if found is not None:
+                return True
+    return False
+
+
+def _holders_of_slots(connection: sa.Connection, info: CampaignInfo) -> dict[int, int]:
+    """Who has each slot, by the latest ballot that has it."""
+    sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
+    rows = connection.execute(
+        sa.select(sheet.c.slot, lease.c.voter_id)
+        .join(lease, sa.and_(lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number))
+        .join(ballot, ballot.c.id == sheet.c.ballot_id)
+        .join(schema.voter, schema.voter.c.id == lease.c.voter_id)
+        .where(ballot.c.campaign_id == info.id, schema.voter.c.withdrawn_at.is_(None))
+        .order_by(ballot.c.number, sheet.c.number, lease.c.fence)
+    )
+    return {row.slot: row.voter_id for row in rows}
+
+
+def unfinished_sheets(connection: sa.Connection, voter_id: int) -> list[tuple[int, int]]:
+    """Ballot and number of each sheet in a voter's hands that is not answered to the end, in ballots that are open."""
+    sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
+    rows = connection.execute(
+        sa.select(sheet.c.ballot_id, sheet.c.number)
+        .join(lease, sa.and_(lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number))
+        .join(ballot, ballot.c.id == sheet.c.ballot_id)
+        .where(
+            lease.c.voter_id == voter_id,
+            lease.c.ended_at.is_(None),
+            ballot.c.state == "open",
+            sheet.c.n_answered < sheet.c.n_comparisons,
+        )
+        .order_by(sheet.c.ballot_id, sheet.c.number)
+    )
+    return [(row.ballot_id, row.number) for row in rows]

@@ -1,0 +1,126 @@
+"""What a campaign has asked and paid so far, and what it will have in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
+from adaptive.plan import BallotPlan
+
+__all__ = ["Spending", "expected_probes", "spending_of"]
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Answers so far and in the end, and what they cost.
+
+    Attributes
+    ----------
+    n_votes, n_probes : int
+        Votes that stand, and probes that are answered; both are paid.
+    expected_votes, expected_probes : float
+        Of the whole campaign: all comparisons of the plan, and the probes that are drawn or will be, on average.
+    hours, expected_hours : float or None
+        By the seconds that the pay is for; None where they are not known.
+    spent, expected : float or None
+        Pay and fee; None where nothing is paid.
+    currency : str
+    """
+
+    n_votes: int
+    n_probes: int
+    expected_votes: int
+    expected_probes: float
+    hours: float | None
+    expected_hours: float | None
+    spent: float | None
+    expected: float | None
+    currency: str
+
+
+def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | None:
+    """What a campaign has spent, and will; None where it neither pays nor asks probes."""
+    pay, probing = info.settings.pay, info.settings.probing
+    if pay is None and probing is None:
+        return None
+    ballot, sheet = schema.ballot, schema.sheet
+    n_votes = connection.execute(
+        sa.select(sa.func.sum(sheet.c.n_answered))
+        .join(ballot, ballot.c.id == sheet.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id)
+    ).scalar()
+    n_votes, n_probes = int(n_votes or 0), _n_answered(connection, info)
+    expected_votes = info.plan.n_comparisons if isinstance(info.plan, BallotPlan) else info.plan.budget
+    drawn = _drawn(connection, info)
+    probes = sum(drawn) + expected_probes(info.plan, len(info.slots), info.settings, n_opened=len(drawn))
+    now, end = n_votes + n_probes, expected_votes + probes
+    return Spending(
+        n_votes=n_votes,
+        n_probes=n_probes,
+        expected_votes=expected_votes,
+        expected_probes=probes,
+        hours=None if pay is None else pay.hours(now),
+        expected_hours=None if pay is None else pay.hours(end),
+        spent=None if pay is None else pay.cost(now),
+        expected=None if pay is None else pay.cost(end),
+        currency="" if pay is None else pay.currency,
+    )
+
+
+def expected_probes(plan: BallotPlan | ContinuousPlan, n_slots: int, settings: Settings, *, n_opened: int = 0) -> float:
+    """Probes of the ballots that are still to be opened, on average; see `Probing.expected_number`."""
+    if settings.probing is None:
+        return 0.0
+    if isinstance(plan, BallotPlan):
+        numbers = list(plan.comparisons)
+    else:
+        n_batches = -(-plan.budget // plan.batch)
+        numbers = [min(plan.batch, plan.budget - plan.batch * batch) for batch in range(n_batches)]
+    sheets = _sheets(numbers, n_slots, settings.sheet_size, n_opened)
+    return settings.probing.expected_number(sheets)
+
+
+def _sheets(numbers: list[int], n_slots: int, size: int | None, n_opened: int) -> Iterator[tuple[int, bool]]:
+    """Comparisons of each sheet of the ballots after those that are open, and whether it is the first of its slot.
+
+    The comparisons of a ballot are dealt evenly, at first to all slots, if there are enough.
+    """
+    known = 0
+    for ballot, number in enumerate(numbers):
+        each, more = divmod(number, n_slots)
+        for slot in range(min(number, n_slots)):
+            left, is_first = each + (slot < more), slot >= known
+            while ballot >= n_opened and left > 0:
+                taken = left if size is None else min(size, left)
+                yield taken, is_first
+                left, is_first = left - taken, False
+        known = max(known, min(number, n_slots))
+
+
+def _drawn(connection: sa.Connection, info: CampaignInfo) -> list[int]:
+    """Number of probes of each ballot so far."""
+    ballot, probe = schema.ballot, schema.probe
+    rows = connection.execute(
+        sa.select(sa.func.count(probe.c.place))
+        .select_from(ballot)
+        .outerjoin(probe, probe.c.ballot_id == ballot.c.id)
+        .where(ballot.c.campaign_id == info.id)
+        .group_by(ballot.c.id)
+    )
+    return [int(number) for (number,) in rows]
+
+
+def _n_answered(connection: sa.Connection, info: CampaignInfo) -> int:
+    event, ballot = schema.probe_event, schema.ballot
+    # A probe is answered once: what comes after stands is kept with a reason, and taking back is not offered.
+    found: int = connection.execute(
+        sa.select(sa.func.count())
+        .select_from(event)
+        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, event.c.why.is_(None), event.c.kind == "cast")
+    ).scalar_one()
+    return found

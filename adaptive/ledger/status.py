@@ -1,0 +1,278 @@
+"""Where a campaign stands: answers by ballot, voter and item, how fast they come, and when they will be all there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import sqlalchemy as sa
+
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo
+from adaptive.ledger.columns import integer_columns
+from adaptive.ledger.counting import standing_votes
+from adaptive.ledger.encoding import now, time_text
+from adaptive.ledger.spending import Spending, spending_of
+from adaptive.ledger.voters import excluded_voters, names_of
+from adaptive.plan import BallotPlan
+
+__all__ = ["CampaignStatus", "ItemProgress", "VoterProgress", "by_item", "by_voter", "status_of"]
+
+State = Literal["ready", "open", "closing", "finished"]
+_RECENT: Final = 200  # votes that the rate is of
+
+
+@dataclass(frozen=True)
+class CampaignStatus:
+    """Where a campaign stands.
+
+    Attributes
+    ----------
+    name, mode : str
+    state : {"ready", "open", "closing", "finished"}
+        "ready": the next ballot can be opened.
+    ballot : int
+        The ballot that is open or comes next; the last one when all are closed.
+    n_ballots : int or None
+        None: a continuous campaign has as many batches as it takes.
+    n_items, n_comparisons, n_answered : int
+        Of that ballot; of all batches in a continuous campaign.
+    n_sheets, n_sheets_done : int
+        Likewise.
+    n_voters : int
+        Voters with a vote in the campaign.
+    n_votes : int
+        Answers in the whole campaign that stand.
+    n_conflicts, n_late : int
+        Votes that are kept and do not count: another one stood; too late.
+    votes_per_minute : float or None
+        Over the last 200 votes that came one by one; None where there are not enough.
+    expected_end : str or None
+        When the ballot will be answered at that rate, in ISO 8601.
+    spending : Spending or None
+        Answers and cost, so far and in the end; None where the campaign neither pays nor asks probes.
+    """
+
+    name: str
+    mode: str
+    state: State
+    ballot: int
+    n_ballots: int | None
+    n_items: int
+    n_comparisons: int
+    n_answered: int
+    n_sheets: int
+    n_sheets_done: int
+    n_voters: int
+    n_votes: int
+    n_conflicts: int
+    n_late: int
+    votes_per_minute: float | None
+    expected_end: str | None
+    spending: Spending | None
+
+
+@dataclass(frozen=True)
+class VoterProgress:
+    """What one voter has done and has in hand.
+
+    Attributes
+    ----------
+    voter, key : str
+        Name, and the random key that exports have.
+    n_comparisons, n_answered : int
+        Of the sheets in the voter's hands in ballots that are open, and those answered.
+    n_votes : int
+        Votes of the voter in the whole campaign, also those on sheets that went to somebody else.
+    last_vote : str or None
+        ISO 8601.
+    excluded : bool
+    """
+
+    voter: str
+    key: str
+    n_comparisons: int
+    n_answered: int
+    n_votes: int
+    last_vote: str | None
+    excluded: bool
+
+
+@dataclass(frozen=True)
+class ItemProgress:
+    """Answers about one item in the open ballot.
+
+    Attributes
+    ----------
+    item : hashable
+    presentations, n_answered : int
+    """
+
+    item: Hashable
+    presentations: int
+    n_answered: int
+
+
+def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
+    """Where the campaign stands; no vote is read one by one, whatever their number."""
+    ballot, sheet = schema.ballot, schema.sheet
+    done = sa.case((sheet.c.n_answered == sheet.c.n_comparisons, 1), else_=0)
+    rows = connection.execute(
+        sa.select(
+            ballot.c.id,
+            ballot.c.number,
+            ballot.c.state,
+            ballot.c.n_comparisons,
+            sa.func.coalesce(sa.func.sum(sheet.c.n_answered), 0).label("n_answered"),
+            sa.func.count(sheet.c.number).label("n_sheets"),
+            sa.func.coalesce(sa.func.sum(done), 0).label("n_done"),
+        )
+        .outerjoin(sheet, sheet.c.ballot_id == ballot.c.id)
+        .where(ballot.c.campaign_id == info.id)
+        .group_by(ballot.c.id)
+        .order_by(ballot.c.number)
+    ).all()
+    state, number, shown = _current(info, rows)
+    n_comparisons = sum(row.n_comparisons for row in shown)
+    n_answered = sum(int(row.n_answered) for row in shown)
+    n_items = info.n_items
+    if isinstance(info.plan, BallotPlan):
+        n_items = info.plan.sizes[number - 1]
+        n_comparisons = n_comparisons or info.plan.comparisons[number - 1]
+    rate = _rate(connection, [row.id for row in shown if row.state == "open"])
+    left = n_comparisons - n_answered
+    voted = sa.select(sa.func.count()).select_from(_voted(info))
+    return CampaignStatus(
+        name=info.name,
+        mode=info.mode,
+        state=state,
+        ballot=number,
+        n_ballots=info.plan.n_ballots if isinstance(info.plan, BallotPlan) else None,
+        n_items=n_items,
+        n_comparisons=n_comparisons,
+        n_answered=n_answered,
+        n_sheets=sum(row.n_sheets for row in shown),
+        n_sheets_done=sum(int(row.n_done) for row in shown),
+        n_voters=int(connection.execute(voted).scalar_one()),
+        n_votes=sum(int(row.n_answered) for row in rows),
+        n_conflicts=_n_late(connection, info, conflict=True),
+        n_late=_n_late(connection, info, conflict=False),
+        votes_per_minute=rate,
+        expected_end=time_text(now() + int(left / rate * 60e6)) if rate and left and state == "open" else None,
+        spending=spending_of(connection, info),
+    )
+
+
+def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgress]:
+    """Progress of each voter, in the order in which they came."""
+    sheet, lease, event, ballot, voter = schema.sheet, schema.lease, schema.vote_event, schema.ballot, schema.voter
+    in_hand = connection.execute(
+        sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
+        .join(sheet, sa.and_(sheet.c.ballot_id == lease.c.ballot_id, sheet.c.number == lease.c.sheet))
+        .join(ballot, ballot.c.id == lease.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, ballot.c.state != "closed", lease.c.ended_at.is_(None))
+        .group_by(lease.c.voter_id)
+    )
+    hands = {row[0]: (int(row[1]), int(row[2])) for row in in_hand}
+    changes = sa.case((event.c.kind == "cast", 1), else_=-1)
+    corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
+    votes = connection.execute(
+        sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
+        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id)
+        .group_by(event.c.voter_id)
+    )
+    said = {row[0]: (int(row[1]), row[2]) for row in votes}
+    names, excluded = names_of(connection, info), excluded_voters(connection, info.id)
+    keys = connection.execute(sa.select(voter.c.id, voter.c.key).where(voter.c.campaign_id == info.id)).all()
+    return [
+        VoterProgress(
+            voter=names[row.id],
+            key=row.key,
+            n_comparisons=hands.get(row.id, (0, 0))[0],
+            n_answered=hands.get(row.id, (0, 0))[1],
+            n_votes=said.get(row.id, (0, 0))[0],
+            last_vote=time_text(said[row.id][1]) if row.id in said else None,
+            excluded=row.id in excluded,
+        )
+        for row in sorted(keys)
+    ]
+
+
+def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]:
+    """Answers about each item in the ballots that are open; those with the fewest first."""
+    ballot, asked = schema.ballot, schema.comparison
+    presentations, answered = (np.zeros(info.n_items, np.int64) for _ in range(2))
+    for (ballot_id,) in connection.execute(
+        sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
+    ).all():
+        left, right = integer_columns(
+            connection,
+            sa.select(asked.c.left_item, asked.c.right_item)
+            .where(asked.c.ballot_id == ballot_id)
+            .order_by(asked.c.place),
+        )
+        has = standing_votes(connection, ballot_id).place
+        for side in (left, right):
+            presentations += np.bincount(side, minlength=info.n_items)
+            answered += np.bincount(side[has], minlength=info.n_items)
+    places = np.flatnonzero(presentations)
+    order = places[np.argsort(answered[places], kind="stable")]
+    return [ItemProgress(info.items[p], int(presentations[p]), int(answered[p])) for p in order.tolist()]
+
+
+def _current(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Sequence[Any]]:
+    """State, number of the current ballot, and the rows that the figures are of."""
+    if not isinstance(info.plan, BallotPlan):
+        spent = sum(row.n_comparisons for row in rows) >= info.plan.budget
+        is_open = any(row.state != "closed" for row in rows)
+        state: State = "open" if is_open else "finished" if rows and (spent or _ended(rows)) else "ready"
+        return state, max(1, len(rows)), rows
+    if rows and rows[-1].state != "closed":
+        return ("closing" if rows[-1].state == "closing" else "open"), rows[-1].number, [rows[-1]]
+    if len(rows) == info.plan.n_ballots:
+        return "finished", len(rows), [rows[-1]]
+    return "ready", len(rows) + 1, []
+
+
+def _ended(rows: Sequence[Any]) -> bool:
+    return all(row.state == "closed" for row in rows)
+
+
+def _voted(info: CampaignInfo) -> sa.Subquery:
+    event = schema.vote_event
+    has = sa.exists().where(event.c.voter_id == schema.voter.c.id)
+    return sa.select(schema.voter.c.id).where(schema.voter.c.campaign_id == info.id, has).subquery()
+
+
+def _n_late(connection: sa.Connection, info: CampaignInfo, *, conflict: bool) -> int:
+    """Votes and answers to probes that are kept and do not count."""
+    ballot, found = schema.ballot, 0
+    for table in (schema.late_vote, schema.probe_event):
+        kept = table.c.why == "conflict" if conflict else table.c.why != "conflict"  # neither is so for no reason
+        found += connection.execute(
+            sa.select(sa.func.count())
+            .select_from(table)
+            .join(ballot, ballot.c.id == table.c.ballot_id)
+            .where(ballot.c.campaign_id == info.id, kept)
+        ).scalar_one()
+    return found
+
+
+def _rate(connection: sa.Connection, ballots: list[int]) -> float | None:
+    """Votes a minute over the last ones; those of a file came at one moment, and say nothing of the pace."""
+    event = schema.vote_event
+    if not ballots:
+        return None
+    times = connection.execute(
+        sa.select(event.c.received_at, event.c.given_by)
+        .where(event.c.ballot_id.in_(ballots))
+        .order_by(event.c.id.desc())
+        .limit(_RECENT)
+    ).all()
+    came: list[int] = [row.received_at for row in times if row.given_by not in {"file", "correction"}]
+    if len(came) < 10 or came[0] <= came[-1]:
+        return None
+    return (len(came) - 1) / ((came[0] - came[-1]) / 60e6)

@@ -1,0 +1,396 @@
+"""One vote: cast, taken back or corrected, once and for all to see, whoever else votes at the same moment.
+
+A vote is an event. The events of a comparison are numbered, and the last one counts; nothing is changed or deleted. An
+event has an id of the sender's choosing, so that a vote that is sent again after a lost answer is the same vote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, Final, Literal, TypeAlias
+
+import sqlalchemy as sa
+
+from adaptive.errors import VoteError
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo
+from adaptive.ledger.database import Database, clock
+from adaptive.ledger.encoding import json_of, now
+from adaptive.ledger.errors import ConflictError, LateVoteError, LedgerBusyError, LedgerError
+from adaptive.ledger.locking import (
+    ballot_numbered,
+    count_answers,
+    count_statement,
+    lock_ballot,
+    locked_state,
+    open_overdue,
+)
+from adaptive.votes import Vote
+from rankcorr.checks import shown
+
+__all__ = [
+    "ANSWERS",
+    "CANNOT_SAY",
+    "Receipt",
+    "VoteCast",
+    "answer_code",
+    "answer_name",
+    "ballot_numbered",
+    "cast",
+    "correct",
+    "count_answers",
+    "lock_ballot",
+    "retract",
+]
+
+CANNOT_SAY: Final = 2
+ANSWERS: Final = {"left": int(Vote.LEFT), "right": int(Vote.RIGHT), "tie": int(Vote.TIE), "cannot say": CANNOT_SAY}
+_NAMES: Final = {code: name for name, code in ANSWERS.items()}
+_EVENT_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_RENEWED_BELOW: Final = 0.9  # of the time of a lease: one row less to write for most votes
+
+Step: TypeAlias = Callable[[sa.Connection], "Receipt | LateVoteError | _Overdue"]
+
+
+@dataclass(frozen=True)
+class VoteCast:
+    """A vote as it comes.
+
+    Attributes
+    ----------
+    event_id : str
+        UUID in lower case, of the sender's choosing.
+    number, place : int
+        Ballot, counted from 1, and comparison in it, counted from 0: those of the id "2-17".
+    voter_id : int
+    answer : {"left", "right", "tie", "cannot say"}
+    response_ms : int or None
+        Time that the answer took.
+    given_by : str or None
+        How: "click", "key", "touch", "file".
+    layout : str or None
+        How the pair was shown: "side by side", "stacked".
+    extra : dict or None
+        What else came with it.
+    """
+
+    event_id: str
+    number: int
+    place: int
+    voter_id: int
+    answer: str
+    response_ms: int | None = None
+    given_by: str | None = None
+    layout: str | None = None
+    extra: dict[str, str] | None = None
+
+    def payload_hash(self) -> str:
+        """Hash of what the vote says, by which a vote sent again is told from another under its id."""
+        return _hash([self.number, self.place, self.voter_id, self.answer])
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What the ledger answers.
+
+    Attributes
+    ----------
+    event_id : str
+    revision : int
+        Number of the event among those of its comparison, counted from 1.
+    kind : {"cast", "retract", "void"}
+    answer : str or None
+        The vote that stands then; None when it was taken back.
+    repeated : bool
+        Whether the ledger had the event already.
+    """
+
+    event_id: str
+    revision: int
+    kind: Literal["cast", "retract", "void"]
+    answer: str | None
+    repeated: bool = False
+
+
+def answer_code(answer: object) -> int:
+    """Code of "left", "right", "tie" or "cannot say".
+
+    Raises
+    ------
+    VoteError
+        Anything else.
+    """
+    code = ANSWERS.get(answer) if isinstance(answer, str) else None
+    if code is None:
+        raise VoteError(f"an answer is 'left', 'right', 'tie' or 'cannot say'; got {shown(answer)}")
+    return code
+
+
+def answer_name(code: int) -> str:
+    """Name of a code of `answer_code`."""
+    return _NAMES[code]
+
+
+def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
+    """Record a vote; once this returns, it is on the disk.
+
+    Raises
+    ------
+    VoteError
+        When there is no such comparison, the answer is unknown, or the voter never had the sheet.
+    ConflictError
+        When another vote stands, or the event id was used for another vote. The message names the vote that stands.
+    LateVoteError
+        When the ballot is closed, or the sheet went to somebody else; the vote is kept as a late one.
+    LedgerBusyError
+        While the ballot is being closed: the same vote may be sent again in a moment.
+    """
+    code = answer_code(vote.answer)
+    _check_event_id(vote.event_id)
+    payload = vote.payload_hash()
+
+    def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
+        found = locked_state(connection, info, vote.number, vote.place, vote.event_id)
+        if found.known:
+            return _known_event(connection, vote.event_id, payload)
+        if found.state == "closing":
+            return _while_closing(found, vote.number)
+        late = _why_late(connection, found, vote.voter_id)
+        if late is not None:
+            row = {**_event(vote, found.ballot_id, code, payload), "why": late}
+            connection.execute(sa.insert(schema.late_vote).values(row))
+            return LateVoteError(_late_message(late, vote.number))
+        if found.kind == "cast":
+            raise ConflictError(
+                f"comparison {vote.number}-{vote.place} has the vote {answer_name(found.answer)!r} already"
+            )
+        revision = (found.revision or 0) + 1
+        row = {**_event(vote, found.ballot_id, code, payload), "revision": revision, "lease_id": found.lease_id}
+        row["ballot"] = row.pop("ballot_id")
+        if connection.dialect.name == "postgresql":
+            connection.execute(_counted_cast_statement(), {**row, "sheet": found.sheet})
+        else:
+            connection.execute(_cast_statement(), row)
+            count_answers(connection, found.ballot_id, {found.sheet: 1})
+        _renew(connection, info, found)
+        return Receipt(vote.event_id, revision, "cast", vote.answer)
+
+    return _written(database, work)
+
+
+def retract(database: Database, info: CampaignInfo, event_id: str, number: int, place: int, voter_id: int) -> Receipt:
+    """Take back the vote that stands, by its voter, while the ballot is open; the comparison may be answered again.
+
+    Raises
+    ------
+    ConflictError
+        When no vote of this voter stands.
+    LateVoteError
+        When the ballot is closed: the vote stays.
+    LedgerBusyError
+        While the ballot is being closed.
+    """
+    _check_event_id(event_id)
+    payload = _hash([number, place, voter_id, "retract"])
+
+    def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
+        found = locked_state(connection, info, number, place, event_id)
+        if found.known:
+            return _known_event(connection, event_id, payload)
+        if found.state == "closing":
+            return _while_closing(found, number)
+        if found.state == "closed":
+            raise LateVoteError(f"ballot {number} is closed: its votes can no longer be taken back")
+        if found.kind != "cast" or found.voter_id != voter_id:
+            raise ConflictError(f"comparison {number}-{place} has no vote of this voter to take back")
+        revision = found.revision + 1
+        row = {"event_id": event_id, "ballot_id": found.ballot_id, "place": place, "voter_id": voter_id}
+        connection.execute(
+            sa.insert(schema.vote_event).values(
+                **row, kind="retract", revision=revision, received_at=now(), payload_hash=payload
+            )
+        )
+        count_answers(connection, found.ballot_id, {found.sheet: -1})
+        return Receipt(event_id, revision, "retract", None)
+
+    return _written(database, work)
+
+
+def correct(
+    database: Database, info: CampaignInfo, event_id: str, number: int, place: int, answer: str | None, reason: str
+) -> Receipt:
+    """Put an organiser's correction over the vote that stands; None as the answer voids it.
+
+    The vote remains its voter's, and both stay in the ledger with the reason.
+
+    Raises
+    ------
+    ConflictError
+        When no vote stands, or it is the same.
+    LateVoteError
+        When the ballot is closed: it must be opened again first.
+    LedgerBusyError
+        While the ballot is being closed.
+    """
+    code = None if answer is None else answer_code(answer)
+    _check_event_id(event_id)
+    payload = _hash([number, place, "correction", answer, reason])
+
+    def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
+        found = locked_state(connection, info, number, place, event_id)
+        if found.known:
+            return _known_event(connection, event_id, payload)
+        if found.state == "closing":
+            return _while_closing(found, number)
+        if found.state == "closed":
+            raise LateVoteError(f"ballot {number} is closed: `reopen` it before a vote is corrected")
+        if found.kind != "cast":
+            raise ConflictError(f"comparison {number}-{place} has no vote to correct")
+        if found.answer == code:
+            raise ConflictError(f"comparison {number}-{place} has the vote {answer!r} already")
+        revision = found.revision + 1
+        kind: Literal["cast", "void"] = "void" if code is None else "cast"
+        row = {"event_id": event_id, "ballot_id": found.ballot_id, "place": place, "voter_id": found.voter_id}
+        connection.execute(
+            sa.insert(schema.vote_event).values(
+                **row,
+                kind=kind,
+                answer=code,
+                revision=revision,
+                given_by="correction",
+                reason=reason,
+                received_at=now(),
+                payload_hash=payload,
+            )
+        )
+        if code is None:
+            count_answers(connection, found.ballot_id, {found.sheet: -1})
+        return Receipt(event_id, revision, kind, answer)
+
+    return _written(database, work)
+
+
+@dataclass(frozen=True)
+class _Overdue:
+    """A ballot whose closer died: it must be opened again before anybody votes."""
+
+    ballot_id: int
+
+
+def _written(database: Database, work: Step) -> Receipt:
+    while True:
+        found = database.write(work, knows_itself=True)
+        if isinstance(found, _Overdue):
+            database.write(partial(open_overdue, ballot_id=found.ballot_id))
+            continue
+        if isinstance(found, LateVoteError):
+            raise found  # after the commit that keeps the late vote
+        return found
+
+
+def _while_closing(found: Any, number: int) -> _Overdue:
+    if found.overdue:
+        return _Overdue(found.ballot_id)
+    raise LedgerBusyError(f"ballot {number} is being closed: it may be sent again in a moment")
+
+
+def _check_event_id(event_id: object) -> None:
+    if not isinstance(event_id, str) or not _EVENT_ID.fullmatch(event_id):
+        raise LedgerError(f"an event id is a UUID in lower case; got {shown(event_id)}")
+
+
+def _known_event(connection: sa.Connection, event_id: str, payload: str) -> Receipt | LateVoteError:
+    """The answer that an event of this id got before."""
+    table, late, ballot = schema.vote_event, schema.late_vote, schema.ballot
+    row = connection.execute(sa.select(table).where(table.c.event_id == event_id)).first()
+    if row is None:
+        row = connection.execute(
+            sa.select(late, ballot.c.number)
+            .join(ballot, ballot.c.id == late.c.ballot_id)
+            .where(late.c.event_id == event_id)
+        ).one()
+        if row.payload_hash == payload:
+            return LateVoteError(_late_message(row.why, row.number))
+    if row.payload_hash != payload:
+        raise ConflictError(f"the event id {event_id} was used for another vote")
+    answer = None if row.answer is None else answer_name(row.answer)
+    return Receipt(event_id, row.revision, row.kind, answer, repeated=True)
+
+
+def _why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | None:
+    if found.state == "open" and found.holder == voter_id:
+        return None
+    table = schema.lease
+    leases = connection.execute(
+        sa.select(table.c.voter_id, table.c.end_reason)
+        .where(table.c.ballot_id == found.ballot_id, table.c.sheet == found.sheet)
+        .order_by(table.c.fence.desc())
+    ).all()
+    if voter_id not in [lease.voter_id for lease in leases]:
+        raise VoteError(f"the comparison is on sheet {found.sheet + 1}, which this voter was never given")
+    if found.state == "closed":
+        return "closed"
+    last = leases[0]
+    if found.holder is None and last.voter_id == voter_id and last.end_reason == "done":
+        return None  # undone after the last pair of the sheet, which nobody else has
+    return "reassigned"
+
+
+def _late_message(why: str, number: int) -> str:
+    if why == "closed":
+        return f"ballot {number} is closed: the vote is kept, and does not count"
+    if why == "conflict":
+        return "another vote stood: the vote is kept, and does not count"
+    return "the sheet is no longer this voter's: the vote is kept, and does not count"
+
+
+def _renew(connection: sa.Connection, info: CampaignInfo, found: Any) -> None:
+    minutes = info.settings.lease_minutes
+    if minutes is None or found.remaining is None:
+        return
+    length = int(minutes * 60_000_000)
+    if _RENEWED_BELOW * length < found.remaining <= length:
+        return
+    table = schema.lease
+    connection.execute(
+        sa.update(table)
+        .where(table.c.id == found.lease_id)
+        .values(expires_at=clock(connection) + sa.literal(length, sa.BigInteger))
+    )
+
+
+@cache
+def _cast_statement() -> sa.Insert:
+    names = [column.name for column in schema.vote_event.c if column.name not in ("id", "kind", "reason")]
+    given: dict[str, Any] = {name: sa.bindparam("ballot" if name == "ballot_id" else name) for name in names}
+    return sa.insert(schema.vote_event).values(kind="cast", **given)
+
+
+@cache
+def _counted_cast_statement() -> sa.Insert:
+    # One way to the server and back instead of two.
+    return _cast_statement().add_cte(count_statement().values(n_answered=schema.sheet.c.n_answered + 1).cte("counted"))
+
+
+def _event(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
+    return {
+        "event_id": vote.event_id,
+        "ballot_id": ballot_id,
+        "place": vote.place,
+        "voter_id": vote.voter_id,
+        "answer": code,
+        "response_ms": vote.response_ms,
+        "given_by": vote.given_by,
+        "layout": vote.layout,
+        "extra": None if vote.extra is None else json_of(vote.extra),
+        "received_at": now(),
+        "payload_hash": payload,
+    }
+
+
+def _hash(says: list[Any]) -> str:
+    return hashlib.sha256(json_of(says).encode()).hexdigest()

@@ -1,0 +1,143 @@
+"""What leaves a ledger and comes back: bundles, votes for other programs, votings in JSON, backups, and their proof."""
+
+import json
+import re
+import sqlite3
+import threading
+import zipfile
+
+import pytest
+
+from adaptive.plan import plan_ballots
+from adaptive.session.ballot_protocol import BallotProtocol
+from tests.adaptive.cli.commands import as_csv, invoke, refusal, rows_of, run_ok, vote
+
+
+@pytest.fixture
+def finished(folder, opened):
+    """A ledger with both ballots closed."""
+    run_ok("run", "record", "v.db", "votes.csv")
+    run_ok("run", "close", "v.db")
+    run_ok("run", "open", "v.db", "--out", "ballot.csv")
+    vote(folder / "ballot.csv", folder / "votes.csv")
+    run_ok("run", "record", "v.db", "votes.csv")
+    run_ok("run", "close", "v.db")
+    return opened
+
+
+@pytest.mark.usefixtures("finished")
+def test_a_bundle_is_proved_and_restored_to_the_last_bit(folder):
+    run_ok("run", "export", "v.db", "--out", "c.zip")
+    assert run_ok("verify", "c.zip").endswith("all digests hold; the records replay to the last bit\n")
+    found = json.loads(run_ok("verify", "c.zip", "--json"))
+    assert (found["votes"], found["closed"], found["replayed"]) == (30, 2, True)
+    assert json.loads(run_ok("run", "verify", "v.db", "--json")) == found
+    assert run_ok("run", "import", "copy.db", "c.zip") == "campaign campaign is restored: 10 items\n"
+    assert invoke("run", "result", "copy.db").stdout == invoke("run", "result", "v.db").stdout
+    run_ok("run", "export", "copy.db", "--out", "again.zip")
+    assert (folder / "again.zip").read_bytes() == (folder / "c.zip").read_bytes()
+    assert re.search("campaign", refusal("run", "import", "copy.db", "c.zip"))
+
+
+@pytest.mark.usefixtures("finished")
+def test_an_edited_bundle_is_refused(folder):
+    run_ok("run", "export", "v.db", "--out", "c.zip")
+    with zipfile.ZipFile(folder / "c.zip") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["events.jsonl"] = members["events.jsonl"].replace(b'"left"', b'"right"', 1)
+    with zipfile.ZipFile(folder / "edited.zip", "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    assert re.search(r"edited\.zip: .*events\.jsonl", refusal("verify", "edited.zip"))
+    assert re.search(r"edited\.zip: .*events\.jsonl", refusal("run", "import", "new.db", "edited.zip"))
+
+
+@pytest.mark.usefixtures("opened")
+def test_votes_leave_and_come_back(folder):
+    run_ok("run", "record", "v.db", "votes.csv")
+    assert run_ok("run", "export", "v.db", "--format", "csv", "--out", "out.csv") == "20 votes in votes.csv\n"
+    assert run_ok("run", "import", "v.db", "out.csv") == "0 new votes\n"
+    rows = rows_of((folder / "out.csv").read_text())
+    assert len({row["voter"] for row in rows}) == 3
+    assert not {row["voter"] for row in rows} & {"0", "1", "2"}  # keys, not names
+    named = rows_of(run_ok("run", "export", "v.db", "--format", "csv", "--names", "--out", "-"))
+    assert {row["voter"] for row in named} == {"0", "1", "2"}
+    text = run_ok("run", "export", "v.db", "--format", "choix", "--out", "folder")
+    assert re.search(r"votes in pairs\.csv, items\.csv; \d left out: choix has no 'tie'", text)
+    assert sorted(path.name for path in (folder / "folder").iterdir()) == ["items.csv", "pairs.csv"]
+    (folder / "more.csv").write_text(as_csv([rows[0] | {"winner": "tie" if rows[0]["winner"] != "tie" else "left"}]))
+    assert run_ok("run", "import", "v.db", "more.csv") == "0 new votes, 1 kept aside\n"
+
+
+def test_a_voting_in_json_becomes_a_campaign(folder):
+    protocol = BallotProtocol(plan_ballots(4, n_ballots=2, fraction=0.5, presentations=3), ["a", "b", "c", "d"], 2, 1)
+    protocol.open_ballot()
+    protocol.record({each.id: "left" if each.left < each.right else "right" for each in protocol.comparisons()})
+    protocol.close_ballot()
+    protocol.save(folder / "voting.json")
+    assert (
+        run_ok("run", "import", "new.db", "voting.json", "--name", "letters") == "campaign letters is made: 4 items\n"
+    )
+    assert run_ok("run", "status", "new.db").startswith("ballot 2 of 2 can be opened: 2 items")
+    rows = rows_of(run_ok("run", "open", "new.db"))
+    protocol.open_ballot()
+    assert [(row["left"], row["right"]) for row in sorted(rows, key=lambda row: row["comparison"])] == [
+        (each.left, each.right) for each in protocol.comparisons()
+    ]
+
+
+def test_a_backup_while_votes_arrive_is_a_ledger_of_one_moment(folder, opened):
+    rows = rows_of((folder / "votes.csv").read_text())
+    done = threading.Event()
+
+    def votes():
+        for number, row in enumerate(rows):
+            (folder / f"{number}.csv").write_text(as_csv([row]))
+            run_ok("run", "record", "v.db", f"{number}.csv")
+        done.set()
+
+    thread = threading.Thread(target=votes)
+    thread.start()
+    copies = 0
+    while not done.is_set():
+        run_ok("run", "backup", "v.db", f"copy{copies}.db")
+        copies += 1
+    thread.join()
+    answered = []
+    for copy in range(copies):
+        run_ok("run", "verify", f"copy{copy}.db")
+        answered.append(json.loads(run_ok("run", "status", f"copy{copy}.db", "--json"))["n_answered"])
+    assert answered == sorted(answered)
+    assert copies > 1
+    assert refusal("run", "backup", "v.db", "copy0.db") == "copy0.db: exists already; a backup replaces nothing"
+    assert not list(folder.glob(".*.tmp"))
+    with sqlite3.connect(opened) as connection:
+        assert connection.execute("SELECT count(*) FROM vote_event").fetchone() == (20,)
+    connection.close()
+
+
+@pytest.mark.usefixtures("opened")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["verify", "none.zip"], r"none\.zip: "),
+        (["verify", "tokens.csv"], r"tokens\.csv: "),
+        (["run", "export", "v.db", "--out", "none/c.zip"], r"none/c\.zip: cannot be written"),
+        (
+            ["run", "export", "v.db", "--format", "bundle", "--unanswered", "--out", "c.zip"],
+            r"are for the formats of votes",
+        ),
+        (["run", "export", "v.db", "--format", "choix", "--out", "tokens.csv"], r"tokens\.csv: cannot be a folder"),
+        (["run", "import", "v.db", "none.csv"], r"none\.csv: cannot be read"),
+        (["run", "import", "none.db", "tokens.csv"], r"none\.db: does not exist"),
+        (["run", "backup", "none.db", "copy.db"], r"none\.db: does not exist"),
+        (["run", "backup", "v.db", "none/copy.db"], r"none/copy\.db: cannot be written"),
+        (["run", "verify", "none.db"], r"none\.db: does not exist"),
+    ],
+)
+def test_refused(folder, arguments, message):
+    before = sorted(path.name for path in folder.iterdir())
+    assert re.search(message, refusal(*arguments))
+    assert [
+        name for name in sorted(path.name for path in folder.iterdir()) if not name.endswith(("-wal", "-shm"))
+    ] == before

@@ -1,0 +1,180 @@
+"""Probes, pay and voters on the command line: `ballots run init`, `status`, `quality` and `exclude --preview`."""
+
+import json
+import re
+
+import pytest
+
+from adaptive.ledger import Ledger
+from tests.adaptive.cli.commands import INIT, as_csv, refusal, rows_of, run_ok
+from tests.adaptive.cli.test_run import rows_in
+
+PROBES = (
+    "left_1,left_2,right_1,right_2,winner,kind\nbonus,price,tax,wage,left,attention\nbonus,salary,tax,price,left,gold\n"
+)
+ASKING = ("--probes", "probes.csv", "--repeats", 0.25, "--overlap", 0.25)
+PAID = ("--pay-per-hour", 12, "--seconds", 6, "--fee", 0.25, "--currency", "EUR")
+
+
+@pytest.fixture
+def asking(folder):
+    """A voting with probes and pay, whose ballot 1 is open."""
+    run_ok("pair", "tokens.csv", "--out", "items.csv")
+    (folder / "probes.csv").write_text(PROBES)
+    printed = run_ok(*INIT, *ASKING, *PAID)
+    run_ok("run", "open", "v.db", "--out", "ballot.csv")
+    return printed
+
+
+def answer(folder, *, part=("0", "1", "2")):
+    """Voter 2 always says left, and at once; the others prefer what comes first in the alphabet."""
+    rows = rows_of((folder / "ballot.csv").read_text())
+    for row in rows:
+        left, right = (row["left_1"], row["left_2"]), (row["right_1"], row["right_2"])
+        lazy = row["voter"] == "2"
+        row |= {"winner": "left" if lazy or left < right else "right", "seconds": "0.3" if lazy else "3"}
+    (folder / "votes.csv").write_text(as_csv([row for row in rows if row["voter"] in part]))
+    return run_ok("run", "record", "v.db", "votes.csv")
+
+
+def test_init_says_what_it_costs(asking):
+    # 30 comparisons, half as many again as repeats and overlaps, and one known pair in each of six sheets.
+    assert "Probes: 21 probes on average, beside the comparisons.\n" in asking
+    assert "Cost: 1.27 EUR, 0.25 EUR of it the fee. Voters get 0.02 EUR an answer, 12.00 EUR an hour.\n" in asking
+
+
+@pytest.mark.usefixtures("asking")
+def test_probes_are_among_the_comparisons_and_look_like_them(folder):
+    rows = rows_of((folder / "ballot.csv").read_text())
+    probes = [row for row in rows if "-p" in row["comparison"]]
+    assert len(rows) - len(probes) == 20
+    assert [row["comparison"] for row in probes] == [f"1-p{place}" for place in range(len(probes))]
+    assert {tuple(row) for row in rows} == {("comparison", "voter", "left_1", "left_2", "right_1", "right_2", "winner")}
+    assert {row["winner"] for row in rows} == {""}
+    for voter in "012":
+        own = ["-p" in row["comparison"] for row in rows if row["voter"] == voter]
+        assert not own[-1]
+        assert any(own)
+    assert run_ok("run", "open", "v.db", "--again") == (folder / "ballot.csv").read_text()
+
+
+@pytest.mark.usefixtures("asking")
+def test_answers_to_probes_come_with_the_votes(folder):
+    n_probes = len(rows_in(folder / "v.db")["probe"])
+    assert answer(folder) == (
+        f"20 new votes, {n_probes} answers to probes; ballot 1 of 2 is open: 20 of 20 comparisons answered\n"
+    )
+    assert answer(folder).startswith("0 new votes; ballot 1")
+    status = run_ok("run", "status", "v.db")
+    assert re.search(rf"^probes: {n_probes} answered of 2\d in the end$", status, re.MULTILINE)
+    spent = 1.25 * 0.02 * (20 + n_probes)
+    assert f"spent: {spent:.2f} EUR for 0.1 hours; expected in the end: 1." in status
+    found = json.loads(run_ok("run", "status", "v.db", "--json"))["spending"]
+    assert (found["n_votes"], found["n_probes"], found["currency"]) == (20, n_probes, "EUR")
+    assert abs(found["spent"] - spent) < 1e-9
+    assert run_ok("run", "open", "v.db", "--again", "--unanswered").count("\n") == 1
+    contradiction = "comparison,winner\n1-p0,tie\n"
+    assert run_ok("run", "record", "v.db", "-", stdin=contradiction).startswith("0 new votes, 1 conflict kept aside;")
+    assert run_ok("run", "conflicts", "v.db").splitlines()[1].startswith("1-p0 ")
+
+
+@pytest.mark.usefixtures("asking")
+def test_quality_says_whom_to_look_at(folder):
+    assert run_ok("run", "quality", "v.db") == "nobody has answered yet\n"
+    answer(folder)
+    lines = run_ok("run", "quality", "v.db").splitlines()
+    names = [
+        "voter",
+        "votes",
+        "seconds",
+        "fast",
+        "left",
+        "attention",
+        "gold",
+        "repeats",
+        "agreement",
+        "random",
+        "flags",
+    ]
+    assert lines[0].split() == names
+    assert [line.split()[:3] for line in lines[1:4]] == [["0", "7", "3.0"], ["1", "6", "3.0"], ["2", "7", "0.3"]]
+    assert re.fullmatch(r"\d+ pairs? asked of several voters: \d+ of \d+ pairs of answers agree; .*", lines[4])
+    assert "voter 2: 7 of 7 answers took less than 1 s" in lines[5:]
+    assert not any(line.startswith(("voter 0", "voter 1")) for line in lines)
+    found = json.loads(run_ok("run", "quality", "v.db", "--json"))
+    assert [each["voter"] for each in found["voters"]] == ["0", "1", "2"]
+    assert found["voters"][2]["flags"][0] == {"kind": "speed", "reason": "7 of 7 answers took less than 1 s"}
+    assert found["voters"][0]["left"]["n"] == 7
+    assert "took less" not in run_ok("run", "quality", "v.db", "--fast", "0.2")
+
+
+@pytest.mark.usefixtures("asking")
+def test_leaving_out_is_looked_at_before(folder):
+    answer(folder)
+    before = rows_in(folder / "v.db")
+    lines = run_ok("run", "exclude", "v.db", "2", "--preview").splitlines()
+    assert re.fullmatch(
+        r"voter 2 left out: 7 votes beside 13 of the others; tau_w of the rankings with and without them [01]\.\d{3}",
+        lines[0],
+    )
+    assert lines[1].split() == ["item", "rank", "now", "rank", "then"]
+    found = json.loads(run_ok("run", "exclude", "v.db", "2", "--preview", "--json"))
+    assert (found["n_votes"], found["n_others"], len(found["changes"])) == (7, 13, len(lines) - 2)
+    assert rows_in(folder / "v.db") == before
+    run_ok("run", "exclude", "v.db", "2", "--reason", "left, left, left")
+    assert run_ok("run", "exclude", "v.db", "2", "--preview").startswith("voter 2 back in: 7 votes")
+    assert " excluded" in run_ok("run", "quality", "v.db").splitlines()[3]
+
+
+@pytest.mark.usefixtures("opened")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--probes", "none.csv"], r"none\.csv: cannot be read"),
+        (
+            ["--probes", "odd.csv"],
+            r"odd\.csv:2: \('nut', 'price'\) is no item",
+        ),
+        (["--probes-per-sheet", 2], r"--probes-per-sheet goes with --probes"),
+        (["--repeats", 0.6], r"repeats must be a share from 0 to 0\.5; got 0\.6"),
+        (["--overlap", -1], r"overlap must be a share from 0 to 0\.5; got -1"),
+        (["--pay-per-vote", 1, "--pay-per-hour", 1], r"one of --pay-per-vote and --pay-per-hour is wanted; got both"),
+        (["--pay-per-hour", 1], r"--pay-per-hour needs --seconds"),
+        (["--pay-per-vote", 0], r"per_vote must be a finite number above 0; got 0"),
+        (["--fee", 0.1], r"--fee and --currency go with --pay-per-vote or --pay-per-hour"),
+        (["--pay-per-vote", 1, "--fee", -0.1], r"fee must be a share from 0 on"),
+    ],
+)
+def test_options_that_are_refused_make_no_ledger(folder, arguments, message):
+    (folder / "odd.csv").write_text("left_1,left_2,right_1,right_2,winner,kind\nnut,price,tax,wage,left,gold\n")
+    assert re.search(message, refusal("run", "init", "new.db", *INIT[3:], *arguments))
+    assert not (folder / "new.db").exists()
+
+
+@pytest.mark.usefixtures("opened")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["exclude", "v.db", "2"], r"--reason is wanted, which is kept; --preview says what would change"),
+        (["exclude", "v.db", "2", "--reason", "x", "--json"], r"--json goes with --preview"),
+        (["exclude", "v.db", "2", "--preview", "--back"], r"--preview goes with neither --reason nor --back"),
+        (["exclude", "v.db", "2", "--preview", "--reason", "x"], r"--preview goes with neither --reason nor --back"),
+        (["exclude", "v.db", "2", "--preview"], r"voter '2' has no votes: there is no difference to show"),
+        (["exclude", "v.db", "Dora", "--preview"], r"no voter is called 'Dora'"),
+        (["quality", "v.db", "--fast", -1], r"fast_seconds must be a finite number from 0 on; got -1"),
+    ],
+)
+def test_refused(folder, arguments, message):
+    before = rows_in(folder / "v.db")
+    assert re.search(message, refusal("run", *arguments))
+    assert rows_in(folder / "v.db") == before
+
+
+def test_the_settings_are_kept(asking, folder):
+    assert asking
+    ledger = Ledger.open(folder / "v.db")
+    settings = ledger.campaign().info.settings
+    ledger.close()
+    assert (settings.pay.per_answer, settings.pay.fee, settings.pay.currency) == (0.02, 0.25, "EUR")
+    assert [each.kind for each in settings.probing.known] == ["attention", "gold"]
+    assert (settings.probing.known_per_sheet, settings.probing.repeats, settings.probing.overlap) == (1, 0.25, 0.25)

@@ -1,0 +1,316 @@
+"""A campaign as a zip: deterministic, exact, and the same again in another ledger."""
+
+import csv
+import hashlib
+import io
+import json
+import uuid
+import zipfile
+
+import pytest
+from numpy.testing import assert_array_equal
+
+from adaptive.ledger import ContinuousPlan, LateVoteError, Settings, VoteCast
+from adaptive.ledger.bundle import bundle_bytes, read_bundle, restore_bundle, verify_bundle, write_bundle
+from adaptive.ledger.draws import store_ballot
+from adaptive.ledger.errors import BundleError
+from adaptive.ledger.probes.probing import KnownPair, Probing
+from adaptive.ledger.voters import erase, set_excluded, voter_named, withdraw
+from adaptive.ledger.votes import correct, retract
+from adaptive.tables import VoteRow
+from adaptive.votes import Vote
+from tests.adaptive.ledger.bundle.zips import members_of
+from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of, voted
+
+
+def event():
+    return str(uuid.uuid4())
+
+
+def lively(target, **options):
+    """A campaign in which everything has happened."""
+    first, second = options.get("items", ITEMS)[:2]
+    probing = Probing((KnownPair("gold", first, second, "left"),), 1, 0.2, 0.2)
+    campaign = voted(target, 1, probing=probing, **options)
+    info, database = campaign.info, campaign.database
+    by_name = {str(name): campaign.run(lambda c, n=name: voter_named(c, info, str(n))) for name in info.slots}
+    rows = rows_of(campaign, 2, 3, words=["left", "right"], silent=0)
+    standing = {vote["place"] for vote in contents(campaign).votes if vote["ballot"] == 2}
+    voted_rows = [row for row in rows if int(row.comparison[2:]) in standing]
+    first, second, third = ((int(row.comparison[2:]), by_name[row.voter]) for row in voted_rows[:3])
+    retract(database, info, event(), 2, *first)
+    campaign.cast(VoteCast(event(), 2, *first, "tie", 1234, "click", "stacked", {"Ж": "=1"}))
+    correct(database, info, event(), 2, second[0], None, "misread")
+    retract(database, info, event(), 2, *third)
+    with pytest.raises(LateVoteError):
+        campaign.cast(VoteCast(event(), 1, 0, by_name[str(rows_of(campaign, 1, silent=0)[0].voter)], "left"))
+    names = list(by_name)
+    campaign.run(lambda c: set_excluded(c, info, by_name[names[0]], True, "too fast"))
+    campaign.run(lambda c: erase(c, info, by_name[names[1]]))
+    for word in ("left", "right"):  # the second contradicts, and is kept aside
+        record(campaign, [VoteRow(2, f"2-p{place}", None, None, None, Vote.LEFT, word) for place in range(2)])
+    return campaign
+
+
+def contents(campaign):
+    from adaptive.ledger.bundle.contents import gathered
+
+    return campaign.database.read(lambda connection: gathered(connection, campaign.info, names=False))
+
+
+@pytest.mark.parametrize("items", [ITEMS, PAIRS, list(range(8)), [1, "1", ("1",), ("a", 2), 3, 4, 5, '6\n"7']])
+@pytest.mark.parametrize("n_closed", [0, 1, 3])
+def test_a_bundle_verifies_and_gives_the_ranking(items, n_closed, sqlite, tmp_path):
+    campaign = voted(sqlite, n_closed, items=items)
+    write_bundle(campaign, tmp_path / "b.zip")
+    assert (tmp_path / "b.zip").read_bytes() == bundle_bytes(campaign)
+    found = verify_bundle(tmp_path / "b.zip")
+    assert (found.key, found.name, found.n_items, found.n_closed) == (campaign.key, "Fruit", 8, n_closed)
+    assert found.n_ballots == min(n_closed + 1, 3)
+    if n_closed:
+        _, standing = campaign.standing()
+        assert_array_equal(found.result.ybar, standing.mean)
+    if n_closed == 3:
+        assert found.result.to_json() == campaign.result().to_json()
+        assert members_of(bundle_bytes(campaign))["result.csv"] == campaign.result().to_csv()
+
+
+def test_the_zip_has_fixed_times_and_sorted_names(sqlite):
+    data = bundle_bytes(voted(sqlite))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = archive.namelist()
+        assert names == sorted(names)
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        sums = dict(reversed(line.split("  ")) for line in archive.read("SHA256SUMS").decode().splitlines())
+        assert sums == {n: hashlib.sha256(archive.read(n)).hexdigest() for n in names if n != "SHA256SUMS"}
+
+
+def test_digests_hold_without_software_of_ours(sqlite):
+    """As the data sheet says it, from the files alone."""
+    members = members_of(bundle_bytes(lively(sqlite)))
+    rows = list(csv.DictReader(io.StringIO(members["items.csv"], newline="")))
+    labels = {row["place"]: json.loads(row["label"]) for row in rows}
+    asked = list(csv.DictReader(io.StringIO(members["comparisons.csv"], newline="")))
+    events = [json.loads(line) for line in members["events.jsonl"].splitlines()]
+    lines = [json.loads(line) for line in members["probes.jsonl"].splitlines()]
+    probes = [each for each in lines if each["type"] == "probe"]
+    assert {each["ballot"] for each in probes} == {1, 2}
+    chain = ""
+
+    def digest(lines):
+        return hashlib.sha256("".join(line + "\n" for line in lines).encode()).hexdigest()
+
+    def line(*values):
+        return json.dumps(
+            values if len(values) > 1 else values[0], ensure_ascii=False, separators=(",", ":"), sort_keys=True
+        )
+
+    for ballot in json.loads(members["ballots.json"])["ballots"]:
+        own = [row for row in asked if row["comparison"].startswith(f"{ballot['number']}-")]
+        draw = [
+            line(place, int(row["sheet"]), int(row["position"]), labels[row["left_item"]], labels[row["right_item"]])
+            for place, row in enumerate(own)
+        ]
+        for row in (each for each in probes if each["ballot"] == ballot["number"]):
+            sides = (labels[str(row[side])] for side in ("left_item", "right_item"))
+            expected = None if row["expected"] is None else {1: "left", 0: "tie", -1: "right"}[row["expected"]]
+            shown = (row["place"], row["sheet"], row["position"], *sides)
+            draw.append(line("p", *shown, row["kind"], expected, row["repeats"]))
+        assert digest(draw) == ballot["draw_digest"]
+        if ballot["state"] == "closed":
+            votes = [each for each in events if each["type"] == "vote" and each["ballot"] == ballot["number"]]
+            votes.sort(key=lambda each: (each["place"], each["revision"]))
+            said = [line(e["place"], e["revision"], e["kind"], e["answer"], e["voter"]) for e in votes]
+            assert digest(said) == ballot["votes_digest"]
+            chain = digest([chain, ballot["draw_digest"], ballot["votes_digest"], line(ballot["record"])])
+            assert chain == ballot["chain_digest"]
+    assert chain
+
+
+def test_votes_are_those_that_count(sqlite):
+    campaign = lively(sqlite)
+    text = members_of(bundle_bytes(campaign))["votes.csv"]
+    rows = {row["comparison"]: row for row in csv.DictReader(io.StringIO(text, newline=""))}
+    found = contents(campaign)
+    last = {}
+    for vote in found.votes:
+        last[f"{vote['ballot']}-{vote['place']}"] = vote
+    wanted = {
+        name: vote["answer"]
+        for name, vote in last.items()
+        if vote["kind"] == "cast" and vote["voter"] not in found.excluded
+    }
+    assert {name: row["winner"] for name, row in rows.items()} == wanted
+    assert len(found.excluded) == 1
+    assert {"retract", "void"} <= {vote["kind"] for vote in last.values()}
+
+
+@pytest.mark.parametrize("options", [{}, {"items": PAIRS}, {"items": list(range(8)), "voters": 4}, {"sheet_size": 3}])
+def test_another_ledger_has_the_same_campaign(options, sqlite, target, tmp_path):
+    campaign = lively(sqlite, **options)
+    write_bundle(campaign, tmp_path / "b.zip")
+    again = restore_bundle(tmp_path / "b.zip", ledger_at(target))
+    assert bundle_bytes(again) == (tmp_path / "b.zip").read_bytes()
+    for one, other in zip(campaign.ballots(), again.ballots(), strict=True):
+        assert (one.draw_digest, one.votes_digest, one.chain_digest) == (
+            other.draw_digest,
+            other.votes_digest,
+            other.chain_digest,
+        )
+    assert again.info.hash_key != campaign.info.hash_key
+
+
+@pytest.mark.parametrize("voters", [4, VOTERS], ids=["numbers", "names"])
+def test_the_campaign_goes_on_in_the_other_ledger(voters, sqlite, target, tmp_path):
+    """With the names, or where voters are numbers, files go on as before; and each ballot is the same."""
+    campaign = voted(sqlite, 1, voters=voters)
+    write_bundle(campaign, tmp_path / "b.zip", names=True)
+    again = restore_bundle(tmp_path / "b.zip", ledger_at(target))
+    rows = rows_of(campaign, 2, 7, words=["left", "right"], silent=0)
+    known = {f"{vote['ballot']}-{vote['place']}" for vote in contents(campaign).votes}
+    rows = [row for row in rows if row.comparison not in known]
+    assert record(campaign, rows) == record(again, rows)
+    assert record(again, rows).n_known == len(rows) > 0
+    campaign.close_ballot(2)
+    again.close_ballot(2)
+    for one in (campaign, again):
+        one.open_ballot()
+    chains = [[each.chain_digest for each in one.ballots()] for one in (campaign, again)]
+    draws = [[each.draw_digest for each in one.ballots()] for one in (campaign, again)]
+    assert chains[0][:2] == chains[1][:2]
+    assert draws[0] == draws[1]
+
+
+def test_an_event_that_is_sent_again_is_known_in_the_other_ledger(sqlite, target, tmp_path):
+    campaign = voted(sqlite, 0, voters=4)
+    info = campaign.info
+    row = next(vote for vote in contents(campaign).votes if vote["kind"] == "cast")
+    first = {"event_id": row["event_id"], "number": 1, "place": row["place"], "answer": row["answer"]}
+    back = event()
+    voter_id = campaign.run(lambda c: voter_named(c, info, row["voter"]))
+    retract(campaign.database, info, back, 1, row["place"], voter_id)
+    write_bundle(campaign, tmp_path / "b.zip")
+    again = restore_bundle(tmp_path / "b.zip", ledger_at(target))
+    other_id = again.run(lambda c: voter_named(c, again.info, row["voter"]))
+    assert again.cast(VoteCast(voter_id=other_id, **first)).repeated
+    assert retract(again.database, again.info, back, 1, row["place"], other_id).repeated
+
+
+def test_names_are_in_a_bundle_only_when_asked_for(sqlite):
+    campaign = voted(sqlite, 1, voters=["Ann Smith", "Bob Brown", "Eve Jones"])
+    plain, named = (bundle_bytes(campaign, names=names) for names in (False, True))
+    for name in campaign.info.slots:
+        assert not any(name in text for text in members_of(plain).values())
+        assert name in members_of(named)["voters.csv"]
+    assert campaign.info.hash_key not in "".join(members_of(named).values())
+    assert "keep this file to yourself" in members_of(named)["README.md"]
+
+
+def test_a_campaign_that_is_there_already_is_not_restored_again(sqlite, tmp_path):
+    campaign = lively(sqlite)
+    write_bundle(campaign, tmp_path / "b.zip")
+    ledger = ledger_at(str(tmp_path / "other.db"))
+    restore_bundle(tmp_path / "b.zip", ledger)
+    with pytest.raises(BundleError, match=f"the ledger has the campaign {campaign.key} already"):
+        restore_bundle(tmp_path / "b.zip", ledger)
+    assert len(ledger.campaign().ballots()) == 2
+
+
+def test_a_continuous_campaign_without_records_is_checked_by_its_digests(sqlite, tmp_path):
+    import numpy as np
+
+    from adaptive.draw import draw_ballot
+
+    ledger = ledger_at(sqlite)
+    campaign = ledger.new_campaign(ContinuousPlan(8, 100), ITEMS, VOTERS, 1, settings=Settings(assigned=False))
+    drawn = draw_ballot(ITEMS, 2, VOTERS, np.random.default_rng(0))
+    for number in (1, 2):
+        campaign.run(
+            lambda c, n=number: store_ballot(
+                c, campaign.info, drawn, np.arange(8), number=n, kind="batch", presentations=2
+            )
+        )
+    write_bundle(campaign, tmp_path / "b.zip")
+    found = verify_bundle(tmp_path / "b.zip")
+    assert (found.n_ballots, found.n_closed, found.result) == (2, 0, None)
+    again = restore_bundle(tmp_path / "b.zip", ledger_at(str(tmp_path / "other.db")))
+    assert bundle_bytes(again) == bundle_bytes(campaign)
+
+
+def test_a_ballot_that_is_being_closed_is_open_in_the_bundle(sqlite):
+    campaign = voted(sqlite, 0)
+    before = bundle_bytes(campaign)
+    with campaign.database.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE ballot SET state = 'closing', closer = 'x', closer_until = 1")
+    assert bundle_bytes(campaign) == before
+
+
+def test_what_is_written_is_read(sqlite, tmp_path):
+    campaign = lively(sqlite, items=PAIRS)
+    write_bundle(campaign, tmp_path / "b.zip")
+    found, wanted = read_bundle(tmp_path / "b.zip"), contents(campaign)
+    for name in ("campaign", "items", "ballots", "voters", "leases", "votes", "late_votes", "probes", "audit"):
+        assert getattr(found, name) == getattr(wanted, name)
+        assert getattr(found, name)
+    assert found.probe_events == wanted.probe_events
+    for number, drawn in wanted.drawn.items():
+        for column in ("sheet", "position", "left", "right"):
+            assert_array_equal(getattr(found.drawn[number], column), getattr(drawn, column))
+        assert_array_equal(found.slots[number], wanted.slots[number])
+
+
+def test_a_withdrawn_voter_and_odd_cells_survive(sqlite, tmp_path):
+    campaign = voted(sqlite, 0)
+    info = campaign.info
+    campaign.run(lambda c: withdraw(c, info, voter_named(c, info, "Bob")))
+    with campaign.database.engine.begin() as connection:
+        for key, version in zip([v["voter"] for v in contents(campaign).voters], ["", '""', "a\nb,"], strict=True):
+            connection.exec_driver_sql("UPDATE voter SET consent_version = ? WHERE key = ?", (version, key))
+    write_bundle(campaign, tmp_path / "b.zip")
+    assert [voter["consent_version"] for voter in read_bundle(tmp_path / "b.zip").voters] == ["", '""', "a\nb,"]
+    assert bundle_bytes(restore_bundle(tmp_path / "b.zip", ledger_at(str(tmp_path / "o.db")))) == bundle_bytes(campaign)
+
+
+def test_croissant_metadata_is_read_by_its_own_library(sqlite, tmp_path, monkeypatch):
+    mlcroissant = pytest.importorskip("mlcroissant")
+    with zipfile.ZipFile(io.BytesIO(bundle_bytes(lively(sqlite)))) as archive:
+        archive.extractall(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    found = mlcroissant.Dataset("croissant.json")
+    assert not found.metadata.ctx.issues.errors
+    n_votes = len((tmp_path / "comparisons.csv").read_text().splitlines()) - 1
+    assert len(list(found.records("comparisons"))) == n_votes
+
+
+@pytest.mark.parametrize("n_closed", [0, 1])
+@pytest.mark.parametrize("items", [ITEMS, PAIRS], ids=["text", "pairs"])
+def test_croissant_metadata_names_every_file_of_data_with_its_sum(items, n_closed, sqlite):
+    members = members_of(bundle_bytes(voted(sqlite, n_closed, items=items)))
+    found = json.loads(members["croissant.json"])
+    assert found["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+    files = {each["@id"]: each for each in found["distribution"]}
+    assert set(files) == set(members) - {"README.md", "SHA256SUMS", "croissant.json"}
+    for name, each in files.items():
+        assert each["sha256"] == hashlib.sha256(members[name].encode()).hexdigest()
+    for records in found["recordSet"]:
+        for field in records["field"]:
+            header = members[field["source"]["fileObject"]["@id"]].splitlines()[0].split(",")
+            assert field["source"]["extract"]["column"] in header
+
+
+def test_a_ledger_that_contradicts_itself_is_not_written(sqlite, tmp_path):
+    campaign = voted(sqlite, 1)
+    with campaign.database.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE ballot SET chain_digest = 'x' WHERE number = 1")
+    with pytest.raises(BundleError, match="chain of ballot 1"):
+        write_bundle(campaign, tmp_path / "b.zip")
+    assert not (tmp_path / "b.zip").exists()
+
+
+def test_a_file_that_cannot_be_written_or_read(sqlite, tmp_path):
+    with pytest.raises(BundleError, match=r"none/b\.zip: cannot be written: No such file"):
+        write_bundle(voted(sqlite, 0), tmp_path / "none" / "b.zip")
+    with pytest.raises(BundleError, match=r"b\.zip: cannot be read: No such file"):
+        verify_bundle(tmp_path / "b.zip")
+    with pytest.raises(BundleError, match="cannot be read"):
+        verify_bundle(tmp_path)

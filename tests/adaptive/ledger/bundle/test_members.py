@@ -1,0 +1,51 @@
+"""Files of a bundle: whatever a cell or a line may hold comes back as it was."""
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adaptive.ledger.bundle.checking import votes_csv
+from adaptive.ledger.bundle.contents import gathered
+from adaptive.ledger.bundle.members import data_members, parsed
+from adaptive.ledger.encoding import label_text
+from tests.adaptive.ledger.voted import voted
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('\r\n",= '), max_size=8)
+CELL = st.none() | TEXT | st.sampled_from(["", '""', '""""', "\r", "\n"])
+
+
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory):
+    campaign = voted(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
+    found = campaign.database.read(lambda connection: gathered(connection, campaign.info, names=True))
+    campaign.database.close()
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    labels=st.lists(TEXT | st.integers() | st.tuples(TEXT, st.integers()), min_size=8, max_size=8, unique_by=repr),
+    cells=st.lists(CELL, min_size=8, max_size=8),
+    extra=st.dictionaries(TEXT, TEXT, max_size=3),
+)
+def test_any_text_survives(labels, cells, extra, contents):
+    items = [
+        {**item, "label": label_text(label), "content": cell, "alt_text": cells[-1]}
+        for item, label, cell in zip(contents.items, labels, cells, strict=True)
+    ]
+    voters = [
+        {**voter, "name": cell, "consent_version": cell} for voter, cell in zip(contents.voters, cells, strict=False)
+    ]
+    votes = [{**vote, "extra": extra or None, "reason": cells[0]} for vote in contents.votes]
+    changed = replace(contents, items=items, voters=voters, votes=votes)
+    members = data_members(changed)
+    found = parsed(members)
+    assert (found.items, found.voters, found.votes) == (items, voters, votes)
+    assert found.labels == tuple(labels)
+    rows = list(csv.reader(io.StringIO(votes_csv(changed), newline=""), strict=True))
+    assert len({len(row) for row in rows}) == 1
+    assert len(rows) == 1 + sum(row["kind"] == "cast" for row in votes)

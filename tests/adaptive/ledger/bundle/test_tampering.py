@@ -1,0 +1,244 @@
+"""Bundles that were edited, by somebody who made the sums anew: each part is held against the others."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adaptive.ledger.bundle import bundle_bytes, restore_bundle, verify_bundle
+from adaptive.ledger.encoding import digest_of, json_of
+from adaptive.ledger.errors import BundleError, LedgerError
+from tests.adaptive.ledger.bundle.zips import edited, edited_json, edited_line, members_of, packed
+from tests.adaptive.ledger.voted import ledger_at, voted
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """Bytes of a bundle with two closed ballots and an open one."""
+    campaign = voted(str(tmp_path_factory.mktemp("good") / "ledger.db"), 2)
+    data = bundle_bytes(campaign)
+    campaign.database.close()
+    return data
+
+
+def ballot(which, /, **changes):
+    return lambda data: edited_json(data, "ballots.json", lambda v: v["ballots"][which - 1].update(changes))
+
+
+def record(number, name, change):
+    def changed(value):
+        kept = value["ballots"][number - 1]["record"]
+        kept[name] = change(kept[name])
+
+    return lambda data: edited_json(data, "ballots.json", changed)
+
+
+def replaced(name, old, new, count=1):
+    return lambda data: edited(data, name, lambda text: text.replace(old, new, count))
+
+
+def line(what, /, **changes):
+    return lambda data: edited_line(data, what, lambda row: row.update(changes))
+
+
+def gone(kind):
+    return lambda data: edited_line(data, kind, lambda row: False)  # noqa: ARG005
+
+
+def cells(name, row, column, value):
+    """One cell of a CSV file without quotes is another."""
+
+    def changed(text):
+        lines = text.split("\n")
+        entries = lines[row].split(",")
+        entries[column] = value
+        lines[row] = ",".join(entries)
+        return "\n".join(lines)
+
+    return lambda data: edited(data, name, changed)
+
+
+def flipped(data):
+    """A vote of a closed ballot is the other way round."""
+
+    def change(row):
+        row["answer"] = {"left": "right", "right": "left"}.get(row["answer"], "left")
+
+    return edited_line(data, "vote", change)
+
+
+def last_ballot_removed(data):
+    return edited_json(data, "ballots.json", lambda value: value["ballots"].pop())
+
+
+def swapped_draws(data):
+    """Two comparisons of ballot 1 change their sides."""
+
+    def changed(text):
+        lines = text.split("\n")
+        first = lines[1].split(",")
+        first[4], first[5] = first[5], first[4]
+        lines[1] = ",".join(first)
+        return "\n".join(lines)
+
+    return edited(data, "comparisons.csv", changed)
+
+
+EDITS = [
+    (swapped_draws, "draw of ballot 1: its comparisons and probes do not have the digest draw_digest"),
+    (cells("comparisons.csv", 1, 1, "9"), "draw of ballot 1: its comparisons and probes do not have the digest"),
+    (cells("comparisons.csv", 1, 4, "99"), "draw of ballot 1: a comparison has an item that is not among its places"),
+    (cells("comparisons.csv", 1, 4, "-1"), r"comparisons\.csv: row 1: a number is out of range"),
+    (cells("comparisons.csv", 1, 4, "x"), r"comparisons\.csv: row 1: an id like 2-17 and whole numbers are wanted"),
+    (cells("comparisons.csv", 1, 0, "1-1"), r"comparisons\.csv: row 1: comparison 1-0 is missing"),
+    (cells("comparisons.csv", 1, 4, "04"), r"comparisons\.csv: is not written as a bundle is: line 2"),
+    (cells("comparisons.csv", 0, 0, "id"), r"comparisons\.csv: the columns comparison, sheet"),
+    (replaced("comparisons.csv", "1-0,", "1-0,1,"), r"comparisons\.csv: row 1 must have 6 cells"),
+    (replaced("comparisons.csv", "1-0,", '"1-0'), r"comparisons\.csv: cannot be read as CSV"),
+    (replaced("items.csv", "plum", "prune"), "draw of ballot 1: its comparisons and probes do not have the digest"),
+    (replaced("items.csv", '"""plum"""', "plum"), "has a value that no ledger writes: JSONDecodeError"),
+    (replaced("items.csv", "\n1,", "\n0,"), "items: place 1 is missing, or comes twice"),
+    (replaced("items.csv", "\n1,", "\nx,"), r"items\.csv: row 2: place must be a whole number"),
+    (flipped, "votes of ballot 1: its events do not have the digest votes_digest"),
+    (gone("vote"), "votes of ballot 1: its events do not have the digest votes_digest"),
+    (line("vote", voter="x"), "votes: a row is by a voter who is not among the voters"),
+    (line("vote", ballot=7), "votes: a row is of ballot 7, which is missing"),
+    (line("vote", place=99), "votes of ballot 1: there is no comparison 1-99"),
+    (line("vote", revision=2), "votes of ballot 1: revisions of comparison 1-0 are not 1, 2"),
+    (line("vote", answer=None), "votes of ballot 1: event .* has no answer, or one too many"),
+    (line("vote", kind="void"), "votes of ballot 1: event .* has no answer, or one too many"),
+    (line("vote", answer="both"), "votes of ballot 1: event .* has no answer"),
+    (line("vote", revision="1"), r"events\.jsonl:\d+: revision must be of type int"),
+    (line("vote", revision=2**70), r"events\.jsonl:\d+: revision is too large"),
+    (line("vote", comment=1), r"events\.jsonl:\d+: missing or unknown: 'comment'"),
+    (line("vote", type="ballot"), r"events\.jsonl:\d+: an object of one of the types lease, vote, late_vote, audit"),
+    (line("lease", exclusive=1), r"events\.jsonl:1: exclusive must be of type bool"),
+    (replaced("events.jsonl", "{", "[", 1), r"events\.jsonl:1: cannot be read as JSON"),
+    (
+        replaced("events.jsonl", '"expires_at":null', '"expires_at":NaN'),
+        r"events\.jsonl:1: NaN is not a number of JSON",
+    ),
+    (replaced("events.jsonl", '"ballot":1', '"ballot": 1'), r"events\.jsonl: is not written as a bundle is: line 1"),
+    (record(1, "n_answered", lambda value: value - 1), "chain of ballot 1: the ballot before, the draw, the votes and"),
+    (record(2, "ybar", lambda value: value[::-1]), "chain of ballot 2"),
+    (ballot(1, chain_digest="0"), "chain of ballot 1"),
+    (ballot(1, votes_digest="0"), "votes of ballot 1: its events do not have the digest"),
+    (ballot(1, draw_digest="0"), "draw of ballot 1: its comparisons and probes do not have the digest"),
+    (ballot(1, number=2), "ballots: number 1 is missing, or comes twice"),
+    (ballot(1, places=[99]), "draw of ballot 1: its places are not those of items"),
+    (ballot(1, places=[]), "draw of ballot 1: a comparison has an item that is not among its places"),
+    (ballot(1, places=["x"]), r"ballots\.json: ballots\[0\]: places must be whole numbers"),
+    (ballot(1, n_comparisons=3), "draw of ballot 1: 3 comparisons are wanted"),
+    (ballot(1, state="open"), "ballot 1 is open, and has a record"),
+    (ballot(3, state="closed"), "ballot 3 is closed, and has no record"),
+    (ballot(3, state=None), r"ballots\.json: ballots\[2\]: state must be of type str"),
+    (ballot(3, more=1), r"ballots\.json: ballots\[2\]: missing or unknown: 'more'"),
+    (last_ballot_removed, "votes: a row is of ballot 3, which is missing|leases: a row is of ballot 3"),
+    (
+        lambda data: edited_json(data, "ballots.json", lambda v: v.update(version=2)),
+        "this release reads version 1; got 2",
+    ),
+    (lambda data: edited_json(data, "ballots.json", lambda v: v.update(format="x")), "ballots.json: the format"),
+    (lambda data: edited(data, "ballots.json", lambda _: "[1]\n"), "ballots.json: the format"),
+    (lambda data: edited(data, "ballots.json", lambda _: "[" * 99_999), "ballots.json: cannot be read as JSON"),
+    (lambda data: edited(data, "plan.json", lambda _: "1\n"), "plan.json: an object is wanted"),
+    (
+        lambda data: edited_json(data, "plan.json", lambda v: v.update(plan={})),
+        "has a value that no ledger writes|plan",
+    ),
+    (lambda data: edited_json(data, "plan.json", lambda v: v.update(seed="x")), "has a value that no ledger writes"),
+    (lambda data: edited_json(data, "plan.json", lambda v: v.update(settings={"a": 1})), "has a value that no ledger"),
+    (replaced("votes.csv", "left", "right"), r"votes\.csv: is not what the comparisons and events give"),
+    (replaced("result.csv", "1.0", "2.0"), r"result\.csv: is not what the comparisons and events give"),
+    (replaced("voters.csv", ",file,", ",mail,"), None),  # says nothing about votes: only the sums guard it
+]
+
+
+@pytest.mark.parametrize(("edit", "message"), EDITS)
+def test_an_edited_bundle_fails_in_the_part_that_was_edited(edit, message, good, tmp_path):
+    path = tmp_path / "b.zip"
+    path.write_bytes(edit(good))
+    if message is None:
+        verify_bundle(path)
+        return
+    with pytest.raises(BundleError, match=message):
+        verify_bundle(path)
+    ledger = ledger_at(str(tmp_path / "other.db"))
+    with pytest.raises(BundleError, match=message):
+        restore_bundle(path, ledger)
+    with pytest.raises(LedgerError, match="no campaign"):
+        ledger.campaign()
+    ledger.close()
+
+
+def resealed(data, change):
+    """The bundle with another record, and every digest of the chain computed anew."""
+
+    def changed(value):
+        change(value["ballots"])
+        previous = ""
+        for each in value["ballots"]:
+            if each["state"] == "closed":
+                lines = [previous, each["draw_digest"], each["votes_digest"], json_of(each["record"])]
+                previous = each["chain_digest"] = digest_of(lines)
+
+    return edited_json(data, "ballots.json", changed)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda b: b[0]["record"].update(n_answered=1), "record of ballot 1: the votes do not give what .* n_answered"),
+        (
+            lambda b: b[0]["record"]["ybar"].__setitem__(0, b[0]["record"]["ybar"][0] + 2**-52),
+            "record of ballot 1: the votes do not give what is written in ybar",
+        ),
+        (lambda b: b[1]["record"].update(b=1.25), "record of ballot 2: the votes do not give what is written in b"),
+        (lambda b: b[0]["record"].update(more=1), "record of ballot 1: the votes do not give what is written in it"),
+        (lambda b: b[0]["record"].pop("wins"), "record of ballot 1: .* in wins"),
+        (lambda b: b[0]["record"]["selected"].reverse(), "record of ballot 1: .*are not the best by the votes"),
+        (lambda b: b[0]["record"].update(n_tied_at_cut=9), "record of ballot 1: .*tied at the cut; got 9"),
+        (lambda b: b[0]["record"].pop("selected"), "has a value that no ledger writes: KeyError"),
+        (lambda b: b[0]["record"].update(selected="x"), "has a value that no ledger writes: KeyError"),
+        (lambda b: b[1].update(places=b[1]["places"][::-1]), "draw of ballot 2: its items are not those that ballot 1"),
+    ],
+)
+def test_a_record_with_a_new_chain_must_still_follow_from_the_votes(change, message, good, tmp_path):
+    (tmp_path / "b.zip").write_bytes(resealed(good, change))
+    with pytest.raises(BundleError, match=message):
+        verify_bundle(tmp_path / "b.zip")
+
+
+def test_without_its_last_ballot_a_bundle_is_another_campaign(good, tmp_path):
+    """The open ballot and all of its rows are gone: the chain of the closed ones holds, as it must."""
+    members = members_of(good)
+    kept = [row for row in map(json.loads, members["events.jsonl"].splitlines()) if row.get("ballot") != 3]
+    value = json.loads(members["ballots.json"])
+    value["ballots"].pop()
+    members["events.jsonl"] = "".join(json_of(row) + "\n" for row in kept)
+    members["ballots.json"] = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1) + "\n"
+    lines = members["comparisons.csv"].splitlines(keepends=True)
+    members["comparisons.csv"] = "".join(row for row in lines if not row.startswith("3-"))
+    (tmp_path / "b.zip").write_bytes(packed(members))
+    with pytest.raises(BundleError, match=r"votes\.csv: is not what the comparisons and events give"):
+        verify_bundle(tmp_path / "b.zip")
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_any_byte_that_differs_is_seen(data, good, tmp_path_factory):
+    place = data.draw(st.integers(0, len(good) - 1))
+    bit = data.draw(st.integers(0, 7))
+    changed = bytearray(good)
+    changed[place] ^= 1 << bit
+    path = tmp_path_factory.mktemp("changed") / "b.zip"
+    path.write_bytes(bytes(changed))
+    try:
+        found = verify_bundle(path)
+    except BundleError:
+        return
+    assert found.n_closed == 2  # a bit of the zip itself, like a time: what it holds is the same
+    from adaptive.ledger.bundle.archive import unpacked
+
+    assert unpacked(bytes(changed), most_bytes=2**30) == unpacked(good, most_bytes=2**30)

@@ -1,0 +1,86 @@
+"""Small campaigns, and what stands in a ledger as plain SQL tells it."""
+
+import uuid
+
+import sqlalchemy as sa
+
+from adaptive.ledger import Settings, VoteCast
+from adaptive.ledger.voters import register
+from adaptive.plan import plan_ballots
+
+PLAN = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=4)
+ITEMS = ["ash", "birch", "cedar", "fir", "oak", "yew"]
+
+
+def campaign_of(ledger, *, n_voters=3, plan=PLAN, items=None, seed=1, **settings):
+    """A campaign with its first ballot open."""
+    labels = ITEMS if items is None and plan is PLAN else items or plan.n_items
+    made = ledger.new_campaign(plan, labels, n_voters, seed, settings=Settings(**settings))
+    made.open_ballot()
+    return made
+
+
+def voters_of(campaign, n):
+    """Ids of `n` voters, known by the names of their slots."""
+    return [
+        campaign.run(lambda connection, name=name: register(connection, campaign.info, str(name))) for name in range(n)
+    ]
+
+
+def query(ledger, statement, **values):
+    """Rows of a statement in plain SQL."""
+    with ledger.database.engine.connect() as connection:
+        return [tuple(row) for row in connection.execute(sa.text(statement), values)]
+
+
+def change(ledger, statement, **values):
+    """Change something behind the ledger's back."""
+    with ledger.database.engine.begin() as connection:
+        connection.execute(sa.text(statement), values)
+
+
+def asked(campaign, number=1):
+    """(place, sheet, voter) of each comparison of a ballot; the voter is None where nobody has the sheet."""
+    rows = query(
+        campaign,
+        "SELECT c.place, c.sheet, l.voter_id FROM comparison c JOIN ballot b ON b.id = c.ballot_id "
+        "LEFT JOIN lease l ON l.ballot_id = c.ballot_id AND l.sheet = c.sheet AND l.ended_at IS NULL "
+        "WHERE b.campaign_id = :campaign AND b.number = :number ORDER BY c.place",
+        campaign=campaign.info.id,
+        number=number,
+    )
+    assert rows
+    return rows
+
+
+def new_id():
+    return str(uuid.uuid4())
+
+
+def vote(voter, place, answer="left", *, number=1, event_id=None, extra=None):
+    return VoteCast(event_id or new_id(), number, place, voter, answer, extra=extra)
+
+
+def answer_all(campaign, number=1, answer="left"):
+    """Votes on all comparisons by whoever has them."""
+    return [campaign.cast(vote(voter, place, answer, number=number)) for place, _, voter in asked(campaign, number)]
+
+
+def check_ledger(ledger):
+    """What holds at any time: one vote counts per comparison, revisions have no gaps, sheets know their answers."""
+    assert not query(ledger, "SELECT event_id FROM vote_event WHERE event_id IN (SELECT event_id FROM late_vote)"), (
+        "an event both counts and is late"
+    )
+    gaps = query(
+        ledger,
+        "SELECT ballot_id, place FROM vote_event GROUP BY ballot_id, place HAVING max(revision) <> count(*)",
+    )
+    assert not gaps
+    wrong = query(
+        ledger,
+        "SELECT s.ballot_id, s.number, s.n_answered FROM sheet s WHERE s.n_answered <> ("
+        "SELECT count(*) FROM vote_event e JOIN comparison c ON c.ballot_id = e.ballot_id AND c.place = e.place "
+        "WHERE c.ballot_id = s.ballot_id AND c.sheet = s.number AND e.kind = 'cast' AND e.revision = ("
+        "SELECT max(f.revision) FROM vote_event f WHERE f.ballot_id = e.ballot_id AND f.place = e.place))",
+    )
+    assert not wrong

@@ -1,0 +1,56 @@
+"""Ledgers for tests, each on SQLite and, where a server answers, on PostgreSQL."""
+
+import shutil
+
+import pytest
+import sqlalchemy as sa
+
+from adaptive.ledger import Ledger
+from tests.adaptive.ledger.databases import SERVER, PostgreSQL, own_server
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """A database of a running PostgreSQL, dropped at the end."""
+    try:
+        server = PostgreSQL()
+    except sa.exc.OperationalError:
+        pytest.skip(f"no PostgreSQL answers at {SERVER}; RANKCORR_TEST_POSTGRES names another")
+    yield server
+    server.drop()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_target(request, tmp_path):
+    """Path or URL of a database without tables."""
+    if request.param == "sqlite":
+        return str(tmp_path / "ledger.db")
+    return request.getfixturevalue("postgresql").new_schema()
+
+
+@pytest.fixture(scope="session")
+def template_file(tmp_path_factory):
+    """A file with the tables of a ledger, and nothing in them."""
+    path = tmp_path_factory.mktemp("template") / "ledger.db"
+    Ledger.create(path).close()
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def ledger(request, tmp_path):
+    """A ledger without campaigns."""
+    if request.param == "sqlite":
+        target = str(tmp_path / "ledger.db")
+        shutil.copy(request.getfixturevalue("template_file"), target)
+    else:
+        target = request.getfixturevalue("postgresql").new_schema(with_tables=True)
+    made = Ledger.open(target)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def server():
+    """A server of PostgreSQL that the test may stop."""
+    with own_server() as made:
+        yield made

@@ -1,0 +1,36 @@
+"""Cells of CSV that spreadsheets would run."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from adaptive.ledger.formats.guard import guarded, unguarded
+
+CELLS = st.one_of(st.text(), st.text("'=+-@\t\r1.a", max_size=6))
+
+
+@given(CELLS)
+@example("''=")
+@example("'-1")
+def test_reading_takes_away_what_writing_has_put_there(cell):
+    assert unguarded(guarded(cell)) == cell
+
+
+@given(CELLS)
+def test_no_cell_begins_as_a_formula(cell):
+    safe = guarded(cell)
+    if safe[:1] in {"=", "+", "-", "@", "\t", "\r"} and safe:
+        assert safe[0] in "+-"
+        float(safe)
+
+
+@pytest.mark.parametrize("cell", ["-1", "+2.5", "-0", "plum", "", "a=b", "'quoted'", "1-2"])
+def test_harmless_cells_stay(cell):
+    assert guarded(cell) == cell
+
+
+@pytest.mark.parametrize(
+    "cell", ["=HYPERLINK(1)", "+1+1", "-1+cmd|' /C calc'!A0", "@SUM(1)", "\t=1", "\r=1", "-", "-1e5"]
+)
+def test_formulas_are_guarded(cell):
+    assert guarded(cell) == "'" + cell

@@ -1,0 +1,212 @@
+"""Probes in a ledger: drawn with their ballot, shown with it, answered beside its votes, and never scored."""
+
+from collections import Counter
+
+import pytest
+import sqlalchemy as sa
+
+from adaptive.draw import draw_ballot
+from adaptive.errors import VoteError
+from adaptive.ledger import LedgerError
+from adaptive.ledger.asking import asked as asked_of
+from adaptive.ledger.draws import draw_digest, drawn_columns
+from adaptive.ledger.probes.probing import KnownPair, Probing
+from adaptive.ledger.probes.rows import asked_place, ballot_probes
+from adaptive.ledger.recording import conflicts, record_file
+from adaptive.ledger.sheets import claim_sheet, give_sheet
+from adaptive.ledger.spending import spending_of
+from adaptive.ledger.status import status_of
+from adaptive.ledger.voters import voter_named
+from adaptive.protocol import Standing, ballot_rng
+from adaptive.tables import VoteFile, VoteRow
+from adaptive.votes import Vote
+from tests.adaptive.ledger.campaigns import ITEMS, PLAN, campaign_of, change, check_ledger, query, voters_of
+
+PROBING = Probing(
+    (
+        KnownPair("practice", "ash", "yew", "left"),
+        KnownPair("attention", "ash", "oak", "left"),
+        KnownPair("gold", "birch", "yew", "tie"),
+    ),
+    1,
+    0.25,
+    0.25,
+)
+
+
+def row(name, answer, *, voter=None, left=None, right=None, line=2):
+    return VoteRow(line, name, voter, left, right, Vote.UNANSWERED, answer)
+
+
+def record(campaign, *rows):
+    return record_file(campaign.database, campaign.info, VoteFile("votes.csv", rows))
+
+
+def read(campaign, step, *values, **options):
+    return campaign.database.read(lambda connection: step(connection, campaign.info, *values, **options))
+
+
+def probes_in(campaign, number=1):
+    return campaign.database.read(lambda c: ballot_probes(c, campaign.ballots()[number - 1].id))
+
+
+@pytest.fixture
+def campaign(ledger):
+    return campaign_of(ledger, probing=PROBING, sheet_size=5)
+
+
+def test_the_ballot_is_drawn_as_without_probes(campaign):
+    standing = Standing.first(PLAN)
+    wanted = draw_ballot(standing.labels(ITEMS), PLAN.presentations, range(3), ballot_rng(1, 1, "draw"))
+    rows = query(campaign, "SELECT left_item, right_item FROM comparison ORDER BY place")
+    assert rows == list(zip(wanted.left.tolist(), wanted.right.tolist(), strict=True))
+
+
+def test_probes_are_drawn_by_a_stream_of_their_own_and_frozen_in_the_digest(campaign):
+    stored = campaign.ballots()[0]
+    probes = probes_in(campaign)
+    assert {probe.kind for probe in probes} >= {"practice", "repeat", "overlap"}
+    drawn = campaign.database.read(lambda c: drawn_columns(c, stored.id))
+    assert stored.draw_digest == draw_digest(campaign.info, drawn, probes)
+    for name, value in (("sheet", 9), ("position", 9), ("kind", "gold"), ("left", 5), ("expected", 0), ("repeats", 3)):
+        changed = [probes[0]._replace(**{name: value}), *probes[1:]]
+        assert changed != probes
+        assert stored.draw_digest != draw_digest(campaign.info, drawn, changed)
+    assert stored.draw_digest != draw_digest(campaign.info, drawn, probes[1:])
+    with pytest.raises(sa.exc.DBAPIError, match="the ledger keeps its history"):
+        change(campaign, "UPDATE probe SET expected = 1")
+
+
+def test_probes_are_shown_before_the_comparison_of_their_position(campaign):
+    shown = [asked_place(each.id) for each in read(campaign, asked_of)]
+    places = dict(query(campaign, "SELECT place, sheet * 100 + position FROM comparison"))
+    probes = probes_in(campaign)
+    keys = [
+        (probes[place].sheet * 100 + probes[place].position, 0) if is_probe else (places[place], 1)
+        for _, place, is_probe in shown
+    ]
+    assert keys == sorted(keys)
+    assert len(shown) == len(places) + len(probes)
+    assert {number for number, *_ in shown} == {1}
+    assert read(campaign, asked_of, number=2) == ()
+
+
+def answers_to_all(campaign, answer="left", number=1):
+    return [row(each.id, answer) for each in read(campaign, asked_of, number=number)]
+
+
+def test_answers_come_with_the_votes_and_count_apart(campaign):
+    n_probes = len(probes_in(campaign))
+    rows = answers_to_all(campaign)
+    found = record(campaign, *rows)
+    assert (found.n_new, found.n_probes, found.n_known) == (12, n_probes, 0)
+    assert read(campaign, asked_of, unanswered=True) == ()
+    before = query(campaign, "SELECT * FROM probe_event")
+    again = record(campaign, *rows)
+    assert (again.n_new, again.n_probes, again.n_known) == (0, 0, 12 + n_probes)
+    assert query(campaign, "SELECT * FROM probe_event") == before
+    assert read(campaign, status_of).n_votes == 12
+    check_ledger(campaign)
+
+
+def test_probes_are_never_scored(ledger):
+    records = []
+    for probing in (None, PROBING):
+        campaign = campaign_of(ledger, probing=probing)
+        record(campaign, *(row(f"1-{place}", ("left", "tie", "right")[place % 3]) for place in range(12)))
+        if probing is not None:
+            n_probes = len(probes_in(campaign))
+            record(campaign, *(row(f"1-p{place}", "left") for place in range(n_probes)))
+        records.append(campaign.close_ballot(1))
+    assert records[0].to_dict() == records[1].to_dict()
+
+
+def test_a_contradiction_is_kept_and_the_first_answer_stands(campaign):
+    record(campaign, row("1-p0", "left"))
+    found = record(campaign, row("1-p0", "right"), row("1-p1", "tie"))
+    assert (found.n_conflicts, found.n_probes, found.n_late) == (1, 1, 0)
+    assert record(campaign, row("1-p0", "right")).n_known == 1  # kept already
+    events = query(campaign, "SELECT place, revision, answer, why FROM probe_event ORDER BY place, revision")
+    assert events == [(0, 1, 1, None), (0, 2, -1, "conflict"), (1, 1, 0, None)]
+    listed = read(campaign, conflicts)
+    assert [(each.comparison, each.stands, each.came, each.corrected) for each in listed] == [
+        ("1-p0", "left", "right", False)
+    ]
+    now = read(campaign, status_of)
+    assert (now.n_conflicts, now.n_late, now.spending.n_probes) == (1, 0, 2)
+    assert read(campaign, spending_of).spent is None
+
+
+def test_late_answers_are_kept_and_do_not_count(campaign):
+    places = [place for place, probe in enumerate(probes_in(campaign)) if probe.sheet == 0]
+    record(campaign, row(f"1-p{places[0]}", "left"))
+    other = voters_of(campaign, 9)[8]
+    holder = read(campaign, asked_of)[0].voter
+    campaign.run(lambda c: give_sheet(c, campaign.info, campaign.ballots()[0].id, 0, other))
+    assert record(campaign, row(f"1-p{places[1]}", "left", voter=holder)).n_late == 1
+    assert record(campaign, row(f"1-p{places[1]}", "tie", voter="8")).n_probes == 1
+    record(campaign, *(row(f"1-{place}", "left") for place in range(12)))
+    campaign.close_ballot(1)
+    assert record(campaign, row(f"1-p{places[2]}", "left")).n_late == 1
+    whys = query(campaign, "SELECT why, count(*) FROM probe_event GROUP BY why ORDER BY why")
+    assert Counter(dict(whys)) == {None: 2, "reassigned": 1, "closed": 1}
+    assert read(campaign, status_of).n_late == 2
+
+
+@pytest.mark.parametrize(
+    ("came", "message"),
+    [
+        (row("1-p99", "left"), r"votes\.csv:2: comparison '1-p99' is unknown: those of ballot 1 end at '1-p\d+'"),
+        (row("2-p0", "left"), r"votes\.csv:2: comparison '2-p0' is unknown: ballot 2 has not been opened"),
+        (row("1-p0", "left", voter="7"), r"'1-p0' is on sheet \d, which voter '\d' has; '7' never had it"),
+        (row("1-p0", "left", left="nut"), r"comparison '1-p0' has the left '\w+'; got 'nut'"),
+        (row("1-p00", "left"), r'an id like "2-17", ballot and index; got \'1-p00\''),
+    ],
+)
+def test_a_row_that_means_nothing_refuses_the_file(campaign, came, message):
+    with pytest.raises(VoteError, match=message):
+        record(campaign, row("1-p1", "left"), row("1-0", "left"), came)
+    assert query(campaign, "SELECT count(*) FROM probe_event") == [(0,)]
+    assert query(campaign, "SELECT count(*) FROM vote_event") == [(0,)]
+
+
+def test_a_ballot_without_probes_has_none_to_answer(ledger):
+    with pytest.raises(VoteError, match=r"comparison '1-p0' is unknown: ballot 1 has no probes"):
+        record(campaign_of(ledger), row("1-p0", "left"))
+
+
+def test_probes_of_other_items_make_no_campaign(ledger):
+    probing = Probing((KnownPair("gold", "ash", "nut", "left"),))
+    with pytest.raises(LedgerError, match="'nut' of a probe is no item of the campaign"):
+        campaign_of(ledger, probing=probing)
+    assert query(ledger, "SELECT count(*) FROM campaign") == [(0,)]
+
+
+def test_practice_comes_once_and_known_pairs_take_turns_over_ballots(ledger):
+    # Pairs of items that no ballot compares within a slot: it asks the known ones instead.
+    campaign = campaign_of(ledger, probing=Probing(PROBING.known, 2), n_voters=6)
+    record(campaign, *answers_to_all(campaign))
+    campaign.close_ballot(1)
+    campaign.open_ballot()
+    assert "practice" in {probe.kind for probe in probes_in(campaign)}
+    assert "practice" not in {probe.kind for probe in probes_in(campaign, 2)}
+
+
+def test_whoever_claims_a_sheet_gets_no_pair_of_an_overlap_again(ledger):
+    probing = Probing(overlap=0.5)
+    campaign = campaign_of(ledger, probing=probing, sheet_size=2, assigned=False)
+    voter = voters_of(campaign, 1)[0]
+    pairs = []
+    while (lease := campaign.run(lambda c: claim_sheet(c, campaign.info, voter))) is not None:
+        shown = read(campaign, asked_of, voter_id=voter)
+        own = [each for each in shown if sheet_of(campaign, each.id) == lease.sheet]
+        pairs += [frozenset([each.left, each.right]) for each in own]
+        record(campaign, *(row(each.id, "tie", voter="0") for each in own))
+    assert len(set(pairs)) == len(pairs) > 4
+    assert read(campaign, voter_named, "0") == voter
+
+
+def sheet_of(campaign, name):
+    _, place, is_probe = asked_place(name)
+    table = "probe" if is_probe else "comparison"
+    return query(campaign, f"SELECT sheet FROM {table} WHERE place = :place", place=place)[0][0]

@@ -1,0 +1,88 @@
+"""A voting kept in a file goes on in a ledger as if it had always been there."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adaptive.ledger.bundle import bundle_bytes
+from adaptive.ledger.errors import BundleError
+from adaptive.ledger.formats.gathered import gathered
+from adaptive.ledger.protocols import import_protocol
+from adaptive.session.ballot_protocol import BallotProtocol
+from tests.adaptive import session
+from tests.adaptive.ledger.voted import ledger_at, record, rows_of
+from tests.adaptive.session.protocols import PAIRS, opened, run, started, votes_on
+
+VERSION_1 = Path(session.__file__).parent / "version_1"
+
+
+@pytest.mark.parametrize("n_closed", [0, 1, 2, 3])
+@pytest.mark.parametrize("items", [8, PAIRS], ids=["numbers", "pairs"])
+def test_a_voting_is_the_same_in_the_ledger(n_closed, items, target):
+    protocol = run(started(items, ["Ann", "Bob", "Eve"], seed=2**70), n_closed)
+    if n_closed < 3:
+        protocol.open_ballot()
+        protocol.record(dict(list(votes_on(protocol).items())[:5]))
+    campaign = import_protocol(ledger_at(target), protocol, "Fruit")
+    records, standing = campaign.standing()
+    assert records == protocol.records
+    assert standing.places.tolist() == (protocol.standing.places if n_closed else np.arange(8)).tolist()
+    np.testing.assert_array_equal(standing.mean, protocol.standing.mean)
+    votes = campaign.database.read(lambda connection: gathered(connection, campaign.info, names=True))
+    for number, (ballot, answers) in enumerate(protocol.answers(), start=1):
+        own = [vote for vote in votes if vote.comparison.startswith(f"{number}-")]
+        assert [vote.left for vote in own] == [ballot.items[place] for place in ballot.left]
+        assert [vote.right for vote in own] == [ballot.items[place] for place in ballot.right]
+        assert [vote.voter for vote in own] == [ballot.voters[place] for place in ballot.voter]
+        assert [vote.answer for vote in own] == [
+            {1: "left", 0: "tie", -1: "right", -2: None}[code] for code in answers.tolist()
+        ]
+    if n_closed == 3:
+        assert campaign.result().to_json() == protocol.result().to_json()
+    assert bundle_bytes(campaign)  # it verifies
+
+
+@pytest.mark.parametrize("name", ["opened.json", "ready.json", "finished.json"])
+def test_files_of_version_1_come_in_too(name, sqlite):
+    protocol = BallotProtocol.load(VERSION_1 / name)
+    campaign = import_protocol(ledger_at(sqlite), protocol, name)
+    assert campaign.info.name == name
+    assert campaign.standing()[0] == protocol.records
+
+
+def test_the_voting_goes_on_in_the_ledger(sqlite):
+    """To the end: the same ballots, cuts and ranking as without the ledger."""
+    protocol = opened()
+    campaign = import_protocol(ledger_at(sqlite), BallotProtocol.from_json(protocol.to_json()), "Fruit")
+    for number in (2, 3):
+        if number == 3:
+            campaign.open_ballot()
+            protocol.open_ballot()
+        known = dict(list(votes_on(protocol).items())[:5]) if number == 2 else {}
+        rows = rows_of(campaign, number, words=["left", "right", "tie"], silent=0)
+        protocol.record([(row.comparison, row.vote) for row in rows if row.comparison not in known])
+        record(campaign, [row for row in rows if row.comparison not in known])
+        assert campaign.close_ballot(number) == protocol.close_ballot()
+    assert campaign.result().to_json() == protocol.result().to_json()
+
+
+def test_votes_that_do_not_give_the_records_are_not_imported(sqlite):
+    protocol = run(started(), 2)
+    answers = protocol.answers()
+
+    class Edited:
+        plan, items, voters, seed = protocol.plan, protocol.items, protocol.voters, protocol.seed
+        records, standing = protocol.records, protocol.standing
+
+        def answers(self):
+            first, codes = answers[0]
+            flipped = codes.copy()
+            flipped[np.flatnonzero(codes == 1)[0]] = -1
+            return ((first, flipped), *answers[1:])
+
+    ledger = ledger_at(sqlite)
+    with pytest.raises(BundleError, match=r"record of ballot 1: (the votes do not give|.* cannot be scored)"):
+        import_protocol(ledger, Edited(), "Fruit")
+    with pytest.raises(Exception, match="no campaign"):
+        ledger.campaign()

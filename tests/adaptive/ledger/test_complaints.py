@@ -1,0 +1,198 @@
+"""What users of other voting tools complain about, as far as it is a matter of storage: none of it happens here.
+
+Each test names the tool, and the complaint in its tracker or its notes.
+"""
+
+import contextlib
+import itertools
+import threading
+
+import pytest
+
+from adaptive.ledger import ConflictError, Ledger
+from adaptive.ledger.draws import drawn_columns
+from adaptive.ledger.sheets import claim_sheet
+from adaptive.ledger.votes import retract
+from adaptive.plan import plan_ballots
+from tests.adaptive.ledger import processes
+from tests.adaptive.ledger.campaigns import (
+    answer_all,
+    asked,
+    campaign_of,
+    change,
+    check_ledger,
+    new_id,
+    query,
+    vote,
+    voters_of,
+)
+
+
+def claimed(campaign, voter):
+    """The sheet that a voter gets, and its places."""
+    lease = campaign.run(lambda connection: claim_sheet(connection, campaign.info, voter))
+    return lease, [] if lease is None else [place for place, sheet, _ in asked(campaign) if sheet == lease.sheet]
+
+
+def test_allourideas_56_the_same_pair_twice_to_a_voter(ledger):
+    plan = plan_ballots(5, n_ballots=2, fraction=0.6, presentations=8)  # each pair comes twice
+    campaign = campaign_of(ledger, n_voters=2, plan=plan, assigned=False, sheet_size=3, lease_minutes=1)
+    stored = campaign.ballots()[0]
+    with ledger.database.engine.connect() as connection:
+        drawn = drawn_columns(connection, stored.id)
+    pairs = [frozenset(pair) for pair in zip(drawn.left.tolist(), drawn.right.tolist(), strict=True)]
+    assert len(set(pairs)) < len(pairs)
+    voters = voters_of(campaign, 4)
+    seen = {voter: {} for voter in voters}
+    for voter in itertools.islice(itertools.cycle(voters), 40):
+        _, places = claimed(campaign, voter)
+        for at, place in enumerate(places):
+            before = seen[voter].setdefault(pairs[place], place)
+            assert before == place  # the same comparison may come again while it is not answered; its pair may not
+            if at < 2:
+                with contextlib.suppress(ConflictError):
+                    campaign.cast(vote(voter, place))
+        change(ledger, "UPDATE lease SET expires_at = expires_at - 120000000")  # everybody walks away
+
+
+def test_allourideas_25_a_vote_lost_after_a_skip(ledger):
+    campaign = campaign_of(ledger, assigned=False, sheet_size=4)
+    (voter,) = voters_of(campaign, 1)
+    lease, places = claimed(campaign, voter)
+    skipped, *others = places
+    receipts = [campaign.cast(vote(voter, place)) for place in others]
+    again, _ = claimed(campaign, voter)
+    assert again.sheet == lease.sheet  # what was skipped is still to be answered
+    receipts.append(campaign.cast(vote(voter, skipped)))
+    stored = {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")}
+    assert stored == {receipt.event_id for receipt in receipts}
+    assert claimed(campaign, voter)[0].sheet != lease.sheet
+
+
+def test_gavel_35_an_error_every_ten_votes_under_load(ledger):
+    campaign = campaign_of(
+        ledger, n_voters=8, plan=plan_ballots(24, n_ballots=2, fraction=0.5, presentations=14), lease_minutes=30
+    )
+    places = [(place, voter) for place, _, voter in asked(campaign)]
+    errors = []
+
+    def votes(mine):
+        for place, voter in mine:
+            try:
+                campaign.cast(vote(voter, place))
+            except Exception as error:
+                errors.append(error)
+
+    threads = [threading.Thread(target=votes, args=(places[at::8],)) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert query(ledger, "SELECT count(*) FROM vote_event") == [(len(places),)]
+    check_ledger(ledger)
+
+
+def test_gavel_22_no_undo_for_a_misclick(ledger):
+    campaign = campaign_of(ledger)
+    place, _, voter = asked(campaign)[0]
+    campaign.cast(vote(voter, place, "right"))
+    assert retract(ledger.database, campaign.info, new_id(), 1, place, voter).answer is None
+    assert campaign.cast(vote(voter, place, "left")).revision == 3
+    kinds = query(ledger, "SELECT kind, answer FROM vote_event ORDER BY revision")
+    assert kinds == [("cast", -1), ("retract", None), ("cast", 1)]  # the misclick can still be seen
+    check_ledger(ledger)
+
+
+def test_gavel_22_undo_of_the_last_vote_of_a_sheet(ledger):
+    campaign = campaign_of(ledger, assigned=False, sheet_size=2)
+    (voter,) = voters_of(campaign, 1)
+    first, places = claimed(campaign, voter)
+    for place in places:
+        campaign.cast(vote(voter, place))
+    assert claimed(campaign, voter)[0].sheet != first.sheet  # the first one is done
+    retract(ledger.database, campaign.info, new_id(), 1, places[-1], voter)
+    assert campaign.cast(vote(voter, places[-1], "tie")).revision == 3
+    check_ledger(ledger)
+
+
+def test_potato_annotations_go_missing_with_two_workers(ledger):
+    campaign = campaign_of(ledger, n_voters=4)
+    places = [(place, voter) for place, _, voter in asked(campaign)]
+
+    def votes(mine):
+        return lambda report: [report(campaign.cast(vote(voter, place)).event_id) for place, voter in mine]
+
+    workers = [processes.start(votes(places[at::2])) for at in range(2)]
+    receipts = [line for worker in workers for line in worker.lines()]
+    assert [worker.wait() for worker in workers] == [0, 0]
+    assert len(receipts) == len(places)
+    assert {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")} == set(receipts)
+
+
+def test_label_studio_1101_6674_795_a_submit_that_is_lost_or_doubled(ledger):
+    campaign = campaign_of(ledger)
+    place, _, voter = asked(campaign)[0]
+    click = vote(voter, place)
+    receipts = [campaign.cast(click) for _ in range(3)]  # the button was pressed three times
+    assert [receipt.repeated for receipt in receipts] == [False, True, True]
+    with pytest.raises(ConflictError, match="was used for another vote"):
+        campaign.cast(vote(voter, place, "right", event_id=click.event_id))
+    with pytest.raises(ConflictError, match="comparison 1-0 has the vote 'left' already"):
+        campaign.cast(vote(voter, place, "right"))
+    assert query(ledger, "SELECT count(*) FROM vote_event") == [(1,)]
+
+
+def test_salmon_saved_every_15_minutes_only(ledger):
+    campaign = campaign_of(ledger)
+    places = [(place, voter) for place, _, voter in asked(campaign)][:5]
+
+    def votes_and_dies(report):
+        for place, voter in places:
+            report(campaign.cast(vote(voter, place)).event_id)
+        processes.die()
+
+    child = processes.start(votes_and_dies)
+    receipts = child.lines()
+    assert child.wait() < 0
+    assert len(receipts) == 5
+    assert {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")} == set(receipts)
+
+
+def test_gabriel_73_half_of_the_rounds_missing_after_a_resume(ledger):
+    campaign = campaign_of(ledger)
+    answer_all(campaign)
+    campaign.close_ballot(1)
+    campaign.open_ballot()
+    half = asked(campaign, 2)
+    for place, _, voter in half[: len(half) // 2]:
+        campaign.cast(vote(voter, place, number=2))
+    before = query(ledger, "SELECT event_id FROM vote_event ORDER BY id")
+    target = ledger.database.path if ledger.database.is_sqlite else ledger.database.url.set(drivername="postgresql")
+    ledger.close()
+    resumed = Ledger.open(target if ledger.database.is_sqlite else target.render_as_string(hide_password=False))
+    again = resumed.campaign()
+    assert query(resumed, "SELECT event_id FROM vote_event ORDER BY id") == before
+    assert [each.state for each in again.ballots()] == ["closed", "open"]
+    for place, _, voter in half[len(half) // 2 :]:
+        again.cast(vote(voter, place, number=2))
+    again.close_ballot(2)
+    assert again.result().ranking.n_items == 6
+    resumed.close()
+
+
+def test_ibex_20_a_receipt_although_nothing_was_stored(ledger):
+    campaign = campaign_of(ledger)
+    place, _, voter = asked(campaign)[0]
+    engine = ledger.database.engine
+    commit = engine.dialect.do_commit
+
+    def fails(_):
+        raise RuntimeError("the process runs out of memory")
+
+    engine.dialect.do_commit = fails
+    with pytest.raises(RuntimeError, match="out of memory"):
+        campaign.cast(vote(voter, place))
+    engine.dialect.do_commit = commit
+    assert query(ledger, "SELECT count(*) FROM vote_event") == [(0,)]
+    assert campaign.cast(vote(voter, place)).revision == 1

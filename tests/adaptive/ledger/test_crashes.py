@@ -1,0 +1,328 @@
+"""Processes that are killed: what was acknowledged is there, nothing is there twice, and others go on at once."""
+
+import os
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+from adaptive.ledger import ConflictError, Ledger, LedgerBusyError, LedgerError
+from adaptive.ledger.sheets import claim_sheet, give_sheet
+from adaptive.ledger.votes import correct, retract
+from adaptive.plan import plan_ballots
+from tests.adaptive.ledger import processes
+from tests.adaptive.ledger.campaigns import (
+    answer_all,
+    asked,
+    campaign_of,
+    change,
+    check_ledger,
+    new_id,
+    query,
+    vote,
+    voters_of,
+)
+from tests.adaptive.ledger.faults import Points
+
+
+def killed_at_each_point(ledger, prepare, step, check, *, of_statements=False):
+    """Run `step` of a campaign in children that are killed, each at another point, until one gets to its end."""
+    point = 0
+
+    def die(report):
+        Points(ledger, point, of_statements=of_statements)
+        step(campaign)
+        report("done")
+
+    while True:
+        campaign = prepare()
+        child = processes.start(die)
+        lines = child.lines()
+        status = child.wait()
+        assert (status, lines) in ((-signal.SIGKILL, []), (0, ["done"]))
+        check(campaign, lines == ["done"])
+        check_ledger(ledger)
+        if status == 0:
+            return point
+        point += 1
+
+
+def votes_of(campaign):
+    return query(
+        campaign,
+        "SELECT e.place, e.revision, e.kind, e.answer FROM vote_event e JOIN ballot b ON b.id = e.ballot_id "
+        "WHERE b.campaign_id = :id ORDER BY e.place, e.revision",
+        id=campaign.info.id,
+    )
+
+
+def test_a_vote_killed_at_any_point_and_sent_again_is_there_once(ledger):
+    event_id = ""
+
+    def prepare():
+        nonlocal event_id
+        event_id = new_id()
+        return campaign_of(ledger)
+
+    def cast(campaign):
+        place, _, voter = asked(campaign)[0]
+        return campaign.cast(vote(voter, place, event_id=event_id))
+
+    def check(campaign, done):
+        before = votes_of(campaign)
+        assert before in ([], [(0, 1, "cast", 1)])
+        assert before or not done
+        assert cast(campaign).repeated == bool(before)
+        assert votes_of(campaign) == [(0, 1, "cast", 1)]
+
+    assert killed_at_each_point(ledger, prepare, cast, check, of_statements=True) >= 8
+
+
+def test_a_vote_taken_back_or_corrected_is_whole_or_not_there(ledger):
+    ids = {}
+
+    def prepare():
+        campaign = campaign_of(ledger)
+        place, _, voter = asked(campaign)[0]
+        campaign.cast(vote(voter, place))
+        ids.update(event=new_id(), voter=voter)
+        return campaign
+
+    def take_back(campaign):
+        return retract(ledger.database, campaign.info, ids["event"], 1, 0, ids["voter"])
+
+    def put_right(campaign):
+        return correct(ledger.database, campaign.info, ids["event"], 1, 0, "tie", "misread")
+
+    for step, event in ((take_back, (0, 2, "retract", None)), (put_right, (0, 2, "cast", 0))):
+
+        def check(campaign, done, step=step, event=event):
+            before = votes_of(campaign)
+            assert before in ([(0, 1, "cast", 1)], [(0, 1, "cast", 1), event])
+            assert len(before) == 2 or not done
+            assert step(campaign).repeated == (len(before) == 2)
+            assert votes_of(campaign) == [(0, 1, "cast", 1), event]
+
+        assert killed_at_each_point(ledger, prepare, step, check) >= 2
+
+
+def test_a_sheet_claimed_or_given_by_a_killed_process_is_in_one_hand(ledger):
+    first = second = ballot = 0
+
+    def prepare():
+        nonlocal first, second, ballot
+        campaign = campaign_of(ledger, assigned=False, sheet_size=2)
+        first, second = voters_of(campaign, 2)
+        ballot = campaign.ballots()[0].id
+        return campaign
+
+    def claim(campaign):
+        return campaign.run(lambda connection: claim_sheet(connection, campaign.info, first))
+
+    def give(campaign):
+        return campaign.run(lambda connection: give_sheet(connection, campaign.info, ballot, 0, second))
+
+    def leases(campaign):
+        return query(
+            campaign,
+            "SELECT l.sheet, l.voter_id FROM lease l JOIN ballot b ON b.id = l.ballot_id "
+            "WHERE b.campaign_id = :id AND l.ended_at IS NULL",
+            id=campaign.info.id,
+        )
+
+    def check_claim(campaign, done):
+        before = leases(campaign)
+        assert len(before) == 1 or not (before or done)
+        lease = claim(campaign)
+        assert leases(campaign) == [(lease.sheet, first)]
+        assert not before or before == leases(campaign)
+
+    def check_give(campaign, done):
+        before = leases(campaign)
+        if before:
+            with pytest.raises(LedgerError, match="is that voter's already"):
+                give(campaign)
+        else:
+            assert not done
+            give(campaign)
+        assert leases(campaign) == [(0, second)]
+
+    assert killed_at_each_point(ledger, prepare, claim, check_claim) >= 2
+    assert killed_at_each_point(ledger, prepare, give, check_give) >= 2
+
+
+def overdue(ledger, campaign):
+    """Let the time of a dead closer be up."""
+    change(
+        ledger,
+        "UPDATE ballot SET closer_until = closer_until - 61000000 WHERE state = 'closing' AND campaign_id = :id",
+        id=campaign.info.id,
+    )
+
+
+def test_a_ballot_whose_closer_is_killed_at_any_point_is_closed_by_the_next(ledger):
+    def prepare():
+        campaign = campaign_of(ledger)
+        answer_all(campaign)
+        return campaign
+
+    def close(campaign):
+        return campaign.close_ballot(1)
+
+    expected = close(prepare())
+
+    def check(campaign, done):
+        state = campaign.ballots()[0].state
+        assert state in (["closed"] if done else ["open", "closing", "closed"])
+        if state == "closing":
+            with pytest.raises(ConflictError, match="being closed by somebody else"):
+                close(campaign)
+            overdue(ledger, campaign)
+        if state != "closed":
+            assert close(campaign) == expected
+        assert campaign.standing()[0] == (expected,)
+        closed = "SELECT count(*) FROM audit_event WHERE kind = 'closed' AND campaign_id = :id"
+        assert query(ledger, closed, id=campaign.info.id) == [(1,)]
+
+    assert killed_at_each_point(ledger, prepare, close, check) >= 6
+
+
+def test_voting_goes_on_when_the_time_of_a_dead_closer_is_up(ledger):
+    campaign = campaign_of(ledger)
+    (place, _, voter), *others = asked(campaign)
+    for at, _, holder in others:
+        campaign.cast(vote(holder, at))
+
+    def die(_report):
+        ledger.database.read = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # the election is over, the count begins
+        campaign.close_ballot(1)
+
+    child = processes.start(die)
+    assert child.lines() == []
+    assert child.wait() == -signal.SIGKILL
+    assert campaign.ballots()[0].state == "closing"
+    last = vote(voter, place)
+    with pytest.raises(LedgerBusyError, match="being closed"):
+        campaign.cast(last)
+    overdue(ledger, campaign)
+    assert campaign.cast(last).revision == 1
+    assert campaign.ballots()[0].state == "open"
+    campaign.close_ballot(1)
+    check_ledger(ledger)
+
+
+def test_campaigns_and_ballots_are_whole_or_not_there(ledger):
+    def ready():
+        campaign = campaign_of(ledger)
+        answer_all(campaign)
+        campaign.close_ballot(1)
+        return campaign
+
+    def check_open(campaign, done):
+        drawn = query(
+            ledger,
+            "SELECT b.n_comparisons, (SELECT count(*) FROM comparison c WHERE c.ballot_id = b.id) FROM ballot b "
+            "WHERE campaign_id = :id AND number = 2",
+            id=campaign.info.id,
+        )
+        assert drawn or not done
+        assert all(wanted == found for wanted, found in drawn)
+        if not drawn:
+            assert campaign.open_ballot() == 2
+        answer_all(campaign, 2)
+        campaign.close_ballot(2)
+
+    def check_reopened(campaign, done):
+        state = campaign.ballots()[0].state
+        assert state == "open" or not done
+        if state == "closed":
+            campaign.reopen(1, "again")
+        campaign.close_ballot(1)
+        reopened = "SELECT count(*) FROM audit_event WHERE kind = 'reopened' AND campaign_id = :id"
+        assert query(ledger, reopened, id=campaign.info.id) == [(1,)]
+
+    assert killed_at_each_point(ledger, ready, lambda campaign: campaign.open_ballot(), check_open) >= 4
+    assert killed_at_each_point(ledger, ready, lambda c: c.reopen(1, "a mistake"), check_reopened) >= 2
+
+
+def test_tables_are_all_there_or_none(empty_target):
+    ledger = Ledger(empty_target)
+    n_points = int(processes.run(lambda report: report(str(_points_of_create(ledger))))[0])
+    assert n_points > 60
+    for point in [3, n_points // 2, n_points - 2, n_points - 1]:
+        _emptied(ledger)
+        child = processes.start(lambda _, p=point: _points_of_create(ledger, p))
+        assert child.lines() == []
+        assert child.wait() == -signal.SIGKILL
+        made = Ledger.create(empty_target)
+        campaign_of(made)
+        made.close()
+
+
+def _points_of_create(ledger, fatal=None):
+    points = Points(ledger, fatal, of_statements=True)
+    Ledger.create.__func__(lambda _: ledger, "")
+    return points.n_passed
+
+
+def _emptied(ledger):
+    if ledger.database.is_sqlite:
+        ledger.close()
+        for path in ledger.database.path.parent.glob("ledger.db*"):
+            path.unlink()
+    else:
+        schema = query(ledger, "SELECT current_schema()")[0][0]
+        change(ledger, f"DROP SCHEMA {schema} CASCADE")
+        change(ledger, f"CREATE SCHEMA {schema}")
+    ledger.close()
+
+
+def crowd(campaign, places, report, stop):
+    """Vote on places in threads, and report each event once it was acknowledged."""
+
+    def votes(mine):
+        for event_id, place, voter in mine:
+            if stop.is_set():
+                return
+            campaign.cast(vote(voter, place, event_id=event_id))
+            report(event_id)
+
+    threads = [threading.Thread(target=votes, args=(places[at::4],)) for at in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+BIG = plan_ballots(60, n_ballots=2, fraction=0.5, presentations=20)  # ballot 1 has 600 comparisons
+
+
+def test_votes_of_processes_killed_at_random_are_neither_lost_nor_doubled(ledger):
+    campaign = campaign_of(ledger, n_voters=8, plan=BIG)
+    wanted = [(new_id(), place, voter) for place, _, voter in asked(campaign)]
+    acknowledged, rng = set(), random.Random(1)
+    for _ in range(3):
+        left = [each for each in wanted if each[0] not in acknowledged]
+        halves = left[::2], left[1::2]
+        children = [
+            processes.start(lambda report, h=half: crowd(campaign, h, report, threading.Event())) for half in halves
+        ]
+        time.sleep(rng.uniform(0.2, 0.6))
+        for child in children:
+            child.kill()
+        for child in children:
+            acknowledged.update(child.lines())
+            child.wait()
+        found = {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")}
+        assert acknowledged <= found
+        assert len(found) <= len(acknowledged) + 8  # at most one vote of each thread was not acknowledged in time
+    assert acknowledged
+    for event_id, place, voter in wanted:
+        receipt = campaign.cast(vote(voter, place, event_id=event_id))
+        assert receipt.revision == 1
+        assert receipt.repeated or event_id not in acknowledged
+    assert query(ledger, "SELECT count(*) FROM vote_event") == [(len(wanted),)]
+    check_ledger(ledger)
+    campaign.close_ballot(1)

@@ -1,0 +1,296 @@
+"""Transactions of a database that is busy, full, damaged, out of reach, or used by a process that forks."""
+
+import gc
+import os
+import signal
+import threading
+import time
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from adaptive.ledger import Ledger, LedgerBusyError, LedgerError, UnreachableError, database
+from tests.adaptive.ledger import processes
+from tests.adaptive.ledger.campaigns import (
+    PLAN,
+    asked,
+    campaign_of,
+    change,
+    check_ledger,
+    new_id,
+    query,
+    vote,
+)
+
+
+def of_sqlite(ledger):
+    if not ledger.database.is_sqlite:
+        pytest.skip("of SQLite alone")
+
+
+def of_postgresql(ledger):
+    if ledger.database.is_sqlite:
+        pytest.skip("of PostgreSQL alone")
+
+
+@pytest.mark.parametrize("target", ["mysql://host/name", "sqlite:///file.db", "redis://x"])
+def test_other_databases_are_refused(target):
+    with pytest.raises(LedgerError, match="a ledger is kept in a file, by its path, or in PostgreSQL"):
+        Ledger(target)
+
+
+def test_messages_hide_the_password():
+    assert Ledger("postgresql://ann:secret@host/votes").database.name == "postgresql+psycopg://ann:***@host/votes"
+
+
+def test_a_server_that_does_not_answer_is_said_at_once():
+    start = time.monotonic()
+    with pytest.raises(UnreachableError, match="refused"):
+        Ledger.open("postgresql://postgres@127.0.0.1:9/postgres")
+    assert time.monotonic() - start < 5
+
+
+def test_what_is_no_database_is_said(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("comparison,voter\n" * 100)
+    with pytest.raises(UnreachableError, match="file is not a database"):
+        Ledger.open(path)
+    with pytest.raises(UnreachableError, match="unable to open"):
+        Ledger.create(tmp_path / "no folder" / "ledger.db")
+
+
+def test_a_child_makes_connections_of_its_own(ledger):
+    campaign = campaign_of(ledger)
+    places = [(place, voter) for place, _, voter in asked(campaign)]
+    n_votes = min(8, len(places) // 2)
+    with ledger.database.engine.connect() as held:  # in use while the process forks
+        held.execute(sa.text("SELECT 1"))
+        mine = ledger.database.engine
+
+        def votes(report):
+            for place, voter in places[:n_votes]:
+                campaign.cast(vote(voter, place))
+            assert ledger.database.engine is not mine
+            gc.collect()  # connections of the parent must not be closed with what refers to them
+            ledger.close()
+            report("voted")
+
+        child = processes.start(votes)
+        for place, voter in places[n_votes : 2 * n_votes]:
+            campaign.cast(vote(voter, place))
+        assert child.lines() == ["voted"]
+        assert child.wait() == 0
+        assert ledger.database.engine is mine
+        assert held.execute(sa.text("SELECT count(*) FROM vote_event")).scalar() == 2 * n_votes
+    check_ledger(ledger)
+
+
+def test_a_child_can_write_although_a_thread_of_the_parent_was_writing(ledger):
+    campaign = campaign_of(ledger)
+    (place, _, voter), *_ = asked(campaign)
+    writes, forked = threading.Event(), threading.Event()
+
+    def hold(connection):
+        connection.execute(sa.text("SELECT 1"))
+        writes.set()
+        forked.wait(10)
+
+    thread = threading.Thread(target=lambda: ledger.database.write(hold))
+    thread.start()
+    writes.wait(10)
+    threading.Timer(0.2, forked.set).start()
+    child = processes.start(lambda report: report(campaign.cast(vote(voter, place)).kind))
+    thread.join()
+    assert child.lines() == ["cast"]
+    assert child.wait() == 0
+
+
+def lose_the_answer(ledger, *, after_commit):
+    """Break the connection at the next commit, before or after the server has done it."""
+    of_postgresql(ledger)
+    dialect = ledger.database.engine.dialect
+    commit = dialect.do_commit
+
+    def broken(connection):
+        dialect.do_commit = commit
+        if after_commit:
+            commit(connection)
+        connection.dbapi_connection.close()
+        raise psycopg.OperationalError("the connection is lost")
+
+    dialect.do_commit = broken
+
+
+@pytest.mark.parametrize("after_commit", [True, False])
+def test_a_commit_without_an_answer_is_done_once(ledger, after_commit):
+    lose_the_answer(ledger, after_commit=after_commit)
+    campaign = ledger.new_campaign(PLAN, 6, 3, 1)
+    assert query(ledger, "SELECT count(*), min(id) FROM campaign") == [(1, campaign.info.id)]
+    lose_the_answer(ledger, after_commit=after_commit)
+    assert campaign.open_ballot() == 1
+    place, _, voter = asked(campaign)[0]
+    lose_the_answer(ledger, after_commit=after_commit)
+    receipt = campaign.cast(vote(voter, place))
+    assert (receipt.revision, receipt.repeated) == (1, after_commit)
+    assert query(ledger, "SELECT count(*) FROM vote_event") == [(1,)]
+    check_ledger(ledger)
+
+
+def test_a_session_that_the_server_ends_is_replaced(ledger):
+    of_postgresql(ledger)
+    campaign = campaign_of(ledger)
+    place, _, voter = asked(campaign)[0]
+    change(
+        ledger,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE pid <> pg_backend_pid() AND datname = current_database()",
+    )
+    assert campaign.cast(vote(voter, place)).revision == 1
+
+
+def test_a_step_that_others_keep_from_running_is_refused_and_changes_nothing(ledger, monkeypatch):
+    monkeypatch.setattr(database, "_PATIENCE_SECONDS", 0.3)
+    of_sqlite(ledger)
+    campaign = campaign_of(ledger)
+    place, _, voter = asked(campaign)[0]
+    other = Ledger.open(ledger.database.path)
+    held, done = threading.Event(), threading.Event()
+
+    def hold(_):
+        held.set()
+        done.wait(10)
+
+    thread = threading.Thread(target=lambda: other.database.write(hold))
+    thread.start()
+    held.wait(10)
+    try:
+        with pytest.raises(LedgerBusyError, match="nothing was changed"):
+            campaign.cast(vote(voter, place))
+    finally:
+        done.set()
+        thread.join()
+    other.close()
+    assert query(ledger, "SELECT count(*) FROM vote_event") == [(0,)]
+    assert campaign.cast(vote(voter, place)).revision == 1
+
+
+def test_a_process_that_stands_still_in_a_transaction_is_ended_by_the_server(ledger):
+    of_postgresql(ledger)
+    with ledger.database.engine.connect() as connection:
+        assert connection.execute(sa.text("SHOW lock_timeout")).scalar() == "5s"
+        assert connection.execute(sa.text("SHOW idle_in_transaction_session_timeout")).scalar() == "15s"
+    campaign = campaign_of(ledger)
+    place, _, voter = asked(campaign)[0]
+    calls = []
+
+    def work(connection):
+        calls.append(connection.execute(sa.text("SELECT 1")).scalar())
+        if len(calls) == 1:
+            connection.execute(sa.text("SET LOCAL idle_in_transaction_session_timeout = '50ms'"))
+            time.sleep(0.5)
+        return connection.execute(sa.text("SELECT count(*) FROM vote_event")).scalar()
+
+    assert ledger.database.write(work) == 0
+    assert calls == [1, 1]
+    assert campaign.cast(vote(voter, place)).revision == 1
+
+
+def test_a_full_disk_refuses_votes_and_loses_none(ledger):
+    of_sqlite(ledger)
+    campaign = campaign_of(ledger)
+    places = [(new_id(), place, voter) for place, _, voter in asked(campaign)]
+    (n_pages,) = query(ledger, "PRAGMA page_count")[0]
+    full = Ledger.open(ledger.database.path)
+    sa.event.listen(
+        full.database.engine, "connect", lambda raw, _: raw.execute(f"PRAGMA max_page_count = {n_pages + 1}").close()
+    )
+    full.database.engine.dispose()
+    crowded = full.campaign()
+    acknowledged, refused = [], []
+    note = {"note": "x" * 1500}
+    for event_id, place, voter in places:
+        try:
+            crowded.cast(vote(voter, place, event_id=event_id, extra=note))
+            acknowledged.append(event_id)
+        except UnreachableError as error:
+            refused.append(str(error))
+    full.close()
+    assert acknowledged
+    assert refused
+    assert all("is full" in message for message in refused)
+    assert {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")} == set(acknowledged)
+    check_ledger(ledger)
+    for event_id, place, voter in places:  # the disk has room again
+        receipt = campaign.cast(vote(voter, place, event_id=event_id, extra=note))
+        assert receipt.repeated == (event_id in acknowledged)
+    campaign.close_ballot(1)
+
+
+@pytest.mark.parametrize("how", [signal.SIGQUIT, signal.SIGINT, signal.SIGKILL])
+def test_votes_outlive_a_server_that_stops(server, how):
+    ledger = Ledger.create(server.url)
+    campaign = campaign_of(ledger, n_voters=4)
+    places = [(new_id(), place, voter) for place, _, voter in asked(campaign)]
+    pause, acknowledged, failed = threading.Event(), [], []
+
+    def votes(mine):
+        for event_id, place, voter in mine:
+            try:
+                acknowledged.append(campaign.cast(vote(voter, place, event_id=event_id)).event_id)
+            except Exception as error:
+                failed.append(error)
+            pause.wait(0.05)
+
+    threads = [threading.Thread(target=votes, args=(places[at::4],)) for at in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.05)
+    server.stop(how)
+    server.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert sorted(acknowledged) == sorted(event_id for event_id, _, _ in places)
+    assert query(ledger, "SELECT count(*), count(DISTINCT event_id) FROM vote_event") == [(len(places), len(places))]
+    check_ledger(ledger)
+    campaign.close_ballot(1)
+    ledger.close()
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_clock_an_hour_off_in_some_processes_loses_nothing(ledger, hours, monkeypatch):
+    campaign = campaign_of(ledger, n_voters=2)
+    places = [(place, voter) for place, _, voter in asked(campaign)]
+    true_time = time.time_ns
+
+    def shifted():
+        monkeypatch.setattr(time, "time_ns", lambda: true_time() + hours * 3_600_000_000_000)
+
+    def votes(report):
+        shifted()
+        for place, voter in places[::2]:
+            report(campaign.cast(vote(voter, place)).event_id)
+
+    def die_while_closing(_report):
+        shifted()
+        ledger.database.read = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+        campaign.close_ballot(1)
+
+    child = processes.start(votes)
+    mine = [campaign.cast(vote(voter, place)).event_id for place, voter in places[1::2]]
+    theirs = child.lines()
+    assert child.wait() == 0
+    assert {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")} == {*mine, *theirs}
+    assert len(mine) + len(theirs) == len(places)
+    child = processes.start(die_while_closing)
+    assert child.lines() == []
+    child.wait()
+    (until,) = query(ledger, "SELECT closer_until FROM ballot")[0]
+    if ledger.database.is_sqlite:  # the closer's time by a wrong clock is over for all others
+        assert abs(until - true_time() // 1000) > 3_000_000_000
+    else:  # the server's clock counts
+        assert 0 < until - true_time() // 1000 <= 60_100_000
+        change(ledger, "UPDATE ballot SET closer_until = closer_until - 61000000")
+    campaign.close_ballot(1)
+    check_ledger(ledger)

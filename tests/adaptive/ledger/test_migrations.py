@@ -1,0 +1,146 @@
+"""The tables that migrations make are those of the schema, and keep their history."""
+
+import re
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from adaptive.ledger import Ledger, LedgerError, RevisionError, migrations, schema
+from adaptive.ledger.voters import erase
+from tests.adaptive.ledger.campaigns import asked, campaign_of, change, query, vote, voters_of
+
+
+@pytest.fixture
+def full(ledger):
+    """A ledger with a row in each table of the past, but for probes, which get theirs here."""
+    campaign = campaign_of(ledger)
+    place, _, voter = asked(campaign)[0]
+    campaign.cast(vote(voter, place))
+    change(
+        ledger,
+        "INSERT INTO probe (ballot_id, place, sheet, position, kind, left_item, right_item) "
+        "SELECT id, 0, 0, 0, 'gold', 0, 1 FROM ballot",
+    )
+    change(
+        ledger,
+        "INSERT INTO probe_event (event_id, ballot_id, place, voter_id, received_at, payload_hash, revision, kind) "
+        "SELECT 'a', ballot.id, 0, :voter, 0, '', 1, 'cast' FROM ballot",
+        voter=voter,
+    )
+    change(
+        ledger,
+        "INSERT INTO late_vote (event_id, ballot_id, place, voter_id, received_at, payload_hash, why) "
+        "SELECT 'b', ballot.id, 0, :voter, 0, '', 'closed' FROM ballot",
+        voter=voter,
+    )
+    return ledger
+
+
+def refused(ledger, statement):
+    """Whether the history is kept, and everything is as it was."""
+    tables = sorted(schema.metadata.tables)
+    before = [sorted(map(str, query(ledger, f"SELECT * FROM {table}"))) for table in tables]
+    with pytest.raises(sa.exc.DBAPIError, match="the ledger keeps its history"):
+        change(ledger, statement)
+    return before == [sorted(map(str, query(ledger, f"SELECT * FROM {table}"))) for table in tables]
+
+
+@pytest.mark.parametrize("table", schema.HISTORY)
+def test_rows_of_history_are_neither_changed_nor_deleted(full, table):
+    assert query(full, f"SELECT count(*) FROM {table}") > [(0,)]
+    for column in (each.name for each in schema.metadata.tables[table].c):
+        assert refused(full, f"UPDATE {table} SET {column} = {column}")
+    assert refused(full, f"DELETE FROM {table}")
+    if full.database.is_sqlite:
+        assert refused(full, f"REPLACE INTO {table} SELECT * FROM {table}")
+    else:
+        assert refused(full, f"TRUNCATE {table} CASCADE")
+
+
+@pytest.mark.parametrize("table", ["campaign", "ballot", "sheet", "voter", "lease"])
+def test_rows_that_change_are_never_deleted_and_keep_what_they_are(full, table):
+    assert refused(full, f"DELETE FROM {table}")
+    fixed = {
+        "campaign": ["key", "mode", "plan", "slots", "seed", "hash_key", "created_at"],
+        "ballot": ["number", "places", "presentations", "n_comparisons", "draw_digest", "opened_at"],
+        "sheet": ["number", "slot", "n_comparisons"],
+        "voter": ["campaign_id", "key", "source", "joined_at"],
+        "lease": ["ballot_id", "sheet", "voter_id", "fence", "given_at"],
+    }
+    for column in fixed[table]:
+        assert refused(full, f"UPDATE {table} SET {column} = {column}")
+    if full.database.is_sqlite:
+        assert refused(full, f"REPLACE INTO {table} SELECT * FROM {table}")
+    else:
+        assert refused(full, f"TRUNCATE {table} CASCADE")
+
+
+def test_only_who_a_voter_is_may_be_deleted(full):
+    campaign = full.campaign()
+    (voter,) = voters_of(campaign, 1)
+    assert query(full, "SELECT count(*) FROM voter_identity WHERE voter_id = :voter", voter=voter) == [(1,)]
+    votes = query(full, "SELECT count(*) FROM vote_event")
+    campaign.run(lambda connection: erase(connection, campaign.info, voter))
+    assert query(full, "SELECT count(*) FROM voter_identity WHERE voter_id = :voter", voter=voter) == [(0,)]
+    assert query(full, "SELECT count(*) FROM vote_event") == votes
+
+
+def test_migrated_tables_are_those_of_the_schema(ledger):
+    with ledger.database.engine.connect() as connection:
+        options = {"version_table": "ledger_revision", "compare_type": True, "compare_server_default": True}
+        context = MigrationContext.configure(connection, opts=options)
+        assert compare_metadata(context, schema.metadata) == []
+        found = sa.inspect(connection)
+        for table in schema.metadata.sorted_tables:  # what alembic does not compare
+            wanted = {each.name for each in table.constraints if isinstance(each, sa.CheckConstraint)}
+            assert wanted == {each["name"] for each in found.get_check_constraints(table.name)}
+
+
+def test_each_fact_of_history_has_its_trigger(ledger):
+    names = (
+        "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        if ledger.database.is_sqlite
+        else "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
+    )
+    found = {name for (name,) in query(ledger, names)}
+    verbs = ["update", "delete"] + ["truncate"] * (not ledger.database.is_sqlite)
+    assert {f"tr_{table}_{verb}" for table in schema.HISTORY for verb in verbs} <= found
+
+
+def test_the_head_is_the_last_file():
+    config = Config()
+    config.set_main_option("script_location", next(iter(migrations.__path__)))
+    assert ScriptDirectory.from_config(config).get_heads() == [migrations.HEAD]
+
+
+@pytest.mark.parametrize("revision", ["0000", "9999"])
+def test_another_revision_is_refused_and_left_alone(ledger, revision):
+    change(ledger, f"UPDATE ledger_revision SET version_num = '{revision}'")
+    target = str(ledger.database.path) if ledger.database.is_sqlite else ledger.database.url
+    if not isinstance(target, str):
+        target = target.set(drivername="postgresql").render_as_string(hide_password=False)
+    for how in (Ledger.open, Ledger.create):
+        with pytest.raises(RevisionError, match=f"are of revision {revision}, and this release reads 0001"):
+            how(target)
+    assert query(ledger, "SELECT version_num FROM ledger_revision") == [(revision,)]
+
+
+def test_a_database_without_tables_is_no_ledger(empty_target):
+    if "://" in empty_target:
+        with pytest.raises(RevisionError, match="holds no ledger"):
+            Ledger.open(empty_target)
+    else:
+        with pytest.raises(LedgerError, match="does not exist"):
+            Ledger.open(empty_target)
+
+
+def test_tables_of_other_software_are_left_alone(empty_target):
+    other = Ledger(empty_target)
+    change(other, "CREATE TABLE item (id INTEGER)")
+    other.close()
+    with pytest.raises(RevisionError, match=re.escape("has tables of other software: item")):
+        Ledger.create(empty_target)

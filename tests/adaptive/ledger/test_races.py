@@ -1,0 +1,303 @@
+"""Many at once: one closes, each sheet is in one hand, each comparison has one vote."""
+
+import threading
+import time
+
+import pytest
+
+from adaptive.errors import AdaptiveError, VoteError
+from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError, votes
+from adaptive.ledger.sheets import claim_sheet, give_sheet
+from adaptive.ledger.voters import register
+from adaptive.plan import plan_ballots
+from tests.adaptive.ledger.campaigns import (
+    PLAN,
+    answer_all,
+    asked,
+    campaign_of,
+    change,
+    check_ledger,
+    new_id,
+    query,
+    vote,
+    voters_of,
+)
+
+
+def at_once(*works):
+    """Run functions in threads that begin together; what each returns or raises, in their order."""
+    barrier, found = threading.Barrier(len(works)), [None] * len(works)
+
+    def run(at, work):
+        barrier.wait(10)
+        try:
+            found[at] = work()
+        except Exception as error:
+            found[at] = error
+
+    threads = [threading.Thread(target=run, args=each) for each in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+@pytest.mark.parametrize("round_", range(2))
+def test_five_closers_and_twelve_voters_end_in_one_record_of_all_counted_votes(ledger, round_):
+    plan = plan_ballots(24, n_ballots=2, fraction=0.5, presentations=10)
+    campaign = campaign_of(ledger, n_voters=12, plan=plan, seed=round_)
+    places = [(place, voter) for place, _, voter in asked(campaign)]
+    counted, late, seconds = [], [], []
+
+    def voting(mine):
+        for place, voter in mine:
+            try:
+                counted.append(campaign.cast(vote(voter, place)).event_id)
+            except LateVoteError:
+                late.append(place)
+            except LedgerBusyError:  # while it is being closed
+                time.sleep(0.002)
+
+    def close():
+        time.sleep(0.1)
+        start = time.monotonic()
+        try:
+            return campaign.close_ballot(1, least_answered=0.0)
+        finally:
+            seconds.append(time.monotonic() - start)
+
+    works = [close] * 5 + [lambda at=at: voting(places[at::12]) for at in range(12)]
+    for found in at_once(*works)[:5]:
+        assert not isinstance(found, Exception) or isinstance(found, AdaptiveError), found
+    if campaign.ballots()[0].state == "open":  # too few answers for each item
+        campaign.close_ballot(1, least_answered=0.0)
+    (record,) = campaign.standing()[0]
+    stored = {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")}
+    assert stored == set(counted)
+    assert int(record.tally.answered.sum()) == 2 * len(counted)
+    assert query(ledger, "SELECT count(*) FROM audit_event WHERE kind = 'closed'") == [(1,)]
+    assert query(ledger, "SELECT count(*) FROM late_vote") == [(len(late),)]
+    check_ledger(ledger)
+
+
+def test_a_closer_waits_for_a_vote_that_is_not_committed_yet_and_counts_it(ledger, monkeypatch):
+    campaign = campaign_of(ledger)
+    *others, (place, _, voter) = asked(campaign)
+    for at, _, holder in others:
+        campaign.cast(vote(holder, at))
+    written, go_on = threading.Event(), threading.Event()
+
+    def stay(*_):
+        written.set()
+        go_on.wait(10)
+
+    monkeypatch.setattr(votes, "_renew", stay)  # the last thing that a vote does before its commit
+    done = []
+    voting = threading.Thread(target=lambda: done.append(campaign.cast(vote(voter, place))))
+    closing = threading.Thread(target=lambda: done.append(campaign.close_ballot(1, least_answered=0.0)))
+    voting.start()
+    written.wait(10)
+    closing.start()
+    time.sleep(0.3)
+    assert done == []
+    assert campaign.ballots()[0].state == "open"
+    go_on.set()
+    voting.join()
+    closing.join()
+    _, record = done
+    assert int(record.tally.answered.sum()) == 2 * (len(others) + 1)
+
+
+def test_a_vote_that_comes_while_a_ballot_is_counted_is_put_off(ledger, monkeypatch):
+    campaign = campaign_of(ledger)
+    *others, (place, _, voter) = asked(campaign)
+    for at, _, holder in others:
+        campaign.cast(vote(holder, at))
+    last, read = vote(voter, place), ledger.database.read
+    refusals = []
+
+    def count(work):
+        found = read(work)
+        with pytest.raises(LedgerBusyError, match="ballot 1 is being closed") as refusal:
+            campaign.cast(last)
+        refusals.append(refusal)
+        return found
+
+    monkeypatch.setattr(ledger.database, "read", count)
+    record = campaign.close_ballot(1, least_answered=0.0)
+    monkeypatch.undo()
+    assert len(refusals) == 1
+    assert int(record.tally.answered.sum()) == 2 * len(others)
+    with pytest.raises(LateVoteError, match="is kept, and does not count"):
+        campaign.cast(last)
+    assert query(ledger, "SELECT event_id, why FROM late_vote") == [(last.event_id, "closed")]
+
+
+def test_a_sheet_that_another_looks_at_and_lets_go_is_not_overlooked(ledger):
+    campaign = campaign_of(ledger, n_voters=1, assigned=False)  # one sheet in all
+    first, second = voters_of(campaign, 2)
+    claimed, answered = threading.Event(), threading.Event()
+
+    def claim_and_fail(connection):
+        claim_sheet(connection, campaign.info, first)
+        claimed.set()
+        answered.wait(1)  # in vain: the second waits for this transaction
+        raise KeyError("the process has no memory left")
+
+    def claim_next():
+        claimed.wait(10)
+        found = campaign.run(lambda connection: claim_sheet(connection, campaign.info, second))
+        answered.set()
+        return found
+
+    failed, lease = at_once(lambda: campaign.run(claim_and_fail), claim_next)
+    assert isinstance(failed, KeyError)
+    assert lease.sheet == 0
+
+
+def test_voters_who_come_at_once_get_a_sheet_each(ledger):
+    plan = plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4)
+    campaign = campaign_of(ledger, n_voters=2, plan=plan, assigned=False, sheet_size=2)
+    voters = voters_of(campaign, 10)
+    leases = at_once(*(lambda v=v: campaign.run(lambda c: claim_sheet(c, campaign.info, v)) for v in voters))
+    assert sorted(lease.sheet for lease in leases) == list(range(10))
+
+
+def test_a_voter_with_two_tabs_gets_one_sheet(ledger):
+    campaign = campaign_of(ledger, assigned=False, sheet_size=2)
+    (voter,) = voters_of(campaign, 1)
+    claim = lambda: campaign.run(lambda c: claim_sheet(c, campaign.info, voter))  # noqa: E731
+    found = at_once(*[claim] * 4)
+    assert [lease.sheet for lease in found] == [0] * 4
+    assert query(ledger, "SELECT count(*) FROM lease") == [(1,)]
+
+
+def test_a_voter_who_registers_twice_at_once_is_one_voter(ledger):
+    campaign = campaign_of(ledger)
+    known = query(ledger, "SELECT count(*) FROM voter")[0][0]
+    join = lambda: campaign.run(lambda c: register(c, campaign.info, "60d9aadeb86739de712faee0", source="prolific"))  # noqa: E731
+    assert len(set(at_once(*[join] * 4))) == 1
+    assert query(ledger, "SELECT count(*) FROM voter") == [(known + 1,)]
+
+
+def test_one_vote_counts_where_two_come_at_once(ledger):
+    campaign = campaign_of(ledger)
+    for place, _, voter in asked(campaign):
+        answers = ["left", "right"]
+        found = at_once(*(lambda a=a, p=place, v=voter: campaign.cast(vote(v, p, a)) for a in answers))
+        assert sorted(type(each).__name__ for each in found) == ["ConflictError", "Receipt"]
+        stands = next(each.answer for each in found if not isinstance(each, Exception))
+        assert f"has the vote {stands!r} already" in str(next(each for each in found if isinstance(each, Exception)))
+    check_ledger(ledger)
+
+
+def test_the_same_event_sent_at_once_is_one_vote(ledger):
+    campaign = campaign_of(ledger)
+    for place, _, voter in asked(campaign)[:4]:
+        one = vote(voter, place)
+        found = at_once(*[lambda one=one: campaign.cast(one)] * 5)
+        assert sorted(receipt.repeated for receipt in found) == [False, True, True, True, True]
+        assert {receipt.revision for receipt in found} == {1}
+    assert query(ledger, "SELECT count(*) FROM vote_event") == [(4,)]
+
+
+def test_a_sheet_that_is_given_away_while_its_voter_votes_counts_for_one_of_them(ledger):
+    campaign = campaign_of(ledger, n_voters=4)
+    ballot = campaign.ballots()[0].id
+    place, sheet, voter = asked(campaign)[0]
+    (heir,) = [campaign.run(lambda c: register(c, campaign.info, "somebody new"))]
+    one, other = vote(voter, place), vote(heir, place, "right")
+    cast, given = at_once(
+        lambda: campaign.cast(one),
+        lambda: campaign.run(lambda c: give_sheet(c, campaign.info, ballot, sheet, heir)),
+    )
+    assert not isinstance(given, Exception)
+    if isinstance(cast, LateVoteError):
+        assert campaign.cast(other).revision == 1
+    else:
+        with pytest.raises(ConflictError, match="has the vote 'left' already"):
+            campaign.cast(other)
+    with pytest.raises(LateVoteError, match="the sheet is no longer this voter's"):
+        campaign.cast(vote(voter, [p for p, s, _ in asked(campaign) if s == sheet][-1]))
+    check_ledger(ledger)
+
+
+def test_ballots_and_tables_are_made_once(empty_target):
+    ledgers = at_once(*[lambda: Ledger.create(empty_target)] * 3)
+    first = ledgers[0]
+    campaign = first.new_campaign(PLAN, 6, 3, 1)
+    found = at_once(*[campaign.open_ballot] * 3)
+    assert found.count(1) == 1
+    refused = [each for each in found if each != 1]
+    assert all(isinstance(each, LedgerError) for each in refused)
+    assert all("at the same moment" in str(each) or "is open" in str(each) for each in refused)
+    assert query(first, "SELECT count(*) FROM ballot") == [(1,)]
+    for ledger in ledgers:
+        ledger.close()
+
+
+def test_a_ballot_is_opened_again_or_followed_by_the_next_but_not_both(ledger):
+    for seed in range(3):
+        campaign = campaign_of(ledger, seed=seed)
+        answer_all(campaign)
+        campaign.close_ballot(1)
+        opened, reopened = at_once(campaign.open_ballot, lambda c=campaign: c.reopen(1, "a mistake"))
+        assert isinstance(opened, LedgerError) != isinstance(reopened, LedgerError)
+        states = [each.state for each in campaign.ballots()]
+        assert states == (["open"] if isinstance(opened, Exception) else ["closed", "open"])
+
+
+def test_a_closer_that_was_taken_over_writes_nothing(ledger, monkeypatch):
+    campaign = campaign_of(ledger)
+    answer_all(campaign)
+    slow = Ledger.open(ledger.database.path if ledger.database.is_sqlite else _url(ledger))
+    read, stopped, go_on = slow.database.read, threading.Event(), threading.Event()
+
+    def late(work):
+        found = read(work)
+        stopped.set()
+        go_on.wait(10)
+        return found
+
+    theirs = slow.campaign()
+    monkeypatch.setattr(slow.database, "read", late)
+    found = []
+
+    def close():
+        try:
+            theirs.close_ballot(1)
+        except LedgerError as error:
+            found.append(error)
+
+    thread = threading.Thread(target=close)
+    thread.start()
+    stopped.wait(10)
+    change(ledger, "UPDATE ballot SET closer_until = closer_until - 61000000")
+    record = campaign.close_ballot(1)
+    go_on.set()
+    thread.join()
+    assert len(found) == 1
+    assert "taken over by another closer" in str(found[0])
+    assert campaign.standing()[0] == (record,)
+    assert query(ledger, "SELECT count(*) FROM audit_event WHERE kind = 'closed'") == [(1,)]
+    slow.close()
+
+
+def _url(ledger):
+    return ledger.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def test_a_voter_of_nobody_is_refused_also_when_the_ballot_is_closed(ledger):
+    campaign = campaign_of(ledger)
+    (place, _, _), *_ = asked(campaign)
+    with pytest.raises(VoteError, match="which this voter was never given"):
+        campaign.cast(vote(999, place))
+    answer_all(campaign)
+    campaign.close_ballot(1)
+    with pytest.raises(VoteError, match="which this voter was never given"):
+        campaign.cast(vote(999, place))
+    with pytest.raises(VoteError, match="comparison 1-99999999999999999999 is unknown"):
+        campaign.cast(vote(999, 99999999999999999999))
+    with pytest.raises(LedgerError, match="an event id is a UUID in lower case"):
+        campaign.cast(vote(999, place, event_id=new_id().upper()))

@@ -1,0 +1,91 @@
+"""What a campaign pays: an answer, its fee, and what all of it will have cost."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from adaptive.ledger import ContinuousPlan, LedgerError
+from adaptive.ledger.continuous import draw_batch
+from adaptive.ledger.pay import Pay
+from adaptive.ledger.probes.probing import Probing
+from adaptive.ledger.recording import record_file
+from adaptive.ledger.spending import spending_of
+from adaptive.ledger.status import status_of
+from adaptive.tables import VoteFile, VoteRow
+from adaptive.votes import Vote
+from tests.adaptive.ledger.campaigns import PLAN, campaign_of, query
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "pay is per vote or per hour; got neither"),
+        ({"per_vote": 1, "per_hour": 1, "seconds": 1}, "pay is per vote or per hour; got both"),
+        ({"per_hour": 12}, "pay per hour needs the seconds that an answer takes"),
+        ({"per_vote": 0}, "per_vote must be a finite number above 0; got 0"),
+        ({"per_vote": "1"}, "per_vote must be a finite number above 0; got '1'"),
+        ({"per_hour": float("inf"), "seconds": 1}, "per_hour must be a finite number above 0; got inf"),
+        ({"per_vote": 1, "seconds": float("nan")}, "seconds must be a finite number above 0; got nan"),
+        ({"per_vote": 1, "fee": -0.1}, r"fee must be a share from 0 on; got -0\.1"),
+        ({"per_vote": 1, "currency": "E\n"}, r"currency must be text of one line; got 'E\\n'"),
+        ({"per_vote": 1, "currency": 978}, "currency must be text of one line; got 978"),
+    ],
+)
+def test_pay_that_means_nothing_is_refused(values, message):
+    with pytest.raises(LedgerError, match=message):
+        Pay(**values)
+
+
+amounts = st.floats(0.001, 1000)
+
+
+@given(amounts, amounts, st.floats(0, 2), st.integers(0, 10**6))
+def test_an_hour_is_paid_alike_by_the_vote(per_hour, seconds, fee, n):
+    by_hour = Pay(per_hour=per_hour, seconds=seconds, fee=fee)
+    by_vote = Pay(per_vote=by_hour.per_answer, seconds=seconds, fee=fee)
+    assert_allclose(by_hour.cost(n), per_hour * (n * seconds / 3600) * (1 + fee), rtol=1e-12)
+    assert_allclose(by_vote.cost(n), by_hour.cost(n), rtol=1e-12)
+    assert_allclose(by_vote.hourly, per_hour, rtol=1e-12)
+    assert by_vote.hours(n) == n * seconds / 3600
+    assert Pay(per_vote=1).hours(n) is None
+
+
+def test_votes_and_probes_are_paid(ledger):
+    pay = Pay(per_vote=0.1, seconds=6, fee=0.25, currency="EUR")
+    campaign = campaign_of(ledger, n_voters=3, probing=Probing(overlap=0.5), pay=pay)
+    assert PLAN.comparisons == (12, 6)
+    rows = tuple(VoteRow(2, name, None, None, None, Vote.LEFT, "left") for name in ("1-0", "1-1", "1-2", "1-p0"))
+    record_file(campaign.database, campaign.info, VoteFile("votes.csv", rows))
+    found = campaign.database.read(lambda c: spending_of(c, campaign.info))
+    assert (found.n_votes, found.n_probes, found.expected_votes) == (3, 1, 18)
+    [(n_probes,)] = query(ledger, "SELECT count(*) FROM probe")
+    assert n_probes == 6  # a half of each sheet of 4
+    assert found.expected_probes == 6 + 3
+    assert_allclose([found.spent, found.expected], [4 * 0.125, 27 * 0.125])
+    assert_allclose([found.hours, found.expected_hours], [4 * 6 / 3600, 27 * 6 / 3600])
+    assert campaign.database.read(lambda c: status_of(c, campaign.info)).spending == found
+
+
+def test_a_campaign_that_pays_nothing_says_nothing(ledger):
+    campaign = campaign_of(ledger)
+    assert campaign.database.read(lambda c: status_of(c, campaign.info)).spending is None
+
+
+def test_batches_have_probes_and_a_cost_too(ledger):
+    from adaptive.ledger import Settings
+
+    settings = Settings(probing=Probing(overlap=0.5), pay=Pay(per_vote=1))
+    plan = ContinuousPlan(n_items=8, budget=20, batch=8)
+    campaign = ledger.new_campaign(plan, 8, 2, 1, settings=settings)
+    assert spent(campaign) == (0, 30)
+    draw_batch(campaign.database, campaign.info)
+    assert query(ledger, "SELECT kind, count(*) FROM probe GROUP BY kind") == [("overlap", 4)]
+    rows = (VoteRow(2, "1-p0", None, None, None, Vote.LEFT, "left"),)
+    record_file(campaign.database, campaign.info, VoteFile("votes.csv", rows))
+    assert spent(campaign) == (1, 30)
+
+
+def spent(campaign):
+    found = campaign.database.read(lambda c: spending_of(c, campaign.info))
+    return found.spent, found.expected

@@ -1,0 +1,280 @@
+"""Any steps in any order: the ledger answers as the model in memory does, and holds what it acknowledged."""
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from adaptive.errors import AdaptiveError
+from adaptive.ledger import Settings
+from adaptive.ledger.closing import record_dict, scored, standing_after
+from adaptive.ledger.draws import drawn_columns
+from adaptive.ledger.sheets import claim_sheet, give_sheet
+from adaptive.ledger.voters import set_excluded, withdraw
+from adaptive.ledger.votes import correct, retract
+from adaptive.plan import plan_ballots
+from tests.adaptive.ledger.campaigns import ITEMS, change, new_id, query, vote, voters_of
+from tests.adaptive.ledger.model import Model
+
+PLAN = plan_ballots(5, n_ballots=2, fraction=0.6, presentations=2)
+N_VOTERS = 4
+VOTERS = st.integers(0, N_VOTERS - 1)
+PICKS = st.integers(0, 10**6)
+ANSWERS = st.sampled_from(["left", "right", "tie", "tie", "cannot say"])
+
+
+def steps(ledger):
+    """The machine on a ledger: each run of it is a campaign of its own."""
+
+    class Steps(RuleBasedStateMachine):
+        @initialize(seed=st.integers(0, 5), size=st.sampled_from([2, 3, None]))
+        def begin(self, seed, size):
+            items = ITEMS[:5]
+            options = Settings(sheet_size=size, assigned=False, lease_minutes=30, least_answered=0.5)
+            self.campaign = ledger.new_campaign(PLAN, items, 2, seed, settings=options)
+            self.model = Model(PLAN, items, 2, seed)
+            self.voters = voters_of(self.campaign, N_VOTERS)
+            self.acknowledged = {}  # event id: the step that sent it, and its receipt
+            self.open_next()
+
+        def answer_of(self, step):
+            try:
+                return step()
+            except AdaptiveError as error:
+                return type(error).__name__
+
+        def some(self, pick, among):
+            among = sorted(among)
+            return among[pick % len(among)] if among else None
+
+        def place(self, pick, *, number=None):
+            """A ballot and a comparison of it: more often the last ballot."""
+            number = len(self.model.ballots) if pick % 4 else 1 + pick // 4 % len(self.model.ballots)
+            return number, pick // 16 % len(self.model.ballots[number - 1].pairs)
+
+        def sent(self, event_id, step, expected, *, kept=()):
+            """Send a step that the model has an answer to; an event is kept also under the errors that `kept` names."""
+            found = self.answer_of(step)
+            if isinstance(expected, str):
+                assert found == expected
+            else:
+                assert (found.event_id, found.revision, found.repeated) == (event_id, expected, False)
+            if not isinstance(expected, str) or expected in kept:
+                self.acknowledged[event_id] = step, found
+
+        @rule()
+        def open_next(self):
+            found = self.answer_of(self.campaign.open_ballot)
+            pairs = []
+            if isinstance(found, int):
+                stored = self.campaign.ballots()[-1]
+                with ledger.database.engine.connect() as connection:
+                    drawn = drawn_columns(connection, stored.id)
+                sides = zip(drawn.sheet.tolist(), drawn.left.tolist(), drawn.right.tolist(), strict=True)
+                pairs = [(sheet, frozenset({ITEMS[left], ITEMS[right]})) for sheet, left, right in sides]
+            expected = self.model.open(pairs)
+            assert found == (len(self.model.ballots) if expected == "ok" else expected)
+
+        @rule(voter=VOTERS)
+        def claim(self, voter):
+            info, expected = self.campaign.info, self.model.claim(voter)
+            found = self.answer_of(lambda: self.campaign.run(lambda c: claim_sheet(c, info, self.voters[voter])))
+            assert (found if found is None or isinstance(found, str) else (found.number, found.sheet)) == expected
+
+        @rule(pick=PICKS, voter=VOTERS)
+        def give(self, pick, voter):
+            number, place = self.place(pick)
+            sheet = self.model.ballots[number - 1].pairs[place][0]
+            info, ballot_id = self.campaign.info, self.campaign.ballots()[number - 1].id
+            found = self.answer_of(
+                lambda: self.campaign.run(lambda c: give_sheet(c, info, ballot_id, sheet, self.voters[voter]))
+            )
+            assert (found if isinstance(found, str) else "ok") == self.model.give(number, sheet, voter)
+
+        @rule(pick=PICKS)
+        def let_expire(self, pick):
+            number, place = self.place(pick)
+            sheet = self.model.ballots[number - 1].pairs[place][0]
+            self.model.expire(number, sheet)
+            change(
+                ledger,
+                "UPDATE lease SET expires_at = expires_at - 3600000000 WHERE ended_at IS NULL AND sheet = :sheet "
+                "AND ballot_id = :ballot",
+                sheet=sheet,
+                ballot=self.campaign.ballots()[number - 1].id,
+            )
+
+        def vote(self, number, place, voter, answer):
+            event_id = new_id()
+            cast = vote(self.voters[voter], place, answer, number=number, event_id=event_id)
+            expected = self.model.cast(number, place, voter, answer)
+            self.sent(event_id, lambda: self.campaign.cast(cast), expected, kept=["LateVoteError"])
+
+        @rule(pick=PICKS, voter=VOTERS, answer=ANSWERS)
+        def cast_anything(self, pick, voter, answer):
+            self.vote(*self.place(pick), voter, answer)
+
+        @rule(pick=PICKS, answers=st.lists(ANSWERS, min_size=1, max_size=6))
+        def cast_what_is_asked(self, pick, answers):
+            """Some votes by whoever has had the sheet, mostly whoever has it."""
+            number, place = self.place(pick)
+            ballot = self.model.ballots[number - 1]
+            leases = ballot.leases.get(ballot.pairs[place][0], [])
+            if leases:
+                lease = leases[-1 - (pick // 7 % len(leases) if pick % 3 == 0 else 0)]
+                for at, answer in enumerate(answers):
+                    self.vote(number, (place + at) % len(ballot.pairs), lease.voter, answer)
+
+        @precondition(lambda self: self.acknowledged)
+        @rule(pick=PICKS)
+        def send_again(self, pick):
+            event_id = self.some(pick, self.acknowledged)
+            step, before = self.acknowledged[event_id]
+            again = self.answer_of(step)
+            if isinstance(before, str):
+                assert again == before
+            else:
+                assert again == type(before)(before.event_id, before.revision, before.kind, before.answer, True)
+
+        @precondition(lambda self: self.acknowledged)
+        @rule(pick=PICKS, voter=VOTERS)
+        def send_another_vote_under_the_id(self, pick, voter):
+            event_id = self.some(pick, self.acknowledged)
+            number, place = self.place(pick)
+            other = vote(self.voters[voter], place, "left", number=number, event_id=event_id)
+            known = query(
+                ledger,
+                "SELECT payload_hash FROM vote_event WHERE event_id = :id "
+                "UNION ALL SELECT payload_hash FROM late_vote WHERE event_id = :id",
+                id=event_id,
+            )
+            if known != [(other.payload_hash(),)]:
+                assert self.answer_of(lambda: self.campaign.cast(other)) == "ConflictError"
+
+        @rule(pick=PICKS, voter=VOTERS)
+        def take_back(self, pick, voter):
+            number, place = self.place(pick)
+            standing = self.model.ballots[number - 1].standing(place)
+            voter = standing[1] if standing and pick % 3 else voter
+            event_id, info = new_id(), self.campaign.info
+            expected = self.model.retract(number, place, voter)
+            step = lambda: retract(ledger.database, info, event_id, number, place, self.voters[voter])  # noqa: E731
+            self.sent(event_id, step, expected)
+
+        @rule(pick=PICKS, answer=st.none() | ANSWERS)
+        def correct_a_vote(self, pick, answer):
+            number, place = self.place(pick)
+            event_id, info = new_id(), self.campaign.info
+            expected = self.model.correct(number, place, answer)
+            step = lambda: correct(ledger.database, info, event_id, number, place, answer, "misread")  # noqa: E731
+            self.sent(event_id, step, expected)
+
+        @precondition(lambda self: len(self.model.withdrawn) < N_VOTERS - 3)
+        @rule(voter=VOTERS)
+        def withdraw(self, voter):
+            self.model.withdraw(voter)
+            self.campaign.run(lambda c: withdraw(c, self.campaign.info, self.voters[voter]))
+
+        @rule(voter=VOTERS)
+        def leave_out_or_take_in(self, voter):
+            self.model.excluded ^= {voter}
+            left_out = voter in self.model.excluded
+            self.campaign.run(lambda c: set_excluded(c, self.campaign.info, self.voters[voter], left_out, "speed"))
+
+        @rule(pick=PICKS, least=st.sampled_from([None, 0.0, 1.0]))
+        def close(self, pick, least):
+            number = 1 + pick % len(self.model.ballots)
+            found = self.answer_of(lambda: self.campaign.close_ballot(number, least_answered=least))
+            expected = self.model.close(number, 0.5 if least is None else least)
+            if isinstance(expected, str):
+                assert found == expected
+                return
+            assert found == expected.records[-1]
+            self.check_replay(expected)
+
+        @rule(answers=st.lists(ANSWERS, min_size=5, max_size=5))
+        def finish(self, answers):
+            """All that is left to answer, and the close: few random steps get there."""
+            number = len(self.model.ballots)
+            ballot = self.model.ballots[-1]
+            for place, (sheet, _) in enumerate(ballot.pairs):
+                lease = ballot.holder(sheet)
+                if ballot.state == "open" and lease is not None and ballot.standing(place) is None:
+                    self.vote(number, place, lease.voter, answers[place % 5])
+            self.close(number - 1, 0.0)
+
+        @rule(pick=PICKS)
+        def open_again(self, pick):
+            number = 1 + pick % len(self.model.ballots)
+            found = self.answer_of(lambda: self.campaign.reopen(number, "a mistake"))
+            assert (found or "ok") == self.model.reopen(number)
+
+        def check_replay(self, protocol):
+            """The stored records are those of the votes, and the standing is that of the pure state machine."""
+            info, ballots = self.campaign.info, self.campaign.ballots()
+            records, standing = self.campaign.standing()
+            assert records == protocol.records
+            if len(records) == PLAN.n_ballots:
+                assert np.array_equal(self.campaign.result().ybar, protocol.result().ybar)
+            keys = dict(query(ledger, "SELECT key, id FROM voter WHERE campaign_id = :id", id=info.id))
+            for stored in ballots[: len(records)]:
+                _, before = standing_after(info, ballots[: stored.number - 1])
+                excluded = {keys[key]: key for key in stored.record["excluded"]}
+                again = ledger.database.read(lambda c, s=stored, b=before, e=excluded: scored(c, info, s, b, e))
+                assert record_dict(again, excluded) == stored.record
+            assert standing.n_closed == len(records)
+
+        @invariant()
+        def the_ledger_holds_what_it_acknowledged(self):
+            events = query(
+                ledger,
+                "SELECT b.number, e.place, e.kind, e.answer, e.voter_id, e.event_id FROM vote_event e "
+                "JOIN ballot b ON b.id = e.ballot_id WHERE b.campaign_id = :id ORDER BY e.place, e.revision",
+                id=self.campaign.info.id,
+            )
+            codes = {"left": 1, "right": -1, "tie": 0, "cannot say": 2, None: None}
+            for number, ballot in enumerate(self.model.ballots, 1):
+                for place in range(len(ballot.pairs)):
+                    wanted = [(kind, codes[a], self.voters[v]) for kind, a, v in ballot.events.get(place, [])]
+                    assert [row[2:5] for row in events if row[:2] == (number, place)] == wanted
+            assert len(events) == sum(len(each) for b in self.model.ballots for each in b.events.values())
+            late = query(
+                ledger,
+                "SELECT b.number, l.place, l.answer, l.why, l.event_id FROM late_vote l "
+                "JOIN ballot b ON b.id = l.ballot_id WHERE b.campaign_id = :id ORDER BY l.id",
+                id=self.campaign.info.id,
+            )
+            for number, ballot in enumerate(self.model.ballots, 1):
+                assert [row[1:4] for row in late if row[0] == number] == [(p, codes[a], w) for p, a, w in ballot.late]
+            assert {row[-1] for row in events} | {row[-1] for row in late} == set(self.acknowledged)
+
+        @invariant()
+        def sheets_know_their_answers(self):
+            rows = query(
+                ledger,
+                "SELECT b.number, s.number, s.n_answered, s.n_comparisons FROM sheet s "
+                "JOIN ballot b ON b.id = s.ballot_id WHERE b.campaign_id = :id",
+                id=self.campaign.info.id,
+            )
+            for number, sheet, n_answered, n_comparisons in rows:
+                ballot = self.model.ballots[number - 1]
+                assert (n_answered, n_comparisons) == (ballot.answered(sheet), ballot.size(sheet))
+
+    return Steps
+
+
+def test_any_steps_in_any_order(ledger):
+    bounds = settings(
+        max_examples=max(3, settings().max_examples // 4),
+        stateful_step_count=45,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.explicit, Phase.generate],  # to shrink a failure of 40 steps in a database takes many minutes
+    )
+    run_state_machine_as_test(steps(ledger), settings=bounds)
