@@ -164,7 +164,7 @@ def print_ranks(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--simulations", type=int, default=1_000)
-    parser.add_argument("--first-seed", type=int, default=1_000, help="the method was tuned on seeds 0 to 39")
+    parser.add_argument("--first-seed", type=int, default=1_000, help="the method was tuned on seeds 0 to 59")
     parser.add_argument("--items", type=int, default=100)
     parser.add_argument("--votes", type=int, default=1_000)
     parser.add_argument("--batch", type=int, default=25)

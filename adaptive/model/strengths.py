@@ -175,7 +175,7 @@ class Strengths(TableResult):
         Of the strength less the mean of all strengths: their common level no vote can tell, and none has to. Exact up
         to 3,000 items; of 1,000 draws beyond, with a relative error of 2 %. They belong to the normal prior of the fit.
         Up to 1,500 items, `sample` and all that is read from draws, such as `rank_intervals`, have a prior with heavier
-        tails, whose shape is fitted: there, strengths at the ends are wider than these errors say.
+        tails, whose shape is fitted: those draws are wider than these errors say, most so at the ends.
         """
         if len(self.items) <= MAX_EXACT:
             errors: NDArray[np.float64] = np.sqrt(np.diagonal(covariance(self.curvature, self.opinions)))

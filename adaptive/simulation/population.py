@@ -33,6 +33,7 @@ NAMES: Final = ("nonconformity_least", "nonconformity_largest", "oversight_least
 _REFERENCE: Final = 0.1  # nonconformity that strengths are read at where no similarities are given
 _LOGISTIC: Final = 1.702  # sd of the logistic curve in units of the normal one that lies nearest
 _BLOCK_NUMBERS: Final = 1 << 21  # 16 MB of opinions at a time
+_BIASED: Final = np.array([True, True, False, False])
 _LEAST_RESAMPLES: Final = 16
 _REGION: Final = 2.5  # errors to either side
 _MOST: Final = np.sqrt([LEVEL_EDGES[-1]] * 2 + [LAPSE_EDGES[-1]] * 2)
@@ -213,8 +214,9 @@ def fit_population(
 
     Strengths that were fitted to the same votes agree with them too well, so that voters seem to stray less than
     they do. So the same is done to simulated votes of known populations, drawn where the true one may be, and a
-    regression of their levels on what was found for each says what the true levels are, and how exactly. Where votes
-    say nothing, the intervals are as wide as all levels that may be.
+    regression of their levels on what was found for each says what the true nonconformity is, and how exactly. Where
+    votes say nothing, its intervals are as wide as all levels that may be. Intervals of the oversight are quantiles of
+    the posterior.
 
     Parameters
     ----------
@@ -282,19 +284,24 @@ def fit_population(
     # The strengths were fitted to the same votes, so that voters seem to agree with them too well, and opinions stay
     # while the likelihood takes votes as independent. Both are in the simulated votes. Populations are drawn where
     # those before them say that the true one may be: the last ones from nearby, where a line fits.
-    low, high = np.zeros(4), _MOST
+    # The posterior of e is as it should be; that of s is biased by more than it is wide.
+    low, high = (np.where(_BIASED, end, found.quantile(np.full(4, at))) for end, at in ((0.0, 0.01), (_MOST, 0.99)))
     for stage, n in enumerate((n_resamples // 2, n_resamples - n_resamples // 2, n_resamples)):
         indifferences.clear()
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stage,)))
         drawn = _populations_between(low, high, n, rng)
         means = np.array([posterior.mean for posterior in simulated(drawn, stage)])
         centre, error = _taken_back(found.mean, means, drawn)
-        low, high = (np.clip(centre + side * _REGION * error, 0.0, _MOST) for side in (-1.0, 1.0))
         # Few simulations may put a region beyond the bounds.
-        low, high = np.minimum(low, 0.9 * _MOST), np.maximum(high, 0.1 * _MOST)
+        low = np.where(_BIASED, np.clip(centre - _REGION * error, 0.0, 0.9 * _MOST), low)
+        high = np.where(_BIASED, np.clip(centre + _REGION * error, 0.1 * _MOST, _MOST), high)
     half = _quantile(wanted, n_resamples) * error
-    estimate = _ordered(centre)
-    low, high = np.clip(centre - half, 0.0, _MOST), np.clip(centre + half, 0.0, _MOST)
+    plain = (found.quantile(np.full(4, at)) for at in ((1 - wanted) / 2, 0.5, (1 + wanted) / 2))
+    low, middle, high = (
+        np.clip(np.where(_BIASED, predicted, quantile), 0.0, _MOST)
+        for predicted, quantile in zip((centre - half, centre, centre + half), plain, strict=True)
+    )
+    estimate = _ordered(middle)
     return PopulationFit(
         _population(estimate, start.size - 1, amplitude, float(np.mean(indifferences))),
         plugged.copy(),
