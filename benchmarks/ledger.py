@@ -62,13 +62,15 @@ def opened(target: str, n_items: int, presentations: int, n_voters: int = 24) ->
 
 
 def to_vote(campaign: Campaign) -> Places:
-    """A vote on each comparison, voters in turn."""
+    """A vote on each comparison of the open ballot, voters in turn."""
+    ballot = campaign.ballots()[-1].id
     rows = campaign.database.read(
         lambda connection: connection.execute(
             sa.text(
                 "SELECT c.place, l.voter_id FROM comparison c JOIN lease l ON l.ballot_id = c.ballot_id "
-                "AND l.sheet = c.sheet ORDER BY c.position, c.sheet"
-            )
+                "AND l.sheet = c.sheet WHERE c.ballot_id = :ballot ORDER BY c.position, c.sheet"
+            ),
+            {"ballot": ballot},
         ).all()
     )
     return [(str(uuid.uuid4()), place, voter) for place, voter in rows]
@@ -201,7 +203,7 @@ def race(campaign: Campaign) -> tuple[int, int, int, float]:
             records.append(campaign.close_ballot(1, least_answered=0.0))
             took.append(time.monotonic() - start)
 
-    parts = by_voter(to_vote_of(campaign, ballot), 24)
+    parts = by_voter(to_vote(campaign), 24)
     in_threads(*[close] * 5, *(lambda mine=mine: votes(mine) for mine in parts))
     n_stored = campaign.database.read(
         lambda connection: connection.execute(
@@ -209,19 +211,6 @@ def race(campaign: Campaign) -> tuple[int, int, int, float]:
         ).scalar_one()
     )
     return len(records), int(records[0].tally.answered.sum()) // 2, n_stored, took[0]
-
-
-def to_vote_of(campaign: Campaign, ballot: int) -> Places:
-    rows = campaign.database.read(
-        lambda connection: connection.execute(
-            sa.text(
-                "SELECT c.place, l.voter_id FROM comparison c JOIN lease l ON l.ballot_id = c.ballot_id "
-                "AND l.sheet = c.sheet WHERE c.ballot_id = :ballot ORDER BY c.position, c.sheet"
-            ),
-            {"ballot": ballot},
-        ).all()
-    )
-    return [(str(uuid.uuid4()), place, voter) for place, voter in rows]
 
 
 def print_kills(server: str, n_kills: int) -> None:
