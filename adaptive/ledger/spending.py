@@ -116,11 +116,12 @@ def _drawn(connection: sa.Connection, info: CampaignInfo) -> list[int]:
 
 def _n_answered(connection: sa.Connection, info: CampaignInfo) -> int:
     event, ballot = schema.probe_event, schema.ballot
-    # A probe is answered once: what comes after stands is kept with a reason, and taking back is not offered.
-    found: int = connection.execute(
-        sa.select(sa.func.count())
+    # One answer stands at a time, and is taken back before another comes.
+    change = sa.case((event.c.kind == "cast", 1), else_=-1)
+    found = connection.execute(
+        sa.select(sa.func.sum(change))
         .select_from(event)
         .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, event.c.why.is_(None), event.c.kind == "cast")
-    ).scalar_one()
-    return found
+        .where(ballot.c.campaign_id == info.id, event.c.why.is_(None))
+    ).scalar()
+    return int(found or 0)

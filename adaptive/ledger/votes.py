@@ -41,10 +41,14 @@ __all__ = [
     "answer_name",
     "ballot_numbered",
     "cast",
+    "check_event_id",
     "correct",
     "count_answers",
+    "event_row",
+    "late_message",
     "lock_ballot",
     "retract",
+    "why_late",
 ]
 
 CANNOT_SAY: Final = 2
@@ -150,7 +154,7 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
         While the ballot is being closed: the same vote may be sent again in a moment.
     """
     code = answer_code(vote.answer)
-    _check_event_id(vote.event_id)
+    check_event_id(vote.event_id)
     payload = vote.payload_hash()
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
@@ -159,17 +163,17 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
             return _known_event(connection, vote.event_id, payload)
         if found.state == "closing":
             return _while_closing(found, vote.number)
-        late = _why_late(connection, found, vote.voter_id)
+        late = why_late(connection, found, vote.voter_id)
         if late is not None:
-            row = {**_event(vote, found.ballot_id, code, payload), "why": late}
+            row = {**event_row(vote, found.ballot_id, code, payload), "why": late}
             connection.execute(sa.insert(schema.late_vote).values(row))
-            return LateVoteError(_late_message(late, vote.number))
+            return LateVoteError(late_message(late, vote.number))
         if found.kind == "cast":
             raise ConflictError(
                 f"comparison {vote.number}-{vote.place} has the vote {answer_name(found.answer)!r} already"
             )
         revision = (found.revision or 0) + 1
-        row = {**_event(vote, found.ballot_id, code, payload), "revision": revision, "lease_id": found.lease_id}
+        row = {**event_row(vote, found.ballot_id, code, payload), "revision": revision, "lease_id": found.lease_id}
         row["ballot"] = row.pop("ballot_id")
         if connection.dialect.name == "postgresql":
             connection.execute(_counted_cast_statement(), {**row, "sheet": found.sheet})
@@ -194,7 +198,7 @@ def retract(database: Database, info: CampaignInfo, event_id: str, number: int, 
     LedgerBusyError
         While the ballot is being closed.
     """
-    _check_event_id(event_id)
+    check_event_id(event_id)
     payload = _hash([number, place, voter_id, "retract"])
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
@@ -237,7 +241,7 @@ def correct(
         While the ballot is being closed.
     """
     code = None if answer is None else answer_code(answer)
-    _check_event_id(event_id)
+    check_event_id(event_id)
     payload = _hash([number, place, "correction", answer, reason])
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
@@ -298,7 +302,8 @@ def _while_closing(found: Any, number: int) -> _Overdue:
     raise LedgerBusyError(f"ballot {number} is being closed: it may be sent again in a moment")
 
 
-def _check_event_id(event_id: object) -> None:
+def check_event_id(event_id: object) -> None:
+    """Refuse what is no UUID in lower case."""
     if not isinstance(event_id, str) or not _EVENT_ID.fullmatch(event_id):
         raise LedgerError(f"an event id is a UUID in lower case; got {shown(event_id)}")
 
@@ -314,14 +319,15 @@ def _known_event(connection: sa.Connection, event_id: str, payload: str) -> Rece
             .where(late.c.event_id == event_id)
         ).one()
         if row.payload_hash == payload:
-            return LateVoteError(_late_message(row.why, row.number))
+            return LateVoteError(late_message(row.why, row.number))
     if row.payload_hash != payload:
         raise ConflictError(f"the event id {event_id} was used for another vote")
     answer = None if row.answer is None else answer_name(row.answer)
     return Receipt(event_id, row.revision, row.kind, answer, repeated=True)
 
 
-def _why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | None:
+def why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | None:
+    """Why an answer on a sheet does not count: "closed" or "reassigned"; VoteError if the voter never had the sheet."""
     if found.state == "open" and found.holder == voter_id:
         return None
     table = schema.lease
@@ -340,7 +346,8 @@ def _why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | Non
     return "reassigned"
 
 
-def _late_message(why: str, number: int) -> str:
+def late_message(why: str, number: int) -> str:
+    """What a voter is told of an answer that does not count."""
     if why == "closed":
         return f"ballot {number} is closed: the vote is kept, and does not count"
     if why == "conflict":
@@ -376,7 +383,8 @@ def _counted_cast_statement() -> sa.Insert:
     return _cast_statement().add_cte(count_statement().values(n_answered=schema.sheet.c.n_answered + 1).cte("counted"))
 
 
-def _event(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
+def event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
+    """Columns of whatever a voter answers."""
     return {
         "event_id": vote.event_id,
         "ballot_id": ballot_id,
