@@ -27,6 +27,7 @@ __all__ = [
     "lock_ballot",
     "lock_tables",
     "locked_state",
+    "open_if_overdue",
     "open_overdue",
 ]
 
@@ -99,6 +100,18 @@ def open_overdue(connection: sa.Connection, ballot_id: int) -> None:
         .where(table.c.id == ballot_id, is_overdue(clock(connection)))
         .values(state="open", closer=None, closer_until=None)
     )
+
+
+def open_if_overdue(connection: sa.Connection, info: CampaignInfo, number: int) -> None:
+    """Open a ballot again if its closer died; nothing where there is no such ballot."""
+    table = schema.ballot
+    found = connection.execute(
+        sa.select(table.c.id).where(
+            table.c.campaign_id == info.id, table.c.number == number, is_overdue(clock(connection))
+        )
+    ).scalar()
+    if found is not None:
+        open_overdue(connection, found)
 
 
 def ballot_numbered(connection: sa.Connection, info: CampaignInfo, number: int) -> int:

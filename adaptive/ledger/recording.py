@@ -12,6 +12,7 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -24,7 +25,8 @@ from adaptive.ledger.columns import insert_columns, integer_columns
 from adaptive.ledger.database import Database
 from adaptive.ledger.draws import drawn_columns
 from adaptive.ledger.encoding import json_of, now, time_text
-from adaptive.ledger.locking import ballot_numbered, count_answers, lock_ballot
+from adaptive.ledger.errors import LedgerBusyError
+from adaptive.ledger.locking import ballot_numbered, count_answers, lock_ballot, open_if_overdue
 from adaptive.ledger.probes.rows import asked_place, ballot_probes
 from adaptive.ledger.voters import names_of, voters_named
 from adaptive.ledger.votes import answer_code, answer_name
@@ -130,8 +132,12 @@ def record_file(database: Database, info: CampaignInfo, file: VoteFile) -> Recor
     VoteError
         With file and lines: a comparison that was never drawn, items or a voter that are not those of the comparison, a
         voter who never had the sheet.
+    LedgerBusyError
+        While a ballot of the file is being closed.
     """
     rows = [(row, *_place(file, row)) for row in file.rows if row.answer is not None]
+    for number in sorted({number for _, number, _, _ in rows}):
+        database.write(partial(open_if_overdue, info=info, number=number))
     return database.write(lambda connection: _recorded(connection, info, file, rows))
 
 
@@ -257,8 +263,11 @@ def _recorded(
 
 def _held_against(connection: sa.Connection, info: CampaignInfo, number: int, is_probes: bool) -> _Ballot:
     ballot_id = ballot_numbered(connection, info, number)
-    lock_ballot(connection, ballot_id, exclusive=False)
+    # Alone: what stands is read once for the whole file, and must stand until its votes are written.
+    lock_ballot(connection, ballot_id, exclusive=True)
     state = connection.execute(sa.select(schema.ballot.c.state).where(schema.ballot.c.id == ballot_id)).scalar_one()
+    if state == "closing":
+        raise LedgerBusyError(f"ballot {number} is being closed: the file may be recorded in a moment")
     lease = schema.lease
     leases = connection.execute(
         sa.select(lease.c.id, lease.c.sheet, lease.c.voter_id, lease.c.ended_at).where(lease.c.ballot_id == ballot_id)

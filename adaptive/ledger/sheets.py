@@ -17,6 +17,7 @@ from adaptive.ledger.campaigns import CampaignInfo, audit
 from adaptive.ledger.database import clock
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.locking import lock_ballot
 from adaptive.ledger.voters import file_name, register
 
 __all__ = ["Lease", "assign_slots", "claim_sheet", "give_sheet", "lease_of_voter", "unfinished_sheets"]
@@ -71,6 +72,7 @@ def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sh
         Where the ballot is not open or has no such sheet, all of it is answered, or the voter has withdrawn, has it
         already, or was asked one of its pairs.
     """
+    lock_ballot(connection, ballot_id, exclusive=False)  # not while a file of votes is read against its leases
     row = _sheet_row(connection, ballot_id, sheet, locked=True)
     if row is None:
         raise LedgerError(f"the ballot has no sheet {sheet + 1}")
