@@ -16,6 +16,8 @@ from adaptive.ledger.errors import (
     UnreachableError,
 )
 from adaptive.ledger.ledger import Campaign, Ledger
+from adaptive.ledger.pay import Pay
+from adaptive.ledger.probes.probing import KnownPair, Probing
 from adaptive.ledger.votes import Receipt, VoteCast
 
 __all__ = [
@@ -23,11 +25,14 @@ __all__ = [
     "CampaignInfo",
     "ConflictError",
     "ContinuousPlan",
+    "KnownPair",
     "LateVoteError",
     "Ledger",
     "LedgerBusyError",
     "LedgerError",
     "NotReadyError",
+    "Pay",
+    "Probing",
     "Receipt",
     "RevisionError",
     "Settings",

@@ -22,8 +22,8 @@ Example:
   ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1
   ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 20 --seed 1
   ballots run init voting.db --items items.csv --continuous --budget 6000 --voters 20 --seed 1
-  ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1 --probes probes.csv \
-    --repeats 0.05 --overlap 0.05 --pay-per-hour 12 --seconds 5 --fee 0.25 --currency EUR
+  ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1 --repeats 0.05 --overlap 0.05
+  ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 20 --seed 1 --pay-per-hour 12 --fee 0.25
   ballots run init postgresql://localhost/votes --items items.csv --presentations 20 --voters 100 --seed 1
 """
 _MIGRATE_EXAMPLE = """\b

@@ -64,7 +64,8 @@ def open_command(
     """Open the next ballot of LEDGER, or the next batch of a continuous campaign.
 
     The comparisons are CSV, voter by voter, with the columns comparison, voter, left, right (or left_1, left_2, ...)
-    and an empty winner to fill in: left, right, tie or "cannot say".
+    and an empty winner to fill in: left, right, tie or "cannot say". A comparison like 2-p5 is a probe, if the
+    campaign asks any: it is answered and recorded with the others, and never scored.
     """
     database, info = campaign.database, campaign.info
     check_other(out, campaign)

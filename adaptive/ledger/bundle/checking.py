@@ -15,6 +15,7 @@ from adaptive.ledger.closing import Scored, chain_digest, record_dict
 from adaptive.ledger.draws import StoredBallot, draw_digest
 from adaptive.ledger.encoding import digest_of, json_of
 from adaptive.ledger.errors import BundleError
+from adaptive.ledger.probes.probing import KINDS
 from adaptive.ledger.votes import ANSWERS, CANNOT_SAY
 from adaptive.protocol import Standing, ballot_rng, close_ballot
 from adaptive.record import BallotRecord, ProtocolResult
@@ -190,6 +191,8 @@ def _check_probes(contents: Contents, stored: StoredBallot) -> None:
     for probe in contents.probes_of(number):
         if not (0 <= probe.left < n_items and 0 <= probe.right < n_items and 0 <= probe.sheet < n_sheets):
             raise BundleError(f"probes of ballot {number}: one has an item or a sheet that is missing")
+        if probe.kind not in (*KINDS, "repeat", "overlap") or probe.expected not in (None, -1, 0, 1):
+            raise BundleError(f"probes of ballot {number}: one is of an unknown kind, or expects an unknown answer")
     for row in contents.probe_events:
         if row["ballot"] == number and not 0 <= row["place"] < len(places):
             raise BundleError(f"probes of ballot {number}: there is no probe {number}-p{row['place']}")

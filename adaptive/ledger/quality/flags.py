@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from adaptive.ledger.errors import LedgerError
 from adaptive.model.judged_votes import wilson_interval
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from adaptive.ledger.quality.report import VoterQuality
     from adaptive.ledger.quality.shares import Share
 
-__all__ = ["Flag", "Limits", "flags_of", "side_interval"]
+__all__ = ["Flag", "Limits", "flags_of", "is_low", "side_interval"]
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,10 @@ class Limits:
         this flag.
     known_wrong, known_share : int, float
         From so many wrong answers to attention checks, or to gold pairs, and below this share of right ones.
-    repeats, least_repeats : float, int
-        At most this share of the repeats answered alike, of at least so many: coins agree in half of them.
-    agreement, least_agreement : float, int
-        The same of answers of other voters on the same pairs.
+    unlikely : float
+        Repeats answered alike, or answers of others on the same pairs that are the same, so few that a voter who agrees
+        as often as the others would have as few with a smaller probability (Fisher). A fixed share would flag honest
+        voters: close pairs are answered alike in little more than half of the repeats, and ties count.
     random : float
         Above this probability to flip coins.
     model_votes : int
@@ -65,22 +67,19 @@ class Limits:
     side_level: float = 0.999
     known_wrong: int = 2
     known_share: float = 0.75
-    repeats: float = 0.5
-    least_repeats: int = 5
-    agreement: float = 0.5
-    least_agreement: int = 10
+    unlikely: float = 0.01
     random: float = 0.5
     model_votes: int = 20
 
     def __post_init__(self) -> None:
         if not 0 <= real_number(self.fast_seconds) < math.inf:
             raise LedgerError(f"fast_seconds must be a finite number from 0 on; got {shown(self.fast_seconds)}")
-        for name in ("fast_share", "side_level", "known_share", "repeats", "agreement", "random"):
+        for name in ("fast_share", "side_level", "known_share", "unlikely", "random"):
             if not 0 <= real_number(getattr(self, name)) <= 1:
                 raise LedgerError(f"{name} must be from 0 to 1; got {shown(getattr(self, name))}")
         if not 0 < self.side_level < 1:
             raise LedgerError(f"side_level must be between 0 and 1, both excluded; got {shown(self.side_level)}")
-        for name in ("known_wrong", "least_repeats", "least_agreement", "model_votes"):
+        for name in ("known_wrong", "model_votes"):
             number = whole_number(getattr(self, name))
             if number is None or number < 1:
                 raise LedgerError(f"{name} must be a positive whole number; got {shown(getattr(self, name))}")
@@ -95,8 +94,14 @@ def side_interval(left: Share, level: float) -> tuple[float, float] | None:
     return wilson_interval(left.share, left.n, float(ndtri((1 + level) / 2)))
 
 
-def flags_of(voter: VoterQuality, limits: Limits) -> Iterator[Flag]:
-    """Flags of one voter."""
+def flags_of(voter: VoterQuality, limits: Limits, repeats: Share, agreement: Share) -> Iterator[Flag]:
+    """Flags of one voter.
+
+    Parameters
+    ----------
+    repeats, agreement : Share
+        Those of all other voters who count.
+    """
     fast = voter.fast
     if fast.share is not None and fast.share > limits.fast_share:
         yield Flag("speed", f"{fast} answers took less than {limits.fast_seconds:g} s")
@@ -108,10 +113,27 @@ def flags_of(voter: VoterQuality, limits: Limits) -> Iterator[Flag]:
         if wrong >= limits.known_wrong and share.n_so < limits.known_share * share.n:
             what = "attention checks" if kind == "attention" else "gold pairs"
             yield Flag(kind, f"{share} {what} answered as expected")
-    repeats, agreement = voter.repeats, voter.agreement
-    if repeats.n >= limits.least_repeats and repeats.n_so <= limits.repeats * repeats.n:
-        yield Flag("repeats", f"{repeats} comparisons answered alike when they came again")
-    if agreement.n >= limits.least_agreement and agreement.n_so <= limits.agreement * agreement.n:
-        yield Flag("agreement", f"{agreement} answers of others on the same pairs were the same")
+    if is_low(voter.repeats, repeats, limits.unlikely):
+        said = f"{voter.repeats} comparisons answered alike when they came again"
+        yield Flag("repeats", f"{said}; {repeats.share:.0%} by the other voters")
+    if is_low(voter.agreement, agreement, limits.unlikely):
+        said = f"{voter.agreement} answers of others on the same pairs were the same"
+        yield Flag("agreement", f"{said}; {agreement.share:.0%} among the other voters")
     if voter.random is not None and voter.random > limits.random:
         yield Flag("random", f"by the model, the answers are those of a coin with probability {voter.random:.2f}")
+
+
+def is_low(own: Share, others: Share, unlikely: float) -> bool:
+    """Whether so few of n would be unlikely at the rate of the others: Fisher's exact test, on one side."""
+    if not own.n or not others.n:
+        return False
+    n_all, n_so = own.n + others.n, own.n_so + others.n_so
+    counts = np.arange(max(0, own.n - (n_all - n_so)), own.n_so + 1)
+    ways = _log_choose(n_so, counts) + _log_choose(n_all - n_so, own.n - counts) - _log_choose(n_all, own.n)
+    return bool(np.exp(ways).sum() < unlikely)
+
+
+def _log_choose(n: int, k: Any) -> Any:
+    from scipy.special import gammaln
+
+    return gammaln(n + 1) - gammaln(np.asarray(k) + 1) - gammaln(n - np.asarray(k) + 1)

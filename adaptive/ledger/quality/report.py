@@ -26,6 +26,7 @@ from adaptive.model.voters import voter_report
 __all__ = ["CampaignQuality", "VoterQuality", "quality_of"]
 
 _LEVEL: Final = 0.9
+_COUNTS: Final = ("n_so", "n")
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,24 @@ def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | N
             agreement=agreement.get(voter, Share.of(0, 0)),
             **model.get(voter, {}),
         )
-        found.append(replace(quality, flags=tuple(flags_of(quality, chosen))))
-    return CampaignQuality(tuple(found), ratings.n_pairs, ratings.agreement(), ratings.alpha())
+        found.append(quality)
+    together = ratings.agreement()
+    counting = Share.of(*(sum(getattr(each.repeats, name) for each in found if not each.excluded) for name in _COUNTS))
+    flagged = (
+        replace(
+            each,
+            flags=tuple(
+                flags_of(each, chosen, _rest(each, counting, each.repeats), _rest(each, together, each.agreement))
+            ),
+        )
+        for each in found
+    )
+    return CampaignQuality(tuple(flagged), ratings.n_pairs, together, ratings.alpha())
+
+
+def _rest(voter: VoterQuality, whole: Share, own: Share) -> Share:
+    """Share of all other voters who count; the whole has nothing of one who is left out."""
+    return whole if voter.excluded else Share.of(whole.n_so - own.n_so, whole.n - own.n)
 
 
 def _of_votes(own: Answers, limits: Limits) -> dict[str, Any]:

@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 from adaptive.ledger.bundle import bundle_bytes, restore_bundle, verify_bundle
 from adaptive.ledger.encoding import digest_of, json_of
 from adaptive.ledger.errors import BundleError, LedgerError
+from adaptive.ledger.probes.probing import KnownPair, Probing
+from adaptive.ledger.probes.rows import ballot_probes
+from adaptive.tables import VoteRow
+from adaptive.votes import Vote
 from tests.adaptive.ledger.bundle.zips import edited, edited_json, edited_line, members_of, packed
 from tests.adaptive.ledger.voted import ledger_at, voted
+from tests.adaptive.ledger.voted import record as voted_record
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +175,55 @@ def test_an_edited_bundle_fails_in_the_part_that_was_edited(edit, message, good,
     with pytest.raises(LedgerError, match="no campaign"):
         ledger.campaign()
     ledger.close()
+
+
+@pytest.fixture(scope="module")
+def probed(tmp_path_factory):
+    """Bytes of a bundle with probes, and an answer to each."""
+    known = (KnownPair("gold", "plum", "kiwi", "left"),)
+    path = str(tmp_path_factory.mktemp("probed") / "ledger.db")
+    campaign = voted(path, 0, probing=Probing(known, 1, 0.2, 0.2))
+    with campaign.database.engine.connect() as connection:
+        n_probes = len(ballot_probes(connection, campaign.ballots()[0].id))
+    answers = [VoteRow(2, f"1-p{place}", None, None, None, Vote.LEFT, "left") for place in range(n_probes)]
+    voted_record(campaign, answers)
+    data = bundle_bytes(campaign)
+    campaign.database.close()
+    return data
+
+
+def probe_line(kind, /, **changes):
+    return lambda data: edited_line(data, kind, lambda row: row.update(changes), name="probes.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda data: data, None),
+        (probe_line("probe", position=3), "draw of ballot 1: its comparisons and probes do not have the digest"),
+        (probe_line("probe", repeats=3), "draw of ballot 1: its comparisons and probes do not have the digest"),
+        (probe_line("probe", kind="trap"), "probes of ballot 1: one is of an unknown kind"),
+        (
+            probe_line("probe", expected=7),
+            "probes of ballot 1: one is of an unknown kind, or expects an unknown answer",
+        ),
+        (probe_line("probe", left_item=99), "probes of ballot 1: one has an item or a sheet that is missing"),
+        (probe_line("probe", sheet=99), "probes of ballot 1: one has an item or a sheet that is missing"),
+        (probe_line("probe", place=99), "probes of ballot 1: their places are not 0, 1"),
+        (probe_line("probe", ballot=9), "probes: a row is of ballot 9, which is missing"),
+        (probe_line("probe_event", place=99), "probes of ballot 1: there is no probe 1-p99"),
+        (probe_line("probe_event", voter="x"), "probe_events: a row is by a voter who is not among the voters"),
+        (probe_line("probe_event", why=7), r"probes\.jsonl:\d+: why must be of type str or null"),
+    ],
+)
+def test_edited_probes_are_found(edit, message, probed, tmp_path):
+    (tmp_path / "b.zip").write_bytes(edit(probed))
+    if message is None:
+        again = restore_bundle(tmp_path / "b.zip", ledger_at(str(tmp_path / "other.db")))
+        assert bundle_bytes(again) == probed
+        return
+    with pytest.raises(BundleError, match=message):
+        verify_bundle(tmp_path / "b.zip")
 
 
 def resealed(data, change):

@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.stats import binomtest
+from scipy.stats import binomtest, fisher_exact
 
 from adaptive import bradley_terry, influence, voter_report
 from adaptive.ledger import LedgerError
@@ -14,7 +16,7 @@ from adaptive.ledger.asking import asked as asked_of
 from adaptive.ledger.probes.probing import KnownPair, Probing
 from adaptive.ledger.probes.rows import asked_place, ballot_probes
 from adaptive.ledger.quality import Flag, Limits, Share, VoterQuality, exclusion_preview, quality_of
-from adaptive.ledger.quality.flags import flags_of, side_interval
+from adaptive.ledger.quality.flags import flags_of, is_low, side_interval
 from adaptive.ledger.recording import record_file
 from adaptive.ledger.results import result_of, votes_of
 from adaptive.ledger.voters import set_excluded, voter_named
@@ -180,7 +182,7 @@ def test_there_must_be_a_difference_to_show(ledger):
         read(made, exclusion_preview, voter)
 
 
-NONE = Share.of(0, 0)
+NONE, OTHERS = Share.of(0, 0), Share.of(70, 100)
 VOTER = VoterQuality("Ann", "k", False, 40, 0, 3.0, Share.of(0, 40), Share.of(20, 40), 0.4, 0.6, NONE, NONE, NONE, NONE)
 
 
@@ -200,18 +202,18 @@ VOTER = VoterQuality("Ann", "k", False, 40, 0, 3.0, Share.of(0, 40), Share.of(20
         ({"attention": Share.of(6, 8)}, []),
         ({"attention": Share.of(5, 8)}, ["attention"]),
         ({"gold": Share.of(0, 2)}, ["gold"]),
-        ({"repeats": Share.of(0, 4)}, []),
-        ({"repeats": Share.of(3, 6)}, ["repeats"]),
-        ({"repeats": Share.of(4, 6)}, []),
-        ({"agreement": Share.of(4, 9)}, []),
-        ({"agreement": Share.of(5, 10)}, ["agreement"]),
-        ({"agreement": Share.of(6, 10)}, []),
+        # scipy.stats.fisher_exact([[k, 10 - k], [70, 30]], "less") is .0160 for k = 3, and .0029 for k = 2.
+        ({"repeats": Share.of(0, 3)}, []),
+        ({"repeats": Share.of(3, 10)}, []),
+        ({"repeats": Share.of(2, 10)}, ["repeats"]),
+        ({"agreement": Share.of(3, 10)}, []),
+        ({"agreement": Share.of(2, 10)}, ["agreement"]),
         ({"random": 0.5}, []),
         ({"random": 0.51}, ["random"]),
     ],
 )
 def test_flags_begin_at_their_limits(change, kinds):
-    found = list(flags_of(replace(VOTER, **change), Limits()))
+    found = list(flags_of(replace(VOTER, **change), Limits(), OTHERS, OTHERS))
     assert [flag.kind for flag in found] == kinds
 
 
@@ -222,11 +224,27 @@ def test_the_interval_of_the_side_is_wilsons(n_so, n):
     assert side_interval(NONE, 0.9) is None
 
 
+shares = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(lambda each: Share.of(min(each), max(each)))
+
+
+@given(shares, shares, st.floats(0.001, 0.999))
+def test_few_are_as_unlikely_as_fishers_test_says(own, others, unlikely):
+    if not own.n or not others.n:
+        assert not is_low(own, others, unlikely)
+        return
+    table = [[each.n_so, each.n - each.n_so] for each in (own, others)]
+    wanted = fisher_exact(table, "less").pvalue
+    assume(abs(wanted - unlikely) > 1e-9)
+    assert is_low(own, others, unlikely) == (wanted < unlikely)
+
+
 def test_a_flag_says_why():
-    slow = replace(VOTER, fast=Share.of(39, 40), gold=Share.of(1, 4))
-    assert list(flags_of(slow, Limits(fast_seconds=2))) == [
+    slow = replace(VOTER, fast=Share.of(39, 40), gold=Share.of(1, 4), repeats=Share.of(1, 8))
+    assert not list(flags_of(replace(VOTER, repeats=Share.of(0, 99)), Limits(), NONE, NONE))
+    assert list(flags_of(slow, Limits(fast_seconds=2), OTHERS, OTHERS)) == [
         Flag("speed", "39 of 40 answers took less than 2 s"),
         Flag("gold", "1 of 4 gold pairs answered as expected"),
+        Flag("repeats", "1 of 8 comparisons answered alike when they came again; 70% by the other voters"),
     ]
 
 
@@ -234,6 +252,7 @@ def test_a_flag_says_why():
     ("limits", "message"),
     [
         ({"fast_seconds": -1}, "fast_seconds must be a finite number from 0 on; got -1"),
+        ({"unlikely": -0.1}, r"unlikely must be from 0 to 1; got -0\.1"),
         ({"fast_share": 1.1}, r"fast_share must be from 0 to 1; got 1\.1"),
         ({"side_level": 1}, "side_level must be between 0 and 1, both excluded; got 1"),
         ({"known_wrong": 0}, "known_wrong must be a positive whole number; got 0"),
