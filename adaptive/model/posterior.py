@@ -218,7 +218,7 @@ def _shared_of(rows: Rows, opinions: Opinions | None) -> _Shared:
     sides = (2 * np.tile(np.arange(n_votes), 2) + np.repeat([0, 1], n_votes))[held][order]
     sizes = np.bincount(opinion, minlength=opinions.n_opinions)[several]
     start = np.concatenate([[0], np.cumsum(sizes)])
-    of_item = item[held][order][start[:-1]]
+    of_item = item[held][order][start[:-1]].astype(np.int64)  # as where there are none: the loop is compiled once
     return _Shared(start, sides, opinions.spread[several], np.where(alone[of_item], -1, of_item))
 
 

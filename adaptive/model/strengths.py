@@ -260,7 +260,7 @@ class Strengths(TableResult):
         >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
         >>> intervals = bradley_terry(votes, prior=2).rank_intervals()
         >>> intervals.low.tolist(), intervals.high.tolist()
-        ([1.0, 1.0, 2.0], [2.0, 3.0, 3.0])
+        ([1.0, 1.0, 1.0], [2.0, 3.0, 3.0])
         """
         return rank_intervals_of(self.drawn(n_samples, seed), level)
 
