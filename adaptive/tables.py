@@ -225,7 +225,10 @@ def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str], canno
         try:
             vote = Vote.UNANSWERED if is_open else parse_vote(winner)
         except VoteError as error:
-            raise VoteError(f'{table.name}:{record.line}: column "winner": {error}, or an empty cell') from None
+            also = ", or 'cannot say'" if cannot_say else ""
+            raise VoteError(
+                f'{table.name}:{record.line}: column "winner": {error}{also}; an empty cell is no vote'
+            ) from None
         left, right = label(record, "left"), label(record, "right")
         ids = cell(record, "comparison"), cell(record, "voter")
         extra = tuple((name, record.cells[place]) for name, place in others if record.cells[place].strip())

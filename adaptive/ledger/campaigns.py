@@ -242,11 +242,12 @@ def load_campaign(connection: sa.Connection, key: str | None = None) -> Campaign
     wanted = sa.select(table)
     if key is not None:
         wanted = wanted.where(sa.or_(table.c.key == key, table.c.name == key))
-    found = connection.execute(wanted.order_by(table.c.id).limit(2)).all()
+    found = connection.execute(wanted.order_by(table.c.id).limit(6)).all()
     if not found:
         raise LedgerError("the ledger has no campaign" + ("" if key is None else f" called {shown(key)}"))
     if len(found) > 1:
-        raise LedgerError("the ledger has several campaigns: say which one, by its key")
+        listed = ", ".join(f"{row.name} {row.key}" for row in found[:5]) + (", ..." if len(found) > 5 else "")
+        raise LedgerError(f"the ledger has several campaigns: say which one, by its key: {listed}")
     row = found[0]
     labels = connection.execute(
         sa.select(schema.item.c.label).where(schema.item.c.campaign_id == row.id).order_by(schema.item.c.place)

@@ -94,24 +94,40 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False)
     return database.write(write)
 
 
-def finish(database: Database, info: CampaignInfo) -> int:
+def finish(database: Database, info: CampaignInfo, *, least_answered: float | None = None) -> int:
     """End a continuous campaign: its batches are closed as they are, and their digests written; their number is given.
+
+    Parameters
+    ----------
+    least_answered : float or None
+        Share of the comparisons that must be answered; None: that of the campaign.
 
     Raises
     ------
     LedgerError
         When there is no batch, or all are closed.
+    NotReadyError
+        When too few comparisons are answered.
     """
+    wanted = info.settings.least_answered if least_answered is None else least_answered
     _plan(info)
 
     def write(connection: sa.Connection) -> int:
         ballots = stored_ballots(connection, info.id)
         if not ballots or all(each.state == "closed" for each in ballots):
             raise LedgerError("no batch is open: there is nothing to close")
+        for stored in ballots:
+            lock_ballot(connection, stored.id, exclusive=True)
+        asked = sum(each.n_comparisons for each in ballots)
+        answered_in_all = asked - _unanswered(connection, info)
+        if answered_in_all < wanted * asked:
+            raise NotReadyError(
+                f"{answered_in_all:,} of {asked:,} comparisons are answered, {answered_in_all / asked:.0%}, and "
+                f"{wanted:.0%} are wanted; nothing was closed"
+            )
         previous = None
         excluded = sorted(excluded_voters(connection, info.id).values())
         for stored in ballots:
-            lock_ballot(connection, stored.id, exclusive=True)
             table = schema.sheet
             answered = connection.execute(
                 sa.select(sa.func.sum(table.c.n_answered)).where(table.c.ballot_id == stored.id)

@@ -193,7 +193,9 @@ class Campaign:
         plan, info = self.info.ballot_plan, self.info
         ballots = self.ballots()
         if ballots and ballots[-1].state != "closed":
-            raise LedgerError(f"ballot {len(ballots)} is open: close it before the next one is opened")
+            raise LedgerError(
+                f"ballot {len(ballots)} is open: close it before the next is opened; --again writes it anew"
+            )
         if len(ballots) == plan.n_ballots:
             raise LedgerError(f"all {plan.n_ballots} ballots are closed: none is left to open")
         number = len(ballots) + 1

@@ -103,6 +103,7 @@ class _Ballot:
     answer: list[int]
     holder: dict[int, tuple[int, int]]  # sheet -> lease, voter
     held: set[tuple[int, int]]  # every (sheet, voter) so far
+    said: set[tuple[int, int, int]]  # every vote so far: place, voter, answer
     heard: set[tuple[int, int, int]]  # late votes: place, voter, answer
 
     def name(self, place: int) -> str:
@@ -288,9 +289,9 @@ def _asked_comparisons(connection: sa.Connection, ballot_id: int) -> dict[str, A
     """Where each comparison is, what it shows, and what was answered."""
     drawn = drawn_columns(connection, ballot_id)
     event, late = schema.vote_event, schema.late_vote
-    places, revisions, answers = integer_columns(
+    places, revisions, answers, voters = integer_columns(
         connection,
-        sa.select(event.c.place, event.c.revision, sa.func.coalesce(event.c.answer, _NO_VOTE))
+        sa.select(event.c.place, event.c.revision, sa.func.coalesce(event.c.answer, _NO_VOTE), event.c.voter_id)
         .where(event.c.ballot_id == ballot_id)
         .order_by(event.c.place, event.c.revision),
     )
@@ -305,6 +306,7 @@ def _asked_comparisons(connection: sa.Connection, ballot_id: int) -> dict[str, A
         "right": drawn.right.tolist(),
         "revision": revision.tolist(),
         "answer": answer.tolist(),
+        "said": set(zip(places.tolist(), voters.tolist(), answers.tolist(), strict=True)),
         "heard": {(row.place, row.voter_id, row.answer) for row in heard},
     }
 
@@ -327,6 +329,7 @@ def _asked_probes(connection: sa.Connection, ballot_id: int) -> dict[str, Any]:
         "right": [probe.right for probe in probes],
         "revision": revision,
         "answer": answer,
+        "said": set(),
         "heard": heard,
     }
 
@@ -362,7 +365,10 @@ def _voter_of(
 
 
 def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
-    if ballot.answer[place] == code or (place, voter, code) in ballot.heard:
+    stands = ballot.answer[place]
+    if stands == code or (place, voter, code) in ballot.heard:
+        return "known"
+    if stands != _NO_VOTE and (place, voter, code) in ballot.said:  # and was corrected since
         return "known"
     if ballot.state != "open":
         return "closed"

@@ -231,11 +231,11 @@ def result_of(
             paper = ProtocolResult(info.plan, info.items, standing.mean, records)
         elif not interim:
             raise LedgerError(
-                f"the result needs all {info.plan.n_ballots} ballots; {n_closed} are closed; an interim one is by "
-                f"strengths alone"
+                f"the result needs all {info.plan.n_ballots} ballots; {n_closed} are closed; --interim "
+                f"gives one by strengths alone"
             )
     elif not interim and n_closed < max(1, len(ballots)):
-        raise LedgerError("the campaign goes on; an interim result can be had at any time")
+        raise LedgerError("the campaign goes on; --interim gives the ranking of now")
     excluded = excluded_voters(connection, info.id)
     votes = votes_of(connection, info, without=excluded)
     if not votes.n_comparisons:
@@ -260,8 +260,13 @@ def result_of(
     )
 
 
-def preview_of(connection: sa.Connection, info: CampaignInfo) -> ClosePreview:
+def preview_of(connection: sa.Connection, info: CampaignInfo, *, least_answered: float | None = None) -> ClosePreview:
     """What closing the open ballot now would do; nothing is changed.
+
+    Parameters
+    ----------
+    least_answered : float or None
+        Share of the comparisons that must be answered; None: that of the campaign.
 
     Raises
     ------
@@ -291,7 +296,7 @@ def preview_of(connection: sa.Connection, info: CampaignInfo) -> ClosePreview:
         ballot=stored.number,
         n_comparisons=stored.n_comparisons,
         n_answered=votes.n_answered,
-        least_answered=info.settings.least_answered,
+        least_answered=info.settings.least_answered if least_answered is None else least_answered,
         silent=silent,
         fewest=tuple((each.item, each.n_answered) for each in items[:5]),
         n_going_on=n_going_on,

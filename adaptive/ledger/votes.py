@@ -229,12 +229,13 @@ def correct(
 ) -> Receipt:
     """Put an organiser's correction over the vote that stands; None as the answer voids it.
 
-    The vote remains its voter's, and both stay in the ledger with the reason.
+    The vote remains its voter's, and both stay in the ledger with the reason. The answer that stands confirms it, which
+    decides a conflict too.
 
     Raises
     ------
     ConflictError
-        When no vote stands, or it is the same.
+        When no vote stands.
     LateVoteError
         When the ballot is closed: it must be opened again first.
     LedgerBusyError
@@ -254,8 +255,6 @@ def correct(
             raise LateVoteError(f"ballot {number} is closed: `reopen` it before a vote is corrected")
         if found.kind != "cast":
             raise ConflictError(f"comparison {number}-{place} has no vote to correct")
-        if found.answer == code:
-            raise ConflictError(f"comparison {number}-{place} has the vote {answer!r} already")
         revision = found.revision + 1
         kind: Literal["cast", "void"] = "void" if code is None else "cast"
         row = {"event_id": event_id, "ballot_id": found.ballot_id, "place": place, "voter_id": found.voter_id}

@@ -6,13 +6,16 @@ from dataclasses import asdict
 
 import click
 
+from adaptive.cli.output import print_note
 from adaptive.cli.run.campaign import counted, described, ledger_argument
 from adaptive.errors import ProtocolError
 from adaptive.ledger import Campaign
 from adaptive.ledger.continuous import finish
-from adaptive.ledger.results import ClosePreview, preview_of
+from adaptive.ledger.recording import conflicts
+from adaptive.ledger.results import ClosePreview, preview_of, result_of
 from adaptive.ledger.status import by_item, by_voter, status_of
 from adaptive.tables import item_cells
+from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
 
 _STATUS_EXAMPLE = """\b
@@ -103,16 +106,13 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
     A continuous campaign ends with it.
     """
     database, info = campaign.database, campaign.info
+    if least_answered is not None and not 0 <= least_answered <= 1:
+        raise OptionError(f"--least-answered is a share from 0 to 1; got {least_answered:g}")
     if info.mode == "continuous":
-        n_batches = finish(database, info)
-        now = database.read(lambda c: status_of(c, info))
-        if as_json:
-            print_json({"batches": n_batches, "status": asdict(now)})
-        else:
-            click.echo(described(now))
+        _close_batches(campaign, preview, least_answered, as_json)
         return
     if preview:
-        _show(database.read(lambda c: preview_of(c, info)), as_json)
+        _show(database.read(lambda c: preview_of(c, info, least_answered=least_answered)), as_json)
         return
     open_ones = [each for each in campaign.ballots() if each.state != "closed"]
     if not open_ones:
@@ -130,6 +130,7 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
         f"ballot {closed.number} is closed with {before.n_answered:,} of {before.n_comparisons:,} comparisons "
         f"answered; {following}"
     )
+    _note_conflicts(campaign)
 
 
 @click.command(epilog=_REOPEN_EXAMPLE, short_help="Open the last closed ballot again.")
@@ -140,8 +141,46 @@ def reopen(campaign: Campaign, reason: str) -> None:
     ballots = campaign.ballots()
     if not ballots:
         raise ProtocolError("no ballot is closed: there is nothing to open again")
+    what = "batch" if campaign.info.mode == "continuous" else "ballot"
+    if not reason.strip():
+        raise OptionError("--reason wants some words")
     campaign.reopen(ballots[-1].number, reason)
-    click.echo(f"ballot {ballots[-1].number} is open again")
+    click.echo(f"{what} {ballots[-1].number} is open again")
+
+
+def _close_batches(campaign: Campaign, preview: bool, least_answered: float | None, as_json: bool) -> None:
+    database, info = campaign.database, campaign.info
+    if not preview:
+        n_batches = finish(database, info, least_answered=least_answered)
+        now = database.read(lambda c: status_of(c, info))
+        if as_json:
+            print_json({"batches": n_batches, "status": asdict(now)})
+        else:
+            click.echo(described(now))
+            _note_conflicts(campaign)
+        return
+    now = database.read(lambda c: status_of(c, info))
+    if now.state != "open":
+        raise ProtocolError("no batch is open: there is nothing to close")
+    found = database.read(lambda c: result_of(c, info, interim=True))
+    wanted = info.settings.least_answered if least_answered is None else least_answered
+    ready = now.n_answered >= wanted * now.n_comparisons
+    if as_json:
+        print_json({"status": asdict(now), "expected_tau_w": found.expected, "least_answered": wanted, "ready": ready})
+        return
+    click.echo(described(now) + f" ({now.n_answered / now.n_comparisons:.0%}; {wanted:.0%} are wanted)")
+    if found.expected is not None and found.cut is not None:
+        click.echo(
+            f"expected tau_w {found.expected:.2f}; the top {found.top:,} are the true ones with probability "
+            f"{found.cut.confidence:.2f}"
+        )
+    click.echo("it can be closed, which ends the campaign" if ready else "it cannot be closed yet")
+
+
+def _note_conflicts(campaign: Campaign) -> None:
+    found = campaign.database.read(lambda c: conflicts(c, campaign.info))
+    if undecided := sum(not each.corrected for each in found):
+        print_note(f"{counted(undecided, 'conflict')} undecided: see `ballots run conflicts`")
 
 
 def _show(preview: ClosePreview, as_json: bool) -> None:

@@ -110,6 +110,10 @@ def import_command(ledger: str, file: str, campaign: str | None, form: str, name
         click.echo(f"campaign {made.info.name} is made: {counted(made.info.n_items, 'item')}")
         found.close()
         return
+    if "://" not in ledger and not Path(ledger).exists():
+        raise ProtocolError(
+            f"{file}: is neither a bundle nor a voting in JSON, which make a new ledger; votes need one with a ballot open"
+        )
     with opened(ledger, campaign) as into:
         recorded = import_votes(into, file, cast(Any, form))
     aside = recorded.n_conflicts + recorded.n_late

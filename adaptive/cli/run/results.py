@@ -24,7 +24,9 @@ Example:
 @ledger_argument
 @click.option("--out", metavar="FILE", help="Write it here.  [default: standard output]")
 @click.option("--interim", is_flag=True, help="By the strengths of the votes so far, before the last ballot is closed.")
-@click.option("--top", type=int, metavar="K", help="The cut that in_top is about.  [default: the last ballot's items]")
+@click.option(
+    "--top", type=int, metavar="K", help="The cut that in_top is about.  [default: the last ballot's items, or a tenth]"
+)
 @click.option("--paper", is_flag=True, help="The paper's scores alone, as `ballots score` gives them.")
 @click.option("--json", "as_json", is_flag=True, help="JSON with the scores of every ballot, not CSV.")
 def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, paper: bool, as_json: bool) -> None:
@@ -58,4 +60,7 @@ def _notes(found: CampaignResult) -> None:
         )
     if found.agreement is not None:
         left_out = counted(len(found.excluded), "voter")
-        print_note(f"{left_out} left out; tau_w with the ranking by everybody {found.agreement:.3f}")
+        print_note(
+            f"{left_out} left out of the strengths, whose ranking has tau_w {found.agreement:.3f} with that of all; "
+            f"closed ballots keep their scores"
+        )

@@ -84,7 +84,8 @@ def open_command(
     else:
         number = draw_batch(database, info, at_once=at_once) if what == "batch" else campaign.open_ballot()
         shown = database.read(lambda c: asked(c, info, number=number))
-    emit(comparisons_csv(shown), out, f"{what} {number}: {len(shown):,} comparisons written to {out}")
+    about = "open batches" if again and what == "batch" else f"{what} {number}"
+    emit(comparisons_csv(shown), out, f"{about}: {len(shown):,} comparisons written to {out}")
 
 
 @click.command(epilog=_RECORD_EXAMPLE, short_help="Record votes, some or all, in any order.")
@@ -124,8 +125,11 @@ def record(campaign: Campaign, votes: str, as_json: bool) -> None:
 def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> None:
     """Correct the vote on a COMPARISON like 1-17 while its ballot is open; "none" voids it.
 
-    Both votes stay in the ledger. A comparison that was voided can be answered again.
+    Both votes stay in the ledger. The winner that stands confirms it, which decides a conflict too. A comparison that
+    was voided can be answered again.
     """
+    if not reason.strip():
+        raise OptionError("--reason wants some words")
     number, place = comparison_place(comparison)
     answer = None if winner == "none" else winner
     correct_vote(campaign.database, campaign.info, str(uuid.uuid4()), number, place, answer, reason)

@@ -10,7 +10,7 @@ from adaptive.ledger.bundle.archive import SUMS, sum_of
 from adaptive.ledger.bundle.checking import Verified
 from adaptive.ledger.bundle.contents import Contents
 from adaptive.ledger.encoding import time_text
-from adaptive.tables import item_columns
+from adaptive.tables import item_cells, item_columns
 
 __all__ = ["croissant", "data_sheet"]
 
@@ -38,7 +38,8 @@ def data_sheet(contents: Contents, found: Verified) -> str:
         f"{name} {value}" for name, value in contents.campaign["plan"].items() if not isinstance(value, list)
     )
     excluded = sorted(contents.excluded)
-    named = any(voter["name"] for voter in contents.voters)
+    slots = {" ".join(item_cells(slot)) for slot in info.slots}
+    named = any(voter["name"] and voter["name"] not in slots for voter in contents.voters)
     files = "\n".join(f"| {name} | {text} |" for name, text in _FILES.items())
     kinds: dict[str, int] = {}
     for event in contents.votes:
@@ -59,7 +60,7 @@ Pairwise comparisons of {found.n_items:,} items, collected in a campaign that wa
 | Comparisons | {found.n_comparisons:,} |
 | Votes that count | {found.n_votes:,} |
 | Vote events | {events}; {len(contents.late_votes):,} late, kept and not counted |
-| Voters | {len(contents.voters):,}, of whom {len(excluded):,} are left out of all scores |
+| Voters | {len(contents.voters):,}, {len(excluded):,} of them left out of all scores |
 
 ## Files
 
@@ -86,8 +87,8 @@ Columns of files that came with votes, and reasons that organisers typed, are as
 - chain_digest that of four lines: the chain_digest of the ballot before (empty for the first), draw_digest,
   votes_digest, and the record. A ballot that is removed or changed breaks the chain.
 
-All these lines are JSON without spaces, with sorted keys, and not escaped to ASCII. `ballots run verify` does all of
-that, scores the votes again, and compares every number.
+All these lines are JSON without spaces, with sorted keys, and not escaped to ASCII. `ballots verify FILE`
+(of the Python package rankcorr-adaptive) does all of that, scores the votes again, and compares every number.
 """
 
 

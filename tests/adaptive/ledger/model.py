@@ -151,7 +151,7 @@ class Model:
         if ballot.state == "closed":
             return "LateVoteError"
         standing = ballot.standing(place)
-        if standing is None or standing[0] == answer:
+        if standing is None:
             return "ConflictError"
         return self._event(ballot, place, "void" if answer is None else "cast", answer, standing[1])
 
