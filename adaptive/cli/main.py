@@ -34,7 +34,7 @@ Example, from tokens to a ranking (open, record and close once for each ballot):
 class Ballots(OneLineErrors):
     """The group; errors of rankcorr and adaptive are bad input."""
 
-    bad_input = (RankingError, AdaptiveError)
+    bad_input = (RankingError, AdaptiveError, UnicodeEncodeError)  # the last of arguments that are not UTF-8
 
 
 @click.group(

@@ -21,6 +21,7 @@ from adaptive.ledger.probes.probing import Probing
 from adaptive.model.matching_run import Matching
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, checked_items, checked_labels
+from adaptive.tables import item_cells, item_columns
 from rankcorr.checks import checked_seed, real_number, shown, whole_number
 
 __all__ = ["CampaignInfo", "ContinuousPlan", "Settings", "audit", "create_campaign", "load_campaign"]
@@ -206,6 +207,7 @@ def create_campaign(
     slots = checked_labels(voters, "voters")
     if not slots:
         raise LedgerError("voting needs at least one voter; got none")
+    _check_writable(labels)
     texts = [label_text(label) for label in labels]
     if settings.probing is not None:
         settings.probing.check_items(labels)
@@ -230,6 +232,21 @@ def create_campaign(
     return campaign_id
 
 
+def _check_writable(labels: Sequence[Hashable]) -> None:
+    """Refuse labels that a file of votes could not bring back."""
+    item_columns("item", labels)
+    seen: dict[tuple[str, ...], Hashable] = {}
+    for label in labels:
+        cells = item_cells(label)
+        for cell in cells:
+            if not cell.strip() or cell != cell.strip() or any(ord(sign) < 32 for sign in cell):
+                raise LedgerError(
+                    f"a label is one line of text, without spaces around it or control signs; got {shown(label)}"
+                )
+        if seen.setdefault(cells, label) is not label:
+            raise LedgerError(f"the labels {shown(seen[cells])} and {shown(label)} look the same in a file of votes")
+
+
 def load_campaign(connection: sa.Connection, key: str | None = None) -> CampaignInfo:
     """Load a campaign by its key or name, or the only one.
 
@@ -243,6 +260,7 @@ def load_campaign(connection: sa.Connection, key: str | None = None) -> Campaign
     if key is not None:
         wanted = wanted.where(sa.or_(table.c.key == key, table.c.name == key))
     found = connection.execute(wanted.order_by(table.c.id).limit(6)).all()
+    found = [row for row in found if row.key == key] or found  # another campaign may have a key as its name
     if not found:
         raise LedgerError("the ledger has no campaign" + ("" if key is None else f" called {shown(key)}"))
     if len(found) > 1:

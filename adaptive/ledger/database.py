@@ -12,7 +12,7 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -64,8 +64,8 @@ def checked_target(target: str | os.PathLike[str]) -> sa.URL:
         return sa.URL.create("sqlite", database=os.path.abspath(text))
     try:
         url = sa.make_url(text)
-    except sa.exc.ArgumentError:
-        raise LedgerError(f"not a URL of a database: {shown(text)}") from None
+    except (sa.exc.ArgumentError, ValueError):
+        raise LedgerError("not a URL of a database; one is like postgresql://user@host:5432/database") from None
     if url.drivername not in _SCHEMES:
         raise LedgerError(
             f"a ledger is kept in a file, by its path, or in PostgreSQL, by a URL like postgresql://host/database; "
@@ -114,8 +114,11 @@ class Database:
 
     @property
     def name(self) -> str:
-        """What messages call it: the path, or the URL without its password."""
-        return str(self.path) if self.is_sqlite else self.url.render_as_string(hide_password=True)
+        """What messages call it: the path, or host and database, since a URL may hold a password in several places."""
+        if self.is_sqlite:
+            return str(self.path)
+        port = "" if self.url.port is None else f":{self.url.port}"
+        return f"postgresql://{self.url.host or ''}{port}/{self.url.database or ''}"
 
     @property
     def engine(self) -> sa.Engine:
@@ -125,6 +128,12 @@ class Database:
     def exists(self) -> bool:
         """Whether there is anything at the place; a database of PostgreSQL is there, or every use fails."""
         return not self.is_sqlite or os.path.lexists(self.path)
+
+    def write_ahead(self) -> None:
+        """Let readers and the writer of a file go on side by side; the file remembers it."""
+        if self.is_sqlite:
+            with closing(sqlite3.connect(self.path, timeout=_PATIENCE_SECONDS)) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
 
     def close(self) -> None:
         """Close the connections of this process."""
@@ -300,7 +309,6 @@ def clock(connection: Connection) -> sa.ColumnElement[int]:
 def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None  # the module begins no transaction by itself; `_begin_sqlite` does
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode = WAL")
     # NORMAL may lose the last commits when power fails.
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
@@ -332,7 +340,7 @@ def _set_up_postgresql(connection: Any, _: object) -> None:
     # A process that stands still in a transaction holds a lock of its ballot: whoever waits for it tries again, and
     # the server ends the transaction.
     connection.execute("SET lock_timeout = '5s'")
-    connection.execute("SET idle_in_transaction_session_timeout = '15s'")
+    connection.execute("SET idle_in_transaction_session_timeout = '60s'")
     connection.commit()
 
 

@@ -45,6 +45,7 @@ class Ledger:
 
     def __init__(self, target: str | os.PathLike[str]) -> None:
         self.database = Database(target)
+        self.is_new = False  # a file that this object has made
 
     @classmethod
     def open(cls, target: str | os.PathLike[str]) -> Ledger:
@@ -62,6 +63,7 @@ class Ledger:
             raise LedgerError(f"{ledger.database.name}: does not exist")
         with ledger._closed_if_refused():
             ledger.database.read(lambda connection: check_revision(connection, ledger.database.name))
+        ledger.database.write_ahead()
         return ledger
 
     @classmethod
@@ -76,17 +78,22 @@ class Ledger:
         ledger = cls(target)
         name = ledger.database.name
 
-        def made(connection: sa.Connection) -> None:
+        def made(connection: sa.Connection) -> bool:
             lock_tables(connection)
             if revision_of(connection) is None:
                 others = sa.inspect(connection).get_table_names()
-                if set(others) & set(schema.metadata.tables):
+                if others and (ledger.database.is_sqlite or set(others) & set(schema.metadata.tables)):
                     raise RevisionError(f"{name}: has tables of other software: {', '.join(sorted(others)[:5])}")
                 migrate(connection)
+                return True
             check_revision(connection, name)
+            return False
 
         with ledger._closed_if_refused():
-            ledger.database.write(made)
+            fresh = ledger.database.write(made)
+            if fresh:
+                ledger.database.write_ahead()
+        ledger.is_new = fresh and ledger.database.is_sqlite
         return ledger
 
     def new_campaign(

@@ -36,6 +36,7 @@ __all__ = ["Conflict", "Recorded", "conflicts", "record_file"]
 
 _SHOWN: Final = 10  # rows that a message names
 _NO_VOTE: Final = -9
+_VOIDED: Final = -8
 
 
 @dataclass(frozen=True)
@@ -291,7 +292,12 @@ def _asked_comparisons(connection: sa.Connection, ballot_id: int) -> dict[str, A
     event, late = schema.vote_event, schema.late_vote
     places, revisions, answers, voters = integer_columns(
         connection,
-        sa.select(event.c.place, event.c.revision, sa.func.coalesce(event.c.answer, _NO_VOTE), event.c.voter_id)
+        sa.select(
+            event.c.place,
+            event.c.revision,
+            sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, _NO_VOTE)),
+            event.c.voter_id,
+        )
         .where(event.c.ballot_id == ballot_id)
         .order_by(event.c.place, event.c.revision),
     )
@@ -366,16 +372,18 @@ def _voter_of(
 
 def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
     stands = ballot.answer[place]
-    if stands == code or (place, voter, code) in ballot.heard:
+    if stands == code:
         return "known"
-    if stands != _NO_VOTE and (place, voter, code) in ballot.said:  # and was corrected since
+    if stands != _NO_VOTE and (place, voter, code) in ballot.said:  # and was corrected or voided since
         return "known"
-    if ballot.state != "open":
-        return "closed"
     holder = ballot.holder.get(ballot.sheet[place])
-    if holder is None or holder[1] != voter:
-        return "reassigned"
-    return None if ballot.answer[place] == _NO_VOTE else "conflict"
+    why = None if stands in (_NO_VOTE, _VOIDED) else "conflict"
+    if ballot.state != "open":
+        why = "closed"
+    elif holder is None or holder[1] != voter:
+        why = "reassigned"
+    # A vote that came too late counts when it comes again in time: the ballot or the sheet may be back.
+    return "known" if why is not None and (place, voter, code) in ballot.heard else why
 
 
 def _values(info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter: int, code: int) -> dict[str, Any]:

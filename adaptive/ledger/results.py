@@ -125,13 +125,13 @@ class ClosePreview:
     least_answered : float
         Share of the comparisons that must be answered.
     silent : tuple of hashable
-        Items without any answer, which keep the ballot from being closed.
+        Items without any answer but "cannot say", which keep the ballot from being closed.
     fewest : tuple of (hashable, int)
         The five items with the fewest answers, and how many they have.
     n_going_on : int
         Items of the next ballot; 0 after the last.
     n_tied_at_cut : int or None
-        Items tied at the cut; None while there are silent items.
+        Items tied at the cut; None while there are silent items, and it cannot be closed.
     cut : Cut or None
         Confidence of the cut by the strengths; None after the last ballot, and above 3,000 items.
     """
@@ -149,7 +149,7 @@ class ClosePreview:
     @property
     def is_ready(self) -> bool:
         """Whether it can be closed."""
-        return not self.silent and self.n_answered >= self.least_answered * self.n_comparisons
+        return self.n_tied_at_cut is not None and self.n_answered >= self.least_answered * self.n_comparisons
 
 
 def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collection[int] = ()) -> Comparisons:
@@ -280,8 +280,11 @@ def preview_of(connection: sa.Connection, info: CampaignInfo, *, least_answered:
     stored = ballots[-1]
     excluded = excluded_voters(connection, info.id)
     items = by_item(connection, info)
-    silent = tuple(each.item for each in items if not each.n_answered)
     votes = standing_votes(connection, stored.id).without(excluded)
+    drawn = drawn_columns(connection, stored.id)
+    says = votes.place[votes.answer != CANNOT_SAY]
+    heard = np.bincount(np.concatenate([drawn.left[says], drawn.right[says]]), minlength=info.n_items)
+    silent = tuple(info.items[place] for place in stored.places.tolist() if not heard[place])
     n_going_on = plan.sizes[stored.number] if stored.number < plan.n_ballots else 0
     tied = None
     try:

@@ -47,6 +47,8 @@ def register(
 
     A voter who comes again is the same voter, so that nobody gets a pair twice by coming twice.
     """
+    if not external_id.strip() or external_id != external_id.strip() or not external_id.isprintable():
+        raise LedgerError(f"a voter's name is one line of text without spaces around it; got {shown(external_id)}")
     hashed = external_hash(info, external_id)
     table = schema.voter
     same = (table.c.campaign_id == info.id, table.c.source == source, table.c.external_hash == hashed)
@@ -93,7 +95,7 @@ def voters_named(connection: sa.Connection, info: CampaignInfo, names: Iterable[
         for row in rows:
             if row.source == FILE and row.external_hash in hashes:
                 found[hashes[row.external_hash]] = row.id
-            elif row.key in some:
+            if row.key in some:
                 found.setdefault(row.key, row.id)
     return found
 

@@ -148,7 +148,11 @@ def test_columns_that_are_not_there_are_none(write):
         ("left,right,winner,winner\n", TableError, r'table\.csv:1: column "winner": more than one column'),
         ("left_1,left_2,right,winner\n", TableError, r"table\.csv:1: as many columns .* got 2 and 1"),
         ("left,right,winner\na,b,Left\n", VoteError, r"""table\.csv:2: column "winner": a vote is .* got 'Left'"""),
-        ("left,right,winner\na,b,a\n", VoteError, r"""table\.csv:2: column "winner": .* got 'a', or an empty cell"""),
+        (
+            "left,right,winner\na,b,a\n",
+            VoteError,
+            r"""column "winner": .* got 'a'; an empty cell is no vote""",
+        ),
         ("left,right,winner\na,b\n", TableError, r'table\.csv:2: 3 cells .* got 2, none for "winner"'),
         ("left,right,winner,comparison\na,b\n", TableError, r'got 2, none for "winner", "comparison"'),
         ("left, right,winner\na,b,tie\n", TableError, r'column " right": did you mean "right"\? Capitals and spaces'),

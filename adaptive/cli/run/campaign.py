@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -13,7 +14,7 @@ from adaptive.errors import TableError
 from rankcorr.io.records import printable
 
 if TYPE_CHECKING:
-    from adaptive.ledger import Campaign
+    from adaptive.ledger import Campaign, Ledger
     from adaptive.ledger.status import CampaignStatus
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -45,6 +46,23 @@ def opened(ledger: str, campaign: str | None = None) -> Iterator[Campaign]:
         yield found.campaign(campaign)
     finally:
         found.close()
+
+
+@contextmanager
+def created(ledger: str) -> Iterator[Ledger]:
+    """Open a ledger, or make it; a file that is made goes away again if the block fails."""
+    from adaptive.ledger import Ledger
+
+    found = Ledger.create(ledger)
+    try:
+        yield found
+    except BaseException:
+        found.close()
+        if found.is_new:
+            for end in ("", "-wal", "-shm"):
+                Path(f"{found.database.path}{end}").unlink(missing_ok=True)
+        raise
+    found.close()
 
 
 def described(now: CampaignStatus) -> str:

@@ -9,7 +9,8 @@ from typing import Any, cast
 import click
 
 from adaptive.cli.output import emit, whole_file
-from adaptive.cli.run.campaign import counted, ledger_argument, opened
+from adaptive.cli.run.campaign import counted, created, ledger_argument, opened
+from adaptive.cli.run.voting import check_other
 from adaptive.cli.verify import print_verified
 from adaptive.errors import ProtocolError
 from adaptive.ledger import Campaign, Ledger
@@ -63,6 +64,7 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
     A bundle has everything: items, plan, drawn comparisons, all events, the ranking, a data sheet, and digests by which
     `ballots verify` proves that they agree. Voters are named by random keys.
     """
+    check_other(out, campaign)
     if form == "bundle":
         if unanswered or no_guard:
             raise OptionError("--unanswered and --no-guard are for the formats of votes; a bundle has everything")
@@ -98,21 +100,20 @@ def import_command(ledger: str, file: str, campaign: str | None, form: str, name
     is none. Any other file is votes on the ballot that is open.
     """
     if file != "-" and zipfile.is_zipfile(file):
-        found = Ledger.create(ledger)
-        made = restore_bundle(file, found)
-        click.echo(f"campaign {made.info.name} is restored: {counted(made.info.n_items, 'item')}")
-        found.close()
+        with created(ledger) as found:
+            made = restore_bundle(file, found)
+        name = printable(made.info.name, limit=None)
+        click.echo(f"campaign {name} is restored: {counted(made.info.n_items, 'item')}")
         return
     if _is_json_voting(file):
         protocol = BallotProtocol.load(file)
-        found = Ledger.create(ledger)
-        made = import_protocol(found, protocol, name)
-        click.echo(f"campaign {made.info.name} is made: {counted(made.info.n_items, 'item')}")
-        found.close()
+        with created(ledger) as found:
+            made = import_protocol(found, protocol, name)
+        click.echo(f"campaign {printable(name, limit=None)} is made: {counted(made.info.n_items, 'item')}")
         return
     if "://" not in ledger and not Path(ledger).exists():
         raise ProtocolError(
-            f"{file}: is neither a bundle nor a voting in JSON, which make a new ledger; votes need one with a ballot open"
+            f"{ledger}: does not exist, and {file} is neither a bundle nor a voting in JSON, which make a new ledger"
         )
     with opened(ledger, campaign) as into:
         recorded = import_votes(into, file, cast(Any, form))

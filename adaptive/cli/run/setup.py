@@ -8,7 +8,7 @@ import click
 
 from adaptive.cli.plan_options import PlanOptions, plan_options
 from adaptive.cli.run.asking_options import AskingOptions, asking_options
-from adaptive.cli.run.campaign import counted
+from adaptive.cli.run.campaign import counted, created
 from adaptive.errors import ProtocolError
 from adaptive.tables import read_items
 from rankcorr import OptionError
@@ -73,7 +73,7 @@ def init(
     asked again with the sides swapped (--repeats), and those of another voter (--overlap). `ballots run quality` says
     what they tell of each voter.
     """
-    from adaptive.ledger import Ledger, Settings
+    from adaptive.ledger import Settings
     from adaptive.ledger.database import Database
 
     if "://" not in ledger and Database(ledger).exists():
@@ -88,9 +88,8 @@ def init(
     )
     if voters < 1:
         raise ProtocolError(f"voting needs at least one voter; got {voters}")
-    made = Ledger.create(ledger)
-    made.new_campaign(plan, labels, voters, seed, name=name, settings=settings)
-    made.close()
+    with created(ledger) as made:
+        made.new_campaign(plan, labels, voters, seed, name=name, settings=settings)
     where = printable(made.database.name if "://" in ledger else ledger, limit=None)
     if continuous:
         click.echo(f"{len(labels):,} items, batches of {plan.batch:,}, at most {plan.budget:,} comparisons")
@@ -114,7 +113,7 @@ def migrate(ledger: str) -> None:
     before = found.migrate()
     found.close()
     done = "is up to date" if before is None else f"is brought up from revision {before}"
-    click.echo(f"{printable(ledger, limit=None)} {done}")
+    click.echo(f"{printable(found.database.name, limit=None)} {done}")
 
 
 def _say_cost(plan: Any, n_voters: int, settings: Settings) -> None:

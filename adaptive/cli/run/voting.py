@@ -158,7 +158,9 @@ def conflicts(campaign: Campaign, as_json: bool) -> None:
 @ledger_argument
 @click.argument("voter")
 @click.option("--from", "giver", metavar="NAME", help="All unfinished sheets of this voter.")
-@click.option("--sheet", "sheets", type=click.IntRange(min=1), multiple=True, help="This sheet; may be repeated.")
+@click.option(
+    "--sheet", "sheets", type=click.IntRange(1, 2**31 - 1), multiple=True, help="This sheet; may be repeated."
+)
 def assign(campaign: Campaign, voter: str, giver: str | None, sheets: tuple[int, ...]) -> None:
     """Give sheets of the open ballot to VOTER, who is made if nobody is called so yet.
 

@@ -10,7 +10,7 @@ from adaptive.ledger.bundle.archive import SUMS, sum_of
 from adaptive.ledger.bundle.checking import Verified
 from adaptive.ledger.bundle.contents import Contents
 from adaptive.ledger.encoding import time_text
-from adaptive.tables import item_cells, item_columns
+from adaptive.tables import item_columns
 
 __all__ = ["croissant", "data_sheet"]
 
@@ -38,8 +38,7 @@ def data_sheet(contents: Contents, found: Verified) -> str:
         f"{name} {value}" for name, value in contents.campaign["plan"].items() if not isinstance(value, list)
     )
     excluded = sorted(contents.excluded)
-    slots = {" ".join(item_cells(slot)) for slot in info.slots}
-    named = any(voter["name"] and voter["name"] not in slots for voter in contents.voters)
+    named = any(voter["name"] and not voter["name"].isdecimal() for voter in contents.voters)  # a number names nobody
     files = "\n".join(f"| {name} | {text} |" for name, text in _FILES.items())
     kinds: dict[str, int] = {}
     for event in contents.votes:

@@ -242,7 +242,7 @@ def _check(where: str, row: Any, types: _Types) -> None:
         if type(row[name]) not in wanted:
             names = " or ".join("null" if kind is type(None) else kind.__name__ for kind in wanted)
             raise BundleError(f"{where}: {name} must be of type {names}")
-        if type(row[name]) is int and not -(2**63) <= row[name] < 2**63:
+        if type(row[name]) is int and not -(2**53) < row[name] < 2**53:  # as exact in JSON, and a time until 2255
             raise BundleError(f"{where}: {name} is too large")
 
 

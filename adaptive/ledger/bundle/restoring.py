@@ -47,6 +47,8 @@ def restore_bundle(path: str | os.PathLike[str], ledger: Ledger, *, most_bytes: 
     key = contents.info.key
     try:
         info = ledger.database.write(work)
+    except (KeyError, sa.exc.DataError) as error:
+        raise BundleError(f"{os.fspath(path)}: its rows contradict each other, or cannot be stored: {error}") from error
     except sa.exc.IntegrityError as error:
         raise BundleError(
             f"{os.fspath(path)}: the ledger {ledger.database.name} has rows of the campaign {key} already, or the "
