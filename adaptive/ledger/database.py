@@ -118,7 +118,8 @@ class Database:
         if self.is_sqlite:
             return str(self.path)
         port = "" if self.url.port is None else f":{self.url.port}"
-        return f"postgresql://{self.url.host or ''}{port}/{self.url.database or ''}"
+        host = (self.url.host or "").rpartition("@")[2]  # a password with an @ that is not %40 reaches into it
+        return f"postgresql://{host}{port}/{self.url.database or ''}"
 
     @property
     def engine(self) -> sa.Engine:
@@ -131,8 +132,11 @@ class Database:
 
     def write_ahead(self) -> None:
         """Let readers and the writer of a file go on side by side; the file remembers it."""
-        if self.is_sqlite:
-            with closing(sqlite3.connect(self.path, timeout=_PATIENCE_SECONDS)) as connection:
+        if not self.is_sqlite:
+            return
+        # A file that can only be read stays as it is, and so does one in a folder that is not there.
+        with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self.path, timeout=1.0)) as connection:
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                 connection.execute("PRAGMA journal_mode = WAL")
 
     def close(self) -> None:

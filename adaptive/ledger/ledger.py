@@ -89,10 +89,10 @@ class Ledger:
             check_revision(connection, name)
             return False
 
+        if ledger.database.is_sqlite and (not ledger.database.exists() or not ledger.database.path.stat().st_size):
+            ledger.database.write_ahead()  # but no file of others is touched
         with ledger._closed_if_refused():
             fresh = ledger.database.write(made)
-            if fresh:
-                ledger.database.write_ahead()
         ledger.is_new = fresh and ledger.database.is_sqlite
         return ledger
 

@@ -141,3 +141,22 @@ def test_refused(folder, arguments, message):
     assert [
         name for name in sorted(path.name for path in folder.iterdir()) if not name.endswith(("-wal", "-shm"))
     ] == before
+
+
+@pytest.mark.usefixtures("finished")
+@pytest.mark.parametrize("form", ["bundle", "csv", "arena"])
+def test_an_export_spares_the_ledger(folder, form):
+    before = (folder / "v.db").read_bytes()
+    assert refusal("run", "export", "v.db", "--format", form, "--out", "./v.db") == (
+        "./v.db: is the ledger itself; --out needs another one"
+    )
+    assert (folder / "v.db").read_bytes() == before
+
+
+@pytest.mark.usefixtures("finished")
+def test_a_failed_import_leaves_no_ledger(folder):
+    run_ok("run", "export", "v.db", "--out", "c.zip")
+    data = (folder / "c.zip").read_bytes()
+    (folder / "damaged.zip").write_bytes(data.replace(b"SHA256SUMS", b"SHA256SUM5"))
+    refusal("run", "import", "new.db", "damaged.zip")
+    assert not list(folder.glob("new.db*"))

@@ -9,9 +9,10 @@ import threading
 
 import pytest
 
-from adaptive.ledger import ConflictError, Ledger
+from adaptive.ledger import ConflictError, Ledger, LedgerError
 from adaptive.ledger.draws import drawn_columns
 from adaptive.ledger.sheets import claim_sheet
+from adaptive.ledger.voters import register
 from adaptive.ledger.votes import retract
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger import processes
@@ -196,3 +197,26 @@ def test_ibex_20_a_receipt_although_nothing_was_stored(ledger):
     engine.dialect.do_commit = commit
     assert query(ledger, "SELECT count(*) FROM vote_event") == [(0,)]
     assert campaign.cast(vote(voter, place)).revision == 1
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (["a\nb", "c", "d", "e", "f", "g"], r"one line of text, without spaces around it; got 'a\\nb'"),
+        ([" a", "c", "d", "e", "f", "g"], r"one line of text, .* got ' a'"),
+        (["", "c", "d", "e", "f", "g"], r"one line of text, .* got ''"),
+        ([("a", "b\r"), "c", "d", "e", "f", "g"], r"one line of text, .* got \('a', 'b\\r'\)"),
+        (["1", 1, "d", "e", "f", "g"], r"the labels '1' and 1 look the same in a file of votes"),
+    ],
+)
+def test_labels_that_a_file_of_votes_could_not_bring_back_are_refused(ledger, items, message):
+    with pytest.raises(LedgerError, match=message):
+        campaign_of(ledger, items=items)
+    assert query(ledger, "SELECT count(*) FROM campaign") == [(0,)]
+
+
+@pytest.mark.parametrize("name", ["", " ", " Ann", "Ann\n", "An\x00n"])
+def test_names_that_a_file_of_votes_could_not_bring_back_are_refused(ledger, name):
+    campaign = campaign_of(ledger)
+    with pytest.raises(LedgerError, match="a voter's name is one line of text without spaces around it"):
+        campaign.run(lambda connection: register(connection, campaign.info, name))

@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import sqlite3
 import threading
 import time
 
@@ -10,7 +11,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from adaptive.ledger import Ledger, LedgerBusyError, LedgerError, UnreachableError, database
+from adaptive.ledger import Ledger, LedgerBusyError, LedgerError, RevisionError, UnreachableError, database
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
     PLAN,
@@ -41,7 +42,15 @@ def test_other_databases_are_refused(target):
 
 
 def test_messages_hide_the_password():
-    assert Ledger("postgresql://ann:secret@host/votes").database.name == "postgresql+psycopg://ann:***@host/votes"
+    for url in (
+        "ann:secret@host:5433/votes",
+        "ann:se@cret@host:5433/votes",
+        "host:5433/votes?user=ann&password=secret",
+    ):
+        assert Ledger(f"postgresql://{url}").database.name == "postgresql://host:5433/votes"
+    with pytest.raises(LedgerError, match="not a URL of a database; one is like") as found:
+        Ledger("postgresql://ann:secret@host:port/votes")
+    assert "secret" not in str(found.value)
 
 
 def test_a_server_that_does_not_answer_is_said_at_once():
@@ -179,7 +188,7 @@ def test_a_process_that_stands_still_in_a_transaction_is_ended_by_the_server(led
     of_postgresql(ledger)
     with ledger.database.engine.connect() as connection:
         assert connection.execute(sa.text("SHOW lock_timeout")).scalar() == "5s"
-        assert connection.execute(sa.text("SHOW idle_in_transaction_session_timeout")).scalar() == "15s"
+        assert connection.execute(sa.text("SHOW idle_in_transaction_session_timeout")).scalar() == "1min"
     campaign = campaign_of(ledger)
     place, _, voter = asked(campaign)[0]
     calls = []
@@ -294,3 +303,17 @@ def test_a_clock_an_hour_off_in_some_processes_loses_nothing(ledger, hours, monk
         change(ledger, "UPDATE ballot SET closer_until = closer_until - 61000000")
     campaign.close_ballot(1)
     check_ledger(ledger)
+
+
+def test_a_file_of_other_software_is_refused_and_left_as_it_is(tmp_path):
+    path = tmp_path / "bookmarks.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(RevisionError, match="holds no ledger"):
+        Ledger.open(path)
+    with pytest.raises(RevisionError, match="has tables of other software: bookmarks"):
+        Ledger.create(path)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["bookmarks.db"]

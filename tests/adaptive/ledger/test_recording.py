@@ -8,9 +8,10 @@ from adaptive.ledger import LedgerBusyError, LedgerError
 from adaptive.ledger.recording import record_file
 from adaptive.ledger.sheets import give_sheet
 from adaptive.ledger.voters import register
+from adaptive.ledger.votes import correct
 from adaptive.tables import VoteFile, VoteRow
 from adaptive.votes import Vote
-from tests.adaptive.ledger.campaigns import asked, campaign_of, change, query
+from tests.adaptive.ledger.campaigns import asked, campaign_of, change, new_id, query
 
 
 def file_of(places, answer="left"):
@@ -73,3 +74,27 @@ def test_each_vote_beside_a_sheet_that_is_given_away_counts_or_is_late(ledger):
     else:
         assert "is answered already" in refused
         assert (found.n_new, found.n_late) == (len(places), 0)
+
+
+def test_late_votes_count_when_they_come_again_in_time(ledger):
+    """A ballot that was opened again takes the votes that came after it was closed."""
+    campaign = campaign_of(ledger)
+    record_file(campaign.database, campaign.info, file_of(range(9)))
+    campaign.close_ballot(1, least_answered=0.5)
+    late = record_file(campaign.database, campaign.info, file_of(range(12)))
+    assert (late.n_new, late.n_known, late.n_late) == (0, 9, 3)
+    assert record_file(campaign.database, campaign.info, file_of(range(12))).n_late == 0  # kept once
+    campaign.reopen(1, "votes of one group came late")
+    again = record_file(campaign.database, campaign.info, file_of(range(12)))
+    assert (again.n_new, again.n_known, again.n_late) == (3, 9, 0)
+
+
+def test_what_was_corrected_or_voided_does_not_come_back_with_its_file(ledger):
+    campaign = campaign_of(ledger)
+    record_file(campaign.database, campaign.info, file_of(range(12)))
+    correct(campaign.database, campaign.info, new_id(), 1, 0, "tie", "misread")
+    correct(campaign.database, campaign.info, new_id(), 1, 1, None, "not read")
+    again = record_file(campaign.database, campaign.info, file_of(range(12)))
+    assert (again.n_new, again.n_known, again.n_conflicts) == (0, 12, 0)
+    other = record_file(campaign.database, campaign.info, file_of([1], "right"))
+    assert other.n_new == 1

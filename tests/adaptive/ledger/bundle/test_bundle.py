@@ -58,7 +58,7 @@ def contents(campaign):
     return campaign.database.read(lambda connection: gathered(connection, campaign.info, names=False))
 
 
-@pytest.mark.parametrize("items", [ITEMS, PAIRS, list(range(8)), [1, "1", ("1",), ("a", 2), 3, 4, 5, '6\n"7']])
+@pytest.mark.parametrize("items", [ITEMS, PAIRS, list(range(8)), [1, "one", ("two",), ("a", 2), 3, 4, 5, '6, "7"']])
 @pytest.mark.parametrize("n_closed", [0, 1, 3])
 def test_a_bundle_verifies_and_gives_the_ranking(items, n_closed, sqlite, tmp_path):
     campaign = voted(sqlite, n_closed, items=items)
