@@ -44,10 +44,13 @@ def print_verified(found: Verified, as_json: bool) -> None:
         "votes": found.n_votes,
     }
     if as_json:
-        print_json({"campaign": found.name, "key": found.key, **counts, "replayed": found.result is not None})
+        about = {"replayed": found.result is not None, "chain_digest": found.chain_digest}
+        print_json({"campaign": found.name, "key": found.key, **counts, **about})
         return
     click.echo(f"campaign {printable(found.name, limit=None)}, {found.key}")
     for name, count in counts.items():
         click.echo(f"{name:<12}{count:>10,}")
+    if found.chain_digest is not None:
+        click.echo(f"chain digest {found.chain_digest}")
     replayed = "; the records replay to the last bit" if found.result is not None else ""
     click.echo(f"all digests hold{replayed}")

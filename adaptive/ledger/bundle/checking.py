@@ -42,6 +42,8 @@ class Verified:
     result : ProtocolResult or None
         The ranking after the ballots that are closed, as they replay; None where there are none, and in a continuous
         campaign.
+    chain_digest : str or None
+        Of the last ballot that is closed, over all before it: whoever has noted it sees whether one is missing.
     """
 
     key: str
@@ -53,6 +55,7 @@ class Verified:
     n_events: int
     n_votes: int
     result: ProtocolResult | None
+    chain_digest: str | None
 
 
 def checked(contents: Contents) -> Verified:
@@ -99,6 +102,7 @@ def checked(contents: Contents) -> Verified:
         n_events=len(contents.votes) + len(contents.late_votes),
         n_votes=sum(len(votes_that_count(events, contents.excluded)) for events in by_ballot.values()),
         result=_replayed(contents, by_ballot),
+        chain_digest=previous,
     )
 
 

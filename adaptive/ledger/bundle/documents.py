@@ -84,7 +84,8 @@ Columns of files that came with votes, and reasons that organisers typed, are as
   `["p",place,sheet,position,left,right,kind,expected,repeats]`, in which expected is left, tie, right or null;
 - votes_digest that of one line for each vote event, by place and revision: `[place,revision,kind,answer,voter]`;
 - chain_digest that of four lines: the chain_digest of the ballot before (empty for the first), draw_digest,
-  votes_digest, and the record. A ballot that is removed or changed breaks the chain.
+  votes_digest, and the record. A ballot that is changed, or removed before the last, breaks the
+  chain; the last chain_digest, noted elsewhere, tells whether one is missing from the end.
 
 All these lines are JSON without spaces, with sorted keys, and not escaped to ASCII. `ballots verify FILE`
 (of the Python package rankcorr-adaptive) does all of that, scores the votes again, and compares every number.
