@@ -22,7 +22,7 @@ def members(tmp_path_factory):
     return found
 
 
-def refused(data, message, tmp_path, **options):
+def assert_refused(data, message, tmp_path, **options):
     path = tmp_path / "b.zip"
     path.write_bytes(data)
     for step in (read_bundle, verify_bundle):
@@ -35,19 +35,19 @@ def refused(data, message, tmp_path, **options):
     ["../evil.csv", "/etc/passwd", "..\\evil", "C:\\evil", "items.csv/", "sub/items.csv", "ITEMS.CSV", "\x1b[2J"],
 )
 def test_names_that_no_bundle_has(name, members, tmp_path):
-    refused(packed({**members, name: "x"}), "the zip has .*, which no bundle has", tmp_path)
+    assert_refused(packed({**members, name: "x"}), "the zip has .*, which no bundle has", tmp_path)
     assert list(tmp_path.iterdir()) == [tmp_path / "b.zip"]
 
 
 @pytest.mark.parametrize("name", ["items.csv", "README.md", "probes.jsonl", "croissant.json"])
 def test_a_member_is_missing(name, members, tmp_path):
     rest = {other: text for other, text in members.items() if other != name}
-    refused(packed(rest), f"the zip lacks {name}", tmp_path)
+    assert_refused(packed(rest), f"the zip lacks {name}", tmp_path)
 
 
 def test_the_sums_are_missing(members, tmp_path):
     rest = {name: text for name, text in members.items() if name != "SHA256SUMS"}
-    refused(packed(rest, sealed=False), "the zip lacks SHA256SUMS", tmp_path)
+    assert_refused(packed(rest, sealed=False), "the zip lacks SHA256SUMS", tmp_path)
 
 
 def test_a_member_comes_twice(members, tmp_path):
@@ -56,7 +56,7 @@ def test_a_member_comes_twice(members, tmp_path):
         warnings.simplefilter("ignore")
         with zipfile.ZipFile(file, "a") as archive:
             archive.writestr("items.csv", "other")
-    refused(file.getvalue(), "the zip has 'items.csv' more than once", tmp_path)
+    assert_refused(file.getvalue(), "the zip has 'items.csv' more than once", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_a_member_comes_twice(members, tmp_path):
     ],
 )
 def test_sums_that_do_not_hold(sums, message, members, tmp_path):
-    refused(packed({**members, "SHA256SUMS": sums(members["SHA256SUMS"])}, sealed=False), message, tmp_path)
+    assert_refused(packed({**members, "SHA256SUMS": sums(members["SHA256SUMS"])}, sealed=False), message, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["items.csv", "README.md", "votes.csv", "croissant.json"])
 def test_a_member_that_was_changed_is_named(name, members, tmp_path):
     changed = packed({**members, name: members[name] + "\n"}, sealed=False)
-    refused(changed, f"{name}: does not have the sum that SHA256SUMS gives: it was changed or damaged", tmp_path)
+    assert_refused(changed, f"{name}: does not have the sum that SHA256SUMS gives: it was changed or damaged", tmp_path)
 
 
 def test_a_zip_bomb_is_not_decompressed(members, tmp_path, monkeypatch):
@@ -89,11 +89,13 @@ def test_a_zip_bomb_is_not_decompressed(members, tmp_path, monkeypatch):
         raise AssertionError("decompressed")
 
     monkeypatch.setattr(zipfile.ZipFile, "open", fail)
-    refused(bomb, r"the zip holds 20,\d{3},\d{3} bytes; at most 1,000,000 are read", tmp_path, most_bytes=1_000_000)
+    assert_refused(
+        bomb, r"the zip holds 20,\d{3},\d{3} bytes; at most 1,000,000 are read", tmp_path, most_bytes=1_000_000
+    )
 
 
 def test_a_file_that_is_too_large_is_not_read(members, tmp_path):
-    refused(packed(members), "has more than 1,000 bytes", tmp_path, most_bytes=1_000)
+    assert_refused(packed(members), "has more than 1,000 bytes", tmp_path, most_bytes=1_000)
 
 
 def test_a_size_that_lies(members, tmp_path):
@@ -106,7 +108,7 @@ def test_a_size_that_lies(members, tmp_path):
             if size == 30_000_000:
                 struct.pack_into("<I", data, start + offset, 10)
             start += 4
-    refused(bytes(data), r"README\.md: (is damaged|has not the size)", tmp_path, most_bytes=1_000_000)
+    assert_refused(bytes(data), r"README\.md: (is damaged|has not the size)", tmp_path, most_bytes=1_000_000)
 
 
 @pytest.mark.parametrize(
@@ -126,21 +128,21 @@ def test_other_compressions(method, message, members, tmp_path):
     data = bytearray(file.getvalue())
     if method == 99:
         struct.pack_into("<H", data, data.find(b"PK\x01\x02") + 10, 99)
-    refused(bytes(data), message, tmp_path)
+    assert_refused(bytes(data), message, tmp_path)
 
 
 def test_an_encrypted_member(members, tmp_path):
     data = bytearray(packed(members))
     start = data.find(b"PK\x01\x02")
     struct.pack_into("<H", data, start + 8, struct.unpack_from("<H", data, start + 8)[0] | 1)
-    refused(bytes(data), "is encrypted", tmp_path)
+    assert_refused(bytes(data), "is encrypted", tmp_path)
 
 
 def test_a_damaged_member(members, tmp_path):
     data = bytearray(packed(members))
     start = data.find(b"comparisons.csv") + len("comparisons.csv") + 20
     data[start : start + 8] = b"\xff" * 8
-    refused(bytes(data), r"comparisons\.csv: is damaged", tmp_path)
+    assert_refused(bytes(data), r"comparisons\.csv: is damaged", tmp_path)
 
 
 def test_text_that_is_not_utf_8(members, tmp_path):
@@ -148,13 +150,13 @@ def test_text_that_is_not_utf_8(members, tmp_path):
     with zipfile.ZipFile(file, "w") as archive:
         for name, text in members.items():
             archive.writestr(name, b"\xff" if name == "README.md" else text)
-    refused(file.getvalue(), r"README\.md: is not UTF-8 from byte 0 on", tmp_path)
+    assert_refused(file.getvalue(), r"README\.md: is not UTF-8 from byte 0 on", tmp_path)
 
 
 @pytest.mark.parametrize("data", [b"", b"PK", b"plain text", b"PK\x05\x06" + b"\0" * 18, zlib.compress(b"x")])
 def test_what_is_no_zip(data, tmp_path):
-    refused(data, "not a zip that can be read|the zip lacks", tmp_path)
+    assert_refused(data, "not a zip that can be read|the zip lacks", tmp_path)
 
 
 def test_a_zip_that_is_cut_off(members, tmp_path):
-    refused(packed(members)[:-40], "not a zip that can be read", tmp_path)
+    assert_refused(packed(members)[:-40], "not a zip that can be read", tmp_path)
