@@ -67,6 +67,7 @@ def unpacked(data: bytes, *, most_bytes: int) -> dict[str, str]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_entries(archive.infolist(), most_bytes)
             found = {entry.filename: _text(archive, entry) for entry in archive.infolist()}
+    # NotImplementedError is what zipfile raises for a compression that it does not know.
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError) as error:
         raise BundleError(f"not a zip that can be read: {error}") from error
     _check_sums(found)
