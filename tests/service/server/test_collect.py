@@ -160,8 +160,9 @@ class TestProcesses:
             assert server.ask("GET", "/health/live")[0] == 200
 
     def test_a_stop_drains_and_closes_the_ledger(self, tmp_path):
-        environment = {"RANKCORR_LEDGER": str(tmp_path / "votes.db"), "RANKCORR_DRAIN_SECONDS": "1"}
-        with running(tmp_path, environment, COMMAND) as server:
+        # One worker: of two that close at the same moment neither may be the last.
+        environment = {"RANKCORR_LEDGER": str(tmp_path / "votes.db"), "RANKCORR_WORKERS": "1"}
+        with running(tmp_path, environment | {"RANKCORR_DRAIN_SECONDS": "1"}, COMMAND) as server:
             for _ in range(10):
                 assert server.ask("GET", "/health/ready")[0] == 200
             server.process.terminate()
