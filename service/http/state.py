@@ -45,7 +45,9 @@ class State:
         )
 
     def count_client(self, request: Request) -> None:
-        """Check the token of a request, and count it for the rate; wrong ones too, or they could be guessed at any rate.
+        """Check the token of a request, and count it for the rate.
+
+        Wrong tokens count too, or they could be guessed at any rate.
 
         Raises
         ------
