@@ -2,4 +2,6 @@
 
 from flask import Blueprint
 
-PAGES: tuple[Blueprint, ...] = ()
+from service.collect.pages import assets
+
+PAGES: tuple[Blueprint, ...] = (assets.blueprint,)
