@@ -1,0 +1,136 @@
+// Welcome: who comes, and whether they agree. A link's secret leaves the address as soon as this page runs.
+
+import { Api, Problem, Unreachable } from "./api.js";
+import { Memory, rememberedOf } from "./memory.js";
+import { campaign, data, find, home, pageOf, show, tell, text } from "./page.js";
+
+const api = new Api(campaign);
+const remembered = rememberedOf(campaign);
+// What the link said, for as long as this tab has not handed it in: it survives a change of language.
+const arrival = new Memory("sessionStorage", `rankcorr:${campaign}`, { token: null, platform: null });
+
+takeFromAddress();
+find("agree").addEventListener("click", agree);
+window.addEventListener("pageshow", (event) => event.persisted && location.reload());
+await begin();
+
+function takeFromAddress() {
+  const query = new URLSearchParams(location.search);
+  const secret = decodeURIComponent(location.hash.slice(1));
+  const participant = query.get("PROLIFIC_PID");
+  let kept = true;
+  if (participant !== null) {
+    const [study, session] = [query.get("STUDY_ID") ?? "", query.get("SESSION_ID") ?? ""];
+    kept = arrival.set({ token: null, platform: { name: data.platform ?? "prolific", participant, study, session, secret } });
+  } else if (data.platform === "mturk" && query.get("workerId") !== null) {
+    const platform = { name: "mturk", participant: query.get("workerId"), study: query.get("hitId") ?? "" };
+    kept = arrival.set({ token: null, platform: { ...platform, session: query.get("assignmentId") ?? "", secret } });
+  } else if (secret !== "" && secret !== "main") {
+    kept = arrival.set({ token: secret, platform: null });
+  } else {
+    return;
+  }
+  if (kept) cleanAddress(); // otherwise only after the server has it, or a reload would lose it
+}
+
+function cleanAddress() {
+  const language = new URLSearchParams(location.search).get("lang");
+  history.replaceState(null, "", home + (language === null ? "" : `?lang=${encodeURIComponent(language)}`));
+}
+
+async function begin() {
+  try {
+    const { token, platform } = arrival.value;
+    if (token !== null) {
+      await open({ token });
+    } else if (platform !== null) {
+      showNewcomer(); // the same participant again is the same voter, but has to be told apart from another one here
+    } else {
+      meet(await api.me());
+    }
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401 && arrival.value.token === null) {
+      if (data.open !== undefined) showNewcomer();
+      else show("link");
+    } else {
+      explain(error, begin);
+    }
+  }
+}
+
+/** Hand in the link; the cookie that comes back stands for it from now on. */
+async function open(how) {
+  const me = await api.startSession({ ...how, language: data.language });
+  remembered.set({ arrival: how.token ? "invitation" : how.platform ? "platform" : "open" });
+  arrival.forget();
+  cleanAddress();
+  meet(me);
+  return me;
+}
+
+function showNewcomer() {
+  show(data.nothingLeft === undefined ? "consent" : "nothing", { focus: false });
+}
+
+function meet(me) {
+  if (me.step === "finish") show("finished", { focus: false });
+  else if (!me.available && me.step === "consent") show("nothing", { focus: false });
+  else if (me.step === "consent") show("consent", { focus: false });
+  else if (!me.available) {
+    document.querySelector(".leave").hidden = false;
+    show("nothing", { focus: false });
+  } else {
+    find("answered").textContent = text("welcome.answered", { votes: me.progress.votes });
+    show("continue", { focus: false });
+  }
+}
+
+async function agree() {
+  const button = find("agree");
+  if (button.disabled) return;
+  button.disabled = true;
+  tell("message", "");
+  try {
+    const version = data.consentVersion;
+    const isKnown = arrival.value.platform === null && (await isVoter());
+    if (isKnown) await api.consent(version);
+    else await open({ consent: version, ...(arrival.value.platform === null ? {} : { platform: arrival.value.platform }) });
+    location.assign(pageOf("vote"));
+  } catch (error) {
+    if (error instanceof Problem && error.kind === "consent-changed") {
+      sessionStorage.setItem("rankcorr:message", text("welcome.consent-changed"));
+      location.reload();
+      return;
+    }
+    explain(error, agree);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+async function isVoter() {
+  try {
+    await api.me();
+    return true;
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401) return false;
+    throw error;
+  }
+}
+
+function explain(error, again) {
+  if (error instanceof Problem && error.kind === "nothing-left") {
+    show("nothing");
+  } else if (error instanceof Problem && [401, 403, 404, 422].includes(error.status)) {
+    arrival.forget();
+    find("link-text").textContent = text("welcome.link-refused");
+    show("link");
+  } else if (error instanceof Problem && error.status === 429) {
+    tell("message", text("welcome.full"));
+  } else if (error instanceof Unreachable || error instanceof Problem) {
+    tell("message", text("unreachable"));
+    setTimeout(again, 1000 * Math.max(3, error.retryAfter ?? 0));
+  } else {
+    throw error;
+  }
+}
