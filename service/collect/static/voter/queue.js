@@ -1,6 +1,6 @@
 // Votes on their way: kept in IndexedDB under their event id until the server has answered, sent again until it does.
 
-import { mayPass, waiting } from "./api.js";
+import { Problem, mayPass, waiting } from "./api.js";
 
 const DATABASE = "rankcorr";
 const STORE = "unsent";
@@ -106,23 +106,24 @@ export class Sender {
 
   async #deliver(entry) {
     for (let tries = 0; ; tries += 1) {
+      let answer;
       try {
-        const answer = await this.api.send(entry);
-        await this.store.remove(entry.event_id);
-        this.#entries.shift();
-        await this.on.sent?.(entry, answer);
-        return;
+        answer = await this.api.send(entry);
       } catch (error) {
-        if (!mayPass(error)) {
-          if (error.kind === undefined) throw error; // a bug, and no answer of the server
-          this.#entries.shift();
-          const wish = await this.on.refused?.(entry, error);
-          if (wish !== "keep") await this.store.remove(entry.event_id);
-          return;
+        if (mayPass(error)) {
+          this.on.waiting?.(error);
+          await this.#rest(waiting(tries, error), error.retryAfter !== undefined);
+          continue;
         }
-        this.on.waiting?.(error);
-        await this.#rest(waiting(tries, error), error.retryAfter !== undefined);
+        if (!(error instanceof Problem)) throw error; // a bug, and no answer of the server
+        this.#entries.shift();
+        if ((await this.on.refused?.(entry, error)) !== "keep") await this.store.remove(entry.event_id);
+        return;
       }
+      await this.store.remove(entry.event_id);
+      this.#entries.shift();
+      this.on.sent?.(entry, answer);
+      return;
     }
   }
 

@@ -82,6 +82,7 @@ function allowed() {
 }
 
 function choose(answer, how) {
+  if (current === null || current.answer !== null) return;
   const response = stopwatch.read();
   const given = { answer, given_by: how, layout: layout(), ...(response === undefined ? {} : { response_ms: response }) };
   mark(answer);
@@ -111,7 +112,7 @@ async function vote(pair, given) {
   await added;
 }
 
-async function sent(entry, answer) {
+function sent(entry, answer) {
   warn("");
   if (entry.kind === "retract") return takenBack(entry);
   const pair = sheet?.pair(answer.pair);
@@ -138,7 +139,7 @@ function idle() {
 }
 
 /** What to do about a vote that the server does not take; the voter sees what stands. */
-async function refused(entry, problem) {
+function refused(entry, problem) {
   if (problem.needsWelcome) {
     leaveTo("");
     return "keep";
@@ -199,7 +200,7 @@ async function takenBack(entry) {
   remembered.set({ complete: false });
   const pair = sheet?.pair(entry.pair);
   if (pair === undefined) {
-    await openSheet();
+    await reopen("");
   } else {
     sheet.reopened(pair);
     present(pair);
