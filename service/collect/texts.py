@@ -80,7 +80,16 @@ def direction(language: str) -> str:
     return "rtl" if rtl else "ltr"
 
 
+def language_name(language: str) -> str:
+    """A language's name for itself; the tag where it is not known here.
+
+    >>> language_name("de"), language_name("pt-BR"), language_name("tlh")
+    ('Deutsch', 'Português', 'tlh')
+    """
+    return _read("languages").get(language.lower().split("-")[0], language)
+
+
 @cache
-def _read(language: str) -> Mapping[str, Any]:
-    read: Mapping[str, Any] = json.loads((files("service.collect") / "locales" / f"{language}.json").read_text("utf-8"))
+def _read(name: str) -> Mapping[str, Any]:
+    read: Mapping[str, Any] = json.loads((files("service.collect") / "locales" / f"{name}.json").read_text("utf-8"))
     return read

@@ -2,4 +2,6 @@
 
 from flask import Blueprint
 
-PAGES: tuple[Blueprint, ...] = ()
+from service.collect.pages.voter import voter
+
+PAGES: tuple[Blueprint, ...] = (voter,)
