@@ -86,7 +86,7 @@ def language_name(language: str) -> str:
     >>> language_name("de"), language_name("pt-BR"), language_name("tlh")
     ('Deutsch', 'Português', 'tlh')
     """
-    return _read("languages").get(language.lower().split("-")[0], language)
+    return str(_read("languages").get(language.lower().split("-")[0], language))
 
 
 @cache
