@@ -8,20 +8,21 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from flask import Blueprint, Response, make_response, render_template, request, url_for
+from flask import Blueprint, make_response, redirect, render_template, request, url_for
 from markupsafe import Markup
+from werkzeug.wrappers import Response
 
-from adaptive.ledger import Campaign, LedgerError
-from adaptive.ledger.contents import contents_of
+from adaptive.ledger import Campaign
 from adaptive.ledger.sheets import is_sheet_left
-from adaptive.ledger.voting_pages import pages_of
-from service.collect.pages.content import content_of, markdown
-from service.collect.state import ledger
+from service.collect import access
+from service.collect.content import rendered
+from service.collect.state import collecting
 from service.collect.texts import LANGUAGES, Texts, direction, language_name
+from service.http.problems import Problem
 
 voter = Blueprint("voter", __name__, url_prefix="/v")
 
-_PREVIEWED: Final = 6  # pairs
+_PREVIEWED: Final = 6  # items
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,16 @@ def finish(key: str) -> Response:
 
 def _page(key: str, page: str) -> Response:
     try:
-        campaign = ledger().campaign(key)
-    except LedgerError:
+        campaign = collecting().campaigns.of(key)
+    except Problem as problem:
+        if problem.status != 404:
+            raise
         return _unknown()
-    pages, is_left = campaign.database.read(
-        lambda connection: (
-            pages_of(connection, campaign.info)[1],
-            page != "welcome" or is_sheet_left(connection, campaign.info),
-        )
-    )
+    is_preview = page == "vote" and "preview" in request.args
+    if is_preview and access.organiser_of_request(campaign) is None:
+        return redirect(url_for("voter.welcome", key=key))
+    _, pages = collecting().campaigns.pages(campaign)
+    is_left = page != "welcome" or campaign.database.read(lambda each: is_sheet_left(each, campaign.info))
     tag = _chosen(list(pages.texts))
     texts, interface = pages.texts[tag], Texts(tag)
     # The language in the address is kept from page to page; where there is none, the scripts know the voter's.
@@ -84,13 +86,13 @@ def _page(key: str, page: str) -> Response:
         "instructions": _html(texts.instructions),
         "consent": _html(texts.consent),
         "thanks": _html(texts.thanks),
-        "preview": json.dumps(_sample(campaign)) if page == "vote" and "preview" in request.args else None,
+        "preview": json.dumps(_sample(campaign)) if is_preview else None,
     }
     return make_response(render_template(f"voter/{page}.html", **values))
 
 
 def _html(text: str) -> Markup | None:
-    return markdown(text) if text.strip() else None
+    return Markup(rendered(text, below=2)) if text.strip() else None  # it is clean
 
 
 def _unknown() -> Response:
@@ -109,10 +111,8 @@ def _chosen(languages: Sequence[str]) -> str:
 
 def _sample(campaign: Campaign) -> list[dict[str, Any]]:
     """Pairs of items as they stand in the campaign, which tell nothing of a draw."""
-    info = campaign.info
-    contents = campaign.database.read(lambda connection: contents_of(connection, info.id))
-    shown = [content_of(label, content) for label, content in zip(info.items, contents, strict=True)]
-    pairs = [(place, (place + 1) % len(shown)) for place in range(min(_PREVIEWED, len(shown)))]
+    shown = [collecting().campaigns.content(campaign, place) for place in range(min(_PREVIEWED, len(campaign.info.items)))]
+    pairs = [(place, (place + 1) % len(shown)) for place in range(len(shown))]
     return [
         {"id": f"0-0-{number}", "practice": number == 0, "expected": "left", "left": shown[left], "right": shown[right]}
         for number, (left, right) in enumerate(pairs)

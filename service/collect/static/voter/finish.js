@@ -2,7 +2,7 @@
 
 import { Api, Problem, untilAnswered } from "./api.js";
 import { rememberedOf } from "./memory.js";
-import { campaign, find, pageOf, show, tell, text } from "./page.js";
+import { campaign, changeLanguage, find, pageOf, show, tell, text } from "./page.js";
 import { Sender, Store } from "./queue.js";
 
 const api = new Api(campaign);
@@ -14,7 +14,7 @@ find("withdraw").addEventListener("click", () => find("sure").showModal());
 find("stay").addEventListener("click", () => find("sure").close());
 find("go").addEventListener("click", withdraw);
 window.addEventListener("pageshow", (event) => event.persisted && location.reload());
-await begin();
+if (!changeLanguage(remembered)) await begin();
 
 async function begin() {
   try {
@@ -60,8 +60,7 @@ function showFinished(answer) {
 function explain(error) {
   if (!(error instanceof Problem)) throw error;
   if (error.kind === "unfinished") {
-    find("missing").textContent = text("finish.unfinished-text", { missing: error.body.missing });
-    show("unfinished");
+    showUnfinished(error.body.missing);
   } else if (error.status === 401) {
     show("link");
   } else if (error.needsWelcome) {
@@ -69,6 +68,13 @@ function explain(error) {
   } else {
     show("failed");
   }
+}
+
+async function showUnfinished(missing) {
+  const { answered, of } = (await untilAnswered(() => api.me(), onwait)).progress;
+  const key = answered < of ? "unfinished-pairs" : missing > 0 ? "unfinished-sheets" : "unfinished-none";
+  find("missing").textContent = text(`finish.${key}`, { missing });
+  show("unfinished");
 }
 
 async function copy() {

@@ -48,6 +48,7 @@ export class Memory {
 export function rememberedOf(campaign) {
   return new Memory("localStorage", `rankcorr:${campaign}`, {
     arrival: null, // "invitation", "open" or "platform"
+    language: null, // as the reader chose it
     keys: true,
     voter: null,
     sheet: null,

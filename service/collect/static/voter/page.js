@@ -26,6 +26,22 @@ export function show(view, { focus = true } = {}) {
   if (focus) main.querySelector(`[data-view~="${view}"] [tabindex="-1"]`)?.focus();
 }
 
+/**
+ * Load the page again in the language that the reader chose before, where the address names none; true if so.
+ */
+export function changeLanguage(remembered) {
+  const asked = new URLSearchParams(location.search);
+  const { language } = remembered.value;
+  if (asked.has("lang")) {
+    remembered.set({ language: data.language });
+    return false;
+  }
+  if (language === null || language === data.language || !data.languages.split(" ").includes(language)) return false;
+  asked.set("lang", language);
+  location.replace(`?${asked}${location.hash}`);
+  return true;
+}
+
 /** Address of another page of the campaign, in the same language. */
 export function pageOf(name) {
   const query = new URLSearchParams(location.search).get("lang");

@@ -5,7 +5,7 @@ import { Api, Problem, Unreachable, newId, untilAnswered } from "./api.js";
 import { prefetch } from "./content.js";
 import { listen } from "./input.js";
 import { rememberedOf } from "./memory.js";
-import { campaign, data, find, pageOf, show, tell, text } from "./page.js";
+import { campaign, changeLanguage, data, find, pageOf, show, tell, text } from "./page.js";
 import { preview } from "./preview.js";
 import { Sender, Store } from "./queue.js";
 import { Sheet, forgetAnswer, lastRemembered } from "./sheet.js";
@@ -24,13 +24,12 @@ let waiting = null; // what the voter wants as soon as the last vote has arrived
 let isComplete = false;
 
 wire();
-await begin();
+if (!changeLanguage(remembered)) await begin();
 
 async function begin() {
   try {
     const me = await untilAnswered(() => api.me(), onwait);
     if (me.step === "consent") return leaveTo("");
-    if (data.preview === undefined && wrongLanguage(me)) return undefined;
     if (remembered.value.voter !== me.voter) {
       remembered.set({ voter: me.voter, sheet: null, skipped: [], answered: [], complete: false });
     }
@@ -50,9 +49,9 @@ async function begin() {
 
 /** The sheet in hand, or the next one. */
 async function openSheet() {
-  const { sheet: given, reason, me } = await untilAnswered(() => api.nextSheet(), onwait);
+  const { sheet: given, me } = await untilAnswered(() => api.nextSheet(), onwait);
   tell("message", "");
-  if (given === null) return nothing(reason, me);
+  if (given === null) return nothing(me);
   sheet = new Sheet(given, remembered);
   isComplete = false;
   return advance();
@@ -241,23 +240,24 @@ async function complete(known) {
     const me = known ?? (await untilAnswered(() => api.me(), onwait));
     tell("message", "");
     showProgress(me.progress);
-    showDone(me.available, me.progress.sheets_limit !== null && me.progress.sheets_done >= me.progress.sheets_limit);
+    showDone(me);
   } catch (error) {
     failed(error);
   }
 }
 
-function nothing(reason, me) {
+function nothing(me) {
   find("pause").hidden = true;
   sheet = null;
   current = null;
   if (me.progress.votes === 0) return leaveTo("finish");
-  return showDone(false, reason === "limit");
+  return showDone(me);
 }
 
-function showDone(isMore, isLimit) {
+function showDone({ available: isMore, reason, progress }) {
   find("more").hidden = !isMore;
-  find("done-text").textContent = text(isMore ? "done.text" : isLimit ? "done.limit" : "done.none-left");
+  find("done-text").textContent = text(isMore ? "done.text" : reason === "limit" ? "done.limit" : "done.none-left");
+  find("to-finish").hidden = isMore && progress.sheets_limit !== null; // the code comes after the last sheet
   find("to-finish").classList.toggle("button-primary", !isMore);
   find("undo-done").hidden = lastRemembered(remembered) === undefined;
   show("done");
@@ -283,14 +283,6 @@ function failed(error) {
 
 function leaveTo(name) {
   location.replace(pageOf(name));
-}
-
-/** Load this page in the language that the voter chose, where the address does not name one. */
-function wrongLanguage(me) {
-  const isNamed = new URLSearchParams(location.search).has("lang");
-  if (isNamed || me.language === data.language || !data.languages.split(" ").includes(me.language)) return false;
-  location.replace(`?lang=${encodeURIComponent(me.language)}`);
-  return true;
 }
 
 function showKeys() {

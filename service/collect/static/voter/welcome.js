@@ -2,17 +2,19 @@
 
 import { Api, Problem, Unreachable } from "./api.js";
 import { Memory, rememberedOf } from "./memory.js";
-import { campaign, data, find, home, pageOf, show, tell, text } from "./page.js";
+import { campaign, changeLanguage, data, find, home, pageOf, show, tell, text } from "./page.js";
 
 const api = new Api(campaign);
 const remembered = rememberedOf(campaign);
 // What the link said, for as long as this tab has not handed it in: it survives a change of language.
 const arrival = new Memory("sessionStorage", `rankcorr:${campaign}`, { token: null, platform: null });
 
-takeFromAddress();
 find("agree").addEventListener("click", agree);
 window.addEventListener("pageshow", (event) => event.persisted && location.reload());
-await begin();
+if (!changeLanguage(remembered)) {
+  takeFromAddress();
+  await begin();
+}
 
 function takeFromAddress() {
   const query = new URLSearchParams(location.search);
@@ -20,17 +22,21 @@ function takeFromAddress() {
   const participant = query.get("PROLIFIC_PID");
   let kept = true;
   if (participant !== null) {
-    const [study, session] = [query.get("STUDY_ID") ?? "", query.get("SESSION_ID") ?? ""];
-    kept = arrival.set({ token: null, platform: { name: data.platform ?? "prolific", participant, study, session, secret } });
+    kept = arrival.set({ token: null, platform: named("prolific", participant, query, "STUDY_ID", "SESSION_ID", secret) });
   } else if (data.platform === "mturk" && query.get("workerId") !== null) {
-    const platform = { name: "mturk", participant: query.get("workerId"), study: query.get("hitId") ?? "" };
-    kept = arrival.set({ token: null, platform: { ...platform, session: query.get("assignmentId") ?? "", secret } });
+    const worker = query.get("workerId");
+    kept = arrival.set({ token: null, platform: named("mturk", worker, query, "hitId", "assignmentId", secret) });
   } else if (secret !== "" && secret !== "main") {
     kept = arrival.set({ token: secret, platform: null });
   } else {
     return;
   }
   if (kept) cleanAddress(); // otherwise only after the server has it, or a reload would lose it
+}
+
+function named(name, participant, query, study, session, secret) {
+  const known = { name, participant, study: query.get(study) ?? "", secret };
+  return query.get(session) ? { ...known, session: query.get(session) } : known;
 }
 
 function cleanAddress() {
@@ -60,7 +66,7 @@ async function begin() {
 
 /** Hand in the link; the cookie that comes back stands for it from now on. */
 async function open(how) {
-  const me = await api.startSession({ ...how, language: data.language });
+  const me = await api.startSession(how);
   remembered.set({ arrival: how.token ? "invitation" : how.platform ? "platform" : "open" });
   arrival.forget();
   cleanAddress();
@@ -73,13 +79,10 @@ function showNewcomer() {
 }
 
 function meet(me) {
-  if (me.step === "finish") show("finished", { focus: false });
-  else if (!me.available && me.step === "consent") show("nothing", { focus: false });
-  else if (me.step === "consent") show("consent", { focus: false });
-  else if (!me.available) {
-    document.querySelector(".leave").hidden = false;
-    show("nothing", { focus: false });
-  } else {
+  find("leave").hidden = me.step === "consent";
+  if (me.step === "finish") show(me.progress.votes > 0 ? "finished" : "nothing", { focus: false });
+  else if (me.step === "consent") show(me.available ? "consent" : "nothing", { focus: false });
+  else {
     find("answered").textContent = text("welcome.answered", { votes: me.progress.votes });
     show("continue", { focus: false });
   }
