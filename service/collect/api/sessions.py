@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from flask import Response, jsonify
@@ -16,7 +16,7 @@ from service.collect.state import collecting
 from service.http.problems import Problem
 from service.openapi.blueprint import Blueprint, operation
 
-SECURITY = ({"voter": []},)
+SECURITY: Final[tuple[dict[str, list[str]], ...]] = ({"voter": []},)
 
 sessions = Blueprint(
     "sessions", __name__, url_prefix="/v1/sessions", errors=(401, 403, 404, 409, 422, 429, 500, 503), security=({},)

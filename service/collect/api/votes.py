@@ -26,7 +26,7 @@ blueprint = Blueprint("votes", __name__, url_prefix="/v1/votes", errors=ERRORS, 
 @operation("castVote")
 @blueprint.response(200, VoteAnswer)
 def cast(request: dict[str, Any], event_id: str) -> dict[str, Any]:
-    """Record an answer; when this is answered, it is on the disk. Sent again under the same id, it is the same answer."""
+    """Record an answer, which is on the disk when this returns; sent again under the same id, it is the same answer."""
     campaign, holder = access.voter()
     if holder.consent_version is None:
         raise Problem(403, "no answer is taken before consent", kind="consent-needed")
@@ -36,14 +36,11 @@ def cast(request: dict[str, Any], event_id: str) -> dict[str, Any]:
     answer = request["answer"]
     if (answer == "tie" and not pages.ties) or (answer == "cannot say" and not pages.cannot_say):
         raise Problem(422, f"this campaign does not offer the answer {answer!r}")
-    number, sheet, pair = _pair(campaign, request["pair"])
+    number, pair = _pair(campaign, request["pair"])
     given = {name: request.get(name) for name in ("response_ms", "given_by", "layout")}
     vote = VoteCast(_event_id(event_id), number, pair.place, voter_id_of(holder), answer, **given)
     try:
-        if pair.is_probe:
-            receipt = cast_probe(campaign.database, campaign.info, vote)
-        else:
-            receipt = campaign.cast(vote)
+        receipt = cast_probe(campaign.database, campaign.info, vote) if pair.is_probe else campaign.cast(vote)
     except ConflictError as error:
         raise _conflict(error, request["pair"]) from error
     except VoteError as error:
@@ -76,7 +73,7 @@ def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
     return {**_receipt(receipt, name), "feedback": None}
 
 
-def _pair(campaign: Campaign, name: str) -> tuple[int, int, ShownPair]:
+def _pair(campaign: Campaign, name: str) -> tuple[int, ShownPair]:
     number, sheet, position = map(int, name.split("-"))
     try:
         pairs = collecting().campaigns.pairs(campaign, number, sheet)
@@ -84,7 +81,7 @@ def _pair(campaign: Campaign, name: str) -> tuple[int, int, ShownPair]:
         raise _unknown_pair() from error
     if position >= len(pairs):
         raise _unknown_pair()
-    return number, sheet, pairs[position]
+    return number, pairs[position]
 
 
 def _receipt(receipt: Receipt, pair: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from service.collect.state import collecting
 from service.collect.texts import LANGUAGES, Texts, direction, language_name
 from service.http.problems import Problem
 
-voter = Blueprint("voter", __name__, url_prefix="/v")
+voter = Blueprint("voter_pages", __name__, url_prefix="/v")
 
 _PREVIEWED: Final = 6  # items
 
@@ -60,14 +60,14 @@ def _page(key: str, page: str) -> Response:
         return _unknown()
     is_preview = page == "vote" and "preview" in request.args
     if is_preview and access.organiser_of_request(campaign) is None:
-        return redirect(url_for("voter.welcome", key=key))
+        return redirect(url_for("voter_pages.welcome", key=key))
     _, pages = collecting().campaigns.pages(campaign)
     is_left = page != "welcome" or campaign.database.read(lambda each: is_sheet_left(each, campaign.info))
     tag = _chosen(list(pages.texts))
     texts, interface = pages.texts[tag], Texts(tag)
     # The language in the address is kept from page to page; where there is none, the scripts know the voter's.
     query = f"?lang={quote(tag)}" if "lang" in request.args else ""
-    home = url_for("voter.welcome", key=key)
+    home = url_for("voter_pages.welcome", key=key)
     values: dict[str, Any] = {
         "key": key,
         "page": page,

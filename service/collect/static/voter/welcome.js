@@ -11,6 +11,7 @@ const arrival = new Memory("sessionStorage", `rankcorr:${campaign}`, { token: nu
 
 find("agree").addEventListener("click", agree);
 window.addEventListener("pageshow", (event) => event.persisted && location.reload());
+window.addEventListener("hashchange", () => location.hash.length > 20 && location.reload()); // another link in the same tab
 if (!changeLanguage(remembered)) {
   takeFromAddress();
   await begin();
