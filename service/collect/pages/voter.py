@@ -111,7 +111,9 @@ def _chosen(languages: Sequence[str]) -> str:
 
 def _sample(campaign: Campaign) -> list[dict[str, Any]]:
     """Pairs of items as they stand in the campaign, which tell nothing of a draw."""
-    shown = [collecting().campaigns.content(campaign, place) for place in range(min(_PREVIEWED, len(campaign.info.items)))]
+    shown = [
+        collecting().campaigns.content(campaign, place) for place in range(min(_PREVIEWED, len(campaign.info.items)))
+    ]
     pairs = [(place, (place + 1) % len(shown)) for place in range(len(shown))]
     return [
         {"id": f"0-0-{number}", "practice": number == 0, "expected": "left", "left": shown[left], "right": shown[right]}
