@@ -1,4 +1,4 @@
-"""The pages of a voter: welcome, comparisons, finish. They say nothing about who asks; the scripts ask the API."""
+"""The pages of a voter: welcome, comparisons, finish. Of who asks they say whether there is a session, and no more."""
 
 from __future__ import annotations
 
@@ -86,6 +86,7 @@ def _page(key: str, page: str) -> Response:
         "instructions": _html(texts.instructions),
         "consent": _html(texts.consent),
         "thanks": _html(texts.thanks),
+        "known": access.voter_of_cookie(campaign) is not None,
         "preview": json.dumps(_sample(campaign)) if is_preview else None,
     }
     return make_response(render_template(f"voter/{page}.html", **values))

@@ -2,7 +2,7 @@
 
 import { Api, Problem, untilAnswered } from "./api.js";
 import { rememberedOf } from "./memory.js";
-import { campaign, changeLanguage, find, pageOf, show, tell, text } from "./page.js";
+import { campaign, changeLanguage, data, find, pageOf, show, tell, text } from "./page.js";
 import { Sender, Store } from "./queue.js";
 
 const api = new Api(campaign);
@@ -17,6 +17,7 @@ window.addEventListener("pageshow", (event) => event.persisted && location.reloa
 if (!changeLanguage(remembered)) await begin();
 
 async function begin() {
+  if (data.known === undefined) return show("link");
   try {
     const me = await untilAnswered(() => api.me(), onwait);
     if (me.step === "consent") return location.replace(pageOf(""));

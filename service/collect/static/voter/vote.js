@@ -27,6 +27,7 @@ wire();
 if (!changeLanguage(remembered)) await begin();
 
 async function begin() {
+  if (data.known === undefined && data.preview === undefined) return leaveTo("");
   try {
     const me = await untilAnswered(() => api.me(), onwait);
     if (me.step === "consent") return leaveTo("");

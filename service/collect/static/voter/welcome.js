@@ -8,6 +8,7 @@ const api = new Api(campaign);
 const remembered = rememberedOf(campaign);
 // What the link said, for as long as this tab has not handed it in: it survives a change of language.
 const arrival = new Memory("sessionStorage", `rankcorr:${campaign}`, { token: null, platform: null });
+let isKnown = data.known !== undefined; // whether a cookie says who this is
 
 find("agree").addEventListener("click", agree);
 window.addEventListener("pageshow", (event) => event.persisted && location.reload());
@@ -52,13 +53,14 @@ async function begin() {
       await open({ token });
     } else if (platform !== null) {
       showNewcomer(); // the same participant again is the same voter, but has to be told apart from another one here
+    } else if (data.known === undefined) {
+      showStranger();
     } else {
       meet(await api.me());
     }
   } catch (error) {
     if (error instanceof Problem && error.status === 401 && arrival.value.token === null) {
-      if (data.open !== undefined) showNewcomer();
-      else show("link");
+      showStranger();
     } else {
       explain(error, begin);
     }
@@ -69,10 +71,15 @@ async function begin() {
 async function open(how) {
   const me = await api.startSession(how);
   remembered.set({ arrival: how.token ? "invitation" : how.platform ? "platform" : "open" });
-  arrival.forget();
+  isKnown = true;
+  arrival.set({ token: null, platform: null });
   cleanAddress();
-  meet(me);
-  return me;
+  if (how.consent === undefined) meet(me);
+}
+
+function showStranger() {
+  if (data.open !== undefined) showNewcomer();
+  else show("link", { focus: false });
 }
 
 function showNewcomer() {
@@ -96,9 +103,10 @@ async function agree() {
   tell("message", "");
   try {
     const version = data.consentVersion;
-    const isKnown = arrival.value.platform === null && (await isVoter());
-    if (isKnown) await api.consent(version);
-    else await open({ consent: version, ...(arrival.value.platform === null ? {} : { platform: arrival.value.platform }) });
+    const { platform } = arrival.value;
+    if (platform !== null) await open({ consent: version, platform });
+    else if (isKnown) await api.consent(version);
+    else await open({ consent: version });
     location.assign(pageOf("vote"));
   } catch (error) {
     if (error instanceof Problem && error.kind === "consent-changed") {
@@ -112,21 +120,11 @@ async function agree() {
   }
 }
 
-async function isVoter() {
-  try {
-    await api.me();
-    return true;
-  } catch (error) {
-    if (error instanceof Problem && error.status === 401) return false;
-    throw error;
-  }
-}
-
 function explain(error, again) {
   if (error instanceof Problem && error.kind === "nothing-left") {
     show("nothing");
   } else if (error instanceof Problem && [401, 403, 404, 422].includes(error.status)) {
-    arrival.forget();
+    arrival.set({ token: null, platform: null });
     find("link-text").textContent = text("welcome.link-refused");
     show("link");
   } else if (error instanceof Problem && error.status === 429) {
