@@ -197,10 +197,11 @@ def test_markdown_holds_nothing_that_runs_or_loads(markdown):
     for html in (rendered(markdown), shown_content(ItemContent("markdown", markdown), "a")["html"]):
         found = _Tags()
         found.feed(html)
-        assert {tag for tag, _ in found.tags} <= {"p", "a", "em", "strong"}
+        assert {tag for tag, _ in found.tags} <= {"p", "a", "em", "strong", "img"}
         for _, attributes in found.tags:
-            assert set(attributes) <= {"href", "rel"}
+            assert set(attributes) <= {"href", "rel", "target", "src", "alt"}
             assert attributes.get("href", "https:").startswith("https:")
+            assert attributes.get("src", "/assets/").startswith("/assets/")
 
 
 class _Tags(HTMLParser):
@@ -219,7 +220,7 @@ class _Tags(HTMLParser):
 
 def test_links_of_markdown_say_nothing_of_where_they_stand():
     assert rendered("[a](https://a.example)") == (
-        '<p><a href="https://a.example" rel="noopener noreferrer nofollow">a</a></p>\n'
+        '<p><a href="https://a.example" target="_blank" rel="noopener noreferrer nofollow">a</a></p>\n'
     )
 
 
