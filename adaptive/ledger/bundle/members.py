@@ -78,7 +78,7 @@ _LINES: Final[dict[str, _Types]] = {
         **_ANSWER,
         "fence": _MAYBE_WHOLE,
     },
-    "late_vote": {**_EVENT, "why": _TEXT, **_ANSWER},
+    "late_vote": {**_EVENT, "revision": _WHOLE, "why": _TEXT, **_ANSWER},
     "audit": {
         "at": _WHOLE,
         "kind": _TEXT,

@@ -14,7 +14,7 @@ from adaptive.ledger.counting import standing_votes
 from adaptive.ledger.draws import drawn_columns, stored_ballots
 from adaptive.ledger.encoding import value_of
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.voters import excluded_voters, names_of
+from adaptive.ledger.voters import excluded_voters, keys_of, names_of
 from adaptive.ledger.votes import answer_name
 from rankcorr.checks import shown
 
@@ -76,7 +76,7 @@ def gathered(
     missing = [number for number in wanted if number not in stored]
     if missing:
         raise LedgerError(f"ballot {shown(missing[0])} has not been opened")
-    called = names_of(connection, info) if names else _keys(connection, info)
+    called = names_of(connection, info) if names else keys_of(connection, info)
     excluded = excluded_voters(connection, info.id)
     found = []
     for number in wanted:
@@ -136,9 +136,3 @@ def _holders(connection: sa.Connection, ballot_id: int) -> dict[int, int]:
         sa.select(lease.c.sheet, lease.c.voter_id).where(lease.c.ballot_id == ballot_id).order_by(lease.c.fence)
     )
     return {row.sheet: row.voter_id for row in rows}
-
-
-def _keys(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
-    voter = schema.voter
-    rows = connection.execute(sa.select(voter.c.id, voter.c.key).where(voter.c.campaign_id == info.id))
-    return {row.id: row.key for row in rows}
