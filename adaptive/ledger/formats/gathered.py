@@ -18,7 +18,7 @@ from adaptive.ledger.voters import excluded_voters, keys_of, names_of
 from adaptive.ledger.votes import answer_name
 from rankcorr.checks import shown
 
-__all__ = ["Answered", "gathered"]
+__all__ = ["Answered", "Presented", "gathered", "presented"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,36 @@ class Answered:
     received_at: int | None
     extra: Mapping[str, str]
     is_excluded: bool
+
+
+@dataclass(frozen=True)
+class Presented:
+    """What voters are shown of an item, beside its label.
+
+    Attributes
+    ----------
+    kind : {"text", "markdown", "image", "audio"}
+    content : str or None
+        Text, or where the image or the sound is; None where the label is all there is.
+    alt_text : str or None
+    """
+
+    kind: str
+    content: str | None
+    alt_text: str | None
+
+
+def presented(connection: sa.Connection, info: CampaignInfo) -> dict[Hashable, Presented]:
+    """What is shown of each item; empty where no item has more than its label."""
+    item = schema.item
+    rows = connection.execute(
+        sa.select(item.c.place, item.c.kind, item.c.content, item.c.alt_text)
+        .where(item.c.campaign_id == info.id)
+        .order_by(item.c.place)
+    ).all()
+    if all(row.content is None for row in rows):
+        return {}
+    return {info.items[row.place]: Presented(row.kind, row.content, row.alt_text) for row in rows}
 
 
 def gathered(
