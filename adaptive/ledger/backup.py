@@ -11,6 +11,7 @@ from typing import Final
 
 from adaptive.ledger.database import Database
 from adaptive.ledger.errors import LedgerError, UnreachableError
+from adaptive.ledger.unwritable import address
 from rankcorr.io.files import sync_folder
 
 __all__ = ["back_up"]
@@ -52,8 +53,10 @@ def back_up(
             progress(total - remaining, total)
 
     try:
-        address = database.path.absolute().as_uri() + "?mode=ro"
-        with closing(sqlite3.connect(address, uri=True)) as source, closing(sqlite3.connect(part)) as copy:
+        with (
+            closing(sqlite3.connect(address(database.path), uri=True)) as source,
+            closing(sqlite3.connect(part)) as copy,
+        ):
             source.backup(copy, pages=_PAGES, progress=report)
             copy.execute("PRAGMA journal_mode = DELETE")  # no second file belongs to the copy
             found = copy.execute("PRAGMA quick_check").fetchone()[0]
