@@ -12,7 +12,7 @@ from typing import Final
 from adaptive.ledger.database import Database
 from adaptive.ledger.errors import LedgerError, UnreachableError
 from adaptive.ledger.unwritable import address
-from rankcorr.io.files import sync_folder
+from rankcorr.io.files import put_new
 
 __all__ = ["back_up"]
 
@@ -64,8 +64,7 @@ def back_up(
             raise UnreachableError(f"{database.name}: its copy is damaged: {found}")
         with part.open("rb") as file:
             os.fsync(file.fileno())
-        os.link(part, target)  # fails where somebody has made the file meanwhile
-        sync_folder(target.parent)
+        put_new(part, target)
     except (OSError, sqlite3.Error) as error:
         raise UnreachableError(f"{target}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
     finally:
