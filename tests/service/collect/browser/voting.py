@@ -1,0 +1,64 @@
+"""What a voter does with the pages, and what the ledger then has."""
+
+import json
+
+from playwright.sync_api import expect
+
+from adaptive.ledger import KnownPair, Probing
+from tests.adaptive.ledger.campaigns import query
+
+PRACTICE = Probing((KnownPair("practice", "ash", "yew", "left"),))
+
+
+def agree(page):
+    """Consent, and wait for the first pair."""
+    page.locator("#agree").click()
+    ready(page)
+
+
+def ready(page):
+    """Wait until an answer counts."""
+    expect(page.locator("#option-left .choose")).not_to_have_attribute("aria-disabled", "true")
+
+
+def shown(page):
+    """The two items on the page."""
+    return tuple(page.locator(f"#content-{side}").inner_text() for side in ("left", "right"))
+
+
+def answer(page, side="left"):
+    """Answer the pair that is shown, and wait until something else is shown."""
+    ready(page)
+    before = shown(page)
+    page.locator(f'[data-answer="{side}"]').click()
+    page.wait_for_function(
+        """before => !document.querySelector('#voting') || document.querySelector('#voting').hidden
+           || !document.querySelector('#feedback').hidden
+           || ['left', 'right'].some((side, at) => document.querySelector(`#content-${side}`).innerText !== before[at])""",
+        arg=list(before),
+    )
+
+
+def saved(page, done, of):
+    """Wait until the server has said so."""
+    expect(page.locator("#status")).to_have_text(f"Saved. {done} of {of}")
+
+
+def votes(campaign):
+    """Left item, right item and answer of each vote that stands."""
+    events = query(
+        campaign,
+        """SELECT l.label, r.label, e.kind, e.answer FROM vote_event e
+           JOIN ballot b ON b.id = e.ballot_id
+           JOIN comparison c ON c.ballot_id = e.ballot_id AND c.place = e.place
+           JOIN item l ON l.campaign_id = b.campaign_id AND l.place = c.left_item
+           JOIN item r ON r.campaign_id = b.campaign_id AND r.place = c.right_item
+           WHERE b.campaign_id = :campaign ORDER BY e.id""".replace(":campaign", str(campaign.info.id)),
+    )
+    stands = {}
+    for left, right, kind, code in ((json.loads(row[0]), json.loads(row[1]), *row[2:]) for row in events):
+        if kind == "cast":
+            stands[left, right] = {1: "left", -1: "right", 0: "tie", 2: "cannot say"}.get(code, code)
+        else:
+            stands.pop((left, right), None)
+    return stands
