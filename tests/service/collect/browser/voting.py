@@ -18,7 +18,7 @@ def agree(page):
 
 def ready(page):
     """Wait until an answer counts."""
-    expect(page.locator("#option-left .choose")).not_to_have_attribute("aria-disabled", "true")
+    expect(page.locator('#option-left .choose:not([aria-disabled="true"])')).to_be_visible()
 
 
 def shown(page):
@@ -53,7 +53,8 @@ def votes(campaign):
            JOIN comparison c ON c.ballot_id = e.ballot_id AND c.place = e.place
            JOIN item l ON l.campaign_id = b.campaign_id AND l.place = c.left_item
            JOIN item r ON r.campaign_id = b.campaign_id AND r.place = c.right_item
-           WHERE b.campaign_id = :campaign ORDER BY e.id""".replace(":campaign", str(campaign.info.id)),
+           WHERE b.campaign_id = :campaign ORDER BY e.id""",
+        campaign=campaign.info.id,
     )
     stands = {}
     for left, right, kind, code in ((json.loads(row[0]), json.loads(row[1]), *row[2:]) for row in events):
@@ -62,3 +63,32 @@ def votes(campaign):
         else:
             stands.pop((left, right), None)
     return stands
+
+
+def voter(site, visit, campaign, **options):
+    """The page of a voter who came by the open link and agreed."""
+    page = visit(site.link(campaign), **options)
+    agree(page)
+    return page
+
+
+def events(campaign):
+    """How many events the ledger has of a campaign."""
+    return query(
+        campaign,
+        "SELECT count(*) FROM vote_event e JOIN ballot b ON b.id = e.ballot_id WHERE b.campaign_id = :campaign",
+        campaign=campaign.info.id,
+    )[0][0]
+
+
+def unsent(page):
+    """How many votes the browser keeps for later."""
+    return page.evaluate(
+        """() => new Promise((resolve) => {
+             const request = indexedDB.open("rankcorr", 1);
+             request.onsuccess = () => {
+               const all = request.result.transaction("unsent").objectStore("unsent").getAll();
+               all.onsuccess = () => resolve(all.result.length);
+             };
+           })"""
+    )
