@@ -1,6 +1,5 @@
 """From the link to the code."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.service.collect.browser.voting import PRACTICE, agree, answer, ready, saved, shown, votes
@@ -9,7 +8,6 @@ from tests.service.collect.browser.voting import PRACTICE, agree, answer, ready,
 def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     campaign = site.campaign(
         probing=PRACTICE,
-        
         pages={"sheets": 1, "completion_code": "C0DE-1", "completion_url": "https://crowd.example/done?cc=C0DE-1"},
     )
     link = site.invitation(campaign)

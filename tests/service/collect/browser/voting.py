@@ -4,8 +4,11 @@ import json
 
 from playwright.sync_api import expect
 
-from adaptive.ledger import KnownPair, Probing
+from adaptive.ledger import KnownPair, Probing, VoteCast
+from adaptive.ledger.participation import consent, join_openly, next_sheet
+from adaptive.ledger.voting_pages import pages_of
 from tests.adaptive.ledger.campaigns import query
+from tests.service.collect.browsing import new_id
 
 PRACTICE = Probing((KnownPair("practice", "ash", "yew", "left"),))
 
@@ -32,9 +35,10 @@ def answer(page, side="left"):
     before = shown(page)
     page.locator(f'[data-answer="{side}"]').click()
     page.wait_for_function(
-        """before => !document.querySelector('#voting') || document.querySelector('#voting').hidden
-           || !document.querySelector('#feedback').hidden
-           || ['left', 'right'].some((side, at) => document.querySelector(`#content-${side}`).innerText !== before[at])""",
+        """before => document.querySelector("#voting")?.hidden !== false
+           || !document.querySelector("#feedback").hidden
+           || ["left", "right"].some((side, at) =>
+                document.querySelector(`#content-${side}`).innerText !== before[at])""",
         arg=list(before),
     )
 
@@ -92,3 +96,17 @@ def unsent(page):
              };
            })"""
     )
+
+
+def another_votes(campaign):
+    """Somebody else answers a sheet of this campaign, which has an open link, behind the pages."""
+
+    def taken(connection):
+        _, pages = pages_of(connection, campaign.info)
+        found = join_openly(connection, campaign.info, pages)
+        consent(connection, campaign.info, pages, found, pages.consent_version)
+        return found, next_sheet(connection, campaign.info, pages, found)[0]
+
+    found, hand = campaign.run(taken)
+    for pair in hand.pairs:
+        campaign.cast(VoteCast(new_id(), hand.number, pair.place, found, "left"))
