@@ -8,10 +8,26 @@ from collections.abc import Callable
 from typing import Final
 
 from adaptive.errors import AdaptiveError
-from adaptive.ledger import Ledger
+from adaptive.ledger import Ledger, LedgerError
+from service.collect.settings import CollectSettings
+from service.environment import SettingError, variable
 from service.http.problems import Problem
 
 PATIENCE_SECONDS: Final = 2.0  # of a probe; a database that has gone is waited for much longer
+
+
+def prepare(chosen: CollectSettings) -> None:
+    """Make the ledger where there is none, before the processes start.
+
+    Raises
+    ------
+    SettingError
+        When it cannot be opened, or has tables of another release.
+    """
+    try:
+        Ledger.create(chosen.ledger).close()
+    except LedgerError as error:
+        raise SettingError(f"{variable('ledger')}: {error}") from error
 
 
 class OwnLedger:
