@@ -37,6 +37,8 @@ class OwnLedger:
     ----------
     target : str
         Path of a file, or URL of a PostgreSQL database.
+    patience : float
+        Seconds for which a request tries to write.
     clock : callable
         Seconds, for `check`.
 
@@ -47,8 +49,11 @@ class OwnLedger:
     False
     """
 
-    def __init__(self, target: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, target: str, *, patience: float = 3.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._target = target
+        self._patience = patience
         self._clock = clock
         self._opening = threading.Lock()
         self._found: Ledger | None = None
@@ -72,7 +77,7 @@ class OwnLedger:
         if self._found is None:
             with self._opening:
                 if self._found is None:
-                    self._found = Ledger.create(self._target)
+                    self._found = Ledger.create(self._target, patience=self._patience)
         return self._found
 
     def check(self) -> None:
