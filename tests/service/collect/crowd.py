@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import json
+import math
 import random
 import selectors
 import socket
@@ -17,6 +18,9 @@ from collections import Counter, deque
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
+
+from adaptive.ledger import Campaign
+from adaptive.ledger.votes import answer_name
 
 ANSWER_SECONDS = 30.0  # without an answer, a voter tries again on another connection
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # after a broken connection
@@ -71,6 +75,33 @@ class Log:
     without_retry_after: int = 0
     broken: int = 0
     repeated: int = 0  # answers to a vote that the server had already
+    waited: float = 0.0  # seconds from the end until the last voter had an answer
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Where a ledger differs from what voters were told."""
+
+    lost: int  # acknowledged votes that are not there as they were sent
+    doubled: int  # votes on a comparison that has one already
+    miscounted: int  # difference between the votes and the counts of the sheets
+    unheard: int  # votes that are there and whose voter heard of none: wanted are those in flight at a stop, at most
+
+
+def losses(campaign: Campaign, log: Log) -> Losses:
+    """Hold the ledger against what a crowd was told."""
+    with campaign.database.engine.connect() as connection:
+        rows = connection.exec_driver_sql(
+            "SELECT e.event_id, b.number, c.sheet, c.position, e.answer FROM vote_event e "
+            "JOIN ballot b ON b.id = e.ballot_id "
+            "JOIN comparison c ON c.ballot_id = e.ballot_id AND c.place = e.place"
+        ).all()
+        counted = connection.exec_driver_sql("SELECT sum(n_answered) FROM sheet").scalar_one()
+    stored = {event: (f"{number}-{sheet}-{at}", answer_name(answer)) for event, number, sheet, at, answer in rows}
+    lost = [event for event, said in log.acknowledged.items() if stored.get(event) != said]
+    asked = {pair for pair, _ in stored.values()}
+    unheard = len(stored.keys() - log.acknowledged.keys())
+    return Losses(len(lost), len(rows) - len(asked), abs(len(rows) - counted), unheard)
 
 
 class Crowd:
@@ -97,8 +128,12 @@ class Crowd:
         self._n_timers = 0
         self._begin = self._end = 0.0
 
-    def run(self, seconds: float, *, arrival: float = 2.0, patience: float = 120.0) -> Log:
-        """Vote for so long; then each voter waits for the answer to the last vote, and all connections are closed.
+    def stop(self) -> None:
+        """Send no further votes; another thread may say so."""
+        self._end = time.monotonic()
+
+    def run(self, seconds: float = math.inf, *, arrival: float = 2.0, patience: float = 120.0) -> Log:
+        """Vote for so long, or until `stop`; then wait for the answers to the last votes, and close all connections.
 
         Parameters
         ----------
@@ -121,6 +156,7 @@ class Crowd:
             pause = self._timers[0][0] - time.monotonic() if self._timers else 1.0
             for key, events in self._selector.select(min(1.0, max(0.0, pause))):
                 self._ready(key.data, events)
+        self.log.waited = max(0.0, time.monotonic() - self._end)
         for line in self._lines:
             self._drop(line)
         self._selector.close()
