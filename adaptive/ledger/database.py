@@ -6,6 +6,7 @@ asks for it, runs the function again: it must do nothing but use its connection.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import sqlite3
@@ -14,6 +15,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -27,17 +29,17 @@ from adaptive.ledger.turns import Turns
 from adaptive.ledger.unwritable import connected, file_state, is_unwritable
 from rankcorr.checks import shown
 
-__all__ = ["SERVER_CLOCK", "Database", "checked_target", "clock"]
+__all__ = ["PATIENCE_SECONDS", "SERVER_CLOCK", "Database", "checked_target", "clock"]
 
 T = TypeVar("T")
 Connection = sa.Connection
 
-# How long a transaction is tried again in all.
-_PATIENCE_SECONDS: Final = 20.0
+PATIENCE_SECONDS: Final = 20.0
 _FIRST_PAUSE: Final = 0.005
 _LONGEST_PAUSE: Final = 0.5
 _POLL_SECONDS: Final = (0.0005, 0.0015)  # of the first in line of a process, for SQLite's lock
 _MOST_CLASHES: Final = 8
+_LOCK_SECONDS: Final = 5.0
 _FORK_SECONDS: Final = 5.0  # how long a fork waits for a thread that writes
 SERVER_CLOCK: Final = sa.cast(1_000_000 * sa.extract("epoch", sa.func.clock_timestamp()), sa.BigInteger)
 _TRANSACTION_ID: Final = sa.text("SELECT CAST(pg_current_xact_id_if_assigned() AS text)")
@@ -88,10 +90,14 @@ class Database:
     ----------
     target : str or path-like
         Path of a file, or URL of a PostgreSQL database.
+    patience : float
+        Seconds for which a transaction is tried in all. A file with votes may wait for long; whoever looks at a page
+        would rather hear soon that others are in the way.
     """
 
-    def __init__(self, target: str | os.PathLike[str]) -> None:
+    def __init__(self, target: str | os.PathLike[str], *, patience: float = PATIENCE_SECONDS) -> None:
         self.url = checked_target(target)
+        self.patience = patience
         self._mine: _Connections | None = None
         self._inherited: list[_Connections] = []
         self._was_reached = False
@@ -147,7 +153,7 @@ class Database:
         """Run `work` in one transaction; what it returns is returned once the transaction is on the disk.
 
         Where another transaction was in the way, took the same key, or the server went away, `work` is run again, with
-        pauses that grow and differ by chance, for 20 seconds. Where the server went away between a commit and its
+        pauses that grow and differ by chance, for as long as `patience` says. Where the server went away between a commit and its
         answer, it is asked afterwards whether the transaction was committed, so that nothing is done twice.
 
         Parameters
@@ -171,13 +177,19 @@ class Database:
         """Run `work` in one transaction that sees a single state of the database, and changes nothing."""
         return self._run(work, writes=False, asks=False)
 
-    def _run(self, work: Callable[[Connection], T], *, writes: bool, asks: bool) -> T:
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+    def look_up(self, work: Callable[[Connection], T]) -> T:
+        """Run `work`, which reads by one statement: PostgreSQL then needs one way there and back instead of three."""
+        return self._run(work, writes=False, asks=False, level="AUTOCOMMIT")
+
+    def _run(
+        self, work: Callable[[Connection], T], *, writes: bool, asks: bool, level: str = "REPEATABLE READ"
+    ) -> T:
+        deadline = time.monotonic() + self.patience
         pause, n_clashes = _FIRST_PAUSE, 0
         while True:
             try:
                 with self._turn(writes, deadline):
-                    return self._tried(work, writes, asks, deadline)
+                    return self._tried(work, writes, asks, deadline, level)
             except (TimeoutError, sa.exc.TimeoutError) as error:  # of `turns`, or of the pool of connections
                 raise self._busy("others write all the time") from error
             except DBAPIError as error:
@@ -192,14 +204,13 @@ class Database:
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
-    def _tried(self, work: Callable[[Connection], T], writes: bool, asks: bool, deadline: float) -> T:
+    def _tried(self, work: Callable[[Connection], T], writes: bool, asks: bool, deadline: float, level: str) -> T:
         before = file_state(self.path) if self.is_sqlite else None
         with self.engine.connect() as connection:
             self._was_reached = True
             options: dict[str, Any] = {"ledger_deadline": deadline if writes else None}
             if not self.is_sqlite:
-                level = "READ COMMITTED" if writes else "REPEATABLE READ"
-                options |= {"isolation_level": level, "postgresql_readonly": not writes}
+                options |= {"isolation_level": "READ COMMITTED" if writes else level, "postgresql_readonly": not writes}
             sent = None
             try:
                 with connection.execution_options(**options).begin():
@@ -245,7 +256,7 @@ class Database:
 
     def _busy(self, reason: str) -> LedgerBusyError:
         return LedgerBusyError(
-            f"{self.name}: busy for {_PATIENCE_SECONDS:.0f} s, or out of reach; nothing was changed: {reason}"
+            f"{self.name}: busy for {self.patience:g} s, or out of reach; nothing was changed: {reason}"
         )
 
     def _named(self, error: DBAPIError) -> Exception:
@@ -280,13 +291,15 @@ class Database:
             sa.event.listen(engine, "begin", _begin_sqlite)
             return engine
         # Of a server that does not answer any more, TCP itself would tell after two hours.
-        defaults = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+        connecting = max(2, min(10, math.ceil(self.patience)))  # libpq takes 1 for 2
+        defaults = {"connect_timeout": connecting, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
         chosen = {name: value for name, value in defaults.items() if name not in self.url.query}
         try:
-            engine = sa.create_engine(self.url, connect_args=chosen, pool_size=4, max_overflow=28)
+            pool = {"pool_size": 4, "max_overflow": 28, "pool_timeout": self.patience}
+            engine = sa.create_engine(self.url, connect_args=chosen, **pool)
         except ModuleNotFoundError as error:
             raise LedgerError("PostgreSQL needs psycopg: pip install 'rankcorr-adaptive[postgres]'") from error
-        sa.event.listen(engine, "connect", _set_up_postgresql)
+        sa.event.listen(engine, "connect", partial(_set_up_postgresql, patience=self.patience))
         return engine
 
 
@@ -347,9 +360,9 @@ def _begin_sqlite(connection: sa.Connection) -> None:
         time.sleep(random.uniform(*_POLL_SECONDS))
 
 
-def _set_up_postgresql(connection: Any, _: object) -> None:
+def _set_up_postgresql(connection: Any, _: object, *, patience: float) -> None:
     # A process that stands still in a transaction holds a lock of its ballot: whoever waits for it tries again, and
     # the server ends the transaction.
-    connection.execute("SET lock_timeout = '5s'")
+    connection.execute(f"SET lock_timeout = {math.ceil(1e3 * min(_LOCK_SECONDS, patience))}")
     connection.execute("SET idle_in_transaction_session_timeout = '60s'")
     connection.commit()

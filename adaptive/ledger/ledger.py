@@ -16,7 +16,7 @@ from adaptive.ledger import closing, schema, sheets, votes
 from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings, audit, create_campaign, load_campaign
 from adaptive.ledger.closing import standing_after
 from adaptive.ledger.contents import ItemContent
-from adaptive.ledger.database import Database
+from adaptive.ledger.database import PATIENCE_SECONDS, Database
 from adaptive.ledger.draws import StoredBallot, store_ballot, stored_ballots
 from adaptive.ledger.errors import LedgerError, RevisionError
 from adaptive.ledger.locking import lock_ballot, lock_tables
@@ -37,6 +37,8 @@ class Ledger:
     ----------
     target : str or path-like
         Path of a file, or a URL like ``postgresql://host/database``.
+    patience : float
+        Seconds for which a transaction is tried in all.
 
     Raises
     ------
@@ -44,8 +46,8 @@ class Ledger:
         Another kind of URL.
     """
 
-    def __init__(self, target: str | os.PathLike[str]) -> None:
-        self.database = Database(target)
+    def __init__(self, target: str | os.PathLike[str], *, patience: float = PATIENCE_SECONDS) -> None:
+        self.database = Database(target, patience=patience)
 
     @classmethod
     def open(cls, target: str | os.PathLike[str]) -> Ledger:
@@ -67,7 +69,7 @@ class Ledger:
         return ledger
 
     @classmethod
-    def create(cls, target: str | os.PathLike[str]) -> Ledger:
+    def create(cls, target: str | os.PathLike[str], *, patience: float = PATIENCE_SECONDS) -> Ledger:
         """Open a ledger, or make it where there is none: an empty database, or a file that does not exist.
 
         Raises
@@ -75,7 +77,7 @@ class Ledger:
         RevisionError
             When its tables are those of another release.
         """
-        ledger = cls(target)
+        ledger = cls(target, patience=patience)
         name = ledger.database.name
 
         def made(connection: sa.Connection) -> None:

@@ -36,6 +36,8 @@ class OwnLedger:
     ----------
     target : str
         Path of a file, or URL of a PostgreSQL database.
+    patience : float
+        Seconds for which a request tries to write.
 
     Examples
     --------
@@ -44,8 +46,9 @@ class OwnLedger:
     False
     """
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, *, patience: float = 3.0) -> None:
         self._target = target
+        self._patience = patience
         self._opening = threading.Lock()
         self._found: Ledger | None = None
         self._asking = threading.Lock()
@@ -67,7 +70,7 @@ class OwnLedger:
         if self._found is None:
             with self._opening:
                 if self._found is None:
-                    self._found = Ledger.create(self._target)
+                    self._found = Ledger.create(self._target, patience=self._patience)
         return self._found
 
     def check(self) -> None:
