@@ -84,7 +84,8 @@ def read_item_sheet(data: bytes) -> ItemSheet:
 
     Examples
     --------
-    >>> sheet = read_item_sheet(b"item,kind,content,alt_text\nfig,image,fig.png,A ripe fig\nplum,image,plum.png,\nfig,,,\n")
+    >>> rows = b"fig,image,fig.png,A ripe fig\nplum,image,plum.png,\nfig,,,\n"
+    >>> sheet = read_item_sheet(b"item,kind,content,alt_text\n" + rows)
     >>> sheet.items
     ('fig',)
     >>> for fault in sheet.faults:
