@@ -6,6 +6,7 @@ but commands and servers, so that `import adaptive` does not load SQLAlchemy.
 """
 
 from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
+from adaptive.ledger.contents import ItemContent
 from adaptive.ledger.errors import (
     ConflictError,
     LateVoteError,
@@ -19,18 +20,21 @@ from adaptive.ledger.ledger import Campaign, Ledger
 from adaptive.ledger.pay import Pay
 from adaptive.ledger.probes.probing import KnownPair, Probing
 from adaptive.ledger.votes import Receipt, VoteCast
+from adaptive.ledger.voting_pages import PageTexts, VotingPages
 
 __all__ = [
     "Campaign",
     "CampaignInfo",
     "ConflictError",
     "ContinuousPlan",
+    "ItemContent",
     "KnownPair",
     "LateVoteError",
     "Ledger",
     "LedgerBusyError",
     "LedgerError",
     "NotReadyError",
+    "PageTexts",
     "Pay",
     "Probing",
     "Receipt",
@@ -38,4 +42,5 @@ __all__ = [
     "Settings",
     "UnreachableError",
     "VoteCast",
+    "VotingPages",
 ]

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from adaptive.ledger import schema
 from adaptive.ledger.columns import insert_columns
+from adaptive.ledger.contents import ItemContent
 from adaptive.ledger.encoding import json_of, label_of, label_text, now, value_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.pay import Pay
@@ -189,8 +190,14 @@ def create_campaign(
     name: str,
     settings: Settings,
     key: str | None = None,
+    contents: Sequence[ItemContent] | None = None,
 ) -> int:
     """Insert a campaign and its items; the id is returned.
+
+    Parameters
+    ----------
+    contents : sequence of ItemContent or None
+        What is shown for each item; None: the label.
 
     Raises
     ------
@@ -225,9 +232,13 @@ def create_campaign(
     campaign_id: int = connection.execute(
         sa.insert(schema.campaign).values(made).returning(schema.campaign.c.id)
     ).scalar_one()
-    insert_columns(
-        connection, schema.item, {"campaign_id": campaign_id, "place": list(range(len(texts))), "label": texts}
-    )
+    columns: dict[str, Any] = {"campaign_id": campaign_id, "place": list(range(len(texts))), "label": texts}
+    if contents is not None:
+        if len(contents) != len(texts):
+            raise LedgerError(f"contents must be one for each of the {len(texts)} items; got {len(contents)}")
+        own = [each.columns() for each in contents]
+        columns |= {name: [each[name] for each in own] for name in ("kind", "content", "alt_text")}
+    insert_columns(connection, schema.item, columns)
     audit(connection, campaign_id, "created", {"items": len(texts), "mode": mode, "numpy": np.__version__})
     return campaign_id
 

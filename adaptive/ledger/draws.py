@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,8 @@ def store_ballot(
     if info.settings.probing is not None:
         asked = Drawn(sheet, position, columns.left, columns.right, sheets[:, 0])
         texts = [label_text(label) for label in info.items]
-        probes = probes_for(connection, info.id, info.settings.probing, texts, asked, seed=info.seed, number=number)
+        drawing = partial(probes_for, seed=info.seed, number=number, assigned=info.settings.assigned)
+        probes = drawing(connection, info.id, info.settings.probing, texts, asked)
     ballot_id: int = connection.execute(
         sa.insert(schema.ballot)
         .values(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +15,7 @@ from adaptive.draw import draw_ballot
 from adaptive.ledger import closing, schema, sheets, votes
 from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings, audit, create_campaign, load_campaign
 from adaptive.ledger.closing import standing_after
+from adaptive.ledger.contents import ItemContent
 from adaptive.ledger.database import Database
 from adaptive.ledger.draws import StoredBallot, store_ballot, stored_ballots
 from adaptive.ledger.errors import LedgerError, RevisionError
@@ -105,6 +106,7 @@ class Ledger:
         *,
         name: str = "campaign",
         settings: Settings | None = None,
+        contents: Sequence[ItemContent] | None = None,
     ) -> Campaign:
         """Make a campaign.
 
@@ -116,6 +118,8 @@ class Ledger:
         seed : int
         name : str
         settings : Settings
+        contents : sequence of ItemContent
+            What is shown for each item; by default its label.
 
         Raises
         ------
@@ -125,7 +129,8 @@ class Ledger:
         chosen = Settings() if settings is None else settings
         made = self.database.write(
             lambda connection: load_by_id(
-                connection, create_campaign(connection, plan, items, voters, seed, name=name, settings=chosen)
+                connection,
+                create_campaign(connection, plan, items, voters, seed, name=name, settings=chosen, contents=contents),
             )
         )
         return Campaign(self.database, made)

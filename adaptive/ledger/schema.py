@@ -25,9 +25,11 @@ __all__ = [
     "probe",
     "probe_event",
     "sheet",
+    "token",
     "vote_event",
     "voter",
     "voter_identity",
+    "voting_pages",
 ]
 
 metadata = sa.MetaData(
@@ -147,12 +149,12 @@ voter = sa.Table(
     Column("key", Text, nullable=False, unique=True),  # random: what exports and digests call the voter
     Column("source", Text, nullable=False),
     Column("external_hash", Text),
-    Column("token_hash", Text, unique=True),
     Column("consent_version", Text),
     Column("joined_at", BigInteger, nullable=False),
     Column("withdrawn_at", BigInteger),
     sa.UniqueConstraint("campaign_id", "source", "external_hash"),
 )
+Index("ix_voter_campaign_id_joined_at", voter.c.campaign_id, voter.c.joined_at)
 
 # The only rows that are ever deleted.
 voter_identity = sa.Table(
@@ -286,5 +288,41 @@ audit_event = sa.Table(
 )
 Index("ix_audit_event_campaign_id", audit_event.c.campaign_id)
 
+# What a campaign shows to its voters; each change is a new version, so that it is known who agreed to what.
+voting_pages = sa.Table(
+    "voting_pages",
+    metadata,
+    Column("campaign_id", _Id, ForeignKey("campaign.id"), primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("pages", Text, nullable=False),  # JSON
+    Column("at", BigInteger, nullable=False),
+)
+
+# A capability is known by its hash alone: whoever reads the database cannot use it.
+token = sa.Table(
+    "token",
+    metadata,
+    _id(),
+    Column("hash", Text, nullable=False, unique=True),
+    Column("campaign_id", _Id, ForeignKey("campaign.id"), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("voter_id", _Id, ForeignKey("voter.id")),
+    Column("made_at", BigInteger, nullable=False),
+    Column("ends_at", BigInteger),
+    Column("revoked_at", BigInteger),
+    _one_of("kind", ("organiser", "organiser session", "invitation", "session", "study")),
+)
+Index("ix_token_voter_id", token.c.voter_id)
+Index("ix_token_campaign_id", token.c.campaign_id)
+
 # Tables whose rows are never changed or deleted: triggers raise.
-HISTORY: Final = ("item", "comparison", "probe", "vote_event", "late_vote", "probe_event", "audit_event")
+HISTORY: Final = (
+    "item",
+    "comparison",
+    "probe",
+    "vote_event",
+    "late_vote",
+    "probe_event",
+    "audit_event",
+    "voting_pages",
+)

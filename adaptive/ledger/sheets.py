@@ -20,7 +20,15 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.locking import lock_ballot
 from adaptive.ledger.voters import file_name, register
 
-__all__ = ["Lease", "assign_slots", "claim_sheet", "give_sheet", "lease_of_voter", "unfinished_sheets"]
+__all__ = [
+    "Lease",
+    "assign_slots",
+    "claim_sheet",
+    "give_sheet",
+    "is_sheet_left",
+    "lease_of_voter",
+    "unfinished_sheets",
+]
 
 
 @dataclass(frozen=True)
@@ -146,6 +154,14 @@ def lease_of_voter(connection: sa.Connection, voter_id: int) -> Lease | None:
     return None if row is None else Lease(row.id, row.ballot_id, row.number, row.sheet, row.fence, row.expires_at)
 
 
+def is_sheet_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
+    """Whether there is a sheet to claim, for this voter or for one who comes new; nothing is locked or changed."""
+    for free in connection.execute(_free_sheets(connection, info)).yield_per(20):
+        if voter_id is None or not _shares_pairs(connection, info, free.ballot_id, free.number, voter_id):
+            return True
+    return False
+
+
 def _expiry(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement[int] | None:
     minutes = info.settings.lease_minutes
     return None if minutes is None else clock(connection) + sa.literal(int(minutes * 60_000_000), sa.BigInteger)
@@ -213,6 +229,17 @@ def _free_sheet(
 
     Its lease must be looked at again, since it may have been given out before the lock was taken.
     """
+    sheet = schema.sheet
+    wanted = _free_sheets(connection, info).limit(1).with_for_update(of=sheet, key_share=True, skip_locked=not waits)
+    for ballot_id in {ballot_id for ballot_id, _ in tried}:
+        numbers = [number for of_ballot, number in tried if of_ballot == ballot_id]
+        wanted = wanted.where(sa.or_(sheet.c.ballot_id != ballot_id, sheet.c.number.not_in(numbers)))
+    row = connection.execute(wanted).first()
+    return None if row is None else (row.ballot_id, row.number)
+
+
+def _free_sheets(connection: sa.Connection, info: CampaignInfo) -> sa.Select[Any]:
+    """Sheets that nobody has and that are not done, by ballot's id and number; those that were begun come first."""
     sheet, ballot, lease = schema.sheet, schema.ballot, schema.lease
     taken = sa.exists().where(
         lease.c.ballot_id == sheet.c.ballot_id,
@@ -220,7 +247,7 @@ def _free_sheet(
         lease.c.ended_at.is_(None),
         sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection)),
     )
-    wanted = (
+    return (
         sa.select(sheet.c.ballot_id, sheet.c.number)
         .join(ballot, ballot.c.id == sheet.c.ballot_id)
         .where(
@@ -230,14 +257,7 @@ def _free_sheet(
             ~taken,
         )
         .order_by(ballot.c.number, (sheet.c.n_answered == 0), sheet.c.number)
-        .limit(1)
-        .with_for_update(of=sheet, key_share=True, skip_locked=not waits)
     )
-    for ballot_id in {ballot_id for ballot_id, _ in tried}:
-        numbers = [number for of_ballot, number in tried if of_ballot == ballot_id]
-        wanted = wanted.where(sa.or_(sheet.c.ballot_id != ballot_id, sheet.c.number.not_in(numbers)))
-    row = connection.execute(wanted).first()
-    return None if row is None else (row.ballot_id, row.number)
 
 
 def _shares_pairs(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sheet: int, voter_id: int) -> bool:

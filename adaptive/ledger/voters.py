@@ -13,6 +13,7 @@ from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo, audit
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.tokens import revoke_of_voter
 from adaptive.tables import item_cells
 from rankcorr.checks import shown
 
@@ -115,8 +116,8 @@ def names_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
 def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
     """Forget who a voter is: name, e-mail, and the hash that would find them again. Votes stay, under the key."""
     connection.execute(sa.delete(schema.voter_identity).where(schema.voter_identity.c.voter_id == voter_id))
-    gone = {"external_hash": None, "token_hash": None}
-    connection.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(gone))
+    connection.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(external_hash=None))
+    revoke_of_voter(connection, voter_id)
     audit(connection, info.id, "erased", {}, voter_id=voter_id)
 
 

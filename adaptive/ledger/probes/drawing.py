@@ -73,7 +73,7 @@ def draw_probes(
     known: tuple[Known, ...],
     drawn: Drawn,
     seen: Mapping[tuple[int, int], int],
-    practised: Collection[int],
+    practised: Collection[int] | None,
     rng: np.random.Generator,
 ) -> list[Probe]:
     """Draw the probes of a ballot, sheet by sheet in the order in which they are shown.
@@ -89,8 +89,9 @@ def draw_probes(
     drawn : Drawn
     seen : mapping of (int, int) to int
         How often a slot has been asked a known pair in earlier ballots: slot and index to number.
-    practised : collection of int
-        Slots that had a sheet before.
+    practised : collection of int or None
+        Slots that had a sheet before, and practise no more; None: every sheet has the practice, since it is unknown
+        who will get which.
     rng : numpy.random.Generator
     """
     order = np.lexsort((drawn.position, drawn.sheet))
@@ -100,7 +101,17 @@ def draw_probes(
     shown: defaultdict[int, set[int]] = defaultdict(set)
     for slot, pair in zip(slot_of.tolist(), pairs.tolist(), strict=True):
         shown[slot].add(pair)
-    draw = _Draw(probing, known, drawn, pairs, slot_of, shown, defaultdict(int, seen), set(practised), rng)
+    draw = _Draw(
+        probing,
+        known,
+        drawn,
+        pairs,
+        slot_of,
+        shown,
+        defaultdict(int, seen),
+        None if practised is None else set(practised),
+        rng,
+    )
     found = []
     for sheet, places in enumerate(by_sheet):
         found += sorted(draw.sheet(sheet, int(drawn.slots[sheet]), places), key=lambda probe: probe.position)
@@ -116,13 +127,14 @@ class _Draw:
     slot_of: Array
     shown: defaultdict[int, set[int]]
     seen: defaultdict[tuple[int, int], int]
-    practised: set[int]
+    practised: set[int] | None
     rng: np.random.Generator
 
     def sheet(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
         found = []
-        if slot not in self.practised:
-            self.practised.add(slot)
+        if self.practised is None or slot not in self.practised:
+            if self.practised is not None:
+                self.practised.add(slot)
             found += [self._known(sheet, 0, each) for each in self._fresh(slot, "practice")]
         dealt = self._fresh(slot, "attention", "gold")
         # Those that the slot has seen least often; the draw decides between equals.

@@ -51,6 +51,7 @@ def probes_for(
     *,
     seed: int,
     number: int,
+    assigned: bool,
 ) -> list[Probe]:
     """Draw the probes of a ballot that is about to be stored.
 
@@ -60,6 +61,8 @@ def probes_for(
         Items of the campaign as `label_text`.
     seed, number : int
         Of the campaign, and of the ballot.
+    assigned : bool
+        Whether each sheet goes to the voter of its slot; else every sheet has the practice.
     """
     index = {label: place for place, label in enumerate(labels)}
     known = tuple(
@@ -67,7 +70,8 @@ def probes_for(
         for each in probing.known
     )
     rng = ballot_rng(seed, number, "probe")
-    seen, practised = _seen(connection, campaign_id, known), _slots_so_far(connection, campaign_id)
+    seen = _seen(connection, campaign_id, known)
+    practised = _slots_so_far(connection, campaign_id) if assigned else None
     return draw_probes(probing, known, drawn, seen, practised, rng)
 
 

@@ -37,6 +37,8 @@ def full(ledger):
         "SELECT 'b', ballot.id, 0, :voter, 0, '', 'closed' FROM ballot",
         voter=voter,
     )
+    change(ledger, "INSERT INTO voting_pages SELECT id, 1, '{}', 0 FROM campaign")
+    change(ledger, "INSERT INTO token (hash, campaign_id, kind, made_at) SELECT 'c', id, 'organiser', 0 FROM campaign")
     return ledger
 
 
@@ -61,7 +63,7 @@ def test_rows_of_history_are_neither_changed_nor_deleted(full, table):
         assert refused(full, f"TRUNCATE {table} CASCADE")
 
 
-@pytest.mark.parametrize("table", ["campaign", "ballot", "sheet", "voter", "lease"])
+@pytest.mark.parametrize("table", ["campaign", "ballot", "sheet", "voter", "lease", "token"])
 def test_rows_that_change_are_never_deleted_and_keep_what_they_are(full, table):
     assert refused(full, f"DELETE FROM {table}")
     fixed = {
@@ -70,6 +72,7 @@ def test_rows_that_change_are_never_deleted_and_keep_what_they_are(full, table):
         "sheet": ["number", "slot", "n_comparisons"],
         "voter": ["campaign_id", "key", "source", "joined_at"],
         "lease": ["ballot_id", "sheet", "voter_id", "fence", "given_at"],
+        "token": ["hash", "campaign_id", "kind", "voter_id", "made_at"],
     }
     for column in fixed[table]:
         assert refused(full, f"UPDATE {table} SET {column} = {column}")

@@ -15,14 +15,15 @@ depends_on = None
 
 # SQLite counts up only a column whose type is INTEGER.
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-HISTORY = ("item", "comparison", "probe", "vote_event", "late_vote", "probe_event", "audit_event")
-KEPT = (*HISTORY, "campaign", "ballot", "sheet", "voter", "lease")
+HISTORY = ("item", "comparison", "probe", "vote_event", "late_vote", "probe_event", "audit_event", "voting_pages")
+KEPT = (*HISTORY, "campaign", "ballot", "sheet", "voter", "lease", "token")
 FIXED = {
     "campaign": ("key", "mode", "plan", "slots", "seed", "hash_key", "created_at"),
     "ballot": ("campaign_id", "number", "kind", "places", "presentations", "n_comparisons", "draw_digest", "opened_at"),
     "sheet": ("ballot_id", "number", "slot", "n_comparisons"),
     "voter": ("campaign_id", "key", "source", "joined_at"),
     "lease": ("ballot_id", "sheet", "voter_id", "fence", "given_at"),
+    "token": ("hash", "campaign_id", "kind", "voter_id", "made_at"),
 }
 
 
@@ -96,7 +97,6 @@ def upgrade() -> None:
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("source", sa.Text(), nullable=False),
         sa.Column("external_hash", sa.Text(), nullable=True),
-        sa.Column("token_hash", sa.Text(), nullable=True),
         sa.Column("consent_version", sa.Text(), nullable=True),
         sa.Column("joined_at", sa.BigInteger(), nullable=False),
         sa.Column("withdrawn_at", sa.BigInteger(), nullable=True),
@@ -106,7 +106,16 @@ def upgrade() -> None:
             "campaign_id", "source", "external_hash", name=op.f("uq_voter_campaign_id_source_external_hash")
         ),
         sa.UniqueConstraint("key", name=op.f("uq_voter_key")),
-        sa.UniqueConstraint("token_hash", name=op.f("uq_voter_token_hash")),
+    )
+    op.create_index("ix_voter_campaign_id_joined_at", "voter", ["campaign_id", "joined_at"], unique=False)
+    op.create_table(
+        "voting_pages",
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("version", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("pages", sa.Text(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name=op.f("fk_voting_pages_campaign_id_campaign")),
+        sa.PrimaryKeyConstraint("campaign_id", "version", name=op.f("pk_voting_pages")),
     )
     op.create_table(
         "audit_event",
@@ -134,6 +143,26 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["ballot_id"], ["ballot.id"], name=op.f("fk_sheet_ballot_id_ballot")),
         sa.PrimaryKeyConstraint("ballot_id", "number", name=op.f("pk_sheet")),
     )
+    op.create_table(
+        "token",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("voter_id", ID, nullable=True),
+        sa.Column("made_at", sa.BigInteger(), nullable=False),
+        sa.Column("ends_at", sa.BigInteger(), nullable=True),
+        sa.Column("revoked_at", sa.BigInteger(), nullable=True),
+        sa.CheckConstraint(
+            "kind IN ('organiser', 'organiser session', 'invitation', 'session', 'study')", name=op.f("ck_token_kind")
+        ),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name=op.f("fk_token_campaign_id_campaign")),
+        sa.ForeignKeyConstraint(["voter_id"], ["voter.id"], name=op.f("fk_token_voter_id_voter")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_token")),
+        sa.UniqueConstraint("hash", name=op.f("uq_token_hash")),
+    )
+    op.create_index("ix_token_campaign_id", "token", ["campaign_id"], unique=False)
+    op.create_index("ix_token_voter_id", "token", ["voter_id"], unique=False)
     op.create_table(
         "voter_identity",
         sa.Column("voter_id", ID, autoincrement=False, nullable=False),

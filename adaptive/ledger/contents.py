@@ -1,0 +1,67 @@
+"""What an item looks like: its label as text, or text, markdown, an image or audio of its own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import sqlalchemy as sa
+
+from adaptive.ledger import schema
+from adaptive.ledger.errors import LedgerError
+from rankcorr.checks import shown
+
+__all__ = ["ItemContent", "Kind", "contents_of"]
+
+Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]
+
+_ASSET: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
+
+
+@dataclass(frozen=True)
+class ItemContent:
+    """What is shown for an item.
+
+    Attributes
+    ----------
+    kind : {"text", "markdown", "image", "audio"}
+    content : str or None
+        Text or markdown, or the path of an image or a recording below the folder of the server's assets; None, for
+        text: the label.
+    alt_text : str or None
+        What an image or a recording is, for those who do not see or hear it; needed for both.
+    """
+
+    kind: Kind = "text"
+    content: str | None = None
+    alt_text: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise LedgerError(f"the kind of an item is text, markdown, image or audio; got {shown(self.kind)}")
+        if self.kind != "text" and not (self.content or "").strip():
+            raise LedgerError(f"an item of kind {self.kind} needs its content; got none")
+        if self.kind in ("image", "audio"):
+            if not _ASSET.fullmatch(self.content or ""):
+                raise LedgerError(
+                    f"the content of {self.kind} is the path of a file, of letters, digits, . _ - and /; "
+                    f"got {shown(self.content)}"
+                )
+            if not (self.alt_text or "").strip():
+                raise LedgerError(f"an item of kind {self.kind} needs a text that says what it is (alt_text); got none")
+
+    def columns(self) -> dict[str, Any]:
+        """The fields, as the table of items has them."""
+        return {"kind": self.kind, "content": self.content, "alt_text": self.alt_text}
+
+
+def contents_of(connection: sa.Connection, campaign_id: int) -> tuple[ItemContent, ...]:
+    """What is shown for each item of a campaign, by place."""
+    table = schema.item
+    rows = connection.execute(
+        sa.select(table.c.kind, table.c.content, table.c.alt_text)
+        .where(table.c.campaign_id == campaign_id)
+        .order_by(table.c.place)
+    )
+    return tuple(ItemContent(*row) for row in rows)

@@ -1,0 +1,351 @@
+"""A voter's way through a campaign: join, consent, sheet after sheet, finish, or leave.
+
+What a browser does in one step is one transaction here, and safe to be done again.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+import sqlalchemy as sa
+
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo, audit
+from adaptive.ledger.encoding import now
+from adaptive.ledger.errors import LedgerBusyError, LedgerError
+from adaptive.ledger.locking import count_answers, lock_ballot
+from adaptive.ledger.sheets import Lease, claim_sheet, is_sheet_left, lease_of_voter
+from adaptive.ledger.shown_sheets import Answered, ShownPair, answers_on, has_practised, shown_pairs
+from adaptive.ledger.tokens import issue
+from adaptive.ledger.voters import erase, register, withdraw
+from adaptive.ledger.voting_pages import VotingPages
+from rankcorr.checks import shown
+
+__all__ = [
+    "CrowdedError",
+    "Journey",
+    "SheetInHand",
+    "consent",
+    "invite",
+    "join_openly",
+    "join_platform",
+    "journey_of",
+    "leave",
+    "next_sheet",
+]
+
+Step: TypeAlias = Literal["consent", "vote", "finish"]
+Reason: TypeAlias = Literal["limit", "none left"]
+
+OPEN, INVITED = "open", "invitation"
+_MINUTE: Final = 60_000_000
+_PARTICIPANTS: Final = {
+    # What the platforms give out; anything else was made up.
+    "prolific": re.compile(r"[0-9a-f]{24}"),
+    "mturk": re.compile(r"A[0-9A-Z]{9,30}"),
+}
+
+
+class CrowdedError(LedgerError):
+    """More new voters came in a minute than the server takes; nothing was changed."""
+
+
+@dataclass(frozen=True)
+class SheetInHand:
+    """A sheet that a voter has.
+
+    Attributes
+    ----------
+    number, sheet : int
+        Ballot, counted from 1, and sheet in it, counted from 0.
+    expires_at : int or None
+    pairs : tuple of ShownPair
+        Without the practice of a voter who has practised.
+    answers : dict of int to Answered
+        By position.
+    """
+
+    number: int
+    sheet: int
+    expires_at: int | None
+    pairs: tuple[ShownPair, ...]
+    answers: Mapping[int, Answered]
+
+    @property
+    def missing(self) -> tuple[ShownPair, ...]:
+        """Pairs without an answer."""
+        return tuple(pair for pair in self.pairs if pair.position not in self.answers)
+
+
+@dataclass(frozen=True)
+class Journey:
+    """Where a voter is.
+
+    Attributes
+    ----------
+    step : {"consent", "vote", "finish"}
+        What comes next.
+    hand : SheetInHand or None
+        The sheet in hand, done or not.
+    n_sheets_done : int
+    n_votes : int
+        The voter's answers that stand, of all ballots, without those to probes.
+    available : bool
+        Whether there is a pair to ask for, now.
+    reason : {"limit", "none left"} or None
+        Why there is none.
+    """
+
+    step: Step
+    hand: SheetInHand | None
+    n_sheets_done: int
+    n_votes: int
+    available: bool
+    reason: Reason | None
+
+
+def join_openly(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, most_a_minute: int) -> int:
+    """Take in somebody who came by the open link; the id of the new voter is returned.
+
+    Raises
+    ------
+    LedgerError
+        When the campaign has no open link.
+    CrowdedError
+        When more than `most_a_minute` joined within a minute.
+    """
+    if not pages.open_link:
+        raise LedgerError("this campaign is for those who were invited")
+    _check_crowd(connection, info, most_a_minute)
+    return register(connection, info, secrets.token_hex(16), source=OPEN)
+
+
+def join_platform(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    pages: VotingPages,
+    *,
+    participant: str,
+    study: str,
+    most_a_minute: int,
+) -> int:
+    """Take in somebody from a crowd, or find who came before: the id of the voter is returned.
+
+    Participant and study together are one voter, since whoever comes again gets another session there.
+
+    Raises
+    ------
+    LedgerError
+        When the campaign is not on a platform, or is another study there, or the id has not the platform's form.
+    CrowdedError
+        When more than `most_a_minute` joined within a minute.
+    """
+    if pages.platform is None:
+        raise LedgerError("this campaign takes nobody from a platform")
+    if pages.study is not None and study != pages.study:
+        raise LedgerError("the link is that of another study")
+    if not _PARTICIPANTS[pages.platform].fullmatch(participant):
+        raise LedgerError(f"this is no id of a participant of {pages.platform}: {shown(participant)}")
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", study):
+        raise LedgerError(f"this is no id of a study: {shown(study)}")
+    _check_crowd(connection, info, most_a_minute)
+    return register(connection, info, f"{study} {participant}", source=pages.platform)
+
+
+def invite(connection: sa.Connection, info: CampaignInfo, names: Sequence[str]) -> list[str]:
+    """Make a voter for each name, and return the tokens of their links; one who was invited before gets a further one.
+
+    Raises
+    ------
+    LedgerError
+        When a name is twice among them, or its voter has withdrawn.
+    """
+    if len(set(names)) < len(names):
+        raise LedgerError("a name is twice among those to invite")
+    tokens = []
+    for name in names:
+        voter_id = register(connection, info, name, source=INVITED)
+        tokens.append(issue(connection, info, "invitation", voter_id=voter_id))
+    audit(connection, info.id, "invited", {"voters": len(names)})
+    return tokens
+
+
+def consent(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int, version: str) -> None:
+    """Write down that a voter agreed to a version of the consent text.
+
+    Raises
+    ------
+    LedgerError
+        When another version holds.
+    """
+    if version != pages.consent_version:
+        raise LedgerError(f"the consent text is of version {pages.consent_version}; got {shown(version)}")
+    table = schema.voter
+    before = connection.execute(sa.select(table.c.consent_version).where(table.c.id == voter_id)).scalar_one()
+    if before == version:
+        return
+    connection.execute(sa.update(table).where(table.c.id == voter_id).values(consent_version=version))
+    audit(connection, info.id, "consented", {"version": version}, voter_id=voter_id)
+
+
+def journey_of(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int) -> Journey:
+    """Where a voter is; nothing is changed."""
+    agreed = connection.execute(
+        sa.select(schema.voter.c.consent_version).where(schema.voter.c.id == voter_id)
+    ).scalar_one()
+    hand = _in_hand(connection, info, voter_id)
+    done = _n_done(connection, info, voter_id, hand)
+    begun = hand is not None and bool(hand.missing)
+    reason: Reason | None = None
+    if not begun and pages.sheets is not None and done >= pages.sheets:
+        reason = "limit"
+    elif not begun and not is_sheet_left(connection, info, voter_id):
+        reason = "none left"
+    step: Step = "consent" if agreed != pages.consent_version else "finish" if reason is not None else "vote"
+    return Journey(step, hand, done, _n_votes(connection, info, voter_id), reason is None, reason)
+
+
+def next_sheet(
+    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int
+) -> tuple[SheetInHand | None, Reason | None]:
+    """The sheet in hand until each of its pairs is answered, then the next one; None, and why, where there is none."""
+    hand = _in_hand(connection, info, voter_id)
+    if hand is not None and hand.missing and not all(pair.is_probe for pair in hand.missing):
+        claim_sheet(connection, info, voter_id)  # renews the lease
+        return _in_hand(connection, info, voter_id), None
+    if hand is not None and hand.missing:
+        return hand, None  # probes that were put off: all comparisons are answered, and the lease would end
+    if pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
+        return None, "limit"
+    if claim_sheet(connection, info, voter_id) is None:
+        return None, "none left"
+    return _in_hand(connection, info, voter_id), None
+
+
+def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
+    """Forget a voter, and void the votes of ballots that are not closed; how many is returned.
+
+    Those of closed ballots stay, under a key that nobody can trace, since what was decided by them has been decided.
+
+    Raises
+    ------
+    LedgerBusyError
+        While a ballot is being closed: it may be tried again in a moment.
+    """
+    ballot, n_voided = schema.ballot, 0
+    for (ballot_id,) in connection.execute(
+        sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed").order_by(ballot.c.id)
+    ).all():
+        lock_ballot(connection, ballot_id, exclusive=True)  # no vote of this voter on its way, and no closing
+        state = connection.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
+        if state == "closing":
+            raise LedgerBusyError("a ballot is being closed: it may be tried again in a moment")
+        if state == "open":
+            n_voided += _void(connection, ballot_id, voter_id)
+    audit(connection, info.id, "left", {"voided": n_voided}, voter_id=voter_id)
+    withdraw(connection, info, voter_id)
+    erase(connection, info, voter_id)
+    return n_voided
+
+
+def _void(connection: sa.Connection, ballot_id: int, voter_id: int) -> int:
+    event, asked = schema.vote_event, schema.comparison
+    rows = connection.execute(
+        sa.select(event.c.place, event.c.revision, event.c.kind, event.c.voter_id, asked.c.sheet)
+        .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
+        .where(event.c.ballot_id == ballot_id)
+        .order_by(event.c.place, event.c.revision)
+    )
+    last = {row.place: row for row in rows}
+    voided = [row for row in last.values() if row.kind == "cast" and row.voter_id == voter_id]
+    if not voided:
+        return 0
+    at, changes = now(), dict.fromkeys({row.sheet for row in voided}, 0)
+    for row in voided:
+        changes[row.sheet] -= 1
+    connection.execute(
+        sa.insert(event),
+        [
+            {
+                "event_id": str(uuid.uuid4()),
+                "ballot_id": ballot_id,
+                "place": row.place,
+                "voter_id": voter_id,
+                "kind": "void",
+                "revision": row.revision + 1,
+                "reason": "the voter left",
+                "received_at": at,
+                "payload_hash": "",
+            }
+            for row in voided
+        ],
+    )
+    count_answers(connection, ballot_id, changes)
+    return len(voided)
+
+
+def _in_hand(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> SheetInHand | None:
+    lease = lease_of_voter(connection, voter_id)
+    return None if lease is None or _is_closed(connection, lease) else _sheet(connection, info, voter_id, lease)
+
+
+def _is_closed(connection: sa.Connection, lease: Lease) -> bool:
+    ballot = schema.ballot
+    return bool(
+        connection.execute(sa.select(ballot.c.state == "closed").where(ballot.c.id == lease.ballot_id)).scalar_one()
+    )
+
+
+def _sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int, lease: Lease) -> SheetInHand:
+    pairs = shown_pairs(connection, info, lease.number, lease.sheet)
+    answers = answers_on(connection, info, lease.number, pairs)
+    if any(pair.is_practice for pair in pairs) and has_practised(
+        connection, voter_id, besides=(lease.ballot_id, lease.sheet)
+    ):
+        pairs = tuple(pair for pair in pairs if not pair.is_practice)
+    return SheetInHand(lease.number, lease.sheet, lease.expires_at, pairs, answers)
+
+
+def _n_done(connection: sa.Connection, info: CampaignInfo, voter_id: int, hand: SheetInHand | None) -> int:
+    """Sheets that the voter finished; the one in hand counts when nothing of it is missing."""
+    lease, ballot = schema.lease, schema.ballot
+    ended: int = connection.execute(
+        sa.select(sa.func.count())
+        .select_from(lease)
+        .join(ballot, ballot.c.id == lease.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, lease.c.voter_id == voter_id, lease.c.end_reason == "done")
+    ).scalar_one()
+    return ended + (hand is not None and not hand.missing)
+
+
+def _n_votes(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
+    event, ballot = schema.vote_event, schema.ballot
+    later = event.alias("later")
+    newer = sa.exists().where(
+        later.c.ballot_id == event.c.ballot_id,
+        later.c.place == event.c.place,
+        later.c.revision > event.c.revision,
+    )
+    found: int = connection.execute(
+        sa.select(sa.func.count())
+        .select_from(event)
+        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, event.c.voter_id == voter_id, event.c.kind == "cast", ~newer)
+    ).scalar_one()
+    return found
+
+
+def _check_crowd(connection: sa.Connection, info: CampaignInfo, most: int) -> None:
+    voter = schema.voter
+    came: Any = connection.execute(
+        sa.select(sa.func.count())
+        .select_from(voter)
+        .where(voter.c.campaign_id == info.id, voter.c.joined_at > now() - _MINUTE, voter.c.source != INVITED)
+    ).scalar_one()
+    if came >= most:
+        raise CrowdedError(f"{most} new voters came within a minute: try again in a moment")

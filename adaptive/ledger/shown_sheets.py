@@ -1,0 +1,158 @@
+"""A sheet as a voter sees it: its comparisons with its probes among them, and what was answered.
+
+A pair is known by its position among all pairs of the sheet, which tells nobody whether it is a probe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from adaptive.errors import VoteError
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo
+from adaptive.ledger.votes import answer_name
+from adaptive.votes import Vote
+
+__all__ = ["Answered", "ShownPair", "answers_on", "has_practised", "pair_of_event", "shown_pairs"]
+
+_WORDS = {int(vote): vote.name.lower() for vote in Vote}
+
+
+@dataclass(frozen=True)
+class ShownPair:
+    """A pair of a sheet.
+
+    Attributes
+    ----------
+    position : int
+        Among all pairs of the sheet, counted from 0.
+    is_probe : bool
+    place : int
+        Of the comparison or the probe in its ballot.
+    left, right : int
+        Places of the items.
+    is_practice : bool
+    expected : str or None
+        "left", "right" or "tie": the answer to a practice pair.
+    """
+
+    position: int
+    is_probe: bool
+    place: int
+    left: int
+    right: int
+    is_practice: bool
+    expected: str | None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer that stands."""
+
+    answer: str
+    event_id: str
+    voter_id: int
+
+
+def shown_pairs(connection: sa.Connection, info: CampaignInfo, number: int, sheet: int) -> tuple[ShownPair, ...]:
+    """All pairs of a sheet, in the order in which they are shown; they never change.
+
+    Parameters
+    ----------
+    number, sheet : int
+        Ballot, counted from 1, and sheet in it, counted from 0.
+
+    Raises
+    ------
+    VoteError
+        When there is no such sheet.
+    """
+    ballot, asked, probe = schema.ballot, schema.comparison, schema.probe
+    of_ballot = (ballot.c.campaign_id == info.id, ballot.c.number == number)
+    rows: list[tuple[tuple[int, int, int], Any]] = []
+    for table, comes in ((asked, 1), (probe, 0)):
+        extra = [] if table is asked else [probe.c.kind, probe.c.expected]
+        found = connection.execute(
+            sa.select(table.c.place, table.c.position, table.c.left_item, table.c.right_item, *extra)
+            .join(ballot, ballot.c.id == table.c.ballot_id)
+            .where(*of_ballot, table.c.sheet == sheet)
+        )
+        # A probe is shown before the comparison of its position.
+        rows += [((row.position, comes, row.place), row) for row in found]
+    if not rows:
+        raise VoteError(f"ballot {number} has no sheet {sheet + 1}")
+    rows.sort(key=lambda each: each[0])
+    pairs = []
+    for position, ((_, comes, place), row) in enumerate(rows):
+        practice = comes == 0 and row.kind == "practice"
+        expected = _WORDS[row.expected] if practice else None
+        pairs.append(ShownPair(position, comes == 0, place, row.left_item, row.right_item, practice, expected))
+    return tuple(pairs)
+
+
+def answers_on(
+    connection: sa.Connection, info: CampaignInfo, number: int, pairs: Sequence[ShownPair]
+) -> dict[int, Answered]:
+    """The answers that stand on a sheet, by position."""
+    found: dict[int, Answered] = {}
+    for table, is_probe in ((schema.vote_event, False), (schema.probe_event, True)):
+        at = {pair.place: pair.position for pair in pairs if pair.is_probe is is_probe}
+        if at:
+            last = _last_events(connection, info, number, table, list(at))
+            found |= {at[place]: answer for place, answer in last.items()}
+    return found
+
+
+def pair_of_event(connection: sa.Connection, info: CampaignInfo, event_id: str) -> tuple[int, int, bool, int] | None:
+    """Ballot, place, whether it is a probe, and voter of an event that counts; None where there is none."""
+    ballot = schema.ballot
+    for table, is_probe in ((schema.vote_event, False), (schema.probe_event, True)):
+        row = connection.execute(
+            sa.select(ballot.c.number, table.c.place, table.c.voter_id)
+            .join(ballot, ballot.c.id == table.c.ballot_id)
+            .where(ballot.c.campaign_id == info.id, table.c.event_id == event_id)
+        ).first()
+        if row is not None:
+            return row.number, row.place, is_probe, row.voter_id
+    return None
+
+
+def has_practised(connection: sa.Connection, voter_id: int, *, besides: tuple[int, int]) -> bool:
+    """Whether a voter has answered a practice pair on another sheet than that of this ballot's id and number."""
+    probe, event = schema.probe, schema.probe_event
+    ballot_id, sheet = besides
+    found = connection.execute(
+        sa.select(sa.literal(1))
+        .select_from(event)
+        .join(probe, sa.and_(probe.c.ballot_id == event.c.ballot_id, probe.c.place == event.c.place))
+        .where(
+            event.c.voter_id == voter_id,
+            probe.c.kind == "practice",
+            sa.or_(probe.c.ballot_id != ballot_id, probe.c.sheet != sheet),
+        )
+        .limit(1)
+    ).first()
+    return found is not None
+
+
+def _last_events(
+    connection: sa.Connection, info: CampaignInfo, number: int, table: sa.Table, places: list[int]
+) -> Mapping[int, Answered]:
+    ballot = schema.ballot
+    counts = [table.c.why.is_(None)] if "why" in table.c else []
+    rows = connection.execute(
+        sa.select(table.c.place, table.c.kind, table.c.answer, table.c.event_id, table.c.voter_id)
+        .join(ballot, ballot.c.id == table.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, ballot.c.number == number, table.c.place.in_(places), *counts)
+        .order_by(table.c.place, table.c.revision)
+    )
+    last = {row.place: row for row in rows}
+    return {
+        place: Answered(answer_name(row.answer), row.event_id, row.voter_id)
+        for place, row in last.items()
+        if row.kind == "cast"
+    }

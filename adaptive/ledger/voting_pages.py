@@ -1,0 +1,173 @@
+"""What a campaign shows to its voters, and who may take part; each change is a new version, and none is lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+import sqlalchemy as sa
+
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo
+from adaptive.ledger.encoding import json_of, now, value_of
+from adaptive.ledger.errors import LedgerError
+from rankcorr.checks import shown, whole_number
+
+__all__ = ["PageTexts", "VotingPages", "pages_of", "set_pages"]
+
+Platform: TypeAlias = Literal["prolific", "mturk"]
+
+_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
+_VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_MOST_CHARACTERS: Final = 50_000
+
+
+@dataclass(frozen=True)
+class PageTexts:
+    """The texts of a campaign in one language.
+
+    Attributes
+    ----------
+    title, question : str
+        One line each; the question is asked of every pair.
+    instructions, consent, thanks : str
+        Markdown.
+    """
+
+    title: str
+    question: str
+    instructions: str = ""
+    consent: str = ""
+    thanks: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("title", "question"):
+            text = getattr(self, name)
+            if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > 500:
+                raise LedgerError(f"{name} must be one line of text, of at most 500 characters; got {shown(text)}")
+        for name in ("instructions", "consent", "thanks"):
+            text = getattr(self, name)
+            if not isinstance(text, str) or len(text) > _MOST_CHARACTERS or "\0" in text:
+                raise LedgerError(f"{name} must be text, of at most {_MOST_CHARACTERS:,} characters; got {shown(text)}")
+
+
+@dataclass(frozen=True)
+class VotingPages:
+    """What a campaign shows to its voters, and who may take part.
+
+    Attributes
+    ----------
+    texts : mapping of str to PageTexts
+        By language, as a tag like "en" or "pt-BR"; the first one is shown to whoever asks for none of them.
+    consent_version : str
+        Whoever agreed to another version is asked again.
+    open_link : bool
+        Whether anybody who has the address of the campaign may vote.
+    sheets : int or None
+        Most sheets that a voter gets; None: as many as there are.
+    ties, cannot_say : bool
+        Whether these answers are offered.
+    platform : {"prolific", "mturk"} or None
+        The crowd that voters come from.
+    study : str or None
+        Id of the study there; others are refused.
+    completion_code, completion_url : str or None
+        What a voter gets who has finished. The address, of https, is offered as a link.
+    """
+
+    texts: Mapping[str, PageTexts] = field(
+        default_factory=lambda: {"en": PageTexts("Which of the two?", "Which of the two comes first?")}
+    )
+    consent_version: str = "1"
+    open_link: bool = False
+    sheets: int | None = None
+    ties: bool = True
+    cannot_say: bool = True
+    platform: Platform | None = None
+    study: str | None = None
+    completion_code: str | None = None
+    completion_url: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.texts:
+            raise LedgerError("voting pages need their texts in one language at least; got none")
+        for language, texts in self.texts.items():
+            if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
+                raise LedgerError(f"a language is a tag like 'en' or 'pt-BR'; got {shown(language)}")
+            if not isinstance(texts, PageTexts):
+                raise LedgerError(f"the texts of a language must be PageTexts; got {shown(texts)}")
+        if not isinstance(self.consent_version, str) or not _VERSION.fullmatch(self.consent_version):
+            raise LedgerError(
+                f"consent_version must be letters, digits and . _ -, at most 40; got {shown(self.consent_version)}"
+            )
+        for name in ("open_link", "ties", "cannot_say"):
+            if not isinstance(getattr(self, name), bool):
+                raise LedgerError(f"{name} must be True or False; got {shown(getattr(self, name))}")
+        if self.sheets is not None and (whole_number(self.sheets) or 0) < 1:
+            raise LedgerError(f"sheets must be None or a positive whole number; got {shown(self.sheets)}")
+        if self.platform not in (None, "prolific", "mturk"):
+            raise LedgerError(f"platform must be None, 'prolific' or 'mturk'; got {shown(self.platform)}")
+        for name in ("study", "completion_code"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, str) and _CODE.fullmatch(value)):
+                raise LedgerError(f"{name} must be letters, digits, - and _, at most 64; got {shown(value)}")
+        url = self.completion_url
+        if url is not None and not (isinstance(url, str) and re.fullmatch(r"https://[!-~]{1,500}", url)):
+            raise LedgerError(f"completion_url must begin with https:// and have no spaces; got {shown(url)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, ready for JSON; texts are a list, since the order of languages counts."""
+        texts = [{"language": language, **asdict(each)} for language, each in self.texts.items()]
+        return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "texts": texts}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> VotingPages:
+        """Voting pages of `to_dict`."""
+        rows = [dict(row) for row in data["texts"]]
+        texts = {row.pop("language"): PageTexts(**row) for row in rows}
+        if len(texts) < len(rows):
+            raise LedgerError("two of the texts are of one language")
+        return cls(**{**data, "texts": texts})
+
+
+def pages_of(connection: sa.Connection, info: CampaignInfo) -> tuple[int, VotingPages]:
+    """The version that holds, counted from 1, and its pages; version 0 with the defaults where none were set."""
+    table = schema.voting_pages
+    row = connection.execute(
+        sa.select(table.c.version, table.c.pages)
+        .where(table.c.campaign_id == info.id)
+        .order_by(table.c.version.desc())
+        .limit(1)
+    ).first()
+    return (0, VotingPages()) if row is None else (row.version, VotingPages.from_dict(value_of(row.pages)))
+
+
+def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, replaces: int) -> int:
+    """Show these pages from now on; their version is returned.
+
+    Parameters
+    ----------
+    replaces : int
+        Version that was changed, of `pages_of`: nobody's change is lost unseen.
+
+    Raises
+    ------
+    LedgerError
+        When another version holds by now, or the consent text changed and its version did not.
+    """
+    version, before = pages_of(connection, info)
+    if version != replaces:
+        raise LedgerError(f"the pages are of version {version} by now, and the change was made to version {replaces}")
+    same_version = before.consent_version == pages.consent_version
+    if version and same_version and _consents(before) != _consents(pages):
+        raise LedgerError("the text of the consent is another: it needs another consent_version")
+    row = {"campaign_id": info.id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
+    connection.execute(sa.insert(schema.voting_pages).values(row))
+    return version + 1
+
+
+def _consents(pages: VotingPages) -> dict[str, str]:
+    return {language: texts.consent for language, texts in pages.texts.items()}

@@ -1,0 +1,344 @@
+"""A voter's way through a campaign, step by step, on both databases."""
+
+import pytest
+
+from adaptive.ledger import ItemContent, KnownPair, LedgerError, PageTexts, Probing, Settings, VoteCast, VotingPages
+from adaptive.ledger.contents import contents_of
+from adaptive.ledger.participation import (
+    CrowdedError,
+    consent,
+    invite,
+    join_openly,
+    join_platform,
+    journey_of,
+    leave,
+    next_sheet,
+)
+from adaptive.ledger.probes.answering import cast_probe
+from adaptive.ledger.shown_sheets import pair_of_event
+from adaptive.ledger.tokens import holder_of, issue, revoke
+from adaptive.ledger.voting_pages import pages_of, set_pages
+from tests.adaptive.ledger.campaigns import ITEMS, PLAN, campaign_of, check_ledger, new_id, query, vote
+
+PAGES = VotingPages(open_link=True)
+
+
+def web_campaign(ledger, **settings):
+    return campaign_of(ledger, assigned=False, **{"sheet_size": 2, **settings})
+
+
+def joined(campaign, pages=PAGES, version="1"):
+    def work(connection):
+        voter = join_openly(connection, campaign.info, pages, most_a_minute=100)
+        consent(connection, campaign.info, pages, voter, version)
+        return voter
+
+    return campaign.run(work)
+
+
+def claimed(campaign, voter, pages=PAGES):
+    return campaign.run(lambda connection: next_sheet(connection, campaign.info, pages, voter))
+
+
+def journey(campaign, voter, pages=PAGES):
+    return campaign.database.read(lambda connection: journey_of(connection, campaign.info, pages, voter))
+
+
+def answer(campaign, voter, hand, *positions):
+    """Answer "left" to these pairs of a sheet, or to all of them."""
+    for pair in hand.pairs:
+        if not positions or pair.position in positions:
+            given = VoteCast(new_id(), hand.number, pair.place, voter, "left")
+            cast_probe(campaign.database, campaign.info, given) if pair.is_probe else campaign.cast(given)
+
+
+def test_a_voter_comes_agrees_votes_and_finishes(ledger):
+    campaign, pages = web_campaign(ledger), VotingPages(open_link=True, sheets=2)
+    voter = campaign.run(lambda connection: join_openly(connection, campaign.info, pages, most_a_minute=5))
+    assert journey(campaign, voter, pages).step == "consent"
+    campaign.run(lambda connection: consent(connection, campaign.info, pages, voter, "1"))
+    assert journey(campaign, voter, pages).step == "vote"
+    for done in range(2):
+        hand, reason = claimed(campaign, voter, pages)
+        assert (len(hand.pairs), hand.answers, reason) == (2, {}, None)
+        answer(campaign, voter, hand, 0)
+        again, _ = claimed(campaign, voter, pages)
+        assert (again.sheet, sorted(again.answers), [pair.position for pair in again.missing]) == (hand.sheet, [0], [1])
+        assert journey(campaign, voter, pages).n_sheets_done == done
+        answer(campaign, voter, hand, 1)
+    assert claimed(campaign, voter, pages) == (None, "limit")
+    end = journey(campaign, voter, pages)
+    assert (end.step, end.n_sheets_done, end.n_votes, end.available, end.reason) == ("finish", 2, 4, False, "limit")
+    check_ledger(campaign)
+
+
+def test_two_voters_never_get_one_sheet_and_nothing_is_left_at_the_end(ledger):
+    campaign = web_campaign(ledger)
+    first, second = joined(campaign), joined(campaign)
+    seen = []
+    while True:
+        hands = [claimed(campaign, voter)[0] for voter in (first, second)]
+        for voter, hand in zip((first, second), hands, strict=True):
+            if hand is not None:
+                seen += [(pair.left, pair.right) for pair in hand.pairs]
+                answer(campaign, voter, hand)
+        if hands == [None, None]:
+            break
+    drawn = query(campaign, "SELECT left_item, right_item FROM comparison")
+    # what both were asked in the other order already is left for a third voter
+    third = joined(campaign)
+    while (hand := claimed(campaign, third)[0]) is not None:
+        seen += [(pair.left, pair.right) for pair in hand.pairs]
+        answer(campaign, third, hand)
+    assert sorted(seen) == sorted(drawn)
+    assert journey(campaign, third).reason == "none left"
+    assert journey(campaign, joined(campaign)).step == "finish"
+
+
+def test_probes_stand_among_the_pairs_and_practice_comes_once(ledger):
+    known = tuple(KnownPair(kind, *pair, "left") for kind, pair in (("practice", ITEMS[:2]), ("attention", ITEMS[2:4])))
+    campaign = web_campaign(ledger, probing=Probing(known), sheet_size=3)
+    voter = joined(campaign)
+    first, _ = claimed(campaign, voter)
+    assert [pair.is_practice for pair in first.pairs][:1] == [True]
+    assert first.pairs[0].expected in ("left", "right")
+    assert all(pair.expected is None for pair in first.pairs[1:])  # what an attention check expects is nobody's to see
+    assert [pair.position for pair in first.pairs] == list(range(len(first.pairs)))
+    answer(campaign, voter, first)
+    second, _ = claimed(campaign, voter)
+    assert (second.number, second.sheet) != (first.number, first.sheet)
+    assert not any(pair.is_practice for pair in second.pairs)
+    other, _ = claimed(campaign, joined(campaign))
+    assert other.pairs[0].is_practice
+
+
+def test_a_probe_that_was_put_off_keeps_the_sheet_in_hand(ledger):
+    known = (KnownPair("attention", ITEMS[2], ITEMS[3], "left"),)
+    campaign = web_campaign(ledger, probing=Probing(known), sheet_size=3)
+    voter = joined(campaign)
+    hand, _ = claimed(campaign, voter)
+    probe = next(pair for pair in hand.pairs if pair.is_probe)
+    answer(campaign, voter, hand, *(pair.position for pair in hand.pairs if not pair.is_probe))
+    assert journey(campaign, voter, VotingPages(open_link=True, sheets=1)).step == "vote"
+    again, _ = claimed(campaign, voter)
+    assert again.missing == (probe,)
+    answer(campaign, voter, hand, probe.position)
+    assert claimed(campaign, voter)[0].sheet != hand.sheet
+
+
+def test_another_version_of_the_consent_is_asked_for_again(ledger):
+    campaign = web_campaign(ledger)
+    voter = joined(campaign)
+    later = VotingPages(open_link=True, consent_version="2")
+    assert journey(campaign, voter, later).step == "consent"
+    with pytest.raises(LedgerError, match=r"the consent text is of version 2; got '1'"):
+        campaign.run(lambda connection: consent(connection, campaign.info, later, voter, "1"))
+    kinds = query(campaign, "SELECT kind, details FROM audit_event WHERE kind = 'consented'")
+    assert kinds == [("consented", '{"version":"1"}')]
+
+
+def test_who_leaves_is_forgotten_and_open_votes_are_void(ledger):
+    campaign = web_campaign(ledger)
+    voter, other = joined(campaign), joined(campaign)
+    hand, _ = claimed(campaign, voter)
+    answer(campaign, voter, hand)
+    theirs, _ = claimed(campaign, other)
+    answer(campaign, other, theirs)
+    token = campaign.run(lambda connection: issue(connection, campaign.info, "session", voter_id=voter))
+    assert campaign.run(lambda connection: leave(connection, campaign.info, voter)) == 2
+    check_ledger(campaign)
+    assert not query(campaign, "SELECT 1 FROM voter_identity WHERE voter_id = :id", id=voter)
+    assert query(campaign, "SELECT external_hash FROM voter WHERE id = :id", id=voter) == [(None,)]
+    assert campaign.database.read(lambda connection: holder_of(connection, token, ["session"])) is None
+    assert journey(campaign, other).n_votes == 2
+    taken, _ = claimed(campaign, joined(campaign))
+    assert taken.sheet == hand.sheet  # what was voided is asked of somebody else
+    answer(campaign, journey_holder(campaign, taken), taken)
+    check_ledger(campaign)
+
+
+def journey_holder(campaign, hand):
+    return query(
+        campaign,
+        "SELECT l.voter_id FROM lease l JOIN ballot b ON b.id = l.ballot_id "
+        "WHERE b.number = :number AND l.sheet = :sheet AND l.ended_at IS NULL",
+        number=hand.number,
+        sheet=hand.sheet,
+    )[0][0]
+
+
+def test_votes_of_closed_ballots_stay_when_a_voter_leaves(ledger):
+    campaign = web_campaign(ledger, sheet_size=None, least_answered=0.0)
+    voters = [joined(campaign) for _ in range(3)]
+    for voter in voters:
+        answer(campaign, voter, claimed(campaign, voter)[0])
+    campaign.close_ballot(1)
+    digest = campaign.ballots()[0].votes_digest
+    assert campaign.run(lambda connection: leave(connection, campaign.info, voters[0])) == 0
+    assert campaign.ballots()[0].votes_digest == digest
+    assert len(query(campaign, "SELECT 1 FROM vote_event WHERE kind = 'void'")) == 0
+
+
+def test_an_open_link_is_open_only_where_it_is_and_takes_so_many_a_minute(ledger):
+    campaign = web_campaign(ledger)
+
+    def join(pages, most):
+        return campaign.run(lambda connection: join_openly(connection, campaign.info, pages, most_a_minute=most))
+
+    with pytest.raises(LedgerError, match="for those who were invited"):
+        join(VotingPages(), 10)
+    join(PAGES, 2), join(PAGES, 2)
+    with pytest.raises(CrowdedError, match="2 new voters came within a minute"):
+        join(PAGES, 2)
+    assert len(query(campaign, "SELECT 1 FROM voter")) == 2
+
+
+def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledger):
+    campaign, pages = web_campaign(ledger), VotingPages(platform="prolific", study="s1")
+
+    def join(participant="5f" * 12, study="s1", pages=pages):
+        return campaign.run(
+            lambda connection: join_platform(
+                connection, campaign.info, pages, participant=participant, study=study, most_a_minute=100
+            )
+        )
+
+    assert join() == join()
+    assert join("6f" * 12) != join()
+    for change, message in (
+        ({"study": "s2"}, "the link is that of another study"),
+        ({"participant": "{{%PROLIFIC_PID%}}"}, "no id of a participant of prolific"),
+        ({"participant": "5F" * 12}, "no id of a participant of prolific"),
+        ({"pages": PAGES}, "takes nobody from a platform"),
+    ):
+        with pytest.raises(LedgerError, match=message):
+            join(**change)
+    assert len(query(campaign, "SELECT 1 FROM voter")) == 2
+
+
+def test_invitations_are_capabilities_of_which_only_a_hash_is_kept(ledger):
+    campaign = web_campaign(ledger)
+    tokens = campaign.run(lambda connection: invite(connection, campaign.info, ["Ann", "Bob"]))
+    assert len({*tokens}) == 2
+    held = [campaign.database.read(lambda c, t=token: holder_of(c, t, ["invitation"])) for token in tokens]
+    assert [each.campaign_key for each in held] == [campaign.key] * 2
+    assert len({each.voter_id for each in held}) == 2
+    dump = str([query(campaign, f"SELECT * FROM {table}") for table in ("token", "voter", "audit_event")])
+    assert not any(token in dump for token in tokens)
+    again = campaign.run(lambda connection: invite(connection, campaign.info, ["Ann"]))[0]
+    assert campaign.database.read(lambda c: holder_of(c, again, ["invitation"])).voter_id == held[0].voter_id
+    with pytest.raises(LedgerError, match="twice among those to invite"):
+        campaign.run(lambda connection: invite(connection, campaign.info, ["Cid", "Cid"]))
+
+
+def test_a_token_opens_what_it_is_for_until_it_ends(ledger):
+    campaign = web_campaign(ledger)
+
+    def opens(token, *kinds):
+        return campaign.database.read(lambda connection: holder_of(connection, token, kinds)) is not None
+
+    lasting, ended = (
+        campaign.run(lambda connection, hours=hours: issue(connection, campaign.info, "organiser", hours=hours))
+        for hours in (None, 0.0)
+    )
+    assert opens(lasting, "organiser")
+    assert not opens(lasting, "session", "invitation", "study")
+    assert not opens(ended, "organiser")
+    assert not any(opens(guess, "organiser") for guess in ("", lasting[:-1], lasting + "A", "A" * 43, "%" * 43))
+    campaign.run(lambda connection: revoke(connection, lasting))
+    assert not opens(lasting, "organiser")
+
+
+def test_pages_are_kept_version_by_version(ledger):
+    campaign = web_campaign(ledger)
+
+    def held():
+        return campaign.database.read(lambda connection: pages_of(connection, campaign.info))
+
+    def put(pages, replaces):
+        return campaign.run(lambda connection: set_pages(connection, campaign.info, pages, replaces=replaces))
+
+    assert held() == (0, VotingPages())
+    hebrew = {"he": PageTexts("מה קודם?", "מי קודם?", consent="אני מסכים"), "en": PageTexts("First?", "Which?")}
+    first = VotingPages(
+        hebrew, open_link=True, sheets=3, completion_code="C1", completion_url="https://a.example/?cc=C1"
+    )
+    assert put(first, 0) == 1
+    assert held() == (1, first)
+    assert list(held()[1].texts) == ["he", "en"]
+    with pytest.raises(LedgerError, match="of version 1 by now"):
+        put(first, 0)
+    reworded = VotingPages({"he": PageTexts("מה קודם?", "מי קודם?", consent="כן")})
+    with pytest.raises(LedgerError, match="needs another consent_version"):
+        put(reworded, 1)
+    assert len(query(campaign, "SELECT 1 FROM voting_pages")) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"texts": {}}, "in one language at least"),
+        ({"texts": {"English": PageTexts("a", "b")}}, "a tag like 'en'"),
+        ({"texts": {"en": "a"}}, "must be PageTexts"),
+        ({"consent_version": "one two"}, "consent_version must be"),
+        ({"open_link": "yes"}, "open_link must be True or False"),
+        ({"sheets": 0}, "sheets must be None or a positive whole number"),
+        ({"platform": "crowd"}, "platform must be"),
+        ({"completion_code": "a b"}, "completion_code must be"),
+        ({"completion_url": "javascript:alert(1)"}, "must begin with https://"),
+        ({"completion_url": "http://a.example/"}, "must begin with https://"),
+    ],
+)
+def test_pages_that_cannot_be_are_refused(changes, message):
+    with pytest.raises(LedgerError, match=message):
+        VotingPages(**changes)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (("", "b"), "title must be one line"),
+        (("a", "b\nc"), "question must be one line"),
+        (("a", "b", "\0"), "instructions"),
+    ],
+)
+def test_texts_that_cannot_be_are_refused(texts, message):
+    with pytest.raises(LedgerError, match=message):
+        PageTexts(*texts)
+
+
+def test_items_have_contents_of_their_own(ledger):
+    contents = [ItemContent(), ItemContent("markdown", "**fir**"), ItemContent("image", "trees/oak.png", "an oak")]
+    contents += [ItemContent("text", "a tree") for _ in range(3)]
+    made = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=Settings(assigned=False), contents=contents)
+    assert made.database.read(lambda connection: contents_of(connection, made.info.id)) == tuple(contents)
+    with pytest.raises(LedgerError, match="one for each of the 6 items; got 1"):
+        ledger.new_campaign(PLAN, ITEMS, 3, 1, contents=contents[:1])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (("video", "a"), "text, markdown, image or audio"),
+        (("markdown",), "needs its content"),
+        (("image", "a.png"), "alt_text"),
+        (("image", "../a.png", "a"), "path of a file"),
+        (("image", "/etc/passwd", "a"), "path of a file"),
+        (("audio", "https://a.example/a.mp3", "a"), "path of a file"),
+        (("image", "a/.hidden/b.png", "a"), "path of a file"),
+    ],
+)
+def test_contents_that_cannot_be_are_refused(content, message):
+    with pytest.raises(LedgerError, match=message):
+        ItemContent(*content)
+
+
+def test_an_event_is_found_by_its_id(ledger):
+    campaign = web_campaign(ledger)
+    voter = joined(campaign)
+    hand, _ = claimed(campaign, voter)
+    given = vote(voter, hand.pairs[1].place)
+    campaign.cast(given)
+    found = campaign.database.read(lambda connection: pair_of_event(connection, campaign.info, given.event_id))
+    assert found == (1, hand.pairs[1].place, False, voter)
+    assert campaign.database.read(lambda connection: pair_of_event(connection, campaign.info, new_id())) is None
