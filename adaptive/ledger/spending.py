@@ -99,15 +99,16 @@ def planned_spending(
     hours = None if each is None else n_answers * each / 3600
     if pay is None:
         return PlannedSpending(n_comparisons, n_probes, hours, None, None, None, None, None, "")
-    earned = n_answers * pay.per_answer
+    cost = pay.cost(n_answers)
+    earned = cost / (1 + pay.fee)
     hourly = None if each is None else pay.per_answer * 3600 / each
     return PlannedSpending(
         n_comparisons=n_comparisons,
         n_probes=n_probes,
         hours=hours,
         pay=earned,
-        fee=earned * pay.fee,
-        cost=pay.cost(n_answers),
+        fee=cost - earned,
+        cost=cost,
         per_answer=pay.per_answer,
         hourly=hourly,
         currency=pay.currency,
