@@ -2,7 +2,7 @@
 
 request schema -> resource (`api`: route and library call) -> response schema. `create_app` makes the WSGI application.
 
-Imports run one way: `server` -> `app` -> `api` -> `openapi` -> `schemas` -> `http` -> `settings` -> `environment`.
+Imports run one way: `server` -> `app` -> `api` -> `openapi` -> `schemas` -> `settings` -> `http` -> `environment`.
 """
 
 from __future__ import annotations

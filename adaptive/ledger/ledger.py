@@ -164,6 +164,16 @@ class Ledger:
 
         return self.database.write(work)
 
+    def check(self) -> None:
+        """Ask whether the database answers, and has the tables of this release.
+
+        Raises
+        ------
+        LedgerError
+            When it does not, or they are others.
+        """
+        self.database.read(lambda connection: check_revision(connection, self.database.name))
+
     def close(self) -> None:
         """Close the connections."""
         self.database.close()

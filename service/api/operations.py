@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Response, abort, request
+from flask import Response, request
 
 from rankcorr import __version__
 from service.http import metrics
@@ -39,8 +39,5 @@ def ready() -> dict[str, Any]:
 @measures.response(200, {"type": "string"}, content_type="text/plain")
 def prometheus() -> Response:
     """Counts and times of all workers, for whom the settings allow it; 404 where they are off."""
-    if settings().metrics == "off":
-        abort(404)
-    if settings().metrics == "token":
-        state().tokens.check(request)
+    state().check_metrics(request)
     return metrics.exposition()

@@ -68,13 +68,31 @@ class RateLimiter:
     The counts are in memory that is shared with every worker forked later. A hash of the client's name, with a key that
     is drawn at the start, picks its place; clients in the same place share a count, which happens to about 15 of 1,000
     clients in 65,536 places.
+
+    Parameters
+    ----------
+    per_minute : int
+    what : str
+        What is counted of whom, for the message.
+    name : str
+        The setting, for the message.
+    clock : callable
+        Seconds since 1970.
     """
 
     PLACES = 1 << 16
     ENTRY = struct.Struct("=qq")  # minute, count
 
-    def __init__(self, per_minute: int, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        per_minute: int,
+        *,
+        what: str = "requests of a client",
+        name: str = "requests_per_minute",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._most = per_minute
+        self._limit = f"at most {per_minute} {what} in a minute ({variable(name)})"
         self.clock = clock
         self._key = secrets.token_bytes(16)  # or clients could be found whose requests count for another
         self._counts = mmap.mmap(-1, self.PLACES * self.ENTRY.size)
@@ -110,6 +128,6 @@ class RateLimiter:
             wait = 60 - int(now % 60)
             raise Problem(
                 429,
-                f"at most {self._most} requests of a client in a minute ({variable('requests_per_minute')})",
+                self._limit,
                 headers={"Retry-After": str(wait)},
             )

@@ -29,7 +29,7 @@ from service.http.room import reserve, take_room
 from service.http.snapshot import Snapshot
 
 FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
-_METHODS = frozenset(("GET", "HEAD", "POST", "OPTIONS"))
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "OPTIONS"))
 
 REQUESTS = Counter("rankcorr_requests_total", "Requests by route and status", ["method", "route", "status"])
 SECONDS = Histogram(

@@ -43,8 +43,17 @@ STATUSES: Final[Mapping[int, tuple[str, str]]] = {
 }
 
 
+# Of an application that keeps something, besides those.
+STATUSES_OF_STATE: Final[Mapping[int, tuple[str, str]]] = {
+    403: ("forbidden", "This is not allowed"),
+    409: ("conflict", "The request does not fit what is there"),
+    412: ("changed", "What the request is about has changed"),
+    428: ("condition-needed", "The request needs a condition"),
+}
+ALL_STATUSES: Final = dict(sorted({**STATUSES, **STATUSES_OF_STATE}.items()))
+
 CLIENT_LEFT: Final = 499  # nobody reads this answer: it stands in the log and the metrics alone
-_TITLES: Final = {**STATUSES, CLIENT_LEFT: ("client-left", "The client has left")}
+_TITLES: Final = {**ALL_STATUSES, CLIENT_LEFT: ("client-left", "The client has left")}
 
 
 class Name(str):
@@ -87,6 +96,8 @@ class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
         Where in the request it is.
     headers : mapping, optional
         Further headers of the response.
+    members : mapping, optional
+        Further members of the document, which programs read.
     """
 
     def __init__(
@@ -97,6 +108,7 @@ class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
         kind: str | None = None,
         errors: Mapping[str, list[str]] | None = None,
         headers: Mapping[str, str] | None = None,
+        members: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
         self.status = status
@@ -104,6 +116,7 @@ class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
         self.kind = kind or _TITLES[status][0]
         self.errors = errors
         self.headers = dict(headers or {})
+        self.members = dict(members or {})
 
     @classmethod
     def of_parser(cls, status: int, detail: str) -> Problem:
@@ -120,6 +133,7 @@ class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
             "status": self.status,
             "detail": _cut(self.detail, MAX_DETAIL),
             "request_id": request_id,
+            **self.members,
         }
         if self.errors is not None:
             document["errors"] = self.errors
@@ -141,7 +155,7 @@ def from_http(error: HTTPException) -> Problem | HTTPException:
     status = error.code or 500
     if status < 400:
         return error
-    if status not in STATUSES:  # such as 417: a client's error that is not in the table above
+    if status not in ALL_STATUSES:  # such as 417: a client's error that is not in the tables above
         status = 400 if status < 500 else 500
     data = getattr(error, "data", None) or {}
     if "messages" in data:

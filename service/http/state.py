@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 
-from flask import Flask, current_app
+from flask import Flask, Request, abort, current_app
 
 from service.http.access import Tokens
 from service.http.capacity import Gate, RateLimiter
+from service.http.problems import Problem
+from service.http.settings import HttpSettings
 from service.http.stopping import Stopping
-from service.settings import Settings
 
 _EXTENSION = "rankcorr"
 
@@ -20,18 +22,19 @@ class State:
 
     Examples
     --------
-    >>> State.of(Settings(requests_per_minute=60)).rate is None
+    >>> State.of(HttpSettings(requests_per_minute=60)).rate is None
     False
     """
 
-    settings: Settings
+    settings: HttpSettings
     tokens: Tokens
     gate: Gate
     rate: RateLimiter | None
     stopping: Stopping
+    resources: ExitStack = field(default_factory=ExitStack)  # closed when a worker ends
 
     @classmethod
-    def of(cls, chosen: Settings) -> State:
+    def of(cls, chosen: HttpSettings) -> State:
         """Make the state of an app with these settings."""
         return cls(
             settings=chosen,
@@ -40,6 +43,33 @@ class State:
             rate=RateLimiter(chosen.requests_per_minute) if chosen.requests_per_minute else None,
             stopping=Stopping(),
         )
+
+    def count_client(self, request: Request) -> None:
+        """Check the token of a request, and count it for the rate.
+
+        Wrong tokens count too, or they could be guessed at any rate.
+
+        Raises
+        ------
+        Problem
+            401 without a token that the service knows, 429 above the rate.
+        """
+        address = request.remote_addr or "unknown"
+        try:
+            client = self.tokens.check(request) or address
+        except Problem:
+            if self.rate is not None:
+                self.rate.count(address)
+            raise
+        if self.rate is not None:
+            self.rate.count(client)
+
+    def check_metrics(self, request: Request) -> None:
+        """Let those read the metrics whom the settings allow it: 404 where they are off, 401 without a token."""
+        if self.settings.metrics == "off":
+            abort(404)
+        if self.settings.metrics == "token":
+            self.tokens.check(request)
 
     def attach(self, app: Flask) -> None:
         """Make this the state of an app."""
@@ -52,6 +82,6 @@ def state(app: Flask | None = None) -> State:
     return found
 
 
-def settings() -> Settings:
+def settings() -> HttpSettings:
     """Settings of the app that answers the current request."""
     return state().settings

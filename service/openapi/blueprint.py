@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from flask_smorest import Blueprint as SmorestBlueprint
 
 from service.http.body import BodyParser
-from service.http.problems import STATUSES
+from service.http.problems import ALL_STATUSES
 
 _View = TypeVar("_View", bound=Callable[..., Any])
 
@@ -51,20 +51,35 @@ def link(target: str, about: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Blueprint(SmorestBlueprint):  # type: ignore[misc]
-    """A blueprint whose operations document the errors that they can meet: by default, those of /v1."""
+    """A blueprint whose operations document the errors that they can meet, and what they ask of who calls.
+
+    Parameters
+    ----------
+    errors : tuple of int
+        Statuses of errors; by default, those of /v1.
+    security : sequence of mapping
+        Security schemes of which one is asked for, where 401 is among the errors; by default none, or a bearer token.
+    """
 
     ARGUMENTS_PARSER = BodyParser()
 
-    def __init__(self, *args: Any, errors: tuple[int, ...] = ERRORS_OF_ALL, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        errors: tuple[int, ...] = ERRORS_OF_ALL,
+        security: Sequence[Mapping[str, list[str]]] = ({}, {"token": []}),
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._errors = errors
+        self._security = [dict(scheme) for scheme in security]
         self._prepare_doc_cbks.append(self._prepare_errors_doc)
 
     def _prepare_errors_doc(self, doc: dict[str, Any], _info: Any, *, method: str, **_: Any) -> dict[str, Any]:
-        statuses = ERRORS_OF_HTTP + self._errors + (ERRORS_OF_BODIES if method == "post" else ())
+        statuses = ERRORS_OF_HTTP + self._errors + (ERRORS_OF_BODIES if method in ("post", "put") else ())
         responses = doc.setdefault("responses", {})
         for status in sorted(statuses):
-            responses[status] = STATUSES[status][0]
+            responses[status] = ALL_STATUSES[status][0]
         if 401 in statuses:
-            doc["security"] = [{}, {"token": []}]
+            doc["security"] = self._security
         return doc

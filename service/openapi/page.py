@@ -7,8 +7,8 @@ from importlib.resources import files
 from flask import Flask, Response, redirect, send_from_directory
 
 
-def register_page(app: Flask) -> None:
-    """Serve /docs, the files that it needs, and a redirection to it from the root."""
+def register_page(app: Flask, *, is_root: bool = True) -> None:
+    """Serve /docs, the files that it needs, and a redirection to it from the root, unless that has another page."""
     scripts = str(files("flask_swagger_ui") / "dist")
     own = str(files("service.openapi") / "static")
     policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " + (
@@ -23,6 +23,7 @@ def register_page(app: Flask) -> None:
     def asset(name: str) -> Response:
         return send_from_directory(scripts if name.startswith("swagger-ui") else own, name, max_age=86_400)
 
-    app.add_url_rule("/", "root", lambda: redirect("/docs"))
+    if is_root:
+        app.add_url_rule("/", "root", lambda: redirect("/docs"))
     app.add_url_rule("/docs", "docs", page)
     app.add_url_rule("/docs/<name>", "docs_asset", asset)

@@ -43,6 +43,11 @@ def warm_up() -> None:
     with collected_notices():
         _compare()
         _infer()
+    warm_up_campaigns()
+
+
+def warm_up_campaigns() -> None:
+    """The same for what campaigns need: draws, scores of votes, and strengths."""
     for n_items, presentations in BALLOTS:
         draw_ballot(n_items, presentations, 3, np.random.default_rng(0)).certificate()
     plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)

@@ -1,0 +1,69 @@
+"""The application: settings -> hooks around every request -> the views."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Flask, Request, Response
+
+from service.collect.api import BLUEPRINTS
+from service.collect.document import COMPONENTS, CONFIGURATION, SECURITY
+from service.collect.pages import PAGES
+from service.collect.problems import from_ledger
+from service.collect.settings import CollectSettings
+from service.collect.state import CollectState
+from service.http.hooks import API, add_hooks, new_app
+from service.http.problems import ALL_STATUSES
+from service.http.state import State
+from service.openapi.page import register_page
+from service.openapi.specification import Api
+
+# How the paths begin whose requests may need the ledger: they take turns, and what they answer is kept nowhere.
+WITH_LEDGER: Final = (API, "/v/", "/o/")
+POLICY: Final = "; ".join(
+    (
+        *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "media-src 'self'"),
+        *("connect-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"),
+    )
+)
+
+
+def app_of(chosen: CollectSettings) -> Flask:
+    """Make the application of these settings."""
+    app = new_app(__name__, chosen, static_folder="static", static_url_path="/static", template_folder="templates")
+    app.config.update(CONFIGURATION)
+    CollectState.of(chosen).attach(app)
+    api = Api(app, components=COMPONENTS, statuses=ALL_STATUSES, security=SECURITY)
+    for blueprint in BLUEPRINTS:
+        api.register_blueprint(blueprint)
+    for pages in PAGES:
+        app.register_blueprint(pages)
+    register_page(app, is_root=False)
+    add_hooks(
+        app,
+        admit=count_address,
+        refuse=from_ledger,
+        turns=WITH_LEDGER,
+        tagged=frozenset(("/openapi.json",)),
+        headers=add_headers,
+    )
+    return app
+
+
+def count_address(shared: State, request: Request) -> None:
+    """Count a request for the rate of its address; who calls is for the views to find out.
+
+    Raises
+    ------
+    Problem
+        429 above the rate.
+    """
+    if shared.rate is not None:
+        shared.rate.count(request.remote_addr or "unknown")
+
+
+def add_headers(request: Request, response: Response) -> None:
+    """Unless a view says otherwise, pages load nothing from elsewhere, and nobody keeps what is said to one caller."""
+    response.headers.setdefault("Content-Security-Policy", POLICY)
+    if request.path.startswith(WITH_LEDGER):
+        response.headers.setdefault("Cache-Control", "no-store")

@@ -1,0 +1,59 @@
+"""The OpenAPI document of rankcorr-collect: its head, its errors, and how a caller is known."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rankcorr import __version__
+from service.collect.problems import KINDS
+from service.http.problems import ALL_STATUSES, LIBRARY_KINDS
+from service.openapi.specification import problem_component
+
+_OWN: Final = (*(kind for _, _, kind in KINDS), *("consent-needed", "consent-changed", "event-reused", "unfinished"))
+_KINDS: Final = (
+    ", ".join(dict.fromkeys((*(kind for kind, _ in ALL_STATUSES.values()), *_OWN)))
+    + ", duplicate-key, malformed-request, stopping, or the class of an error of the libraries: "
+    + ", ".join(LIBRARY_KINDS)
+)
+
+COMPONENTS: Final = (
+    problem_component(
+        _KINDS,
+        members={
+            "answer": {"type": "string", "description": "Of a conflict: the answer that stands."},
+            "missing": {"type": "integer", "description": "Of what is unfinished: pairs without a counted answer."},
+        },
+    ),
+)
+
+SECURITY: Final = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "Token of a campaign's organiser; to make a campaign, one of RANKCORR_TOKENS.",
+    },
+    "voter": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "voter",
+        "description": "Set by POST /v1/sessions. Its name is voter_ and the first 12 letters of the campaign's key.",
+    },
+}
+
+CONFIGURATION: Final = {
+    "API_TITLE": "rankcorr-collect",
+    "API_VERSION": "v1",
+    "OPENAPI_VERSION": "3.1.0",
+    "OPENAPI_URL_PREFIX": "/",
+    "OPENAPI_JSON_PATH": "openapi.json",
+    "API_SPEC_OPTIONS": {
+        "info": {
+            "description": (
+                "Votes on pairs of items, collected from a crowd, and the ranking that they make. Every error is "
+                "application/problem+json."
+            ),
+            "license": {"name": "BSD-3-Clause", "identifier": "BSD-3-Clause"},
+            "x-library-version": __version__,
+        },
+    },
+}

@@ -1,0 +1,48 @@
+"""Errors of the ledger as problems: what a client can do about each is in its status."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from adaptive.ledger import (
+    ConflictError,
+    LateVoteError,
+    LedgerBusyError,
+    LedgerError,
+    NotReadyError,
+    RevisionError,
+    UnreachableError,
+)
+from service.http import logs
+from service.http.problems import Problem, from_library
+
+# Class -> status and kind, special ones first. A database's name is not for clients: 503 has a detail of its own.
+KINDS: Final = (
+    (LedgerBusyError, 503, "busy"),
+    (UnreachableError, 503, "ledger-unreachable"),
+    (RevisionError, 503, "ledger-unreachable"),
+    (ConflictError, 409, "conflict"),
+    (LateVoteError, 409, "late"),
+    (NotReadyError, 409, "not-ready"),
+    (LedgerError, 409, "not-possible"),
+)
+_DETAILS: Final = {
+    "busy": "others write all the time, and nothing was changed; try again",
+    "ledger-unreachable": "the ledger cannot be read or written; try again later",
+}
+
+
+def from_ledger(error: Any) -> Problem:
+    """The problem for an error of the ledger, or of the libraries.
+
+    >>> found = from_ledger(NotReadyError("12 votes are missing"))
+    >>> found.status, found.kind, found.detail
+    (409, 'not-ready', '12 votes are missing')
+    """
+    for owner, status, kind in KINDS:
+        if isinstance(error, owner):
+            if status == 503:
+                logs.log.error("the ledger failed: %s", error)
+                return Problem(status, _DETAILS[kind], kind=kind, headers={"Retry-After": "2"})
+            return Problem(status, str(error), kind=kind)
+    return from_library(error)

@@ -1,0 +1,71 @@
+"""The settings of rankcorr-collect, read once from the environment; a wrong value stops the start with a message."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Final
+
+from service.environment import SettingError, setting, token_list, variable, whole_number
+from service.http.settings import HttpSettings
+
+_POSTGRESQL: Final = re.compile(r"postgres(?:ql(?:\+psycopg)?)?://.+")
+_ORIGIN: Final = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]{1,5})?")
+
+
+def _ledger(name: str, text: str) -> str:
+    if "://" not in text:
+        return text
+    if not _POSTGRESQL.fullmatch(text):  # the value is not shown: a URL may hold a password
+        raise SettingError(f"{name} must be the path of a file, or a URL like postgresql://user@host/database")
+    if find_spec("psycopg") is None:
+        raise SettingError(
+            f"{name} is a PostgreSQL database, which needs psycopg: pip install 'rankcorr-service[postgres]'"
+        )
+    return text
+
+
+def _origin(name: str, text: str) -> str:
+    if not _ORIGIN.fullmatch(text.rstrip("/")):
+        raise SettingError(f"{name} must be like https://votes.example.org, without a path; got {text!r}")
+    return text.rstrip("/")
+
+
+def _folder(name: str, text: str) -> str:
+    if not os.path.isdir(text):
+        raise SettingError(f"{name} must be a folder; got {text!r}")
+    return os.path.abspath(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectSettings(HttpSettings):
+    """How rankcorr-collect runs.
+
+    Examples
+    --------
+    >>> CollectSettings.from_environment({"RANKCORR_LEDGER": "/var/lib/votes.db"}).ledger
+    '/var/lib/votes.db'
+    """
+
+    tokens: tuple[str, ...] = setting(
+        (), token_list, "bearer tokens that may make campaigns, with commas, 16 characters or more; none: nobody may"
+    )
+    requests_per_minute: int = setting(
+        0, whole_number(0), "requests of an address to /v1 in a minute, 0: no limit; a lab may share one address"
+    )
+    max_concurrent: int = setting(8, whole_number(1, 64), "requests that a worker works on at once")
+    max_waiting: int = setting(64, whole_number(0, 1_000), "requests that wait for their turn in a worker")
+    ledger: str = setting("collect.db", _ledger, "where the votes are: path of a file, or URL of a PostgreSQL database")
+    public_url: str = setting("", _origin, "where voters find the service, for links; empty: as the request has it")
+    assets: str = setting("", _folder, "folder with the images and sounds of items; empty: none are served")
+    joins_per_minute: int = setting(300, whole_number(0), "new voters of a campaign in a minute, 0: no limit")
+    votes_per_minute: int = setting(240, whole_number(0), "votes of a voter in a minute, 0: no limit")
+
+    def table(self) -> list[tuple[str, Any, str]]:
+        """Variable, value and meaning of each setting; no tokens, and no URL of a database: it may hold a password."""
+        return [
+            (name, "postgresql://..." if name == variable("ledger") and "://" in str(value) else value, about)
+            for name, value, about in super().table()
+        ]

@@ -1,0 +1,61 @@
+"""What the requests to one app share besides `service.http.state`: the ledger, and how often voters may ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import Flask, current_app
+
+from adaptive.ledger import Ledger
+from service.collect.ledger import OwnLedger
+from service.collect.settings import CollectSettings
+from service.http.capacity import RateLimiter
+from service.http.state import state
+
+_EXTENSION = "rankcorr-collect"
+
+
+@dataclass(frozen=True)
+class CollectState:
+    """What the views share.
+
+    Examples
+    --------
+    >>> CollectState.of(CollectSettings(votes_per_minute=0)).votes is None
+    True
+    """
+
+    settings: CollectSettings
+    own_ledger: OwnLedger
+    joins: RateLimiter | None  # by campaign
+    votes: RateLimiter | None  # by voter
+
+    @classmethod
+    def of(cls, chosen: CollectSettings) -> CollectState:
+        """Make the state of an app with these settings; it opens nothing."""
+        return cls(
+            settings=chosen,
+            own_ledger=OwnLedger(chosen.ledger),
+            joins=_limiter(chosen.joins_per_minute, "new voters of a campaign", "joins_per_minute"),
+            votes=_limiter(chosen.votes_per_minute, "votes of a voter", "votes_per_minute"),
+        )
+
+    def attach(self, app: Flask) -> None:
+        """Make this the state of an app; its connections are closed with those of the app."""
+        app.extensions[_EXTENSION] = self
+        state(app).resources.callback(self.own_ledger.close)
+
+
+def collecting(app: Flask | None = None) -> CollectState:
+    """State of an app; by default of the one that answers the current request."""
+    found: CollectState = (app or current_app).extensions[_EXTENSION]
+    return found
+
+
+def ledger() -> Ledger:
+    """The ledger, for the current request."""
+    return collecting().own_ledger.get()
+
+
+def _limiter(per_minute: int, what: str, name: str) -> RateLimiter | None:
+    return RateLimiter(per_minute, what=what, name=name) if per_minute else None

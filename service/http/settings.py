@@ -1,0 +1,75 @@
+"""Settings that every application here has: how large and how many requests may be, and who may call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+
+from service.environment import (
+    PREFIX,
+    SettingError,
+    one_of,
+    read,
+    rows,
+    seconds,
+    setting,
+    token_list,
+    variable,
+    whole_number,
+)
+
+Metrics: TypeAlias = Literal["open", "token", "off"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpLimits:
+    """The most that one request may ask for; an application may add limits of its own."""
+
+    max_body_bytes: int = setting(16 * 2**20, whole_number(1_000), "bytes of a request body")
+    max_seconds: float = setting(30.0, seconds, "seconds of work for a request")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpSettings:
+    """What the hooks around every request, and the processes, want to know of an application.
+
+    Examples
+    --------
+    >>> HttpSettings.from_environment({"RANKCORR_MAX_BODY_BYTES": "1000"}).limits.max_body_bytes
+    1000
+    """
+
+    limits_type: ClassVar[type[HttpLimits]] = HttpLimits
+
+    limits: HttpLimits = field(default_factory=HttpLimits)
+    tokens: tuple[str, ...] = setting(
+        (), token_list, "bearer tokens for /v1 with commas, 16 characters or more; none: open to all"
+    )
+    metrics: Metrics = setting("open", one_of("open", "token", "off"), "who may read /metrics: open, token or off")
+    requests_per_minute: int = setting(0, whole_number(0), "requests of a client to /v1 in a minute, 0: no limit")
+    trusted_proxies: int = setting(0, whole_number(0, 10), "proxies in front, whose X-Forwarded-For is believed")
+    max_concurrent: int = setting(2, whole_number(1, 64), "requests that a worker works on at once")
+    max_waiting: int = setting(16, whole_number(0, 1_000), "requests that wait for their turn in a worker")
+    max_wait_seconds: float = setting(10.0, seconds, "seconds that a request waits before it is turned away")
+
+    def __post_init__(self) -> None:
+        if self.metrics == "token" and not self.tokens:
+            raise SettingError(f"{PREFIX}METRICS is 'token', but {PREFIX}TOKENS holds none")
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
+        """Read the variables RANKCORR_*; one that is not set leaves the default; `unknown` finds those that are none.
+
+        Raises
+        ------
+        SettingError
+            For a value that a variable cannot have; the message names the variable.
+        """
+        return cls(limits=cls.limits_type(**read(cls.limits_type, environment)), **read(cls, environment))
+
+    def table(self) -> list[tuple[str, Any, str]]:
+        """Variable, value and meaning of each setting; the number of tokens stands for the tokens."""
+        shown = [*rows(self.limits), *rows(self)]
+        return [(name, len(value) if name == variable("tokens") else value, about) for name, value, about in shown]

@@ -1,0 +1,125 @@
+"""The OpenAPI document of an application: the components that operations share, and errors as problem+json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+from flask import Flask
+from flask_smorest import Api as SmorestApi
+from marshmallow import missing
+from werkzeug.exceptions import HTTPException
+
+from service.http.problems import MEDIA_TYPE, STATUSES, from_http
+from service.schemas.components import Component
+from service.schemas.fields import Documented
+
+TOKEN_SCHEME: Final = {"type": "http", "scheme": "bearer", "description": "Needed where RANKCORR_TOKENS is set."}
+
+
+def problem_component(kinds: str, *, members: Mapping[str, Any] | None = None) -> Component:
+    """The schema of an error.
+
+    Parameters
+    ----------
+    kinds : str
+        The kinds of problems, for the description of `type`.
+    members : mapping, optional
+        Schemas of further members, which some kinds have.
+    """
+    schema = {
+        "type": "object",
+        "description": "An error, as RFC 9457 has it.",
+        "required": ["type", "title", "status", "detail", "request_id"],
+        "additionalProperties": False,
+        "properties": {
+            "type": {
+                "type": "string",
+                "description": f"Kind of the problem, for programs: urn:rankcorr:problem: and {kinds}.",
+            },
+            "title": {"type": "string", "description": "What the status means here."},
+            "status": {"type": "integer", "minimum": 400, "maximum": 599},
+            "detail": {"type": "string", "description": "What was wanted, and what came."},
+            "request_id": {"type": "string", "description": "The same as the header X-Request-ID and in the log."},
+            "errors": {
+                "type": "object",
+                "description": (
+                    "Where a field is to blame: JSON pointer to it (of the query: its name after a slash) -> messages."
+                ),
+                "additionalProperties": {"type": "array", "items": {"type": "string"}},
+            },
+            **(members or {}),
+        },
+    }
+    return Component("Problem", schema)
+
+
+class Api(SmorestApi):  # type: ignore[misc]
+    """flask-smorest's document and error handling, with problem+json for every error.
+
+    Parameters
+    ----------
+    app : Flask
+    components : sequence of Component
+        What the document defines by name; one of them is the `problem_component`.
+    statuses : mapping
+        Statuses of errors, with the last part of their type and their title.
+    security : mapping
+        Security schemes by name.
+    """
+
+    DEFAULT_ERROR_RESPONSE_NAME = None
+
+    def __init__(
+        self,
+        app: Flask,
+        *,
+        components: Sequence[Component],
+        statuses: Mapping[int, tuple[str, str]] = STATUSES,
+        security: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        self._components, self._statuses = components, statuses
+        self._security = {"token": TOKEN_SCHEME} if security is None else security
+        super().__init__(app)
+
+    def handle_http_exception(self, error: HTTPException) -> Any:
+        """Answer an error of Flask, werkzeug or webargs."""
+        problem = from_http(error)
+        return problem if isinstance(problem, HTTPException) else problem.response()
+
+    def _init_spec(self, **options: Any) -> None:
+        super()._init_spec(**options)
+        converter = self.ma_plugin.converter
+        converter.attribute_functions.remove(converter.field2default)
+        converter.add_attribute_function(_documented)
+        for component in self._components:
+            self.spec.components.schema(component.name, dict(component.schema))
+        for name, scheme in self._security.items():
+            self.spec.components.security_scheme(name, dict(scheme))
+
+    def _register_pagination_header(self) -> None:
+        """Leave out what no operation has."""
+
+    def _register_etag_headers(self) -> None:
+        """Leave out what no operation has."""
+
+    def _register_responses(self) -> None:
+        for kind, title in self._statuses.values():
+            content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+            self.spec.components.response(kind, {"description": title, "content": content})
+
+
+def _documented(_converter: Any, field: Any, ret: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """The schema of a field of ours; its description names the default.
+
+    The keyword `default` stands nowhere: openapi-typescript requires a field that has it, and other generators send
+    what the caller left out.
+    """
+    if not isinstance(field, Documented):
+        return {}
+    documented = dict(field.documented)
+    if field.load_default is not missing:
+        about = ret.get("description", documented.get("description", ""))
+        documented["description"] = f"{about} Default: {orjson.dumps(field.load_default).decode()}.".lstrip()
+    return documented

@@ -1,0 +1,218 @@
+"""How the app is put together: probes, headers, errors, and logs that hold no secret."""
+
+import json
+
+import pytest
+from flask import abort
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from werkzeug.exceptions import PreconditionFailed
+
+from adaptive.ledger import (
+    ConflictError,
+    LateVoteError,
+    LedgerBusyError,
+    LedgerError,
+    NotReadyError,
+    RevisionError,
+    UnreachableError,
+)
+from rankcorr import RankingError
+from service.collect.state import collecting, ledger
+from service.http.problems import Problem
+from service.http.state import state
+
+
+@pytest.fixture
+def app(make_app):
+    """An app with views that fail in the ways of the real ones."""
+    made = make_app()
+
+    def raising(name, error):
+        def view(**_):
+            raise error
+
+        made.add_url_rule(f"/v1/{name}", name, view, methods=["GET", "PUT"])
+
+    raising("busy", LedgerBusyError("postgresql://db.example/votes: busy for 20 s"))
+    raising("gone", UnreachableError("postgresql://db.example/votes: gone"))
+    raising("revision", RevisionError("postgresql://db.example/votes: tables of another release"))
+    raising("conflict", ConflictError("another vote stands"))
+    raising("late", LateVoteError("the ballot is closed"))
+    raising("not-ready", NotReadyError("12 votes are missing"))
+    raising("ledger", LedgerError("all ballots are closed"))
+    raising("library", RankingError("scores[3] is nan"))
+    raising("stands", Problem(409, "another vote stands", kind="conflict", members={"answer": "left"}))
+    raising("forbidden", Problem(403, "consent is needed", kind="consent-needed"))
+    made.add_url_rule("/v1/changed", "changed", lambda: abort(412))
+    made.add_url_rule("/v/<key>", "voter", lambda **_: str(ledger().database.exists()))
+    made.add_url_rule("/v1/own", "own", lambda: ({}, {"Cache-Control": "no-cache"}))
+    return made
+
+
+@pytest.fixture
+def asked(app):
+    return app.test_client()
+
+
+def test_the_probes(client, make_app, tmp_path):
+    assert client.get("/health/live").json == {"status": "ok"}
+    ready = client.get("/health/ready")
+    assert ready.status_code == 200
+    assert ready.json["limits"]["RANKCORR_MAX_CONCURRENT"] == 8
+    lost = make_app(ledger=str(tmp_path / "missing" / "votes.db")).test_client()
+    assert lost.get("/health/live").status_code == 200
+    answer = lost.get("/health/ready")
+    assert (answer.status_code, answer.content_type) == (503, "application/problem+json")
+    assert answer.json["type"] == "urn:rankcorr:problem:ledger-unreachable"
+    assert str(tmp_path) not in answer.text
+
+
+def test_a_service_that_is_about_to_stop_is_not_ready(make_app):
+    app = make_app()
+    state(app).stopping.begin()
+    assert app.test_client().get("/health/ready").json["type"] == "urn:rankcorr:problem:stopping"
+
+
+def test_the_ledger_is_opened_by_whoever_needs_it_first_and_closed_with_the_app(app):
+    own = collecting(app).own_ledger
+    client = app.test_client()
+    client.get("/health/live")
+    assert not own.is_open
+    assert client.get("/v/key").text == "True"
+    assert own.is_open
+    state(app).resources.close()
+    assert not own.is_open
+
+
+def test_metrics_follow_their_setting(make_app):
+    token = "0123456789abcdef"
+    assert make_app().test_client().get("/metrics").status_code == 200
+    guarded = make_app(metrics="token", tokens=(token,)).test_client()
+    assert guarded.get("/metrics").status_code == 401
+    assert guarded.get("/metrics", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+    assert make_app(metrics="off").test_client().get("/metrics").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "kind", "detail"),
+    [
+        ("busy", 503, "busy", "others write all the time, and nothing was changed; try again"),
+        ("gone", 503, "ledger-unreachable", "the ledger cannot be read or written; try again later"),
+        ("revision", 503, "ledger-unreachable", "the ledger cannot be read or written; try again later"),
+        ("conflict", 409, "conflict", "another vote stands"),
+        ("late", 409, "late", "the ballot is closed"),
+        ("not-ready", 409, "not-ready", "12 votes are missing"),
+        ("ledger", 409, "not-possible", "all ballots are closed"),
+        ("library", 422, "ranking", "scores[3] is nan"),
+        ("forbidden", 403, "consent-needed", "consent is needed"),
+        ("changed", 412, "changed", PreconditionFailed.description),
+        ("nope", 404, "not-found", "this path is not served; /docs lists those that are"),
+    ],
+)
+def test_errors_are_problems(asked, path, status, kind, detail):
+    answer = asked.get(f"/v1/{path}")
+    assert (answer.status_code, answer.content_type) == (status, "application/problem+json")
+    assert answer.json["type"] == f"urn:rankcorr:problem:{kind}"
+    assert answer.json["detail"] == detail
+    assert ("Retry-After" in answer.headers) == (status == 503)
+
+
+def test_a_problem_may_say_more(asked):
+    assert asked.get("/v1/stands").json["answer"] == "left"
+
+
+def test_a_body_is_json_and_is_read_before_its_turn(make_app, asked):
+    assert asked.put("/v1/conflict", data="a=1").status_code == 415
+    assert asked.put("/v1/conflict", json={}).status_code == 409
+    full = make_app(max_concurrent=1, max_waiting=0)
+    full.add_url_rule("/v1/body", "body", dict, methods=["PUT"])
+    state(full).gate.enter()
+    assert full.test_client().put("/v1/body", data="a=1").status_code == 415
+    assert full.test_client().put("/v1/body", json={}).status_code == 503
+
+
+def test_what_may_need_the_ledger_takes_turns_and_nothing_else_does(make_app):
+    app = make_app(max_concurrent=1, max_waiting=0)
+    for path in ("/v1/x", "/v/x", "/o/x", "/assets/x"):
+        app.add_url_rule(path, path, lambda: "")
+    state(app).gate.enter()
+    client = app.test_client()
+    assert [client.get(path).status_code for path in ("/v1/x", "/v/x", "/o/x")] == [503] * 3
+    for path in ("/assets/x", "/health/live", "/health/ready", "/metrics", "/openapi.json", "/docs"):
+        assert client.get(path).status_code == 200
+
+
+def test_an_address_has_its_requests_of_a_minute(make_app):
+    app = make_app(requests_per_minute=2)
+    state(app).rate.clock = lambda: 30.0
+    client = app.test_client()
+    assert [client.get("/v1/nope").status_code for _ in range(3)] == [404, 404, 429]
+    assert client.get("/v1/nope", environ_overrides={"REMOTE_ADDR": "192.0.2.7"}).status_code == 404
+
+
+def test_voters_and_campaigns_have_rates_of_their_own(make_app):
+    shared = collecting(make_app(joins_per_minute=1, votes_per_minute=1))
+    for limiter, what in (
+        (shared.joins, r"at most 1 new voters of a campaign in a minute \(RANKCORR_JOINS_PER_MINUTE\)"),
+        (shared.votes, r"at most 1 votes of a voter in a minute \(RANKCORR_VOTES_PER_MINUTE\)"),
+    ):
+        limiter.clock = lambda: 30.0
+        limiter.count("a")
+        with pytest.raises(Problem, match=what):
+            limiter.count("a")
+    unlimited = collecting(make_app(joins_per_minute=0, votes_per_minute=0))
+    assert (unlimited.joins, unlimited.votes) == (None, None)
+
+
+def test_headers(asked):
+    policy = asked.get("/v/key").headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; ")
+    assert "unsafe" not in policy
+    assert asked.get("/v1/conflict").headers["Content-Security-Policy"] == policy
+    assert asked.get("/v/key").headers["Cache-Control"] == "no-store"
+    assert asked.get("/v1/conflict").headers["Cache-Control"] == "no-store"
+    assert asked.get("/v1/own").headers["Cache-Control"] == "no-cache"
+    assert "Cache-Control" not in asked.get("/health/live").headers
+    assert "unsafe-inline" in asked.get("/docs").headers["Content-Security-Policy"]  # the styles of Swagger UI
+    for name in ("X-Content-Type-Options", "Referrer-Policy", "X-Frame-Options", "X-Request-ID"):
+        assert name in asked.get("/v/key").headers
+
+
+def test_the_log_has_the_route_and_no_secret(asked, capsys):
+    asked.set_cookie("voter_abc", "secret-cookie")
+    asked.get(
+        "/v/secret-key?PROLIFIC_PID=secret-person",
+        headers={"Authorization": "Bearer secret-token", "Rankcorr-Campaign": "secret-campaign"},
+    )
+    asked.put("/v1/conflict", json={"token": "secret-body"})
+    asked.get("/v1/gone")
+    output = capsys.readouterr()
+    lines = [json.loads(line) for line in output.out.splitlines()]
+    assert [(line["method"], line["route"], line["status"]) for line in lines] == [
+        ("GET", "/v/<key>", 200),
+        ("PUT", "/v1/conflict", 409),
+        ("GET", "/v1/gone", 503),
+    ]
+    assert "secret" not in output.out + output.err
+
+
+def test_puts_are_counted_as_such(asked):
+    asked.put("/v1/conflict", json={})
+    assert 'rankcorr_requests_total{method="PUT",route="/v1/conflict",status="409"}' in asked.get("/metrics").text
+
+
+def test_the_document_is_valid_and_served(client):
+    document = client.get("/openapi.json").json
+    OpenAPIV31SpecValidator(document).validate()
+    assert document["info"]["title"] == "rankcorr-collect"
+    assert set(document["components"]["securitySchemes"]) == {"token", "voter"}
+    problem = document["components"]["schemas"]["Problem"]["properties"]
+    assert {"answer", "missing"} <= set(problem)
+    kinds = problem["type"]["description"]
+    assert all(kind in kinds for kind in ("consent-needed", "late", "conflict", "event-reused", "ledger-unreachable"))
+    assert client.get("/docs").status_code == 200
+    assert client.get("/").status_code == 404
+    assert (
+        client.get("/openapi.json", headers={"If-None-Match": client.get("/openapi.json").headers["ETag"]}).status_code
+        == 304
+    )
