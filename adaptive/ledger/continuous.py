@@ -25,7 +25,7 @@ from adaptive.model.matching_run import interim_strengths
 from adaptive.protocol import ballot_rng
 from rankcorr import TauW
 
-__all__ = ["draw_batch", "finish"]
+__all__ = ["draw_batch", "finish", "may_draw"]
 
 
 def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False) -> int:
@@ -93,6 +93,16 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False)
         return number
 
     return database.write(write)
+
+
+def may_draw(connection: sa.Connection, info: CampaignInfo) -> bool:
+    """Whether a batch is due, and the budget of a continuous campaign not spent; False for a campaign of ballots."""
+    if not isinstance(info.plan, ContinuousPlan):
+        return False
+    ballots = stored_ballots(connection, info.id)
+    has_ended = bool(ballots) and all(each.state == "closed" for each in ballots)
+    is_spent = sum(each.n_comparisons for each in ballots) >= info.plan.budget
+    return not has_ended and not is_spent and _unanswered(connection, info) <= info.plan.batch // 2
 
 
 def finish(

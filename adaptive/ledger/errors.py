@@ -22,7 +22,20 @@ class RevisionError(LedgerError):
 
 
 class ConflictError(LedgerError):
-    """Another vote stands where this one was to go, or an event id was used for another vote."""
+    """Another vote stands where this one was to go, or an event id was used for another vote.
+
+    Attributes
+    ----------
+    stands : str or None
+        The vote that stands.
+    reused : bool
+        Whether it is the event id.
+    """
+
+    def __init__(self, message: str, *, stands: str | None = None, reused: bool = False) -> None:
+        super().__init__(message)
+        self.stands = stands
+        self.reused = reused
 
 
 class LateVoteError(LedgerError):

@@ -10,12 +10,13 @@ import secrets
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo, audit
+from adaptive.ledger.continuous import may_draw
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError
 from adaptive.ledger.locking import count_answers, lock_ballot
@@ -27,7 +28,6 @@ from adaptive.ledger.voting_pages import VotingPages
 from rankcorr.checks import shown
 
 __all__ = [
-    "CrowdedError",
     "Journey",
     "SheetInHand",
     "consent",
@@ -43,16 +43,11 @@ Step: TypeAlias = Literal["consent", "vote", "finish"]
 Reason: TypeAlias = Literal["limit", "none left"]
 
 OPEN, INVITED = "open", "invitation"
-_MINUTE: Final = 60_000_000
 _PARTICIPANTS: Final = {
     # What the platforms give out; anything else was made up.
     "prolific": re.compile(r"[0-9a-f]{24}"),
     "mturk": re.compile(r"A[0-9A-Z]{9,30}"),
 }
-
-
-class CrowdedError(LedgerError):
-    """More new voters came in a minute than the server takes; nothing was changed."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +83,8 @@ class Journey:
 
     Attributes
     ----------
+    voter_key : str
+        What exports call the voter.
     step : {"consent", "vote", "finish"}
         What comes next.
     hand : SheetInHand or None
@@ -101,6 +98,7 @@ class Journey:
         Why there is none.
     """
 
+    voter_key: str
     step: Step
     hand: SheetInHand | None
     n_sheets_done: int
@@ -109,30 +107,21 @@ class Journey:
     reason: Reason | None
 
 
-def join_openly(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, most_a_minute: int) -> int:
+def join_openly(connection: sa.Connection, info: CampaignInfo, pages: VotingPages) -> int:
     """Take in somebody who came by the open link; the id of the new voter is returned.
 
     Raises
     ------
     LedgerError
         When the campaign has no open link.
-    CrowdedError
-        When more than `most_a_minute` joined within a minute.
     """
     if not pages.open_link:
         raise LedgerError("this campaign is for those who were invited")
-    _check_crowd(connection, info, most_a_minute)
     return register(connection, info, secrets.token_hex(16), source=OPEN)
 
 
 def join_platform(
-    connection: sa.Connection,
-    info: CampaignInfo,
-    pages: VotingPages,
-    *,
-    participant: str,
-    study: str,
-    most_a_minute: int,
+    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, participant: str, study: str
 ) -> int:
     """Take in somebody from a crowd, or find who came before: the id of the voter is returned.
 
@@ -142,8 +131,6 @@ def join_platform(
     ------
     LedgerError
         When the campaign is not on a platform, or is another study there, or the id has not the platform's form.
-    CrowdedError
-        When more than `most_a_minute` joined within a minute.
     """
     if pages.platform is None:
         raise LedgerError("this campaign takes nobody from a platform")
@@ -153,7 +140,6 @@ def join_platform(
         raise LedgerError(f"this is no id of a participant of {pages.platform}: {shown(participant)}")
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", study):
         raise LedgerError(f"this is no id of a study: {shown(study)}")
-    _check_crowd(connection, info, most_a_minute)
     return register(connection, info, f"{study} {participant}", source=pages.platform)
 
 
@@ -195,19 +181,20 @@ def consent(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, v
 
 def journey_of(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int) -> Journey:
     """Where a voter is; nothing is changed."""
-    agreed = connection.execute(
-        sa.select(schema.voter.c.consent_version).where(schema.voter.c.id == voter_id)
-    ).scalar_one()
+    voter = schema.voter
+    key, agreed = connection.execute(
+        sa.select(voter.c.key, voter.c.consent_version).where(voter.c.id == voter_id)
+    ).one()
     hand = _in_hand(connection, info, voter_id)
     done = _n_done(connection, info, voter_id, hand)
     begun = hand is not None and bool(hand.missing)
     reason: Reason | None = None
     if not begun and pages.sheets is not None and done >= pages.sheets:
         reason = "limit"
-    elif not begun and not is_sheet_left(connection, info, voter_id):
+    elif not begun and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info)):
         reason = "none left"
     step: Step = "consent" if agreed != pages.consent_version else "finish" if reason is not None else "vote"
-    return Journey(step, hand, done, _n_votes(connection, info, voter_id), reason is None, reason)
+    return Journey(key, step, hand, done, _n_votes(connection, info, voter_id), reason is None, reason)
 
 
 def next_sheet(
@@ -338,14 +325,3 @@ def _n_votes(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> in
         .where(ballot.c.campaign_id == info.id, event.c.voter_id == voter_id, event.c.kind == "cast", ~newer)
     ).scalar_one()
     return found
-
-
-def _check_crowd(connection: sa.Connection, info: CampaignInfo, most: int) -> None:
-    voter = schema.voter
-    came: Any = connection.execute(
-        sa.select(sa.func.count())
-        .select_from(voter)
-        .where(voter.c.campaign_id == info.id, voter.c.joined_at > now() - _MINUTE, voter.c.source != INVITED)
-    ).scalar_one()
-    if came >= most:
-        raise CrowdedError(f"{most} new voters came within a minute: try again in a moment")

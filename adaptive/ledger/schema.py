@@ -154,7 +154,6 @@ voter = sa.Table(
     Column("withdrawn_at", BigInteger),
     sa.UniqueConstraint("campaign_id", "source", "external_hash"),
 )
-Index("ix_voter_campaign_id_joined_at", voter.c.campaign_id, voter.c.joined_at)
 
 # The only rows that are ever deleted.
 voter_identity = sa.Table(

@@ -17,7 +17,7 @@ from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.votes import answer_name
 from adaptive.votes import Vote
 
-__all__ = ["Answered", "ShownPair", "answers_on", "has_practised", "pair_of_event", "shown_pairs"]
+__all__ = ["Answered", "KnownEvent", "ShownPair", "answers_on", "has_practised", "pair_of_event", "shown_pairs"]
 
 _WORDS = {int(vote): vote.name.lower() for vote in Vote}
 
@@ -55,6 +55,17 @@ class Answered:
 
     answer: str
     event_id: str
+    voter_id: int
+
+
+@dataclass(frozen=True)
+class KnownEvent:
+    """Ballot, sheet and place of an answer, whether it is one to a probe, and whose it is."""
+
+    number: int
+    sheet: int
+    place: int
+    is_probe: bool
     voter_id: int
 
 
@@ -107,17 +118,18 @@ def answers_on(
     return found
 
 
-def pair_of_event(connection: sa.Connection, info: CampaignInfo, event_id: str) -> tuple[int, int, bool, int] | None:
-    """Ballot, place, whether it is a probe, and voter of an event that counts; None where there is none."""
+def pair_of_event(connection: sa.Connection, info: CampaignInfo, event_id: str) -> KnownEvent | None:
+    """What an event that counts, or did, was about; None where there is none."""
     ballot = schema.ballot
-    for table, is_probe in ((schema.vote_event, False), (schema.probe_event, True)):
+    for table, asked in ((schema.vote_event, schema.comparison), (schema.probe_event, schema.probe)):
         row = connection.execute(
-            sa.select(ballot.c.number, table.c.place, table.c.voter_id)
+            sa.select(ballot.c.number, asked.c.sheet, table.c.place, table.c.voter_id)
+            .join(asked, sa.and_(asked.c.ballot_id == table.c.ballot_id, asked.c.place == table.c.place))
             .join(ballot, ballot.c.id == table.c.ballot_id)
             .where(ballot.c.campaign_id == info.id, table.c.event_id == event_id)
         ).first()
         if row is not None:
-            return row.number, row.place, is_probe, row.voter_id
+            return KnownEvent(row.number, row.sheet, row.place, asked is schema.probe, row.voter_id)
     return None
 
 

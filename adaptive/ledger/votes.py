@@ -169,9 +169,8 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
             connection.execute(sa.insert(schema.late_vote).values(row))
             return LateVoteError(late_message(late, vote.number))
         if found.kind == "cast":
-            raise ConflictError(
-                f"comparison {vote.number}-{vote.place} has the vote {answer_name(found.answer)!r} already"
-            )
+            stands = answer_name(found.answer)
+            raise ConflictError(f"comparison {vote.number}-{vote.place} has the vote {stands!r} already", stands=stands)
         revision = (found.revision or 0) + 1
         row = {**event_row(vote, found.ballot_id, code, payload), "revision": revision, "lease_id": found.lease_id}
         row["ballot"] = row.pop("ballot_id")
@@ -320,7 +319,7 @@ def _known_event(connection: sa.Connection, event_id: str, payload: str) -> Rece
         if row.payload_hash == payload:
             return LateVoteError(late_message(row.why, row.number))
     if row.payload_hash != payload:
-        raise ConflictError(f"the event id {event_id} was used for another vote")
+        raise ConflictError(f"the event id {event_id} was used for another vote", reused=True)
     answer = None if row.answer is None else answer_name(row.answer)
     return Receipt(event_id, row.revision, row.kind, answer, repeated=True)
 

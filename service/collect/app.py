@@ -6,6 +6,7 @@ from typing import Final
 
 from flask import Flask, Request, Response
 
+from service.collect.access import check_origin
 from service.collect.api import BLUEPRINTS
 from service.collect.document import COMPONENTS, CONFIGURATION, SECURITY
 from service.collect.pages import PAGES
@@ -41,7 +42,7 @@ def app_of(chosen: CollectSettings) -> Flask:
     register_page(app, is_root=False)
     add_hooks(
         app,
-        admit=count_address,
+        admit=admit,
         refuse=from_ledger,
         turns=WITH_LEDGER,
         tagged=frozenset(("/openapi.json",)),
@@ -50,14 +51,15 @@ def app_of(chosen: CollectSettings) -> Flask:
     return app
 
 
-def count_address(shared: State, request: Request) -> None:
-    """Count a request for the rate of its address; who calls is for the views to find out.
+def admit(shared: State, request: Request) -> None:
+    """Count a request for the rate of its address, and refuse those of other sites; who calls, the views find out.
 
     Raises
     ------
     Problem
-        429 above the rate.
+        429 above the rate, 403 for a page of another site.
     """
+    check_origin(request)
     if shared.rate is not None:
         shared.rate.count(request.remote_addr or "unknown")
 

@@ -62,6 +62,9 @@ class CollectSettings(HttpSettings):
     assets: str = setting("", _folder, "folder with the images and sounds of items; empty: none are served")
     joins_per_minute: int = setting(300, whole_number(0), "new voters of a campaign in a minute, 0: no limit")
     votes_per_minute: int = setting(240, whole_number(0), "votes of a voter in a minute, 0: no limit")
+    guesses_per_minute: int = setting(
+        30, whole_number(0), "links of an address that open nothing, in a minute, 0: no limit"
+    )
 
     def table(self) -> list[tuple[str, Any, str]]:
         """Variable, value and meaning of each setting; no tokens, and no URL of a database: it may hold a password."""

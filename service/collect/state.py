@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from flask import Flask, current_app
 
 from adaptive.ledger import Ledger
+from service.collect.campaigns import Campaigns
 from service.collect.ledger import OwnLedger
 from service.collect.settings import CollectSettings
 from service.http.capacity import RateLimiter
@@ -29,15 +30,20 @@ class CollectState:
     own_ledger: OwnLedger
     joins: RateLimiter | None  # by campaign
     votes: RateLimiter | None  # by voter
+    guesses: RateLimiter | None  # links that open nothing, by address
+    campaigns: Campaigns
 
     @classmethod
     def of(cls, chosen: CollectSettings) -> CollectState:
         """Make the state of an app with these settings; it opens nothing."""
+        own_ledger = OwnLedger(chosen.ledger)
         return cls(
             settings=chosen,
-            own_ledger=OwnLedger(chosen.ledger),
+            own_ledger=own_ledger,
+            campaigns=Campaigns(own_ledger.get),
             joins=_limiter(chosen.joins_per_minute, "new voters of a campaign", "joins_per_minute"),
             votes=_limiter(chosen.votes_per_minute, "votes of a voter", "votes_per_minute"),
+            guesses=_limiter(chosen.guesses_per_minute, "links that open nothing, of an address", "guesses_per_minute"),
         )
 
     def attach(self, app: Flask) -> None:

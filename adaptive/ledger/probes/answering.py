@@ -53,9 +53,8 @@ def cast_probe(database: Database, info: CampaignInfo, vote: VoteCast) -> Receip
         late = why_late(connection, found, vote.voter_id)
         stands, last = _last(connection, found.ballot_id, vote.place)
         if late is None and stands is not None:
-            raise ConflictError(
-                f"probe {vote.number}-p{vote.place} has the answer {answer_name(stands.answer)!r} already"
-            )
+            name = answer_name(stands.answer)
+            raise ConflictError(f"probe {vote.number}-p{vote.place} has the answer {name!r} already", stands=name)
         row = event_row(vote, found.ballot_id, code, payload)
         connection.execute(sa.insert(schema.probe_event).values(**row, kind="cast", revision=last + 1, why=late))
         if late is not None:
@@ -151,7 +150,7 @@ def _known(connection: sa.Connection, event_id: str, payload: str, number: int) 
     if row is None:
         return None
     if row.payload_hash != payload:
-        raise ConflictError(f"the event id {event_id} was used for another answer")
+        raise ConflictError(f"the event id {event_id} was used for another answer", reused=True)
     if row.why is not None:
         return LateVoteError(late_message(row.why, number))
     kind: Literal["cast", "retract", "void"] = row.kind

@@ -13,7 +13,7 @@ from adaptive.ledger.stamps import ballot_stamp, campaign_stamp
 from adaptive.ledger.status import status_of
 from service.collect.api.blueprints import CAMPAIGNS, CONDITIONAL, OF_ORGANISERS
 from service.collect.conditional import stamped, wanted_stamp
-from service.collect.organisers import organised
+from service.collect.access import organiser
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import (
     BallotAnswer,
@@ -36,7 +36,7 @@ _previews = Remembered()
 @blueprint.response(200, BallotsAnswer)
 def read_all(key: str) -> Any:
     """All ballots so far."""
-    campaign = organised(key)
+    campaign = organiser(key)
     return {"ballots": campaign.database.read(lambda c: by_ballot(c, campaign.info))}
 
 
@@ -46,7 +46,7 @@ def read_all(key: str) -> Any:
 @blueprint.response(201, BallotAnswer)
 def open_next(request: dict[str, Any], key: str) -> Any:
     """Draw the next ballot, or the next batch of a continuous campaign."""
-    campaign = organised(key)
+    campaign = organiser(key)
     if campaign.info.mode == "continuous":
         return ballot_of(campaign, draw_batch(campaign.database, campaign.info, at_once=request["at_once"]))
     return ballot_of(campaign, campaign.open_ballot())
@@ -57,7 +57,7 @@ def open_next(request: dict[str, Any], key: str) -> Any:
 @blueprint.response(200, BallotAnswer)
 def read(key: str, number: int) -> Any:
     """A ballot; its ETag, which closing asks for, changes with its state and with who is left out, not with votes."""
-    return ballot_of(organised(key), number)
+    return ballot_of(organiser(key), number)
 
 
 @blueprint.route("/<key>/ballots/<int:number>/preview", methods=["GET"])
@@ -65,7 +65,7 @@ def read(key: str, number: int) -> Any:
 @blueprint.response(200, PreviewAnswer)
 def preview(key: str, number: int) -> Any:
     """Say what closing the ballot now would do; the ETag is what closing asks for."""
-    campaign = organised(key)
+    campaign = organiser(key)
     checked(campaign, number)
     stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
     found = _previews.get((key, number), stamp, lambda: previewed(campaign, number))
@@ -83,7 +83,7 @@ def close(request: dict[str, Any], key: str, number: int) -> Any:
     If-Match must hold the ETag of the ballot as it was looked at: 412 where somebody has closed or opened it or left a
     voter out since, 428 without the header.
     """
-    campaign, stamp = organised(key), wanted_stamp()
+    campaign, stamp = organiser(key), wanted_stamp()
     checked(campaign, number)
     least = request.get("least_answered")
     if campaign.info.mode == "continuous":
@@ -99,7 +99,7 @@ def close(request: dict[str, Any], key: str, number: int) -> Any:
 @blueprint.response(200, BallotAnswer)
 def reopen(request: dict[str, Any], key: str, number: int) -> Any:
     """Open the last closed ballot again, as long as no other was opened after it."""
-    campaign = organised(key)
+    campaign = organiser(key)
     checked(campaign, number)
     campaign.reopen(number, request["reason"])
     return ballot_of(campaign, number)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from flask import request as asked
+
 from adaptive.ledger import ContinuousPlan, Settings
 from adaptive.ledger.encoding import time_text
 from adaptive.ledger.founding import found
@@ -14,15 +16,15 @@ from adaptive.model.matching_run import Matching
 from adaptive.plan import BallotPlan
 from adaptive.tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
 from service.collect.api.blueprints import CAMPAIGNS, OF_ADMINS, OF_ORGANISERS
-from service.collect.organisers import check_admin, organised, public_url
+from service.collect.access import founder, organiser, own_origin
 from service.collect.schemas.campaigns import (
     CampaignAnswer,
     CampaignMade,
     CampaignRequest,
     OutlookAnswer,
     OutlookRequest,
-    SheetAnswer,
-    SheetRequest,
+    ItemSheetAnswer,
+    ItemSheetRequest,
     plan_columns,
 )
 from service.collect.state import ledger
@@ -52,19 +54,19 @@ _SHOWN = 20
 @making.response(201, CampaignMade)
 def make(request: dict[str, Any]) -> dict[str, str]:
     """Make a campaign; its organiser's token is in the answer, and nowhere else."""
-    check_admin()
+    founder()
     made = found(ledger(), **request)
     key = made.campaign.key
-    return {"campaign": key, "token": made.token, "organiser_url": f"{public_url()}/o/{key}#{made.token}"}
+    return {"campaign": key, "token": made.token, "organiser_url": f"{own_origin(asked)}/o/{key}#{made.token}"}
 
 
 @making.route("/check", methods=["POST"])
-@making.arguments(SheetRequest, example={"items_csv": "item\nfig\nplum\nfig\n"})
+@making.arguments(ItemSheetRequest, example={"items_csv": "item\nfig\nplum\nfig\n"})
 @operation("checkItems")
-@making.response(200, SheetAnswer)
+@making.response(200, ItemSheetAnswer)
 def check(sheet: ItemSheet) -> dict[str, Any]:
     """Say what a table of items holds, and all that is wrong with it, by line; nothing is made."""
-    check_admin()
+    founder()
     shown = zip(sheet.items[:_SHOWN], sheet.contents[:_SHOWN], strict=True)
     first = [{"item": item, **asdict(content)} for item, content in shown]
     return {"n_items": len(sheet.items), "first": first, "faults": sheet.faults}
@@ -83,7 +85,7 @@ def plan(request: dict[str, Any]) -> dict[str, Any]:
     The accuracy is the mean tau_w of some 4 to 40 simulations with the paper's simulated voters, on items whose
     similarities fall exponentially: real voters and items may be better or worse. It takes up to about 8 seconds.
     """
-    check_admin()
+    founder()
     return looked_at(**request)
 
 
@@ -92,7 +94,7 @@ def plan(request: dict[str, Any]) -> dict[str, Any]:
 @blueprint.response(200, CampaignAnswer)
 def read(key: str) -> dict[str, Any]:
     """A campaign as it was made."""
-    info = organised(key).info
+    info = organiser(key).info
     return {
         "campaign": info.key,
         "name": info.name,
@@ -101,7 +103,7 @@ def read(key: str) -> dict[str, Any]:
         "seed": str(info.seed),
         "plan": plan_columns(info.plan),
         "settings": info.settings.to_dict(),
-        "voter_url": f"{public_url()}/v/{info.key}",
+        "voter_url": f"{own_origin(asked)}/v/{info.key}",
     }
 
 

@@ -12,7 +12,7 @@ from adaptive.ledger.status import by_item
 from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
 from service.collect.api.campaigns import looked_at
 from service.collect.conditional import tagged
-from service.collect.organisers import organised
+from service.collect.access import organiser
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import ItemsAnswer, PageQuery
 from service.collect.schemas.campaigns import OutlookAnswer
@@ -29,7 +29,7 @@ _items = Remembered(8)
 @blueprint.response(200, ItemsAnswer)
 def read(query: dict[str, int], key: str) -> Any:
     """Items, with their answers in the ballots that are open; those with the fewest first."""
-    campaign = organised(key)
+    campaign = organiser(key)
     stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
 
     def part() -> dict[str, Any]:
@@ -45,7 +45,7 @@ def read(query: dict[str, int], key: str) -> Any:
 @blueprint.response(200, OutlookAnswer)
 def plan(key: str) -> Any:
     """The plan of the campaign, with what it asks and costs in all."""
-    info = organised(key).info
+    info = organiser(key).info
     pay = info.settings.pay
     seconds = None if pay is None else pay.seconds
     return looked_at(plan=info.plan, settings=info.settings, seconds=seconds, voters=len(info.slots), accuracy=False)

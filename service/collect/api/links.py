@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import segno
+from flask import request as asked
 
 from adaptive.ledger.formats.guard import guarded
 from adaptive.ledger.participation import invite
@@ -15,14 +16,14 @@ from adaptive.ledger.tokens import issue
 from adaptive.ledger.voting_pages import pages_of
 from adaptive.tables import csv_text
 from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
-from service.collect.organisers import organised, public_url
+from service.collect.access import organiser, own_origin
 from service.collect.schemas.answers import (
     InvitationRequest,
     InvitationsAnswer,
     LinksAnswer,
-    NothingRequest,
     StudyLinkAnswer,
 )
+from service.collect.schemas.voting import NoFields
 from service.http.problems import Problem
 from service.openapi.blueprint import Blueprint, operation
 
@@ -38,7 +39,7 @@ _PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID=
 @blueprint.response(201, InvitationsAnswer)
 def invitations(request: dict[str, Any], key: str) -> Any:
     """Make a link for each voter, which lets that voter alone vote; one who has a link already gets another one too."""
-    campaign = organised(key)
+    campaign = organiser(key)
     names = request.get("voters") or [f"guest {secrets.token_hex(4)}" for _ in range(request["number"])]
     tokens = campaign.run(lambda connection: invite(connection, campaign.info, names))
     urls = [f"{voter_url(key)}#{token}" for token in tokens]
@@ -54,7 +55,7 @@ def invitations(request: dict[str, Any], key: str) -> Any:
 @blueprint.response(200, LinksAnswer)
 def links(key: str) -> Any:
     """The page of voters, and the open link where the pages of the campaign allow it."""
-    campaign = organised(key)
+    campaign = organiser(key)
     _, pages = campaign.database.read(lambda c: pages_of(c, campaign.info))
     url = voter_url(key)
     is_open = pages.open_link
@@ -62,12 +63,12 @@ def links(key: str) -> Any:
 
 
 @blueprint.route("/<key>/study-links", methods=["POST"])
-@blueprint.arguments(NothingRequest)
+@blueprint.arguments(NoFields)
 @operation("makeStudyLink")
 @blueprint.response(201, StudyLinkAnswer)
 def study_link(_request: dict[str, Any], key: str) -> Any:
     """Make the link for the campaign's platform; links that were made before still work."""
-    campaign = organised(key)
+    campaign = organiser(key)
     _, pages = campaign.database.read(lambda c: pages_of(c, campaign.info))
     if pages.platform is None:
         raise Problem(409, "the campaign is on no platform: set one in its pages first", kind="not-possible")
@@ -78,7 +79,7 @@ def study_link(_request: dict[str, Any], key: str) -> Any:
 
 def voter_url(key: str) -> str:
     """The page of voters."""
-    return f"{public_url()}/v/{quote(key)}"
+    return f"{own_origin(asked)}/v/{quote(key)}"
 
 
 def qr_code(text: str) -> str:

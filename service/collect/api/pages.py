@@ -7,8 +7,9 @@ from typing import Any
 from adaptive.ledger.voting_pages import pages_of, set_pages
 from service.collect.api.blueprints import CAMPAIGNS, CONDITIONAL, OF_ORGANISERS
 from service.collect.conditional import stamped, wanted_stamp
-from service.collect.organisers import organised
+from service.collect.access import organiser
 from service.collect.schemas.pages import PagesAnswer, PagesRequest
+from service.collect.state import collecting
 from service.http.problems import Problem
 from service.openapi.blueprint import Blueprint, operation
 
@@ -20,7 +21,7 @@ blueprint = Blueprint("pages", __name__, url_prefix=CAMPAIGNS, description="What
 @blueprint.response(200, PagesAnswer)
 def read(key: str) -> Any:
     """The pages that hold; their ETag is asked for when they are changed."""
-    campaign = organised(key)
+    campaign = organiser(key)
     version, pages = campaign.database.read(lambda c: pages_of(c, campaign.info))
     return stamped(str(version).zfill(4), {"version": version, "pages": pages.to_dict()})
 
@@ -35,9 +36,10 @@ def change(pages: Any, key: str) -> Any:
 
     If-Match must hold the ETag of the pages that were changed: 412 where somebody changed them since.
     """
-    campaign, stamp = organised(key), wanted_stamp()
+    campaign, stamp = organiser(key), wanted_stamp()
     version, _ = campaign.database.read(lambda c: pages_of(c, campaign.info))
     if stamp != str(version).zfill(4):
         raise Problem(412, f"the pages are of version {version} by now: somebody changed them")
     made = campaign.run(lambda c: set_pages(c, campaign.info, pages, replaces=version))
+    collecting().campaigns.forget_pages(campaign)
     return stamped(str(made).zfill(4), {"version": made, "pages": pages.to_dict()})

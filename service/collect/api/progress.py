@@ -13,7 +13,7 @@ from adaptive.ledger.stamps import campaign_stamp
 from adaptive.ledger.status import status_of
 from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
 from service.collect.conditional import tagged
-from service.collect.organisers import organised
+from service.collect.access import organiser
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import (
     LedgerAnswer,
@@ -35,7 +35,7 @@ _quality = Remembered(8)
 @blueprint.response(200, ProgressAnswer)
 def progress(key: str) -> Any:
     """Where the campaign stands; 304 for a client that sends the ETag of before, where nothing has changed."""
-    campaign = organised(key)
+    campaign = organiser(key)
     stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
 
     def read(connection: Any) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def progress(key: str) -> Any:
 @blueprint.response(200, QualityAnswer)
 def quality(query: dict[str, Any], key: str) -> Any:
     """How far the votes can be trusted, voter by voter, and whom to look at; nobody is left out by it."""
-    campaign, fast, names = organised(key), query["fast"], query["names"]
+    campaign, fast, names = organiser(key), query["fast"], query["names"]
     stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
 
     def read() -> dict[str, Any]:
@@ -70,7 +70,7 @@ def quality(query: dict[str, Any], key: str) -> Any:
 @blueprint.response(200, LedgerAnswer)
 def read_ledger(query: dict[str, int], key: str) -> Any:
     """Vote events in order, after the one that was read last; voters by their random keys."""
-    campaign, after, most = organised(key), query["after"], query["limit"]
+    campaign, after, most = organiser(key), query["after"], query["limit"]
     events = campaign.run(lambda connection: events_after(connection, campaign.info, after, most=most))
     return {"events": events, "next": events[-1].number if events else after, "complete": len(events) < most}
 

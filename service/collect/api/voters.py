@@ -14,16 +14,16 @@ from adaptive.ledger.stamps import campaign_stamp
 from adaptive.ledger.voters import set_excluded
 from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
 from service.collect.conditional import tagged
-from service.collect.organisers import organised
+from service.collect.access import organiser
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import (
     ExclusionAnswer,
-    NothingRequest,
     ReasonRequest,
     VotersAnswer,
     VotersQuery,
     WithdrawalAnswer,
 )
+from service.collect.schemas.voting import NoFields
 from service.http.problems import Problem
 from service.openapi.blueprint import Blueprint, operation
 
@@ -38,7 +38,7 @@ _voters = Remembered(8)
 @blueprint.response(200, VotersAnswer)
 def read(query: dict[str, Any], key: str) -> Any:
     """Voters, in the order in which they came; by their random keys, unless names are asked for."""
-    campaign, names = organised(key), query["names"]
+    campaign, names = organiser(key), query["names"]
     stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
 
     def part() -> dict[str, Any]:
@@ -56,7 +56,7 @@ def read(query: dict[str, Any], key: str) -> Any:
 @blueprint.response(200, ExclusionAnswer)
 def preview(key: str, voter: str) -> Any:
     """Say what leaving a voter out would change in the ranking by strengths, or taking one back in."""
-    campaign = organised(key)
+    campaign = organiser(key)
     voter_id = known(campaign, voter)
     seen = campaign.database.read(lambda c: exclusion_preview(c, campaign.info, voter_id))
     return {"preview": replace(seen, voter=voter)}
@@ -68,7 +68,7 @@ def preview(key: str, voter: str) -> Any:
 @blueprint.response(204)
 def exclude(request: dict[str, Any], key: str, voter: str) -> None:
     """Leave a voter's votes out of all scores from now on; ballots that are closed keep theirs, and no vote is lost."""
-    _set(organised(key), voter, request["reason"], excluded=True)
+    _set(organiser(key), voter, request["reason"], excluded=True)
 
 
 @blueprint.route("/<key>/voters/<voter>/include", methods=["POST"])
@@ -77,11 +77,11 @@ def exclude(request: dict[str, Any], key: str, voter: str) -> None:
 @blueprint.response(204)
 def include(request: dict[str, Any], key: str, voter: str) -> None:
     """Take a voter's votes back in."""
-    _set(organised(key), voter, request["reason"], excluded=False)
+    _set(organiser(key), voter, request["reason"], excluded=False)
 
 
 @blueprint.route("/<key>/voters/<voter>/withdraw", methods=["POST"])
-@blueprint.arguments(NothingRequest)
+@blueprint.arguments(NoFields)
 @operation("withdrawVoter")
 @blueprint.response(200, WithdrawalAnswer)
 def withdraw(_request: dict[str, Any], key: str, voter: str) -> Any:
@@ -89,7 +89,7 @@ def withdraw(_request: dict[str, Any], key: str, voter: str) -> Any:
 
     Votes of closed ballots stay, under a key that nobody can trace. This cannot be undone.
     """
-    campaign = organised(key)
+    campaign = organiser(key)
     voter_id = known(campaign, voter)
     return {"voided": campaign.run(lambda connection: leave(connection, campaign.info, voter_id))}
 

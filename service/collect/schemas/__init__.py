@@ -1,1 +1,1 @@
-"""Schemas of requests and answers, and the JSON Schema of frozen dataclasses that answers hold as they are."""
+"""What requests and answers of the collection look like; `shapes` has the JSON Schema of dataclasses that answers hold."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from marshmallow import ValidationError, post_load, validates_schema
+from marshmallow import ValidationError, validates_schema
 
 from adaptive.ledger.feed import LedgerEvent
 from adaptive.ledger.quality import CampaignQuality, ExclusionPreview
@@ -14,6 +14,8 @@ from adaptive.ledger.status import CampaignStatus
 from adaptive.model.accuracy import Cut
 from rankcorr.checks import shown
 from service.collect.schemas.campaigns import Line
+from service.collect.schemas.fields import Word as WordField
+from service.collect.schemas.fields import key_field
 from service.collect.schemas.shapes import (
     COUNT,
     LABEL,
@@ -24,8 +26,9 @@ from service.collect.schemas.shapes import (
     object_of,
     shape_of,
 )
+from service.collect.schemas.voting import TOKEN
 from service.schemas.base import Answer, Request
-from service.schemas.fields import Documented, Dumped, Flag, Number, QueryWhole, Whole
+from service.schemas.fields import Documented, Dumped, Flag, Number, QueryNumber, QueryWhole, Whole
 
 MOST_INVITED: Final = 2_000
 _YES: Final = {"true": True, "false": False}
@@ -70,17 +73,11 @@ class NameList(Documented):
         return value
 
 
-class SessionRequest(Request):
+class OrganiserSessionRequest(Request):
     """The token of an organiser, for the cookie of a session."""
 
-    campaign = Line(32, required=True)
-    token = Line(100, required=True)
-
-
-class PagesChange(Request):
-    """Pages that replace others."""
-
-    replaces = Whole(least=0, required=True, metadata={"description": "Version that was changed."})
+    campaign = key_field(required=True)
+    token = WordField(TOKEN, "a token", required=True)
 
 
 class InvitationRequest(Request):
@@ -101,10 +98,6 @@ class ReasonRequest(Request):
     """Why; it is kept."""
 
     reason = Line(500, required=True)
-
-
-class NothingRequest(Request):
-    """An empty object."""
 
 
 class CloseRequest(Request):
@@ -138,18 +131,9 @@ class QualityQuery(Request):
     """When a voter gets a flag."""
 
     names = QueryFlag(load_default=False, metadata={"description": "Whether voters go by name: personal data."})
-    fast = Documented(load_default="1")
-
-    @post_load
-    def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Seconds as a number."""
-        try:
-            seconds = float(data["fast"])
-        except ValueError:
-            seconds = -1.0
-        if not 0 <= seconds <= 3_600:
-            raise ValidationError(f"must be seconds from 0 to 3600; got {shown(data['fast'])}", "fast")
-        return {**data, "fast": seconds}
+    fast = QueryNumber(
+        least=0, most=3_600, load_default=1.0, metadata={"description": "Seconds; an answer in less time is fast."}
+    )
 
 
 class ResultsQuery(Request):

@@ -16,11 +16,12 @@ from adaptive.ledger.probes.pair_files import read_known_pairs
 from adaptive.ledger.spending import PlannedSpending
 from adaptive.plan import BallotPlan
 from adaptive.tuning.outlook import Outlook
-from rankcorr.checks import offending, shown
+from rankcorr.checks import offending
 from service.collect.schemas.pages import PagesRequest
 from service.collect.schemas.shapes import COUNT, LABEL, TEXT, TEXT_OR_NULL, list_of, object_of, shape_of
 from service.schemas.base import Answer, Request
-from service.schemas.fields import Documented, Dumped, Flag, Number, Part, Seed, Text, Whole
+from service.schemas.components import Vocabulary
+from service.schemas.fields import Choice, Dumped, Flag, Number, Part, Seed, Text, Whole
 
 T = TypeVar("T")
 
@@ -31,22 +32,15 @@ SHEET_SIZE: Final = 20
 LEASE_MINUTES: Final = 60.0
 WAYS: Final = ("presentations", "comparisons", "hours", "top_presentations")
 _OF_BALLOTS: Final = ("n_ballots", "fraction", *WAYS)
+MODE: Final = Vocabulary(
+    "CampaignMode",
+    {
+        "type": "string",
+        "enum": ["ballots", "continuous"],
+        "description": "Ballots of a plan, or small batches that are matched by all votes before.",
+    },
+)
 _CONTINUOUS: Final = ("budget", "batch", "target")
-
-
-class Word(Documented):
-    """One of a few words."""
-
-    def __init__(self, *words: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.words = words
-        self.documented = {"type": "string", "enum": list(words)}
-
-    def read(self, value: Any) -> str:
-        """Check a value."""
-        if not isinstance(value, str) or value not in self.words:
-            raise ValidationError(f"must be one of {', '.join(map(repr, self.words))}; got {shown(value)}")
-        return value
 
 
 class Line(Text):
@@ -68,7 +62,7 @@ class Line(Text):
 class PlanChoice(Request):
     """A plan of ballots, in one of the four ways to say how often items are presented; or a continuous one."""
 
-    mode = Word("ballots", "continuous", load_default="ballots")
+    mode = Choice(MODE, load_default="ballots")
     n_ballots = Whole(
         least=2, most=100, metadata={"description": "n_b; by default 7, or as many as so few items allow."}
     )
@@ -191,7 +185,7 @@ class CampaignRequest(Request):
         }
 
 
-class SheetRequest(Request):
+class ItemSheetRequest(Request):
     """A table of items to be checked."""
 
     items_csv = Text(required=True)
@@ -223,7 +217,7 @@ class OutlookRequest(Request):
         return {"plan": plan, "seconds": seconds, "settings": chosen, "voters": data["voters"], "accuracy": data["accuracy"]}
 
 
-class SheetAnswer(Answer):
+class ItemSheetAnswer(Answer):
     """What a table of items holds, and what is wrong with it."""
 
     n_items = Dumped(COUNT, required=True)

@@ -5,7 +5,6 @@ import pytest
 from adaptive.ledger import ItemContent, KnownPair, LedgerError, PageTexts, Probing, Settings, VoteCast, VotingPages
 from adaptive.ledger.contents import contents_of
 from adaptive.ledger.participation import (
-    CrowdedError,
     consent,
     invite,
     join_openly,
@@ -15,7 +14,7 @@ from adaptive.ledger.participation import (
     next_sheet,
 )
 from adaptive.ledger.probes.answering import cast_probe
-from adaptive.ledger.shown_sheets import pair_of_event
+from adaptive.ledger.shown_sheets import KnownEvent, pair_of_event
 from adaptive.ledger.tokens import holder_of, issue, revoke
 from adaptive.ledger.voting_pages import pages_of, set_pages
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, campaign_of, check_ledger, new_id, query, vote
@@ -29,7 +28,7 @@ def web_campaign(ledger, **settings):
 
 def joined(campaign, pages=PAGES, version="1"):
     def work(connection):
-        voter = join_openly(connection, campaign.info, pages, most_a_minute=100)
+        voter = join_openly(connection, campaign.info, pages)
         consent(connection, campaign.info, pages, voter, version)
         return voter
 
@@ -54,7 +53,7 @@ def answer(campaign, voter, hand, *positions):
 
 def test_a_voter_comes_agrees_votes_and_finishes(ledger):
     campaign, pages = web_campaign(ledger), VotingPages(open_link=True, sheets=2)
-    voter = campaign.run(lambda connection: join_openly(connection, campaign.info, pages, most_a_minute=5))
+    voter = campaign.run(lambda connection: join_openly(connection, campaign.info, pages))
     assert journey(campaign, voter, pages).step == "consent"
     campaign.run(lambda connection: consent(connection, campaign.info, pages, voter, "1"))
     assert journey(campaign, voter, pages).step == "vote"
@@ -179,18 +178,11 @@ def test_votes_of_closed_ballots_stay_when_a_voter_leaves(ledger):
     assert len(query(campaign, "SELECT 1 FROM vote_event WHERE kind = 'void'")) == 0
 
 
-def test_an_open_link_is_open_only_where_it_is_and_takes_so_many_a_minute(ledger):
+def test_an_open_link_is_open_only_where_it_is(ledger):
     campaign = web_campaign(ledger)
-
-    def join(pages, most):
-        return campaign.run(lambda connection: join_openly(connection, campaign.info, pages, most_a_minute=most))
-
     with pytest.raises(LedgerError, match="for those who were invited"):
-        join(VotingPages(), 10)
-    join(PAGES, 2), join(PAGES, 2)
-    with pytest.raises(CrowdedError, match="2 new voters came within a minute"):
-        join(PAGES, 2)
-    assert len(query(campaign, "SELECT 1 FROM voter")) == 2
+        campaign.run(lambda connection: join_openly(connection, campaign.info, VotingPages()))
+    assert not query(campaign, "SELECT 1 FROM voter")
 
 
 def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledger):
@@ -198,9 +190,7 @@ def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledg
 
     def join(participant="5f" * 12, study="s1", pages=pages):
         return campaign.run(
-            lambda connection: join_platform(
-                connection, campaign.info, pages, participant=participant, study=study, most_a_minute=100
-            )
+            lambda connection: join_platform(connection, campaign.info, pages, participant=participant, study=study)
         )
 
     assert join() == join()
@@ -340,5 +330,5 @@ def test_an_event_is_found_by_its_id(ledger):
     given = vote(voter, hand.pairs[1].place)
     campaign.cast(given)
     found = campaign.database.read(lambda connection: pair_of_event(connection, campaign.info, given.event_id))
-    assert found == (1, hand.pairs[1].place, False, voter)
+    assert found == KnownEvent(1, hand.sheet, hand.pairs[1].place, False, voter)
     assert campaign.database.read(lambda connection: pair_of_event(connection, campaign.info, new_id())) is None

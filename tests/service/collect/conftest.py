@@ -2,15 +2,22 @@ import pytest
 
 from service.collect import CollectSettings, create_app
 from service.http.state import state
+from tests.service.collect.browsing import Voter, new_campaign
 
 
 @pytest.fixture
-def make_app(tmp_path):
+def target(tmp_path):
+    """Path of the ledger of the server."""
+    return str(tmp_path / "collect.db")
+
+
+@pytest.fixture
+def make_app(target):
     """Make an app on a ledger of its own, from settings; what is not given has its default."""
     made = []
 
     def make(**chosen):
-        app = create_app(CollectSettings(**{"ledger": str(tmp_path / "collect.db"), **chosen}))
+        app = create_app(CollectSettings(**{"ledger": target, **chosen}))
         made.append(app)
         return app
 
@@ -22,3 +29,22 @@ def make_app(tmp_path):
 @pytest.fixture
 def client(make_app):
     return make_app().test_client()
+
+
+@pytest.fixture
+def campaign(target):
+    """A campaign with an open link, whose first ballot is open."""
+    made = new_campaign(target)
+    yield made
+    made.database.close()
+
+
+@pytest.fixture
+def arrive(make_app, campaign):
+    """Make a voter of the campaign with a browser of its own, who has not come in yet."""
+    app = make_app()
+
+    def make():
+        return Voter(app.test_client(), campaign)
+
+    return make

@@ -107,7 +107,6 @@ def upgrade() -> None:
         ),
         sa.UniqueConstraint("key", name=op.f("uq_voter_key")),
     )
-    op.create_index("ix_voter_campaign_id_joined_at", "voter", ["campaign_id", "joined_at"], unique=False)
     op.create_table(
         "voting_pages",
         sa.Column("campaign_id", ID, nullable=False),

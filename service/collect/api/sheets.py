@@ -1,0 +1,98 @@
+"""POST /v1/sheets and POST /v1/finish: the next pairs to compare, and the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adaptive.ledger import Campaign, LedgerBusyError, LedgerError, UnreachableError, VotingPages
+from adaptive.ledger.continuous import draw_batch, may_draw
+from adaptive.ledger.encoding import time_text
+from adaptive.ledger.participation import Reason, SheetInHand, journey_of, next_sheet
+from service.collect import access
+from service.collect.api.sessions import SECURITY, me_of, me_of_journey, voter_id_of
+from service.collect.schemas.voting import FinishAnswer, NoFields, SheetAnswer
+from service.collect.state import collecting
+from service.http.problems import Problem
+from service.openapi.blueprint import Blueprint, operation
+
+ERRORS = (401, 403, 404, 409, 422, 429, 500, 503)
+
+blueprint = Blueprint("sheets", __name__, url_prefix="/v1", errors=ERRORS, security=SECURITY)
+
+
+@blueprint.route("/sheets", methods=["POST"])
+@blueprint.arguments(NoFields)
+@operation("leaseSheet")
+@blueprint.response(200, SheetAnswer)
+def lease(_request: dict[str, Any]) -> dict[str, Any]:
+    """Give out the sheet in hand until it is done, then the next one; asked again, the answer is the same."""
+    campaign, holder = access.voter()
+    _, pages = collecting().campaigns.pages(campaign)
+    if holder.consent_version != pages.consent_version:
+        raise Problem(403, "no pair is shown before consent", kind="consent-needed")
+    voter_id = voter_id_of(holder)
+    hand, reason = _next(campaign, pages, voter_id)
+    shown = None if hand is None else _shown(campaign, hand)
+    return {"sheet": shown, "reason": reason, "me": me_of(campaign, pages, voter_id)}
+
+
+@blueprint.route("/finish", methods=["POST"])
+@blueprint.arguments(NoFields)
+@operation("finish")
+@blueprint.response(200, FinishAnswer)
+def finish(_request: dict[str, Any]) -> dict[str, Any]:
+    """Give out the completion code, once every answer of this voter is counted."""
+    campaign, holder = access.voter()
+    _, pages = collecting().campaigns.pages(campaign)
+    voter_id = voter_id_of(holder)
+    journey = campaign.database.read(lambda connection: journey_of(connection, campaign.info, pages, voter_id))
+    progress = me_of_journey(campaign, pages, journey)["progress"]
+    missing = progress["of"] - progress["answered"]
+    if missing:
+        raise Problem(409, f"{missing} pairs have no answer yet", kind="unfinished", members={"missing": missing})
+    if pages.sheets is not None and journey.available:
+        left = pages.sheets - journey.n_sheets_done
+        raise Problem(409, f"{left} sheets are still to come", kind="unfinished", members={"missing": left})
+    if not journey.n_votes:
+        raise Problem(409, "there is no answer yet", kind="unfinished", members={"missing": 0})
+    return {
+        "finished": True,
+        "votes": journey.n_votes,
+        "completion_code": pages.completion_code,
+        "completion_url": pages.completion_url,
+    }
+
+
+def _next(campaign: Campaign, pages: VotingPages, voter_id: int) -> tuple[SheetInHand | None, Reason | None]:
+    found = campaign.run(lambda connection: next_sheet(connection, campaign.info, pages, voter_id))
+    if found[1] != "none left":
+        return found
+    if not campaign.database.read(lambda connection: may_draw(connection, campaign.info)):
+        return found
+    # A continuous campaign draws its next batch when somebody wants it; who comes second finds that of the first.
+    try:
+        draw_batch(campaign.database, campaign.info)
+    except (LedgerBusyError, UnreachableError):
+        raise
+    except LedgerError:  # drawn by another at the same moment, or the target is reached
+        pass
+    return campaign.run(lambda connection: next_sheet(connection, campaign.info, pages, voter_id))
+
+
+def _shown(campaign: Campaign, hand: SheetInHand) -> dict[str, Any]:
+    campaigns = collecting().campaigns
+    pairs = []
+    for pair in hand.pairs:
+        answered = hand.answers.get(pair.position)
+        pairs.append(
+            {
+                "id": f"{hand.number}-{hand.sheet}-{pair.position}",
+                "practice": pair.is_practice,
+                "left": campaigns.content(campaign, pair.left),
+                "right": campaigns.content(campaign, pair.right),
+                "answer": None if answered is None else answered.answer,
+                "event_id": None if answered is None else answered.event_id,
+            }
+        )
+    expires = None if hand.expires_at is None else time_text(hand.expires_at)
+    return {"ballot": hand.number, "sheet": hand.sheet, "expires_at": expires, "pairs": pairs}

@@ -1,0 +1,108 @@
+"""PUT /v1/votes/<event id>, and its retraction: one answer, however often it is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adaptive.errors import VoteError
+from adaptive.ledger import Campaign, ConflictError, Receipt, VoteCast
+from adaptive.ledger.probes.answering import cast_probe, retract_probe
+from adaptive.ledger.shown_sheets import ShownPair, pair_of_event
+from adaptive.ledger.votes import retract
+from service.collect import access
+from service.collect.api.sessions import SECURITY, voter_id_of
+from service.collect.schemas.voting import RetractRequest, VoteAnswer, VoteRequest
+from service.collect.state import collecting
+from service.http.problems import Problem
+from service.openapi.blueprint import Blueprint, operation
+
+ERRORS = (401, 403, 404, 409, 422, 429, 500, 503)
+
+blueprint = Blueprint("votes", __name__, url_prefix="/v1/votes", errors=ERRORS, security=SECURITY)
+
+
+@blueprint.route("/<event_id>", methods=["PUT"])
+@blueprint.arguments(VoteRequest)
+@operation("castVote")
+@blueprint.response(200, VoteAnswer)
+def cast(request: dict[str, Any], event_id: str) -> dict[str, Any]:
+    """Record an answer, which is on the disk when this returns; sent again under the same id, it is the same answer."""
+    campaign, holder = access.voter()
+    if holder.consent_version is None:
+        raise Problem(403, "no answer is taken before consent", kind="consent-needed")
+    if (votes := collecting().votes) is not None:
+        votes.count(holder.voter_key or "")
+    _, pages = collecting().campaigns.pages(campaign)
+    answer = request["answer"]
+    if (answer == "tie" and not pages.ties) or (answer == "cannot say" and not pages.cannot_say):
+        raise Problem(422, f"this campaign does not offer the answer {answer!r}")
+    number, pair = _pair(campaign, request["pair"])
+    given = {name: request.get(name) for name in ("response_ms", "given_by", "layout")}
+    vote = VoteCast(_event_id(event_id), number, pair.place, voter_id_of(holder), answer, **given)
+    try:
+        receipt = cast_probe(campaign.database, campaign.info, vote) if pair.is_probe else campaign.cast(vote)
+    except ConflictError as error:
+        raise _conflict(error, request["pair"]) from error
+    except VoteError as error:
+        raise _unknown_pair() from error
+    feedback = None
+    if pair.is_practice:
+        feedback = {"expected": pair.expected, "agrees": pair.expected == answer}
+    return {**_receipt(receipt, request["pair"]), "feedback": feedback}
+
+
+@blueprint.route("/<event_id>/retract", methods=["POST"])
+@blueprint.arguments(RetractRequest)
+@operation("retractVote")
+@blueprint.response(200, VoteAnswer)
+def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
+    """Take an answer back, while its ballot is open: its pair may be answered again."""
+    campaign, holder = access.voter()
+    known = campaign.database.read(lambda connection: pair_of_event(connection, campaign.info, _event_id(event_id)))
+    voter_id = voter_id_of(holder)
+    if known is None or known.voter_id != voter_id:
+        raise Problem(404, "this voter gave no such answer", kind="no-such-vote")
+    pairs = collecting().campaigns.pairs(campaign, known.number, known.sheet)
+    at = next(pair.position for pair in pairs if (pair.is_probe, pair.place) == (known.is_probe, known.place))
+    name = f"{known.number}-{known.sheet}-{at}"
+    step = retract_probe if known.is_probe else retract
+    try:
+        receipt = step(campaign.database, campaign.info, request["event_id"], known.number, known.place, voter_id)
+    except ConflictError as error:
+        raise _conflict(error, name) from error
+    return {**_receipt(receipt, name), "feedback": None}
+
+
+def _pair(campaign: Campaign, name: str) -> tuple[int, ShownPair]:
+    number, sheet, position = map(int, name.split("-"))
+    try:
+        pairs = collecting().campaigns.pairs(campaign, number, sheet)
+    except VoteError as error:
+        raise _unknown_pair() from error
+    if position >= len(pairs):
+        raise _unknown_pair()
+    return number, pairs[position]
+
+
+def _receipt(receipt: Receipt, pair: str) -> dict[str, Any]:
+    return {"event_id": receipt.event_id, "pair": pair, "answer": receipt.answer, "repeated": receipt.repeated}
+
+
+def _event_id(text: str) -> str:
+    if len(text) != 36:
+        raise Problem(422, "the id of an event is a UUID in lower case")
+    return text
+
+
+def _conflict(error: ConflictError, pair: str) -> Problem:
+    if error.reused:
+        return Problem(422, "the id of this event was used for another answer", kind="event-reused")
+    if error.stands is None:
+        return Problem(409, f"pair {pair} has no answer of this voter to take back", kind="conflict")
+    return Problem(
+        409, f"pair {pair} has the answer {error.stands!r} already", kind="conflict", members={"answer": error.stands}
+    )
+
+
+def _unknown_pair() -> Problem:
+    return Problem(404, "this voter has no such pair", kind="no-such-pair")

@@ -1,0 +1,271 @@
+"""What a voter's page asks of the server, from the link to the code."""
+
+import pytest
+
+from adaptive.ledger import KnownPair, Probing
+from tests.adaptive.ledger.campaigns import check_ledger, query
+from tests.service.collect.browsing import ITEMS, Voter, change_pages, invited, new_campaign, new_id, token_of
+
+
+def kind_of(answer):
+    return answer.json["type"].rpartition(":")[2]
+
+
+def refused(answer, status, kind):
+    assert (answer.status_code, kind_of(answer)) == (status, kind), answer.text
+    return answer.json
+
+
+@pytest.fixture
+def voter(arrive):
+    """A voter who came by the open link and agreed."""
+    found = arrive()
+    assert found.begin(consent="1").status_code == 201
+    return found
+
+
+def test_a_voter_goes_from_the_link_to_the_code(arrive, campaign):
+    change_pages(campaign, sheets=1, completion_code="C0DE", completion_url="https://crowd.example/done?cc=C0DE")
+    voter = arrive()
+    answer = voter.begin(consent="1")
+    assert answer.status_code == 201
+    assert (answer.json["step"], answer.json["available"], answer.json["progress"]["votes"]) == ("vote", True, 0)
+    cookie = answer.headers["Set-Cookie"]
+    assert cookie.startswith(f"voter_{campaign.key[:12]}=")
+    assert "HttpOnly" in cookie
+    assert "SameSite=Lax" in cookie
+    sheet = voter.sheet()
+    assert [pair["answer"] for pair in sheet["pairs"]] == [None, None]
+    assert sheet["pairs"][0]["left"]["kind"] == "text"
+    assert sheet["pairs"][0]["left"]["text"] in ITEMS
+    assert refused(voter.post("/v1/finish"), 409, "unfinished")["missing"] == 2
+    for pair in sheet["pairs"]:
+        answer = voter.vote(pair["id"], response_ms=900, given_by="touch", layout="stacked")
+        assert (answer.status_code, answer.json["answer"], answer.json["repeated"]) == (200, "left", False)
+    assert voter.me().json["step"] == "finish"
+    assert voter.post("/v1/sheets").json | {"me": None} == {"sheet": None, "reason": "limit", "me": None}
+    done = voter.post("/v1/finish").json
+    assert done["completion_code"] == "C0DE"
+    assert done["completion_url"] == "https://crowd.example/done?cc=C0DE"
+    assert (done["finished"], done["votes"]) == (True, 2)
+    rows = query(campaign, "SELECT response_ms, given_by, layout FROM vote_event")
+    assert rows == [(900, "touch", "stacked")] * 2
+    check_ledger(campaign)
+
+
+def test_the_same_event_is_one_vote_however_often_it_is_sent(voter, campaign):
+    pair = voter.sheet()["pairs"][0]["id"]
+    event = new_id()
+    first = voter.vote(pair, event_id=event)
+    again = voter.vote(pair, event_id=event)
+    assert (first.json["repeated"], again.json["repeated"], again.status_code) == (False, True, 200)
+    refused(voter.vote(pair, "right", event_id=event), 422, "event-reused")
+    assert refused(voter.vote(pair, "right"), 409, "conflict")["answer"] == "left"
+    assert len(query(campaign, "SELECT 1 FROM vote_event")) == 1
+
+
+def test_an_answer_is_taken_back_and_given_again(voter, campaign):
+    pair = voter.sheet()["pairs"][0]["id"]
+    event, undo = new_id(), new_id()
+    voter.vote(pair, event_id=event)
+    for repeated in (False, True):
+        taken = voter.post(f"/v1/votes/{event}/retract", {"event_id": undo})
+        assert (taken.status_code, taken.json["answer"], taken.json["repeated"]) == (200, None, repeated)
+        assert taken.json["pair"] == pair
+    assert voter.sheet()["pairs"][0]["answer"] is None
+    refused(voter.post(f"/v1/votes/{event}/retract", {"event_id": new_id()}), 409, "conflict")
+    refused(voter.post(f"/v1/votes/{new_id()}/retract", {"event_id": new_id()}), 404, "no-such-vote")
+    assert voter.vote(pair, "right").status_code == 200
+    shown = voter.sheet()["pairs"][0]
+    assert shown["answer"] == "right"
+    assert shown["event_id"] is not None
+    check_ledger(campaign)
+
+
+def test_a_sheet_is_resumed_on_another_device(campaign, make_app):
+    token = invited(campaign, "Ann")[0]
+    app = make_app()
+    phone, laptop = (Voter(app.test_client(), campaign) for _ in range(2))
+    assert phone.begin(token=token).json["step"] == "consent"
+    assert phone.put("/v1/consent", {"version": "1"}).json["step"] == "vote"
+    pairs = phone.sheet()["pairs"]
+    phone.vote(pairs[0]["id"])
+    assert laptop.begin(token=token).json["step"] == "vote"
+    assert [pair["answer"] for pair in laptop.sheet()["pairs"]] == ["left", None]
+    assert laptop.vote(pairs[1]["id"]).status_code == 200
+    assert phone.me().json["progress"]["votes"] == 2
+    assert len(query(campaign, "SELECT 1 FROM voter")) == 1
+
+
+def test_a_mere_visit_makes_no_voter(arrive, campaign):
+    refused(arrive().begin(), 403, "consent-needed")
+    assert not query(campaign, "SELECT 1 FROM voter")
+
+
+def test_who_comes_again_by_the_open_link_is_the_same_voter(voter, campaign):
+    voter.begin(consent="1")
+    assert len(query(campaign, "SELECT 1 FROM voter")) == 1
+
+
+def test_nothing_is_shown_or_taken_before_consent(arrive, campaign):
+    voter = arrive()
+    voter.begin(token=invited(campaign, "Ann")[0])
+    refused(voter.post("/v1/sheets"), 403, "consent-needed")
+    refused(voter.vote("1-0-0"), 403, "consent-needed")
+    refused(voter.put("/v1/consent", {"version": "7"}), 409, "consent-changed")
+    refused(voter.begin(consent="7", token=invited(campaign, "Bob")[0]), 409, "consent-changed")
+    assert not query(campaign, "SELECT 1 FROM lease")
+
+
+def test_another_consent_text_is_asked_for_again(voter, campaign, make_app):
+    change_pages(campaign, consent_version="2")
+    fresh = Voter(make_app().test_client(), campaign)  # a worker that has not read the pages before
+    fresh.client._cookies = voter.client._cookies
+    refused(fresh.post("/v1/sheets"), 403, "consent-needed")
+    assert fresh.me().json["step"] == "consent"
+    fresh.put("/v1/consent", {"version": "2"})
+    assert fresh.sheet() is not None
+
+
+def test_late_votes_are_kept_and_said(arrive, campaign):
+    voters = [arrive() for _ in range(3)]
+    sheets = []
+    for voter in voters:
+        voter.begin(consent="1")
+        sheets.append(voter.sheet())
+    late = sheets[0]["pairs"][0]["id"]
+    while any(sheets[1:]):
+        for place, voter in enumerate(voters[1:], start=1):
+            for pair in (sheets[place] or {"pairs": []})["pairs"]:
+                voter.vote(pair["id"])
+            sheets[place] = voter.sheet()
+    campaign.close_ballot(1, least_answered=0.0)
+    refused(voters[0].vote(late), 409, "late")
+    assert len(query(campaign, "SELECT 1 FROM late_vote")) == 1
+
+
+def test_probes_look_like_other_pairs_and_practice_tells_what_was_wanted(target, make_app):
+    known = (KnownPair("practice", "ash", "yew", "left"), KnownPair("attention", "fir", "oak", "left"))
+    campaign = new_campaign(target, probing=Probing(known))
+    voter = Voter(make_app().test_client(), campaign)
+    voter.begin(consent="1")
+    pairs = voter.sheet()["pairs"]
+    assert [pair["practice"] for pair in pairs] == [True, False, False, False]
+    assert {tuple(sorted(pair)) for pair in pairs} == {("answer", "event_id", "id", "left", "practice", "right")}
+    answer = voter.vote(pairs[0]["id"])
+    wanted = "left" if pairs[0]["left"]["text"] == "ash" else "right"
+    assert answer.json["feedback"] == {"expected": wanted, "agrees": wanted == "left"}
+    assert all(voter.vote(pair["id"]).json["feedback"] is None for pair in pairs[1:])
+    assert voter.me().json["progress"] | {"sheets_limit": None} == {
+        "sheets_done": 1,
+        "sheets_limit": None,
+        "answered": 4,
+        "of": 4,
+        "votes": 2,
+    }
+
+
+def test_answers_that_are_not_offered_are_refused(voter, campaign, make_app):
+    change_pages(campaign, ties=False, cannot_say=False)
+    fresh = Voter(make_app().test_client(), campaign)
+    fresh.client._cookies = voter.client._cookies
+    pair = fresh.sheet()["pairs"][0]["id"]
+    for answer in ("tie", "cannot say"):
+        assert fresh.vote(pair, answer).status_code == 422
+    assert not query(campaign, "SELECT 1 FROM vote_event")
+
+
+@pytest.mark.parametrize(
+    ("pair", "status", "kind"),
+    [
+        ("9-0-0", 404, "no-such-pair"),
+        ("1-999-0", 404, "no-such-pair"),
+        ("1-0-99", 404, "no-such-pair"),
+        ("1-0", 422, "invalid-request"),
+        ("1-0--1", 422, "invalid-request"),
+        ("٣-0-0", 422, "invalid-request"),
+    ],
+)
+def test_pairs_that_there_are_not(voter, pair, status, kind):
+    voter.sheet()
+    refused(voter.vote(pair), status, kind)
+
+
+@pytest.mark.parametrize("event", ["x", "A" * 36, "00000000-0000-0000-0000-00000000000G"])
+def test_an_event_id_is_a_uuid(voter, event):
+    pair = voter.sheet()["pairs"][0]["id"]
+    assert voter.vote(pair, event_id=event).status_code in (409, 422)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"pair": "1-0-0"},
+        {"pair": "1-0-0", "answer": "up"},
+        {"pair": "1-0-0", "answer": "left", "response_ms": -1},
+        {"pair": "1-0-0", "answer": "left", "given_by": "file"},
+        {"pair": "1-0-0", "answer": "left", "voter": 7},
+        [],
+    ],
+)
+def test_votes_of_another_form_are_refused(voter, body):
+    voter.sheet()
+    assert voter.put(f"/v1/votes/{new_id()}", body).status_code == 422
+
+
+def test_who_leaves_is_forgotten(voter, campaign):
+    for pair in voter.sheet()["pairs"]:
+        voter.vote(pair["id"])
+    assert voter.post("/v1/withdraw").status_code == 204
+    assert voter.me().status_code == 401
+    assert not query(campaign, "SELECT 1 FROM voter_identity")
+    assert len(query(campaign, "SELECT 1 FROM vote_event WHERE kind = 'void'")) == 2
+    check_ledger(campaign)
+
+
+def test_participants_of_a_platform_come_with_the_secret_of_the_study(target, make_app):
+    campaign = new_campaign(target, pages={"open_link": False, "platform": "prolific", "study": "s1"})
+    secret = token_of(campaign, "study")
+    app = make_app()
+
+    def come(**changes):
+        fields = {"name": "prolific", "participant": "5f" * 12, "study": "s1", "session": "q", "secret": secret}
+        return Voter(app.test_client(), campaign).begin(consent="1", platform={**fields, **changes})
+
+    assert come().status_code == 201
+    assert come().status_code == 201  # comes again, with another browser
+    assert len(query(campaign, "SELECT 1 FROM voter")) == 1
+    refused(come(secret="A" * 43), 401, "link-unknown")
+    refused(come(study="s2"), 403, "not-invited")
+    refused(come(participant="me"), 403, "not-invited")
+    refused(come(name="mturk"), 403, "not-invited")
+    refused(Voter(app.test_client(), campaign).begin(consent="1"), 403, "not-invited")
+    assert len(query(campaign, "SELECT 1 FROM voter")) == 1
+
+
+def test_nothing_is_left_is_said_once_nothing_is(arrive):
+    voter = arrive()
+    voter.begin(consent="1")
+    n_pairs = 0
+    while (sheet := voter.sheet()) is not None:
+        n_pairs += len([voter.vote(pair["id"]) for pair in sheet["pairs"]])
+    assert n_pairs > 4
+    assert voter.me().json["reason"] == "none left"
+    assert voter.post("/v1/finish").json["votes"] == n_pairs
+
+
+def test_a_continuous_campaign_draws_batches_as_they_are_wanted(target, make_app):
+    from adaptive.ledger import ContinuousPlan
+
+    plan = ContinuousPlan(n_items=6, budget=20, batch=5)
+    campaign = new_campaign(target, plan=plan, open_ballot=False, sheet_size=5)
+    app = make_app()
+    n_votes = 0
+    for _ in range(8):
+        voter = Voter(app.test_client(), campaign)
+        voter.begin(consent="1")
+        while (sheet := voter.sheet()) is not None:
+            n_votes += len([voter.vote(pair["id"], "tie") for pair in sheet["pairs"]])
+    assert n_votes == 20
+    assert voter.me().json["reason"] == "none left"

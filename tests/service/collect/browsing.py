@@ -1,0 +1,77 @@
+"""A campaign on a ledger, and voters who talk to its server as pages do."""
+
+import uuid
+
+from adaptive.ledger import Ledger, PageTexts, Settings, VotingPages
+from adaptive.ledger.participation import invite
+from adaptive.ledger.tokens import issue
+from adaptive.ledger.voting_pages import set_pages
+from adaptive.plan import plan_ballots
+
+ITEMS = ["ash", "birch", "cedar", "fir", "oak", "yew"]
+PLAN = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=4)
+TEXTS = {"en": PageTexts("Trees", "Which tree is taller?", "Look at **both**.", "I agree.", "Thanks!")}
+
+
+def new_campaign(target, *, plan=PLAN, items=ITEMS, voters=6, contents=None, pages=None, open_ballot=True, **settings):
+    """A campaign whose first ballot is open; its ledger is made where there is none."""
+    made = Ledger.create(target)
+    chosen = {"assigned": False, "sheet_size": 2, "lease_minutes": 30, **settings}
+    campaign = made.new_campaign(plan, items, voters, 1, name="trees", settings=Settings(**chosen), contents=contents)
+    if open_ballot:
+        campaign.open_ballot()
+    change_pages(campaign, **(pages or {}))
+    return campaign
+
+
+def change_pages(campaign, **pages):
+    """Show these pages from now on."""
+    shown = VotingPages(**{"texts": TEXTS, "open_link": True, **pages})
+    version = campaign.database.read(lambda connection: _version(connection, campaign))
+    campaign.run(lambda connection: set_pages(connection, campaign.info, shown, replaces=version))
+
+
+def invited(campaign, *names):
+    return campaign.run(lambda connection: invite(connection, campaign.info, names))
+
+
+def token_of(campaign, kind):
+    return campaign.run(lambda connection: issue(connection, campaign.info, kind))
+
+
+def new_id():
+    return str(uuid.uuid4())
+
+
+class Voter:
+    """A browser of a voter, on Flask's test client."""
+
+    def __init__(self, client, campaign):
+        self.client, self.key = client, campaign.key
+        self.headers = {"Rankcorr-Campaign": campaign.key}
+
+    def post(self, path, body=None, **headers):
+        return self.client.post(path, json=body or {}, headers={**self.headers, **headers})
+
+    def put(self, path, body, **headers):
+        return self.client.put(path, json=body, headers={**self.headers, **headers})
+
+    def begin(self, **fields):
+        return self.client.post("/v1/sessions", json={"campaign": self.key, **fields})
+
+    def me(self):
+        return self.client.get("/v1/me", headers=self.headers)
+
+    def sheet(self):
+        answer = self.post("/v1/sheets")
+        assert answer.status_code == 200, answer.text
+        return answer.json["sheet"]
+
+    def vote(self, pair, answer="left", event_id=None, **fields):
+        return self.put(f"/v1/votes/{event_id or new_id()}", {"pair": pair, "answer": answer, **fields})
+
+
+def _version(connection, campaign):
+    from adaptive.ledger.voting_pages import pages_of
+
+    return pages_of(connection, campaign.info)[0]
