@@ -60,9 +60,7 @@ def found(
     """
 
     def work(connection: sa.Connection) -> tuple[CampaignInfo, str]:
-        made = create_campaign(
-            connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
-        )
+        made = create_campaign(connection, plan, items, voters, seed, name=name, settings=settings, contents=contents)
         info = load_by_id(connection, made)
         set_pages(connection, info, pages, replaces=0)
         return info, issue(connection, info, "organiser")

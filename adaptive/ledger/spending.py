@@ -51,6 +51,8 @@ class PlannedSpending:
     n_comparisons : int
     n_probes : float
         On average, beside the comparisons.
+    n_sheets : int
+        Of the first ballot or batch.
     hours : float or None
         Person-hours of both; None where the time of an answer is not known.
     pay, fee, cost : float or None
@@ -62,6 +64,7 @@ class PlannedSpending:
 
     n_comparisons: int
     n_probes: float
+    n_sheets: int
     hours: float | None
     pay: float | None
     fee: float | None
@@ -97,14 +100,17 @@ def planned_spending(
     n_answers = n_comparisons + n_probes
     each = seconds if seconds is not None or pay is None else pay.seconds
     hours = None if each is None else n_answers * each / 3600
+    first = plan.comparisons[0] if isinstance(plan, BallotPlan) else min(plan.batch, plan.budget)
+    n_sheets = sum(1 for _ in _sheets([first], n_slots, settings.sheet_size, 0))
     if pay is None:
-        return PlannedSpending(n_comparisons, n_probes, hours, None, None, None, None, None, "")
+        return PlannedSpending(n_comparisons, n_probes, n_sheets, hours, None, None, None, None, None, "")
     cost = pay.cost(n_answers)
     earned = cost / (1 + pay.fee)
     hourly = None if each is None else pay.per_answer * 3600 / each
     return PlannedSpending(
         n_comparisons=n_comparisons,
         n_probes=n_probes,
+        n_sheets=n_sheets,
         hours=hours,
         pay=earned,
         fee=cost - earned,

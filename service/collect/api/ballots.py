@@ -11,9 +11,9 @@ from adaptive.ledger.results import preview_of, result_of
 from adaptive.ledger.rows import by_ballot
 from adaptive.ledger.stamps import ballot_stamp, campaign_stamp
 from adaptive.ledger.status import status_of
+from service.collect.access import organiser
 from service.collect.api.blueprints import CAMPAIGNS, CONDITIONAL, OF_ORGANISERS
 from service.collect.conditional import stamped, wanted_stamp
-from service.collect.access import organiser
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import (
     BallotAnswer,

@@ -15,16 +15,16 @@ from adaptive.ledger.spending import planned_spending
 from adaptive.model.matching_run import Matching
 from adaptive.plan import BallotPlan
 from adaptive.tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
-from service.collect.api.blueprints import CAMPAIGNS, OF_ADMINS, OF_ORGANISERS
 from service.collect.access import founder, organiser, own_origin
+from service.collect.api.blueprints import CAMPAIGNS, OF_ADMINS, OF_ORGANISERS
 from service.collect.schemas.campaigns import (
     CampaignAnswer,
     CampaignMade,
     CampaignRequest,
-    OutlookAnswer,
-    OutlookRequest,
     ItemSheetAnswer,
     ItemSheetRequest,
+    OutlookAnswer,
+    OutlookRequest,
     plan_columns,
 )
 from service.collect.state import ledger
@@ -111,13 +111,11 @@ def looked_at(
     *, plan: BallotPlan | ContinuousPlan, settings: Settings, seconds: float | None, voters: int, accuracy: bool
 ) -> dict[str, Any]:
     """Cost, advice and outlook of a plan."""
-    is_paper = isinstance(plan, BallotPlan)
-    asked = plan.comparisons[0] if is_paper else min(plan.batch, plan.budget)
+    advice = plan.advice_for(voters) if isinstance(plan, BallotPlan) else ()
     return {
         "plan": plan_columns(plan),
         "spending": planned_spending(plan, voters, settings, seconds=seconds),
-        "n_sheets": n_sheets(asked, voters, settings.sheet_size),
-        "advice": [asdict(each) for each in plan.advice_for(voters)] if is_paper else [],
+        "advice": [asdict(each) for each in advice],
         "outlook": outlook_of(plan, voters) if accuracy else None,
     }
 
@@ -128,11 +126,3 @@ def outlook_of(plan: BallotPlan | ContinuousPlan, voters: int) -> Outlook:
         return outlook_of_ballots(plan, voters)
     matching = Matching(batch=plan.batch, n0=plan.n0, focus=plan.focus)
     return outlook_of_matching(plan.n_items, plan.budget, voters, matching)
-
-
-def n_sheets(n_comparisons: int, n_slots: int, size: int | None) -> int:
-    """Sheets of so many comparisons, which are dealt evenly to the slots."""
-    each, more = divmod(n_comparisons, n_slots)
-    if size is None:
-        return min(n_comparisons, n_slots)
-    return more * -(-(each + 1) // size) + (n_slots - more) * -(-each // size)

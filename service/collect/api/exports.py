@@ -49,7 +49,9 @@ def export(query: dict[str, bool], key: str, form: str) -> Response:
     if form not in FORMATS:
         known = ", ".join(("bundle", "ranking", *FORMATS))
         raise Problem(404, f"there is no export of this name; there are {known}", kind="no-such-format")
-    made = export_votes(campaign, cast(Any, form), **query)
+    made = export_votes(
+        campaign, cast(Any, form), unanswered=query["unanswered"], names=query["names"], guard=query["guard"]
+    )
     if len(made.files) == 1:
         ((name, text),) = made.files.items()
         response = file_of(name, text.encode(), key)

@@ -9,10 +9,10 @@ from adaptive.ledger import Campaign
 from adaptive.ledger.contents import contents_of
 from adaptive.ledger.stamps import campaign_stamp
 from adaptive.ledger.status import by_item
+from service.collect.access import organiser
 from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
 from service.collect.api.campaigns import looked_at
 from service.collect.conditional import tagged
-from service.collect.access import organiser
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import ItemsAnswer, PageQuery
 from service.collect.schemas.campaigns import OutlookAnswer

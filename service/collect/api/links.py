@@ -15,8 +15,8 @@ from adaptive.ledger.participation import invite
 from adaptive.ledger.tokens import issue
 from adaptive.ledger.voting_pages import pages_of
 from adaptive.tables import csv_text
-from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
 from service.collect.access import organiser, own_origin
+from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
 from service.collect.schemas.answers import (
     InvitationRequest,
     InvitationsAnswer,
@@ -45,7 +45,9 @@ def invitations(request: dict[str, Any], key: str) -> Any:
     urls = [f"{voter_url(key)}#{token}" for token in tokens]
     rows = zip(names, urls, strict=True)
     return {
-        "invitations": [{"name": name, "url": url, "qr": qr_code(url) if request["qr"] else None} for name, url in rows],
+        "invitations": [
+            {"name": name, "url": url, "qr": qr_code(url) if request["qr"] else None} for name, url in rows
+        ],
         "csv": csv_text(["voter", "link"], [[guarded(name), url] for name, url in zip(names, urls, strict=True)]),
     }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from adaptive.ledger.voting_pages import pages_of, set_pages
+from service.collect.access import organiser
 from service.collect.api.blueprints import CAMPAIGNS, CONDITIONAL, OF_ORGANISERS
 from service.collect.conditional import stamped, wanted_stamp
-from service.collect.access import organiser
 from service.collect.schemas.pages import PagesAnswer, PagesRequest
 from service.collect.state import collecting
 from service.http.problems import Problem

@@ -11,9 +11,9 @@ from adaptive.ledger.quality import CampaignQuality, Limits, quality_of
 from adaptive.ledger.rows import by_ballot
 from adaptive.ledger.stamps import campaign_stamp
 from adaptive.ledger.status import status_of
+from service.collect.access import organiser
 from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
 from service.collect.conditional import tagged
-from service.collect.access import organiser
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import (
     LedgerAnswer,

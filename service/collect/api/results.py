@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import threading
+from collections.abc import Hashable
 from typing import Any, Final
 
 from flask import Response
@@ -15,9 +15,9 @@ from adaptive.ledger.results import MOST_WITH_INTERVALS, CampaignResult, result_
 from adaptive.ledger.stamps import campaign_stamp
 from adaptive.plots import plot_in_top, plot_strengths, plot_voters
 from rankcorr.plots.style import figure_bytes
+from service.collect.access import organiser
 from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
 from service.collect.conditional import tagged
-from service.collect.access import organiser
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import ResultsAnswer, ResultsQuery
 from service.http.problems import Problem
@@ -49,7 +49,7 @@ def read(query: dict[str, Any], key: str) -> Any:
 @operation("drawPlot")
 @blueprint.response(200, {"type": "string"}, content_type="image/svg+xml")
 def plot(query: dict[str, Any], key: str, name: str) -> Any:
-    """A figure as SVG: strengths or ranks with their intervals, in-top, or voters by their agreement with the others."""
+    """A figure as SVG: strengths or ranks with their intervals, in-top, or voters by their agreement with others."""
     campaign, top = organiser(key), query.get("top")
     if name not in PLOTS:
         raise Problem(404, f"there is no plot of this name; there are {', '.join(PLOTS)}", kind="no-such-plot")
@@ -113,7 +113,7 @@ def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | 
     """
     if name == "voters":
         quality = campaign.database.read(lambda c: quality_of(c, campaign.info))
-        shown = {
+        shown: dict[Hashable, tuple[float, float, float]] = {
             voter.key[:8]: (voter.agreement.share, *ends)
             for voter in quality.voters
             if voter.agreement.share is not None and (ends := side_interval(voter.agreement, _LEVEL)) is not None

@@ -12,9 +12,9 @@ from adaptive.ledger.quality import exclusion_preview
 from adaptive.ledger.rows import voter_of_key, voter_rows
 from adaptive.ledger.stamps import campaign_stamp
 from adaptive.ledger.voters import set_excluded
+from service.collect.access import organiser
 from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
 from service.collect.conditional import tagged
-from service.collect.access import organiser
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import (
     ExclusionAnswer,

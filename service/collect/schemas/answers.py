@@ -19,6 +19,7 @@ from service.collect.schemas.fields import key_field
 from service.collect.schemas.shapes import (
     COUNT,
     LABEL,
+    NUMBER,
     NUMBER_OR_NULL,
     TEXT,
     TEXT_OR_NULL,
@@ -281,11 +282,11 @@ _ROW: Final = {
     "additionalProperties": False,
     "properties": {
         "item": LABEL,
-        "rank": {"type": "number"},
-        "strength": {"type": "number"},
-        **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), {"type": "integer"}),
+        "rank": NUMBER,
+        "strength": NUMBER,
+        **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), COUNT),
         "ybar": NUMBER_OR_NULL,
-        **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), {"type": "number"}),
+        **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), NUMBER),
     },
 }
 
@@ -309,5 +310,3 @@ class LedgerAnswer(Answer):
     events = Dumped(list_of(shape_of(LedgerEvent)), required=True)
     next = Dumped({**COUNT, "description": "To be asked for as `after`."}, required=True)
     complete = Dumped({"type": "boolean", "description": "Whether these are the last ones, for now."}, required=True)
-
-

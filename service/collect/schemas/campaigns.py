@@ -10,7 +10,7 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from adaptive.budget import most_ballots, plan_one_way
 from adaptive.errors import AdaptiveError
-from adaptive.ledger import ContinuousPlan, Pay, Probing, Settings, VotingPages
+from adaptive.ledger import ContinuousPlan, KnownPair, Pay, Probing, Settings, VotingPages
 from adaptive.ledger.item_sheets import ItemFault, ItemSheet, read_item_sheet
 from adaptive.ledger.probes.pair_files import read_known_pairs
 from adaptive.ledger.spending import PlannedSpending
@@ -66,10 +66,14 @@ class PlanChoice(Request):
     n_ballots = Whole(
         least=2, most=100, metadata={"description": "n_b; by default 7, or as many as so few items allow."}
     )
-    fraction = Number(above=0, below=1, metadata={"description": "alpha: the share of items that go on; 0.5 if left out."})
+    fraction = Number(
+        above=0, below=1, metadata={"description": "alpha: the share of items that go on; 0.5 if left out."}
+    )
     presentations = Whole(least=1, most=10_000, metadata={"description": "Of each item in each ballot."})
     comparisons = Whole(least=1, most=MOST_COMPARISONS, metadata={"description": "Or the most, of all ballots."})
-    hours = Number(above=0, most=1e6, metadata={"description": "Or the most person-hours, with pay.seconds or seconds."})
+    hours = Number(
+        above=0, most=1e6, metadata={"description": "Or the most person-hours, with pay.seconds or seconds."}
+    )
     top_presentations = Whole(least=1, most=100_000, metadata={"description": "Or the fewest of a top item, in all."})
     seconds = Number(above=0, most=3_600, metadata={"description": "Mean time of an answer."})
     budget = Whole(least=1, most=MOST_COMPARISONS, metadata={"description": "Continuous: comparisons in all."})
@@ -97,7 +101,9 @@ class PlanChoice(Request):
             raise ValidationError("this field is needed: the budget is of hours", "seconds")
 
     @post_load
-    def planner(self, data: dict[str, Any], **_: Any) -> tuple[Callable[[int], BallotPlan | ContinuousPlan], float | None]:
+    def planner(
+        self, data: dict[str, Any], **_: Any
+    ) -> tuple[Callable[[int], BallotPlan | ContinuousPlan], float | None]:
         """What makes the plan for a number of items, and the seconds of an answer."""
         seconds = data.pop("seconds", None)
         if data.pop("mode") == "continuous":
@@ -106,9 +112,7 @@ class PlanChoice(Request):
 
         def plan(n_items: int) -> BallotPlan:
             number = n_ballots or most_ballots(n_items, fraction)
-            return plan_one_way(
-                n_items, n_ballots=number, fraction=fraction, seconds_per_comparison=seconds, **data
-            )
+            return plan_one_way(n_items, n_ballots=number, fraction=fraction, seconds_per_comparison=seconds, **data)
 
         return plan, seconds
 
@@ -119,7 +123,9 @@ class PayRequest(Request):
     per_vote = Number(above=0, most=1e6)
     per_hour = Number(above=0, most=1e9, metadata={"description": "With seconds."})
     seconds = Number(above=0, most=3_600, metadata={"description": "That an answer takes."})
-    fee = Number(least=0, most=10, load_default=0.0, metadata={"description": "Of the platform, as a share of the pay."})
+    fee = Number(
+        least=0, most=10, load_default=0.0, metadata={"description": "Of the platform, as a share of the pay."}
+    )
     currency = Line(10, load_default="")
 
     @post_load
@@ -163,7 +169,7 @@ class CampaignRequest(Request):
     seed = Seed(required=False, metadata={"description": "Of all draws; by default a random one."})
     plan = Part(PlanChoice, required=True)
     settings = Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
-    pages = Part(PagesRequest, load_default=lambda: VotingPages())
+    pages = Part(PagesRequest, load_default=VotingPages)
 
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -214,7 +220,13 @@ class OutlookRequest(Request):
         plan = made(lambda: planner(data["n_items"]), "plan")
         check_plan(plan)
         chosen = settings_of(data.pop("settings"), None)
-        return {"plan": plan, "seconds": seconds, "settings": chosen, "voters": data["voters"], "accuracy": data["accuracy"]}
+        return {
+            "plan": plan,
+            "seconds": seconds,
+            "settings": chosen,
+            "voters": data["voters"],
+            "accuracy": data["accuracy"],
+        }
 
 
 class ItemSheetAnswer(Answer):
@@ -249,7 +261,6 @@ class OutlookAnswer(Answer):
 
     plan = Dumped(_SIZES, required=True)
     spending = Dumped(shape_of(PlannedSpending), required=True)
-    n_sheets = Dumped({**COUNT, "description": "Of the first ballot or batch."}, required=True)
     advice = Dumped(list_of(_ADVICE), required=True)
     outlook = Dumped({"oneOf": [shape_of(Outlook), {"type": "null"}]}, required=True)
 
@@ -294,11 +305,13 @@ def settings_of(chosen: Mapping[str, Any], sheet: ItemSheet | None) -> Settings:
     given = dict(chosen)
     text = given.pop("probes_csv", None)
     shares = (given.pop("probes_per_sheet"), given.pop("repeats"), given.pop("overlap"))
-    known = ()
+    known: tuple[KnownPair, ...] = ()
     if text is not None and sheet is not None:
         known = made(lambda: read_known_pairs("probes", sheet.items, data=text.encode()), "settings", "probes_csv")
     probing = made(lambda: Probing(known, *shares), "settings")
-    return made(lambda: Settings(assigned=False, probing=None if probing == Probing() else probing, **given), "settings")
+    return made(
+        lambda: Settings(assigned=False, probing=None if probing == Probing() else probing, **given), "settings"
+    )
 
 
 def check_size(n_items: int, field: str) -> None:
@@ -323,5 +336,3 @@ def made(make: Callable[[], T], *path: str) -> T:
         for name in reversed(path):
             messages = {name: messages}
         raise ValidationError(messages) from error
-
-

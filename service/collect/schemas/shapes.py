@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["COUNT", "LABEL", "NUMBER_OR_NULL", "TEXT", "TEXT_OR_NULL", "list_of", "object_of", "shape_of"]
+__all__ = ["COUNT", "LABEL", "NUMBER", "NUMBER_OR_NULL", "TEXT", "TEXT_OR_NULL", "list_of", "object_of", "shape_of"]
 
 LABEL: Final[dict[str, Any]] = {
     "type": ["string", "integer", "array"],
@@ -18,6 +18,7 @@ LABEL: Final[dict[str, Any]] = {
 }
 TEXT: Final[dict[str, Any]] = {"type": "string"}
 TEXT_OR_NULL: Final[dict[str, Any]] = {"type": ["string", "null"]}
+NUMBER: Final[dict[str, Any]] = {"type": "number"}
 NUMBER_OR_NULL: Final[dict[str, Any]] = {"type": ["number", "null"]}
 COUNT: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
 _PLAIN: Final[dict[Any, str]] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
