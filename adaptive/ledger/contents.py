@@ -12,7 +12,7 @@ from adaptive.ledger import schema
 from adaptive.ledger.errors import LedgerError
 from rankcorr.checks import shown
 
-__all__ = ["ItemContent", "Kind", "contents_of"]
+__all__ = ["ItemContent", "Kind", "contents_of", "is_asset"]
 
 Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]
 
@@ -43,7 +43,7 @@ class ItemContent:
         if self.kind != "text" and not (self.content or "").strip():
             raise LedgerError(f"an item of kind {self.kind} needs its content; got none")
         if self.kind in ("image", "audio"):
-            if not _ASSET.fullmatch(self.content or ""):
+            if not is_asset(self.content or ""):
                 raise LedgerError(
                     f"the content of {self.kind} is the path of a file, of letters, digits, . _ - and /; "
                     f"got {shown(self.content)}"
@@ -54,6 +54,15 @@ class ItemContent:
     def columns(self) -> dict[str, Any]:
         """The fields, as the table of items has them."""
         return {"kind": self.kind, "content": self.content, "alt_text": self.alt_text}
+
+
+def is_asset(path: str) -> bool:
+    """Whether a path is one below the folder of assets, without hidden files.
+
+    >>> is_asset("trees/oak.png"), is_asset("../oak.png"), is_asset("/etc/passwd")
+    (True, False, False)
+    """
+    return _ASSET.fullmatch(path) is not None
 
 
 def contents_of(connection: sa.Connection, campaign_id: int) -> tuple[ItemContent, ...]:

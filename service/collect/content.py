@@ -16,8 +16,9 @@ Content: TypeAlias = dict[str, Any]
 
 _TAGS: Final = {
     *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "ul", "ol", "li"),
-    *("h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", "a"),
+    *("h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", "a", "img"),
 }
+_ATTRIBUTES: Final = {"a": {"href"}, "img": {"src", "alt"}}
 ASSETS: Final = "/assets/"
 
 
@@ -35,16 +36,38 @@ def shown_content(content: ItemContent, label: Hashable) -> Content:
     return {"kind": "text", "text": text}
 
 
-def rendered(markdown: str) -> str:
-    """Markdown as HTML that can do no harm: HTML in it is text, and links leave no trace of where they come from."""
-    html = _markdown().render(markdown)
+def rendered(markdown: str, *, below: int = 1) -> str:
+    r"""Markdown as HTML that can do no harm: HTML in it is text, and links leave no trace of where they come from.
+
+    Images are those of this server alone. Links open another tab, so that nobody loses the page that is voted on.
+
+    Parameters
+    ----------
+    markdown : str
+    below : int
+        Level of the heading that the text stands below; its own headings begin one level lower.
+
+    >>> rendered("# Trees")
+    '<h2>Trees</h2>\\n'
+    """
+    tokens = _markdown().parse(markdown)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + below)}"
+    html = _markdown().renderer.render(tokens, _markdown().options, {})
     return nh3.clean(
         html,
         tags=_TAGS,
-        attributes={"a": {"href"}},
+        attributes=_ATTRIBUTES,
+        attribute_filter=_own_images,
         url_schemes={"https", "http", "mailto"},
         link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
     )
+
+
+def _own_images(tag: str, attribute: str, value: str) -> str | None:
+    return None if (tag, attribute) == ("img", "src") and not value.startswith(ASSETS) else value
 
 
 @cache

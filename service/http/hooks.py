@@ -33,7 +33,8 @@ def new_app(name: str, chosen: HttpSettings, **options: Any) -> Flask:
     app.url_map.merge_slashes = False  # a redirection is not one of the documented answers
     State.of(chosen).attach(app)
     if chosen.trusted_proxies:
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=chosen.trusted_proxies)  # type: ignore[method-assign]
+        n_proxies = chosen.trusted_proxies
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n_proxies, x_proto=n_proxies)  # type: ignore[method-assign]
     return app
 
 

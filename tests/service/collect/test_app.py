@@ -44,7 +44,7 @@ def app(make_app):
     raising("stands", Problem(409, "another vote stands", kind="conflict", members={"answer": "left"}))
     raising("forbidden", Problem(403, "consent is needed", kind="consent-needed"))
     made.add_url_rule("/v1/changed", "changed", lambda: abort(412))
-    made.add_url_rule("/v/<key>", "voter", lambda **_: str(ledger().database.exists()))
+    made.add_url_rule("/v/<key>/seen", "voter", lambda **_: str(ledger().database.exists()))
     made.add_url_rule("/v1/own", "own", lambda: ({}, {"Cache-Control": "no-cache"}))
     return made
 
@@ -78,7 +78,7 @@ def test_the_ledger_is_opened_by_whoever_needs_it_first_and_closed_with_the_app(
     client = app.test_client()
     client.get("/health/live")
     assert not own.is_open
-    assert client.get("/v/key").text == "True"
+    assert client.get("/v/key/seen").text == "True"
     assert own.is_open
     state(app).resources.close()
     assert not own.is_open
@@ -165,23 +165,23 @@ def test_voters_and_campaigns_have_rates_of_their_own(make_app):
 
 
 def test_headers(asked):
-    policy = asked.get("/v/key").headers["Content-Security-Policy"]
+    policy = asked.get("/v/key/seen").headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; ")
     assert "unsafe" not in policy
     assert asked.get("/v1/conflict").headers["Content-Security-Policy"] == policy
-    assert asked.get("/v/key").headers["Cache-Control"] == "no-store"
+    assert asked.get("/v/key/seen").headers["Cache-Control"] == "no-store"
     assert asked.get("/v1/conflict").headers["Cache-Control"] == "no-store"
     assert asked.get("/v1/own").headers["Cache-Control"] == "no-cache"
     assert "Cache-Control" not in asked.get("/health/live").headers
     assert "unsafe-inline" in asked.get("/docs").headers["Content-Security-Policy"]  # the styles of Swagger UI
     for name in ("X-Content-Type-Options", "Referrer-Policy", "X-Frame-Options", "X-Request-ID"):
-        assert name in asked.get("/v/key").headers
+        assert name in asked.get("/v/key/seen").headers
 
 
 def test_the_log_has_the_route_and_no_secret(asked, capsys):
     asked.set_cookie("voter_abc", "secret-cookie")
     asked.get(
-        "/v/secret-key?PROLIFIC_PID=secret-person",
+        "/v/secret-key/seen?PROLIFIC_PID=secret-person",
         headers={"Authorization": "Bearer secret-token", "Rankcorr-Campaign": "secret-campaign"},
     )
     asked.put("/v1/conflict", json={"token": "secret-body"})
@@ -189,7 +189,7 @@ def test_the_log_has_the_route_and_no_secret(asked, capsys):
     output = capsys.readouterr()
     lines = [json.loads(line) for line in output.out.splitlines()]
     assert [(line["method"], line["route"], line["status"]) for line in lines] == [
-        ("GET", "/v/<key>", 200),
+        ("GET", "/v/<key>/seen", 200),
         ("PUT", "/v1/conflict", 409),
         ("GET", "/v1/gone", 503),
     ]

@@ -1,0 +1,122 @@
+"""The pages of a voter: welcome, comparisons, finish. Of who asks they say whether there is a session, and no more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+from flask import Blueprint, make_response, redirect, render_template, request, url_for
+from markupsafe import Markup
+from werkzeug.wrappers import Response
+
+from adaptive.ledger import Campaign
+from adaptive.ledger.sheets import is_sheet_left
+from service.collect import access
+from service.collect.content import rendered
+from service.collect.state import collecting
+from service.collect.texts import LANGUAGES, Texts, direction, language_name
+from service.http.problems import Problem
+
+voter = Blueprint("voter_pages", __name__, url_prefix="/v")
+
+_PREVIEWED: Final = 6  # items
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language that a voter may choose."""
+
+    tag: str
+    name: str
+
+
+@voter.get("/<key>")
+def welcome(key: str) -> Response:
+    """Instructions and consent; whoever agrees goes on to the comparisons."""
+    return _page(key, "welcome")
+
+
+@voter.get("/<key>/vote")
+def vote(key: str) -> Response:
+    """Comparisons; with `?preview=1` some of the campaign's items, and nothing is sent."""
+    return _page(key, "vote")
+
+
+@voter.get("/<key>/finish")
+def finish(key: str) -> Response:
+    """Thanks and the completion code, and the way to withdraw."""
+    return _page(key, "finish")
+
+
+def _page(key: str, page: str) -> Response:
+    try:
+        campaign = collecting().campaigns.of(key)
+    except Problem as problem:
+        if problem.status != 404:
+            raise
+        return _unknown()
+    is_preview = page == "vote" and "preview" in request.args
+    if is_preview and access.organiser_of_request(campaign) is None:
+        return redirect(url_for("voter_pages.welcome", key=key))
+    _, pages = collecting().campaigns.pages(campaign)
+    is_left = page != "welcome" or campaign.database.read(lambda each: is_sheet_left(each, campaign.info))
+    tag = _chosen(list(pages.texts))
+    texts, interface = pages.texts[tag], Texts(tag)
+    # The language in the address is kept from page to page; where there is none, the scripts know the voter's.
+    query = f"?lang={quote(tag)}" if "lang" in request.args else ""
+    home = url_for("voter_pages.welcome", key=key)
+    values: dict[str, Any] = {
+        "key": key,
+        "page": page,
+        "pages": pages,
+        "texts": texts,
+        "tag": tag,
+        "text": interface,
+        "language": interface.language,
+        "direction": direction(tag),
+        "languages": [Language(each, language_name(each)) for each in pages.texts],
+        "script_texts": interface.section("voter"),
+        "home": home,
+        "to_vote": f"{home}/vote{query}",
+        "to_finish": f"{home}/finish{query}",
+        "nothing_left": not is_left,
+        "instructions": _html(texts.instructions),
+        "consent": _html(texts.consent),
+        "thanks": _html(texts.thanks),
+        "known": access.voter_of_cookie(campaign) is not None,
+        "preview": json.dumps(_sample(campaign)) if is_preview else None,
+    }
+    return make_response(render_template(f"voter/{page}.html", **values))
+
+
+def _html(text: str) -> Markup | None:
+    return Markup(rendered(text, below=2)) if text.strip() else None  # it is clean
+
+
+def _unknown() -> Response:
+    interface = Texts(request.accept_languages.best_match(LANGUAGES) or LANGUAGES[0])
+    values = {"text": interface, "language": interface.language, "direction": direction(interface.language)}
+    return make_response(render_template("voter/unknown.html", **values), 404)
+
+
+def _chosen(languages: Sequence[str]) -> str:
+    """The language asked for in the address, or the browser's, or the campaign's first."""
+    asked = request.args.get("lang")
+    if asked is not None and asked in languages:
+        return asked
+    return request.accept_languages.best_match(languages) or languages[0]
+
+
+def _sample(campaign: Campaign) -> list[dict[str, Any]]:
+    """Pairs of items as they stand in the campaign, which tell nothing of a draw."""
+    shown = [
+        collecting().campaigns.content(campaign, place) for place in range(min(_PREVIEWED, len(campaign.info.items)))
+    ]
+    pairs = [(place, (place + 1) % len(shown)) for place in range(len(shown))]
+    return [
+        {"id": f"0-0-{number}", "practice": number == 0, "expected": "left", "left": shown[left], "right": shown[right]}
+        for number, (left, right) in enumerate(pairs)
+    ]

@@ -1,0 +1,50 @@
+// An item as a voter sees it.
+
+/** Fill a place with a content: text, markdown as sanitised HTML, a picture or a sound. */
+export function fill(place, content) {
+  place.className = `content content-${content.kind}`;
+  place.replaceChildren(node(content));
+}
+
+/** Resolves when the pictures of a place are there, or have failed. */
+export function pictures(place) {
+  return Promise.allSettled(Array.from(place.querySelectorAll("img"), (image) => image.decode()));
+}
+
+/** Fetch the pictures of a pair that comes next. */
+export function prefetch(pair) {
+  for (const content of [pair.left, pair.right]) {
+    if (content.kind === "image") new Image().src = content.url;
+  }
+}
+
+/** Whether a tap anywhere on the item may choose it: not where it has controls or text to scroll and select. */
+export function isPlain(content) {
+  return content.kind === "text" || content.kind === "image";
+}
+
+function node(content) {
+  if (content.kind === "image") return element("img", { src: content.url, alt: content.alt ?? "" });
+  if (content.kind === "audio") {
+    const sound = element("audio", { src: content.url, controls: "", preload: "metadata" });
+    if (!content.alt) return sound;
+    sound.setAttribute("aria-label", content.alt);
+    const caption = element("figcaption", { dir: "auto" });
+    caption.textContent = content.alt;
+    const figure = element("figure", {});
+    figure.append(sound, caption);
+    return figure;
+  }
+  const box = element("div", { dir: "auto" });
+  if (content.html !== undefined) box.innerHTML = content.html;
+  else box.textContent = content.text;
+  if (content.html !== undefined) box.classList.add("prose");
+  box.classList.toggle("is-long", (content.text ?? "").length > 60);
+  return box;
+}
+
+function element(name, attributes) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}

@@ -1,0 +1,39 @@
+// How a voter answers: buttons, keys, touch. Each answer comes with how it was given.
+
+const KEYS = { 1: "left", 2: "right", ArrowLeft: "left", ArrowRight: "right" };
+const BUSY = "audio, video, input, select, textarea, dialog, [contenteditable]";
+
+/** Call `choose(answer, how)` for each answer; `keysOn()` says whether keys count. */
+export function listen(section, choose, keysOn) {
+  let pointer = "mouse";
+  section.addEventListener("pointerdown", (event) => (pointer = event.pointerType), true);
+  section.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-answer]");
+    // The second click of a double one belongs to the pair before.
+    if (button === null || event.detail > 1 || isOff(button)) return;
+    choose(button.dataset.answer, event.detail === 0 ? "key" : pointer === "touch" ? "touch" : "click");
+  });
+  document.addEventListener("keydown", (event) => {
+    if (section.hidden || event.repeat || event.ctrlKey || event.metaKey || event.altKey || !keysOn()) return;
+    if (event.target.closest?.(BUSY)) return;
+    const answer = event.key === "0" ? middle(section) : KEYS[event.key];
+    const button = answer && section.querySelector(`[data-answer="${answer}"]`);
+    if (!button || isOff(button)) return;
+    event.preventDefault();
+    choose(answer, "key");
+  });
+}
+
+/** What the key 0 stands for: a tie, or "cannot say" where there are no ties. */
+export function middle(section) {
+  return section.querySelector('[data-answer="tie"], [data-answer="cannot say"]')?.dataset.answer;
+}
+
+/** A button that keeps the focus while it cannot be used. */
+export function isOff(button) {
+  return button.getAttribute("aria-disabled") === "true";
+}
+
+export function switchOff(button, off) {
+  button.setAttribute("aria-disabled", String(off));
+}

@@ -1,0 +1,56 @@
+// What the pages of a voter share: texts, sections of which one is shown, and what is read aloud.
+
+const main = document.getElementById("main");
+const texts = JSON.parse(main.dataset.texts);
+
+export const campaign = main.dataset.campaign;
+export const home = main.dataset.home;
+export const data = main.dataset;
+
+export function find(id) {
+  return document.getElementById(id);
+}
+
+/** A text of the interface, such as `text("said.saved", {done: 1, of: 9})`. */
+export function text(key, values = {}) {
+  const found = key.split(".").reduce((section, step) => section[step], texts);
+  return found.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+}
+
+/** Show one of the sections with [data-view] and move the focus to its heading, so that a screen reader goes there. */
+export function show(view, { focus = true } = {}) {
+  for (const section of main.querySelectorAll("[data-view]")) {
+    section.hidden = !section.dataset.view.split(" ").includes(view);
+  }
+  main.dataset.shown = view;
+  if (focus) main.querySelector(`[data-view~="${view}"] [tabindex="-1"]`)?.focus();
+}
+
+/**
+ * Load the page again in the language that the reader chose before, where the address names none; true if so.
+ */
+export function changeLanguage(remembered) {
+  const asked = new URLSearchParams(location.search);
+  const { language } = remembered.value;
+  if (asked.has("lang")) {
+    remembered.set({ language: data.language });
+    return false;
+  }
+  if (language === null || language === data.language || !data.languages.split(" ").includes(language)) return false;
+  asked.set("lang", language);
+  location.replace(`?${asked}${location.hash}`);
+  return true;
+}
+
+/** Address of another page of the campaign, in the same language. */
+export function pageOf(name) {
+  const query = new URLSearchParams(location.search).get("lang");
+  return home + (name === "" ? "" : `/${name}`) + (query === null ? "" : `?lang=${encodeURIComponent(query)}`);
+}
+
+/** Show a message in a paragraph; an empty one hides it. */
+export function tell(id, message) {
+  const place = find(id);
+  place.textContent = message;
+  place.hidden = message === "";
+}

@@ -1,0 +1,137 @@
+// Votes on their way: kept in IndexedDB under their event id until the server has answered, sent again until it does.
+
+import { Problem, mayPass, waiting } from "./api.js";
+
+const DATABASE = "rankcorr";
+const STORE = "unsent";
+
+/** Entries of one voter that the server has not acknowledged; in memory alone where the browser keeps nothing. */
+export class Store {
+  constructor(campaign, voter) {
+    this.campaign = campaign;
+    this.voter = voter;
+    this.opened = open().catch(() => null);
+  }
+
+  async put(entry) {
+    const kept = { ...entry, campaign: this.campaign, voter: this.voter, at: Date.now() };
+    await this.#run("readwrite", (store) => store.put(kept));
+  }
+
+  async remove(id) {
+    await this.#run("readwrite", (store) => store.delete(id));
+  }
+
+  /** What another page of this voter has left behind, oldest first. */
+  async all() {
+    const entries = (await this.#run("readonly", (store) => store.getAll())) ?? [];
+    const own = entries.filter((entry) => entry.campaign === this.campaign && entry.voter === this.voter);
+    return own.sort((one, other) => one.at - other.at);
+  }
+
+  async #run(mode, work) {
+    const database = await this.opened;
+    if (database === null) return undefined;
+    return new Promise((resolve) => {
+      const transaction = database.transaction(STORE, mode, { durability: "strict" });
+      const request = work(transaction.objectStore(STORE));
+      transaction.oncomplete = () => resolve(request.result);
+      transaction.onabort = () => resolve(undefined); // such as a full disk: the vote is sent all the same
+    });
+  }
+}
+
+function open() {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(DATABASE, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore(STORE, { keyPath: "event_id" });
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+/**
+ * Sends entries one by one, each until the server has answered it.
+ *
+ * `on` has `sent(entry, answer)`, `refused(entry, problem)`, `waiting(problem)` and `idle()`. An entry that is refused
+ * leaves the store too, unless `refused` returns "keep".
+ */
+export class Sender {
+  #entries = [];
+  #running = false;
+  #wake = () => {};
+
+  constructor(api, store, on) {
+    this.api = api;
+    this.store = store;
+    this.on = on;
+    window.addEventListener("online", () => this.refresh());
+    document.addEventListener("visibilitychange", () => document.hidden || this.refresh());
+  }
+
+  get isIdle() {
+    return this.#entries.length === 0;
+  }
+
+  /** Keep an entry, then send it. */
+  async add(entry) {
+    this.#entries.push(entry);
+    await this.store.put(entry);
+    this.#run();
+  }
+
+  /** Take up what is in the store, and try at once. */
+  async refresh() {
+    const known = new Set(this.#entries.map((entry) => entry.event_id));
+    const left = (await this.store.all()).filter((entry) => !known.has(entry.event_id));
+    this.#entries.push(...left);
+    this.#wake();
+    this.#run();
+  }
+
+  /** Resolves when nothing is left to send. */
+  async drained() {
+    await this.refresh();
+    if (!this.isIdle) await new Promise((resolve) => (this.whenIdle = resolve));
+  }
+
+  async #run() {
+    if (this.#running) return;
+    this.#running = true;
+    while (!this.isIdle) await this.#deliver(this.#entries[0]);
+    this.#running = false;
+    this.whenIdle?.();
+    this.on.idle?.();
+  }
+
+  async #deliver(entry) {
+    for (let tries = 0; ; tries += 1) {
+      let answer;
+      try {
+        answer = await this.api.send(entry);
+      } catch (error) {
+        if (mayPass(error)) {
+          this.on.waiting?.(error);
+          await this.#rest(waiting(tries, error), error.retryAfter !== undefined);
+          continue;
+        }
+        if (!(error instanceof Problem)) throw error; // a bug, and no answer of the server
+        this.#entries.shift();
+        if ((await this.on.refused?.(entry, error)) !== "keep") await this.store.remove(entry.event_id);
+        return;
+      }
+      await this.store.remove(entry.event_id);
+      this.#entries.shift();
+      this.on.sent?.(entry, answer);
+      return;
+    }
+  }
+
+  /** Wait; a sign that the network is back ends it, unless the server has asked for that time. */
+  #rest(milliseconds, isAsked) {
+    return new Promise((resolve) => {
+      setTimeout(resolve, milliseconds);
+      if (!isAsked) this.#wake = resolve;
+    });
+  }
+}

@@ -1,0 +1,315 @@
+// Comparisons: sheet after sheet, one pair at a time. One vote may be on its way while the next pair is read; an answer
+// to that one waits until the first has arrived.
+
+import { Api, Problem, Unreachable, newId, untilAnswered } from "./api.js";
+import { prefetch } from "./content.js";
+import { listen } from "./input.js";
+import { rememberedOf } from "./memory.js";
+import { campaign, changeLanguage, data, find, pageOf, show, tell, text } from "./page.js";
+import { preview } from "./preview.js";
+import { Sender, Store } from "./queue.js";
+import { Sheet, forgetAnswer, lastRemembered } from "./sheet.js";
+import { Stopwatch } from "./stopwatch.js";
+import { allow, isOff, layout, mark, named, say, showFeedback, showPair, showProgress, warn } from "./view.js";
+
+const STALE = 60_000; // milliseconds away from this page after which another device may have gone on
+
+const api = data.preview === undefined ? new Api(campaign) : preview(JSON.parse(data.preview));
+const remembered = rememberedOf(campaign);
+const stopwatch = new Stopwatch();
+let sender;
+let sheet = null;
+let current = null; // the pair that is shown
+let waiting = null; // what the voter wants as soon as the last vote has arrived
+let isComplete = false;
+
+wire();
+if (!changeLanguage(remembered)) await begin();
+
+async function begin() {
+  if (data.known === undefined && data.preview === undefined) return leaveTo("");
+  try {
+    const me = await untilAnswered(() => api.me(), onwait);
+    if (me.step === "consent") return leaveTo("");
+    if (remembered.value.voter !== me.voter) {
+      remembered.set({ voter: me.voter, sheet: null, skipped: [], answered: [], complete: false });
+    }
+    showKeys();
+    sender = new Sender(api, new Store(campaign, me.voter), { sent, refused, waiting: onwait, idle });
+    await sender.drained();
+    tell("message", "");
+    showProgress(me.progress);
+    if (remembered.value.complete && me.progress.answered === me.progress.of) return complete(me);
+    if (me.step === "finish") return leaveTo("finish");
+    await openSheet();
+  } catch (error) {
+    failed(error);
+  }
+  return undefined;
+}
+
+/** The sheet in hand, or the next one. */
+async function openSheet() {
+  const { sheet: given, me } = await untilAnswered(() => api.nextSheet(), onwait);
+  tell("message", "");
+  if (given === null) return nothing(me);
+  sheet = new Sheet(given, remembered);
+  isComplete = false;
+  return advance();
+}
+
+/** Show the first pair without an answer, or that the sheet is done. */
+function advance() {
+  if (sheet.open.length > 0) return present(sheet.open[0]);
+  current = null;
+  stopwatch.stop();
+  if (sender.isIdle) return complete();
+  isComplete = true; // once the last vote has arrived
+  return undefined;
+}
+
+function present(pair) {
+  current = pair;
+  stopwatch.stop();
+  find("pause").hidden = data.preview !== undefined;
+  showPair(pair, { ...allowed(), ready: () => stopwatch.start() });
+  showProgress(sheet.progress);
+  if (sheet.open[1] !== undefined) prefetch(sheet.open[1]);
+}
+
+function allowed() {
+  return { canUndo: sheet.last !== undefined, canSkip: sheet.open.length > 1 && !current?.practice };
+}
+
+function choose(answer, how) {
+  if (current === null || current.answer !== null) return;
+  const response = stopwatch.read();
+  const given = { answer, given_by: how, layout: layout(), ...(response === undefined ? {} : { response_ms: response }) };
+  mark(answer);
+  const pair = current;
+  whenIdle(() => vote(pair, given), text("said.saving"));
+}
+
+/** Do it now, or as soon as the last vote has arrived; a later wish replaces it. */
+function whenIdle(wish, message) {
+  if (sender.isIdle) {
+    waiting = null;
+    return wish();
+  }
+  waiting = wish;
+  say(message);
+  return undefined;
+}
+
+async function vote(pair, given) {
+  const id = newId();
+  stopwatch.stop();
+  warn("");
+  sheet.answered(pair, given.answer, id);
+  const added = sender.add({ kind: "cast", event_id: id, vote: { pair: pair.id, ...given } });
+  say(text("said.saving"));
+  if (!pair.practice) advance(); // what practice says comes from the server
+  await added;
+}
+
+function sent(entry, answer) {
+  warn("");
+  if (entry.kind === "retract") return takenBack(entry);
+  const pair = sheet?.pair(answer.pair);
+  if (pair === undefined) return undefined; // of another page, or from before a reload
+  pair.answer = answer.answer;
+  pair.event_id = answer.event_id;
+  const { answered, of } = sheet.progress;
+  showProgress(sheet.progress);
+  say(text("said.saved", { done: answered, of }));
+  if (pair === current && pair.practice) {
+    if (answer.feedback) showFeedback(answer.feedback);
+    else advance();
+  } else if (current !== null) {
+    allow(allowed());
+  }
+  return undefined;
+}
+
+function idle() {
+  const wish = waiting;
+  waiting = null;
+  if (wish !== null) wish();
+  else if (isComplete) complete();
+}
+
+/** What to do about a vote that the server does not take; the voter sees what stands. */
+function refused(entry, problem) {
+  if (problem.needsWelcome) {
+    leaveTo("");
+    return "keep";
+  }
+  waiting = null;
+  const id = entry.kind === "retract" ? entry.pair : entry.vote.pair;
+  const pair = sheet?.pair(id);
+  if (problem.kind === "late") {
+    forgetAnswer(remembered, id);
+    if (sheet !== null) setTimeout(reopen, 0, text(entry.kind === "retract" ? "said.not-undone" : "said.late"));
+  } else if (entry.kind === "retract") {
+    forgetAnswer(remembered, id);
+    setTimeout(reopen, 0, text("said.not-undone"));
+  } else if (pair !== undefined && problem.kind === "conflict" && problem.body.answer) {
+    pair.answer = problem.body.answer;
+    pair.event_id = null;
+    forgetAnswer(remembered, id);
+    warn(text("said.conflict", { answer: named(problem.body.answer) }));
+    if (pair === current) advance();
+    else if (current !== null) present(current);
+  } else if (pair !== undefined) {
+    sheet.reopened(pair);
+    isComplete = false;
+    present(pair);
+    warn(text("said.refused"));
+  }
+  return "remove";
+}
+
+async function reopen(message) {
+  try {
+    isComplete = false;
+    await openSheet();
+    warn(message);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+function undo() {
+  const last = sheet === null ? lastRemembered(remembered) : sheet.last;
+  if (waiting !== null) {
+    waiting = null; // nothing was sent yet
+    mark(null);
+    return;
+  }
+  if (last === undefined && sender.isIdle) return;
+  whenIdle(() => {
+    const target = sheet === null ? lastRemembered(remembered) : sheet.last;
+    if (target === undefined) return undefined;
+    return sender.add({ kind: "retract", event_id: newId(), target: target.event_id, pair: target.pair });
+  }, text("said.saving"));
+}
+
+async function takenBack(entry) {
+  forgetAnswer(remembered, entry.pair);
+  isComplete = false;
+  remembered.set({ complete: false });
+  const pair = sheet?.pair(entry.pair);
+  if (pair === undefined) {
+    await reopen("");
+  } else {
+    sheet.reopened(pair);
+    present(pair);
+  }
+  say(text("said.taken-back"));
+}
+
+function skip() {
+  if (current === null || waiting !== null) return;
+  sheet.skip(current);
+  advance();
+  say(text("said.skipped"));
+}
+
+function pause() {
+  stopwatch.stop();
+  waiting = null;
+  mark(null);
+  const how = { invitation: "invitation", platform: "platform" }[remembered.value.arrival] ?? "browser";
+  find("resume-how").textContent = text(`paused.${how}`);
+  find("pause").hidden = true;
+  show("paused");
+}
+
+async function resume() {
+  show("loading");
+  await reopen("");
+}
+
+/** Each pair of the sheet is answered, and the server has it. */
+async function complete(known) {
+  isComplete = false;
+  current = null;
+  sheet = null;
+  remembered.set({ complete: true });
+  find("pause").hidden = true;
+  try {
+    const me = known ?? (await untilAnswered(() => api.me(), onwait));
+    tell("message", "");
+    showProgress(me.progress);
+    showDone(me);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+function nothing(me) {
+  find("pause").hidden = true;
+  sheet = null;
+  current = null;
+  if (me.progress.votes === 0) return leaveTo("finish");
+  return showDone(me);
+}
+
+function showDone({ available: isMore, reason, progress }) {
+  find("more").hidden = !isMore;
+  find("done-text").textContent = text(isMore ? "done.text" : reason === "limit" ? "done.limit" : "done.none-left");
+  find("to-finish").hidden = isMore && progress.sheets_limit !== null; // the code comes after the last sheet
+  find("to-finish").classList.toggle("button-primary", !isMore);
+  find("undo-done").hidden = lastRemembered(remembered) === undefined;
+  show("done");
+}
+
+async function more() {
+  remembered.set({ complete: false, sheet: null, answered: [], skipped: [] });
+  show("loading");
+  await reopen("");
+}
+
+function onwait(problem) {
+  const isBusy = problem instanceof Problem;
+  const key = sender === undefined || sender.isIdle ? "unreachable" : isBusy ? "said.busy" : "said.waiting";
+  warn(text(key));
+}
+
+function failed(error) {
+  if (error instanceof Problem && error.needsWelcome) leaveTo("");
+  else if (error instanceof Problem || error instanceof Unreachable) show("failed");
+  else throw error;
+}
+
+function leaveTo(name) {
+  location.replace(pageOf(name));
+}
+
+function showKeys() {
+  find("keys").checked = remembered.value.keys;
+  document.body.classList.toggle("no-keys", !remembered.value.keys);
+}
+
+function wire() {
+  listen(find("voting"), choose, () => remembered.value.keys && find("feedback").hidden);
+  const click = (id, work) => find(id).addEventListener("click", (event) => isOff(event.currentTarget) || work());
+  click("undo", undo);
+  click("undo-done", undo);
+  click("skip", skip);
+  click("pause", pause);
+  click("resume", resume);
+  click("next", advance);
+  click("more", more);
+  click("reload", () => location.reload());
+  find("keys").addEventListener("change", (event) => {
+    remembered.set({ keys: event.target.checked });
+    showKeys();
+  });
+  window.addEventListener("pageshow", (event) => event.persisted && location.reload());
+  let left = 0;
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) left = performance.now();
+    else if (performance.now() - left > STALE && current !== null && waiting === null && sender.isIdle) reopen("");
+  });
+}

@@ -1,0 +1,138 @@
+// Welcome: who comes, and whether they agree. A link's secret leaves the address as soon as this page runs.
+
+import { Api, Problem, Unreachable } from "./api.js";
+import { Memory, rememberedOf } from "./memory.js";
+import { campaign, changeLanguage, data, find, home, pageOf, show, tell, text } from "./page.js";
+
+const api = new Api(campaign);
+const remembered = rememberedOf(campaign);
+// What the link said, for as long as this tab has not handed it in: it survives a change of language.
+const arrival = new Memory("sessionStorage", `rankcorr:${campaign}`, { token: null, platform: null });
+let isKnown = data.known !== undefined; // whether a cookie says who this is
+
+find("agree").addEventListener("click", agree);
+window.addEventListener("pageshow", (event) => event.persisted && location.reload());
+window.addEventListener("hashchange", () => location.hash.length > 20 && location.reload()); // another link in the same tab
+if (!changeLanguage(remembered)) {
+  takeFromAddress();
+  await begin();
+}
+
+function takeFromAddress() {
+  const query = new URLSearchParams(location.search);
+  const secret = decodeURIComponent(location.hash.slice(1));
+  const participant = query.get("PROLIFIC_PID");
+  let kept = true;
+  if (participant !== null) {
+    kept = arrival.set({ token: null, platform: named("prolific", participant, query, "STUDY_ID", "SESSION_ID", secret) });
+  } else if (data.platform === "mturk" && query.get("workerId") !== null) {
+    const worker = query.get("workerId");
+    kept = arrival.set({ token: null, platform: named("mturk", worker, query, "hitId", "assignmentId", secret) });
+  } else if (secret !== "" && secret !== "main") {
+    kept = arrival.set({ token: secret, platform: null });
+  } else {
+    return;
+  }
+  if (kept) cleanAddress(); // otherwise only after the server has it, or a reload would lose it
+}
+
+function named(name, participant, query, study, session, secret) {
+  const known = { name, participant, study: query.get(study) ?? "", secret };
+  return query.get(session) ? { ...known, session: query.get(session) } : known;
+}
+
+function cleanAddress() {
+  const language = new URLSearchParams(location.search).get("lang");
+  history.replaceState(null, "", home + (language === null ? "" : `?lang=${encodeURIComponent(language)}`));
+}
+
+async function begin() {
+  try {
+    const { token, platform } = arrival.value;
+    if (token !== null) {
+      await open({ token });
+    } else if (platform !== null) {
+      showNewcomer(); // the same participant again is the same voter, but has to be told apart from another one here
+    } else if (data.known === undefined) {
+      showStranger();
+    } else {
+      meet(await api.me());
+    }
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401 && arrival.value.token === null) {
+      showStranger();
+    } else {
+      explain(error, begin);
+    }
+  }
+}
+
+/** Hand in the link; the cookie that comes back stands for it from now on. */
+async function open(how) {
+  const me = await api.startSession(how);
+  remembered.set({ arrival: how.token ? "invitation" : how.platform ? "platform" : "open" });
+  isKnown = true;
+  arrival.set({ token: null, platform: null });
+  cleanAddress();
+  if (how.consent === undefined) meet(me);
+}
+
+function showStranger() {
+  if (data.open !== undefined) showNewcomer();
+  else show("link", { focus: false });
+}
+
+function showNewcomer() {
+  show(data.nothingLeft === undefined ? "consent" : "nothing", { focus: false });
+}
+
+function meet(me) {
+  find("leave").hidden = me.step === "consent";
+  if (me.step === "finish") show(me.progress.votes > 0 ? "finished" : "nothing", { focus: false });
+  else if (me.step === "consent") show(me.available ? "consent" : "nothing", { focus: false });
+  else {
+    find("answered").textContent = text("welcome.answered", { votes: me.progress.votes });
+    show("continue", { focus: false });
+  }
+}
+
+async function agree() {
+  const button = find("agree");
+  if (button.disabled) return;
+  button.disabled = true;
+  tell("message", "");
+  try {
+    const version = data.consentVersion;
+    const { platform } = arrival.value;
+    if (platform !== null) await open({ consent: version, platform });
+    else if (isKnown) await api.consent(version);
+    else await open({ consent: version });
+    location.assign(pageOf("vote"));
+  } catch (error) {
+    if (error instanceof Problem && error.kind === "consent-changed") {
+      sessionStorage.setItem("rankcorr:message", text("welcome.consent-changed"));
+      location.reload();
+      return;
+    }
+    explain(error, agree);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+function explain(error, again) {
+  if (error instanceof Problem && error.kind === "nothing-left") {
+    show("nothing");
+  } else if (error instanceof Problem && [401, 403, 404, 422].includes(error.status)) {
+    arrival.set({ token: null, platform: null });
+    find("link-text").textContent = text("welcome.link-refused");
+    show("link");
+  } else if (error instanceof Problem && error.status === 429) {
+    tell("message", text("welcome.full"));
+  } else if (error instanceof Unreachable || error instanceof Problem) {
+    tell("message", text("unreachable"));
+    setTimeout(again, 1000 * Math.max(3, error.retryAfter ?? 0));
+  } else {
+    throw error;
+  }
+}

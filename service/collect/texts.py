@@ -1,0 +1,95 @@
+"""Texts of the interface, by language: locales/<language>.json, and organiser.<language>.json for organisers' pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+LANGUAGES: Final = ("en", "de")  # of locales/; the first one is for people whose language is not there
+_RIGHT_TO_LEFT: Final = frozenset(
+    {"ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"}
+)
+_SCRIPTS_RIGHT_TO_LEFT: Final = frozenset({"adlm", "arab", "hebr", "mand", "nkoo", "rohg", "syrc", "thaa"})
+
+
+class Texts:
+    """The texts of one language.
+
+    Parameters
+    ----------
+    language : str
+        Tag such as "de-AT". A language that locales/ does not have gets English.
+
+    Examples
+    --------
+    >>> Texts("de-AT")("base.skip")
+    'Zum Inhalt'
+    """
+
+    def __init__(self, language: str) -> None:
+        self.language = interface_language(language)
+        self._texts = {**_read(self.language), **_read(f"organiser.{self.language}")}
+
+    def __call__(self, key: str, /, **values: object) -> str:
+        """Return the text of a key such as "voter.vote.undo", with values for what stands in braces.
+
+        Raises
+        ------
+        KeyError
+            When there is no such text, or it names a value that was not given.
+        """
+        found: Any = self._texts
+        for step in key.split("."):
+            if not isinstance(found, Mapping) or step not in found:
+                raise KeyError(f"locales/{self.language}.json has no text {key!r}")
+            found = found[step]
+        if not isinstance(found, str):
+            raise KeyError(f"{key!r} names several texts of locales/{self.language}.json")
+        return found.format_map(values)
+
+    def section(self, key: str) -> str:
+        """All texts below a key as JSON, for the script of a page."""
+        found: Any = self._texts
+        for step in key.split("."):
+            found = found[step]
+        return json.dumps(found, ensure_ascii=False)
+
+
+def interface_language(language: str) -> str:
+    """The language of locales/ for a tag.
+
+    >>> interface_language("de-CH"), interface_language("fr")
+    ('de', 'en')
+    """
+    main = language.lower().split("-")[0]
+    return main if main in LANGUAGES else LANGUAGES[0]
+
+
+def direction(language: str) -> str:
+    """Direction in which a language is written, by its script where the tag names one.
+
+    >>> direction("ar"), direction("en"), direction("az-Arab"), direction("ar-Latn")
+    ('rtl', 'ltr', 'rtl', 'ltr')
+    """
+    main, *more = language.lower().split("-")
+    script = next((part for part in more if len(part) == 4 and part.isalpha()), None)
+    rtl = main in _RIGHT_TO_LEFT if script is None else script in _SCRIPTS_RIGHT_TO_LEFT
+    return "rtl" if rtl else "ltr"
+
+
+def language_name(language: str) -> str:
+    """A language's name for itself; the tag where it is not known here.
+
+    >>> language_name("de"), language_name("pt-BR"), language_name("tlh")
+    ('Deutsch', 'Português', 'tlh')
+    """
+    return str(_read("languages").get(language.lower().split("-")[0], language))
+
+
+@cache
+def _read(name: str) -> Mapping[str, Any]:
+    read: Mapping[str, Any] = json.loads((files("service.collect") / "locales" / f"{name}.json").read_text("utf-8"))
+    return read

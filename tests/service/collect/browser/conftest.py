@@ -1,0 +1,115 @@
+"""A server in this process and a browser, which the tests of a module share; each test has a context of its own."""
+
+import shutil
+import threading
+import time
+from dataclasses import dataclass, field
+
+import pytest
+from werkzeug.serving import make_server
+
+from service.collect import CollectSettings, create_app
+from service.http.state import state
+from tests.service.collect.browsing import invited, new_campaign
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PATIENCE = 10_000  # milliseconds
+
+# Chromium says so of each answer of 4xx or 5xx and of each broken connection, which some tests bring about.
+NETWORK = "Failed to load resource"
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "collect/browser" in item.nodeid and CHROMIUM is None:
+            item.add_marker(pytest.mark.skip(reason="there is no Chromium on the path"))
+
+
+@dataclass
+class Site:
+    """The server, and what it was asked."""
+
+    url: str
+    ledger: str
+    asked: list[tuple[str, str, str]] = field(default_factory=list)  # method, path with its query, Referer
+    delay: float = 0.0  # seconds before each answer to /v1
+
+    def campaign(self, **chosen):
+        return new_campaign(self.ledger, **chosen)
+
+    def link(self, campaign, page="", query=""):
+        return f"{self.url}/v/{campaign.key}{page and '/' + page}{query}"
+
+    def invitation(self, campaign, name="anna"):
+        return f"{self.link(campaign)}#{invited(campaign, name)[0]}"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    app = create_app(CollectSettings(ledger=str(folder / "collect.db"), joins_per_minute=0, votes_per_minute=0))
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    made = Site(f"http://127.0.0.1:{server.server_port}", str(folder / "collect.db"))
+
+    def recorded(environ, start_response):
+        path = environ["PATH_INFO"]
+        asked = path + ("?" + environ["QUERY_STRING"] if environ["QUERY_STRING"] else "")
+        made.asked.append((environ["REQUEST_METHOD"], asked, environ.get("HTTP_REFERER", "")))
+        if path.startswith("/v1/"):
+            time.sleep(made.delay)
+        return app(environ, start_response)
+
+    server.app = recorded
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield made
+    server.shutdown()
+    thread.join()
+    server.server_close()
+    state(app).resources.close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def visit(browser, request):
+    """Open a page in a context of its own; at the end no page has reported an error or a breach of the policy."""
+    contexts, complaints = [], []
+
+    def watch(page):
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: said.type in ("error", "warning") and complaints.append(said.text))
+
+    def open_page(url=None, context=None, **options):
+        if context is None:
+            context = browser.new_context(**{"viewport": {"width": 1024, "height": 768}, "locale": "en-GB", **options})
+            context.set_default_timeout(PATIENCE)
+            contexts.append(context)
+            context.on("page", watch)
+        page = context.new_page()
+        if url is not None:
+            page.goto(url)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    allowed = (NETWORK,) if request.node.get_closest_marker("parametrize_none") or _fails_requests(request) else ()
+    assert [text for text in complaints if not text.startswith(allowed)] == []
+
+
+def _fails_requests(request):
+    return getattr(request.function, "fails_requests", False)
+
+
+def fails_requests(test):
+    """Mark a test that brings about failed requests, which the browser reports."""
+    test.fails_requests = True
+    return test

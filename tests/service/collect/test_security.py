@@ -1,0 +1,352 @@
+"""What voters, organisers and strangers may not do. Each test fails without its defence."""
+
+import json
+import logging
+import os
+from html.parser import HTMLParser
+
+import pytest
+
+from adaptive.ledger import ItemContent, PageTexts
+from adaptive.ledger.tokens import revoke
+from service.collect.content import rendered, shown_content
+from tests.adaptive.ledger.campaigns import query
+from tests.service.collect.browsing import ITEMS, Voter, change_pages, invited, new_campaign, new_id, token_of
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+def kind_of(answer):
+    return answer.json["type"].rpartition(":")[2]
+
+
+@pytest.fixture
+def two(arrive):
+    """Two voters with a sheet each."""
+    voters = arrive(), arrive()
+    for voter in voters:
+        voter.begin(consent="1")
+        voter.pairs = voter.sheet()["pairs"]
+    return voters
+
+
+def test_nobody_votes_on_the_sheet_of_another(two, campaign):
+    mine, theirs = two
+    answer = mine.vote(theirs.pairs[0]["id"])
+    assert (answer.status_code, kind_of(answer)) == (404, "no-such-pair")
+    assert not query(campaign, "SELECT 1 FROM vote_event UNION SELECT 1 FROM late_vote")
+
+
+def test_nobody_takes_back_the_vote_of_another(two, campaign):
+    mine, theirs = two
+    event = new_id()
+    theirs.vote(theirs.pairs[0]["id"], event_id=event)
+    answer = mine.post(f"/v1/votes/{event}/retract", {"event_id": new_id()})
+    assert (answer.status_code, kind_of(answer)) == (404, "no-such-vote")
+    assert len(query(campaign, "SELECT 1 FROM vote_event")) == 1
+
+
+def test_an_event_id_of_another_voter_opens_nothing(two, campaign):
+    mine, theirs = two
+    event = new_id()
+    theirs.vote(theirs.pairs[0]["id"], event_id=event)
+    answer = mine.vote(mine.pairs[0]["id"], event_id=event)
+    assert (answer.status_code, kind_of(answer)) == (422, "event-reused")
+    assert "answer" not in answer.json
+    assert len(query(campaign, "SELECT 1 FROM vote_event")) == 1
+
+
+def test_a_session_of_one_campaign_is_none_of_another(target, make_app, campaign):
+    other = new_campaign(target, items=[f"{item}2" for item in ITEMS])
+    app = make_app()
+    voter = Voter(app.test_client(), campaign)
+    voter.begin(consent="1")
+    cookie = voter.client.get_cookie(f"voter_{campaign.key[:12]}").value
+    stranger = Voter(app.test_client(), other)
+    stranger.client.set_cookie(f"voter_{other.key[:12]}", cookie)
+    assert stranger.me().status_code == 401
+    assert stranger.post("/v1/sheets").status_code == 401
+    assert Voter(app.test_client(), other).begin(token=invited(campaign, "Ann")[0]).status_code == 401
+    assert Voter(app.test_client(), campaign).begin(token=token_of(campaign, "organiser")).status_code == 401
+
+
+def test_tokens_can_not_be_guessed_at_any_rate(make_app, campaign):
+    app = make_app(guesses_per_minute=5)
+    token = invited(campaign, "Ann")[0]
+    guesses = [Voter(app.test_client(), campaign).begin(token=f"{n:043}") for n in range(6)]
+    assert [guess.status_code for guess in guesses] == [401] * 5 + [429]
+    assert int(guesses[-1].headers["Retry-After"]) > 0
+    assert Voter(app.test_client(), campaign).begin(token=token).status_code == 201  # others at the address go on
+
+
+def test_what_was_revoked_opens_nothing_when_it_is_sent_again(make_app, campaign):
+    app = make_app()
+    ann, bob = invited(campaign, "Ann", "Bob")
+    voter = Voter(app.test_client(), campaign)
+    voter.begin(token=ann)
+    cookie = voter.client.get_cookie(f"voter_{campaign.key[:12]}").value
+    assert voter.post("/v1/withdraw").status_code == 204
+    again = Voter(app.test_client(), campaign)
+    again.client.set_cookie(f"voter_{campaign.key[:12]}", cookie)
+    assert again.me().status_code == 401
+    assert Voter(app.test_client(), campaign).begin(token=ann).status_code == 401
+    campaign.run(lambda connection: revoke(connection, bob))
+    assert Voter(app.test_client(), campaign).begin(token=bob).status_code == 401
+
+
+def test_no_secret_and_no_person_is_in_the_logs(target, make_app, capfd, caplog):
+    campaign = new_campaign(target, pages={"platform": "prolific"})
+    caplog.set_level(logging.DEBUG)
+    app = make_app(tokens=("founder-of-campaigns",))
+    invitation, study, organiser = (
+        invited(campaign, "ann@example.org")[0],
+        *(token_of(campaign, kind) for kind in ("study", "organiser")),
+    )
+    participant = "5f" * 12
+    voter = Voter(app.test_client(), campaign)
+    voter.begin(token=invitation, consent="1")
+    cookie = voter.client.get_cookie(f"voter_{campaign.key[:12]}").value
+    voter.vote(voter.sheet()["pairs"][0]["id"])
+    crowd = {"name": "prolific", "participant": participant, "study": "s1", "secret": study}
+    Voter(app.test_client(), campaign).begin(platform=crowd, consent="1")
+    Voter(app.test_client(), campaign).begin(platform={**crowd, "secret": "A" * 43}, consent="1")
+    client = app.test_client()
+    client.get(f"/v1/campaigns/{campaign.key}", headers={"Authorization": f"Bearer {organiser}"})
+    client.get(f"/v/{campaign.key}?PROLIFIC_PID={participant}&token={invitation}")
+    client.post("/v1/campaigns", json={}, headers={"Authorization": "Bearer founder-of-campaigns"})
+    app.view_functions["voter.me"] = lambda: 1 / 0
+    assert voter.me().status_code == 500  # the log has the error, and what the request was about
+    said = capfd.readouterr()
+    told = said.out + said.err + caplog.text
+    assert "division by zero" in told
+    assert '"route":"/v1/votes/<event_id>"' in told
+    secrets = [invitation, study, organiser, participant, cookie, "ann@", "founder-of"]
+    assert [secret for secret in secrets if secret in told] == []
+
+
+def test_names_of_platforms_are_in_no_export_and_no_digest(target, make_app):
+    campaign = new_campaign(target, pages={"platform": "prolific"})
+    crowd = {"name": "prolific", "participant": "5f" * 12, "study": "s1", "secret": token_of(campaign, "study")}
+    voter = Voter(make_app().test_client(), campaign)
+    voter.begin(platform=crowd, consent="1")
+    for pair in voter.sheet()["pairs"]:
+        voter.vote(pair["id"])
+    tables = ("vote_event", "voter", "audit_event", "ballot", "lease", "token")
+    told = str([query(campaign, f"SELECT * FROM {table}") for table in tables])
+    assert "5f" * 12 not in told
+    assert "5f" * 12 in str(query(campaign, "SELECT * FROM voter_identity"))
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://localhost.evil.example"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_a_page_of_another_site_can_not_act_for_a_voter(two, campaign, headers):
+    voter, _ = two
+    pair = voter.pairs[0]["id"]
+    answer = voter.put(f"/v1/votes/{new_id()}", {"pair": pair, "answer": "left"}, **headers)
+    assert (answer.status_code, kind_of(answer)) == (403, "cross-site")
+    assert not query(campaign, "SELECT 1 FROM vote_event")
+    assert voter.post("/v1/withdraw", **headers).status_code == 403
+
+
+def test_own_pages_act_behind_a_proxy_that_speaks_https(campaign, make_app):
+    app = make_app(trusted_proxies=1)
+    voter = Voter(app.test_client(), campaign)
+    headers = {"Origin": "https://localhost", "X-Forwarded-Proto": "https", "Sec-Fetch-Site": "same-origin"}
+    answer = voter.client.post("/v1/sessions", json={"campaign": campaign.key, "consent": "1"}, headers=headers)
+    assert answer.status_code == 201
+    assert "; Secure" in answer.headers["Set-Cookie"]
+    assert "; Secure" not in Voter(app.test_client(), campaign).begin(consent="1").headers["Set-Cookie"]
+
+
+@pytest.mark.parametrize("mime", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+def test_a_form_is_no_vote(two, campaign, mime):
+    voter, _ = two
+    body = json.dumps({"pair": voter.pairs[0]["id"], "answer": "left"})
+    answer = voter.client.put(f"/v1/votes/{new_id()}", data=body, content_type=mime, headers=voter.headers)
+    assert answer.status_code == 415
+    assert not query(campaign, "SELECT 1 FROM vote_event")
+
+
+def test_a_cookie_alone_is_no_voter(two):
+    voter, _ = two
+    assert voter.client.get("/v1/me").status_code == 404  # which campaign, the page says by a header
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        SCRIPT,
+        "[a](javascript:alert(1))",
+        "<img src=x onerror=alert(1)>",
+        "![a](https://evil.example/a.png)",
+        "<a href='data:text/html,x' style='position:fixed'>a</a>",
+        "<svg onload=alert(1)>",
+        "<!--><script>alert(1)</script>-->",
+        "[a](vbscript:x)\n\n<iframe src=//evil.example>",
+    ],
+)
+def test_markdown_holds_nothing_that_runs_or_loads(markdown):
+    for html in (rendered(markdown), shown_content(ItemContent("markdown", markdown), "a")["html"]):
+        found = _Tags()
+        found.feed(html)
+        assert {tag for tag, _ in found.tags} <= {"p", "a", "em", "strong", "img"}
+        for _, attributes in found.tags:
+            assert set(attributes) <= {"href", "rel", "target", "src", "alt"}
+            assert attributes.get("href", "https:").startswith("https:")
+            assert attributes.get("src", "/assets/").startswith("/assets/")
+
+
+class _Tags(HTMLParser):
+    """The tags of a page, as a browser reads them."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_comment(self, data):
+        self.tags.append(("comment", {"data": data}))
+
+
+def test_links_of_markdown_say_nothing_of_where_they_stand():
+    assert rendered("[a](https://a.example)") == (
+        '<p><a href="https://a.example" target="_blank" rel="noopener noreferrer nofollow">a</a></p>\n'
+    )
+
+
+def test_names_and_items_with_scripts_are_text_on_every_page(target, make_app):
+    items = [f"{SCRIPT}{n}" for n in range(6)]
+    texts = {"en": PageTexts(SCRIPT, f"{SCRIPT}?", SCRIPT, SCRIPT, SCRIPT)}
+    campaign = new_campaign(target, items=items, pages={"texts": texts})
+    app = make_app()
+    voter = Voter(app.test_client(), campaign)
+    for path in ("", "/vote", "/finish"):
+        page = voter.client.get(f"/v/{campaign.key}{path}")
+        assert "alert(1)" in page.text  # it is there, as text
+        assert SCRIPT not in page.text
+        policy = page.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert page.headers["Referrer-Policy"] == "no-referrer"
+        assert page.headers["X-Content-Type-Options"] == "nosniff"
+    voter.begin(consent="1")
+    answer = voter.post("/v1/sheets")
+    assert answer.content_type.startswith("application/json")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.fixture
+def assets(tmp_path):
+    """A folder with an image, and things beside and above it that nobody is to see."""
+    folder = tmp_path / "assets"
+    (folder / "trees").mkdir(parents=True)
+    (folder / "trees" / "oak.svg").write_text(f"<svg xmlns='http://www.w3.org/2000/svg'>{SCRIPT}</svg>")
+    (folder / "page.html").write_text(SCRIPT)
+    (folder / ".hidden.png").write_text("x")
+    (tmp_path / "secret.png").write_text("x")
+    os.symlink(tmp_path / "secret.png", folder / "link.png")
+    return folder
+
+
+def test_an_image_with_a_script_runs_in_a_sandbox(make_app, assets):
+    with make_app(assets=str(assets)).test_client().get("/assets/trees/oak.svg") as answer:
+        assert "alert" in answer.text
+    assert (answer.status_code, answer.mimetype) == (200, "image/svg+xml")
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert "script-src" not in answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("../secret.png", "..%2fsecret.png", "trees/../../secret.png", "%2e%2e/secret.png", "/etc/passwd"),
+        *("link.png", ".hidden.png", "page.html", "trees", "trees/", "", "trees/oak.svg%00.png", "..\\secret.png"),
+        *("//secret.png", "trees/./oak.svg", "trees/none.png"),
+    ],
+)
+def test_no_other_file_is_served(make_app, assets, path):
+    assert make_app(assets=str(assets)).test_client().get(f"/assets/{path}").status_code == 404
+
+
+def test_without_a_folder_no_file_is_served(make_app):
+    assert make_app().test_client().get("/assets/trees/oak.svg").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "query_string", ["next=https://evil.example", "lang=//evil.example", "url=https://evil.example", "preview=1&lang=x"]
+)
+def test_no_page_leads_elsewhere(campaign, make_app, query_string):
+    client = make_app().test_client()
+    for path in (f"/v/{campaign.key}", f"/v/{campaign.key}/vote", f"/v/{campaign.key}/finish", "//evil.example/"):
+        answer = client.get(f"{path}?{query_string}")
+        location = answer.headers.get("Location", "")
+        assert not location or (location.startswith("/v/") and "evil" not in location)
+
+
+def test_a_flood_of_sessions_makes_so_many_voters_and_no_more(make_app, campaign):
+    app = make_app(joins_per_minute=3)
+    answers = [Voter(app.test_client(), campaign).begin(consent="1") for _ in range(6)]
+    assert [answer.status_code for answer in answers] == [201] * 3 + [429] * 3
+    assert int(answers[-1].headers["Retry-After"]) > 0
+    assert len(query(campaign, "SELECT 1 FROM voter")) == 3
+    token = invited(campaign, "Ann")[0]
+    assert Voter(app.test_client(), campaign).begin(token=token, consent="1").status_code == 201
+
+
+def test_a_flood_of_votes_is_one_voter_s_alone(make_app, campaign):
+    app = make_app(votes_per_minute=3)
+    loud, quiet = (Voter(app.test_client(), campaign) for _ in range(2))
+    for voter in (loud, quiet):
+        voter.begin(consent="1")
+    pair = loud.sheet()["pairs"][0]["id"]
+    assert [loud.vote(pair).status_code for _ in range(5)] == [200, 409, 409, 429, 429]
+    assert quiet.vote(quiet.sheet()["pairs"][0]["id"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"secret": "A" * 43},
+        {"participant": "6f" * 11},
+        {"participant": "../../admin"},
+        {"participant": "6F" * 12},
+        {"study": "s2"},
+    ],
+)
+def test_a_forged_id_of_a_platform_makes_no_voter(target, make_app, change):
+    campaign = new_campaign(target, pages={"open_link": False, "platform": "prolific", "study": "s1"})
+    crowd = {"name": "prolific", "participant": "6f" * 12, "study": "s1", "secret": token_of(campaign, "study")}
+    answer = Voter(make_app().test_client(), campaign).begin(consent="1", platform={**crowd, **change})
+    assert answer.status_code in (401, 403, 422)
+    assert not query(campaign, "SELECT 1 FROM voter")
+
+
+def test_the_secret_of_a_study_is_no_invitation(target, make_app):
+    campaign = new_campaign(target, pages={"open_link": False, "platform": "prolific"})
+    study = token_of(campaign, "study")
+    assert Voter(make_app().test_client(), campaign).begin(consent="1", token=study).status_code == 401
+
+
+def test_a_campaign_is_found_by_its_key_alone(make_app, campaign):
+    client = make_app().test_client()
+    for name in ("trees", campaign.key[:-1], campaign.key.upper(), "0" * 32, ""):
+        headers = {"Rankcorr-Campaign": name}
+        assert client.get("/v1/me", headers=headers).status_code == 404
+        assert client.get(f"/v/{name or 'x'}").status_code == 404
+
+
+def test_pages_are_changed_by_nobody_else(campaign, make_app):
+    change_pages(campaign, completion_code="C0DE")
+    answer = make_app().test_client().get(f"/v/{campaign.key}")
+    assert "C0DE" not in answer.text  # it is for those who have finished
