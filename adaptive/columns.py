@@ -44,9 +44,11 @@ def check_width(table: TextTable, header: Record, record: Record) -> None:
         table.fail(f"{wanted} cells are wanted, as in the first row; got {got}{lacking}", record.line)
 
 
-def open_table(path: str | os.PathLike[str], asked: str) -> tuple[TextTable, Record, Iterator[Record]]:
-    """Open a table whose first line names the columns, and return what follows that line."""
-    table = TextTable(os.fspath(path), error=TableError)
+def open_table(
+    path: str | os.PathLike[str], asked: str, *, data: bytes | None = None
+) -> tuple[TextTable, Record, Iterator[Record]]:
+    """Open a table whose first line names the columns, and return what follows that line; `data` is what it holds."""
+    table = TextTable(os.fspath(path), error=TableError, data=data)
     text = table.text()
     if _is_json(text):
         table.fail(

@@ -181,9 +181,7 @@ class Database:
         """Run `work`, which reads by one statement: PostgreSQL then needs one way there and back instead of three."""
         return self._run(work, writes=False, asks=False, level="AUTOCOMMIT")
 
-    def _run(
-        self, work: Callable[[Connection], T], *, writes: bool, asks: bool, level: str = "REPEATABLE READ"
-    ) -> T:
+    def _run(self, work: Callable[[Connection], T], *, writes: bool, asks: bool, level: str = "REPEATABLE READ") -> T:
         deadline = time.monotonic() + self.patience
         pause, n_clashes = _FIRST_PAUSE, 0
         while True:
@@ -292,7 +290,8 @@ class Database:
             return engine
         # Of a server that does not answer any more, TCP itself would tell after two hours.
         connecting = max(2, min(10, math.ceil(self.patience)))  # libpq takes 1 for 2
-        defaults = {"connect_timeout": connecting, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+        defaults = {"connect_timeout": connecting, "keepalives_idle": 30, "keepalives_interval": 10}
+        defaults["keepalives_count"] = 3
         chosen = {name: value for name, value in defaults.items() if name not in self.url.query}
         try:
             pool = {"pool_size": 4, "max_overflow": 28, "pool_timeout": self.patience}

@@ -246,9 +246,11 @@ class Campaign:
         """Record one vote; see `adaptive.ledger.votes.cast`."""
         return votes.cast(self.database, self.info, vote)
 
-    def close_ballot(self, number: int, *, least_answered: float | None = None) -> BallotRecord:
+    def close_ballot(
+        self, number: int, *, least_answered: float | None = None, stamp: str | None = None
+    ) -> BallotRecord:
         """Close a ballot; see `adaptive.ledger.closing.close`."""
-        return closing.close(self.database, self.info, number, least_answered=least_answered)
+        return closing.close(self.database, self.info, number, least_answered=least_answered, stamp=stamp)
 
     def reopen(self, number: int, reason: str) -> None:
         """Open the last closed ballot again; see `adaptive.ledger.closing.reopen`."""

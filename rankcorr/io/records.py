@@ -69,14 +69,22 @@ class TextTable:
         What `fail` raises.
     wanted : str
         What to ask for when a table has only one column.
+    data : bytes, optional
+        What the file holds, where it was read already; `path` is its name then.
     """
 
     def __init__(
-        self, path: str, *, error: type[Exception] = TableError, wanted: str = "an id and a score are wanted"
+        self,
+        path: str,
+        *,
+        error: type[Exception] = TableError,
+        wanted: str = "an id and a score are wanted",
+        data: bytes | None = None,
     ) -> None:
         self.path = path
         self.error = error
         self.wanted = wanted
+        self.data = data
         self.name = "<stdin>" if path == "-" else printable(path, limit=None)
 
     def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
@@ -113,6 +121,8 @@ class TextTable:
         return text
 
     def _bytes(self) -> bytes:
+        if self.data is not None:
+            return self.data
         if self.path == "-":
             if sys.stdin is None:
                 self.fail("standard input is closed")

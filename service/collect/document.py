@@ -34,6 +34,14 @@ SECURITY: Final = {
         "scheme": "bearer",
         "description": "Token of a campaign's organiser; to make a campaign, one of RANKCORR_TOKENS.",
     },
+    "organiser": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "organiser",
+        "description": (
+            "Set by POST /v1/organiser/sessions. Its name is organiser_ and the first 12 letters of the campaign's key."
+        ),
+    },
     "voter": {
         "type": "apiKey",
         "in": "cookie",
