@@ -79,21 +79,23 @@ export class Campaign {
 
   /**
    * Ask for a path every five seconds while the page is seen, and call `show` with what is new. `failed` is told of an
-   * error and, with null, that it is over. Only the last tag is kept, so that a page may stand open all day.
+   * error and, with null, that it is over. Only the last tag is kept, so that a page may stand open all day. What takes
+   * the server long is asked for less often, by `every`.
    */
-  watch(path, show, failed) {
-    return new Watch(() => this.base + (typeof path === "function" ? path() : path), show, failed);
+  watch(path, show, failed, every = EVERY) {
+    return new Watch(() => this.base + (typeof path === "function" ? path() : path), show, failed, every);
   }
 }
 
 class Watch {
-  constructor(path, show, failed) {
+  constructor(path, show, failed, every) {
     this.path = path;
     this.show = show;
     this.failed = failed;
+    this.every = every;
     this.tag = null;
     this.asked = null;
-    this.wait = EVERY;
+    this.wait = every;
     this.timer = null;
     this.running = false;
     this.again = false;
@@ -130,7 +132,7 @@ class Watch {
     const known = path === this.asked && this.tag !== null;
     try {
       const answer = await ask("GET", path, { headers: known ? { "If-None-Match": this.tag } : {} });
-      this.wait = EVERY;
+      this.wait = this.every;
       this.failed(null);
       if (answer.status === 304) return;
       this.asked = path;

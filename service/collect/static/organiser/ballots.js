@@ -2,6 +2,7 @@
 
 import {
   begin,
+  button,
   campaign,
   complain,
   dialog,
@@ -22,6 +23,7 @@ import {
   time,
 } from "./page.js";
 
+const FRESH = 15_000;
 const closing = dialog("close-dialog");
 const reopening = dialog("reopen-dialog");
 let about = null;
@@ -65,13 +67,11 @@ function all(ballots) {
 }
 
 function again() {
-  const button = element("button", { type: "button", class: "button" }, text("ballots.reopen"));
-  button.addEventListener("click", () => {
+  return button(text("ballots.reopen"), "reopen", () => {
     find("reopen-reason").value = "";
     find("reopen-error").hidden = true;
     reopening.showModal();
   });
-  return button;
 }
 
 function now(ballots) {
@@ -89,8 +89,7 @@ function now(ballots) {
 
 function ready() {
   const n = number(status.ballot);
-  const button = element("button", { type: "button", class: "button button-primary" }, text("overview.open", { n }));
-  button.addEventListener("click", () => open(button, {}));
+  const opener = button(text("overview.open", { n }), "open", (pressed) => open(pressed, {}), "primary");
   return [
     element("h2", {}, text("ballots.next", { n })),
     element(
@@ -98,12 +97,12 @@ function ready() {
       {},
       text("ballots.next-text", { items: number(status.n_items), comparisons: number(status.n_comparisons) }),
     ),
-    element("p", {}, button),
+    element("p", {}, opener),
   ];
 }
 
-async function open(button, body) {
-  await once(button, find("message"), async () => {
+async function open(pressed, body) {
+  await once(pressed, find("message"), async () => {
     await campaign.post("/ballots", body);
     say(text("ballots.opened"));
   });
@@ -111,6 +110,8 @@ async function open(button, body) {
 }
 
 async function preview(ballot) {
+  // It fits all votes: once in a while is enough, and again when the dialog is opened.
+  if (seen?.ballot === ballot && Date.now() - seen.at < FRESH) return;
   let answer;
   try {
     answer = await campaign.get(`/ballots/${ballot}/preview`);
@@ -119,7 +120,7 @@ async function preview(ballot) {
     return;
   }
   complain(null);
-  seen = { ballot, tag: answer.tag, ...answer.json };
+  seen = { ballot, tag: answer.tag, at: Date.now(), ...answer.json };
   const found = answer.json;
   const share = found.n_answered / found.n_comparisons;
   const least = about.settings.least_answered;
@@ -137,13 +138,9 @@ async function preview(ballot) {
   if (found.preview !== null) rows.push(...ofBallot(found.preview));
   if (found.expected !== null) rows.push([text("ballots.expected"), number(found.expected, 3)]);
   if (found.cut !== null) rows.push([text("ballots.confidence", { k: number(found.cut.k) }), sure(found.cut)]);
-  const button = element("button", { type: "button", class: "button button-primary" }, text("ballots.close-now"));
-  button.addEventListener("click", ask);
-  const buttons = [button];
+  const buttons = [button(text("ballots.close-now"), "close", ask, "primary")];
   if (about.plan.mode === "continuous") {
-    const more = element("button", { type: "button", class: "button" }, text("ballots.draw"));
-    more.addEventListener("click", () => open(more, { at_once: true }));
-    buttons.push(more);
+    buttons.push(button(text("ballots.draw"), "draw", (pressed) => open(pressed, { at_once: true })));
   }
   fill(
     find("now"),
@@ -186,6 +183,7 @@ function sure(cut) {
 }
 
 function ask() {
+  if (seen === null) return;
   const continuous = about.plan.mode === "continuous";
   const n = number(seen.ballot);
   find("close-title").textContent = text(continuous ? "ballots.end-title" : "ballots.close-title", { n });
@@ -207,6 +205,7 @@ async function close(event) {
     closing.close();
     say(text("ballots.closed"));
   });
+  seen = null;
   watch.now();
 }
 
@@ -218,6 +217,7 @@ async function reopen(event) {
     reopening.close();
     say(text("ballots.opened"));
   });
+  seen = null;
   watch.now();
 }
 

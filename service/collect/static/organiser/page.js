@@ -5,6 +5,8 @@ import { Campaign, Problem } from "./api.js";
 const main = document.getElementById("main");
 const texts = JSON.parse(main.dataset.texts);
 const language = main.dataset.language;
+// "en" alone would write dates as in the United States, whoever reads them.
+const locale = navigator.languages.find((each) => each.toLowerCase().startsWith(language)) ?? language;
 
 export const key = main.dataset.campaign;
 export const query = main.dataset.query;
@@ -38,18 +40,32 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
+/** Put new children into an element; what has the focus there keeps it, if it has the same [data-focus]. */
 export function fill(place, ...children) {
+  const focused = place.contains(document.activeElement) ? document.activeElement.dataset.focus : undefined;
   place.replaceChildren(...children.filter((child) => child !== null && child !== undefined));
+  if (focused !== undefined) place.querySelector(`[data-focus="${focused}"]`)?.focus({ preventScroll: true });
+}
+
+/** A button; `name` tells it from others, so that it keeps the focus when its place is filled anew. */
+export function button(words, name, press, kind = "", properties = {}) {
+  const made = element(
+    "button",
+    { type: "button", class: kind === "" ? "button" : `button button-${kind}`, "data-focus": name, ...properties },
+    words,
+  );
+  made.addEventListener("click", () => press(made));
+  return made;
 }
 
 export function number(value, digits = 0) {
   if (value === null || value === undefined) return "–";
-  return new Intl.NumberFormat(language, { maximumFractionDigits: digits, minimumFractionDigits: digits }).format(value);
+  return new Intl.NumberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: digits }).format(value);
 }
 
 export function percent(value, digits = 0) {
   if (value === null || value === undefined) return "–";
-  return new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: digits }).format(value);
+  return new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: digits }).format(value);
 }
 
 export function money(value, currency) {
@@ -59,7 +75,7 @@ export function money(value, currency) {
 
 export function time(value) {
   if (value === null || value === undefined) return "–";
-  return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(value));
+  return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }).format(new Date(value));
 }
 
 /** The label of an item; one of several parts is written with a comma between them. */
@@ -67,28 +83,32 @@ export function label(item) {
   return Array.isArray(item) ? item.join(", ") : String(item);
 }
 
-/** A table; a column is {head, cell, number}, and `cell` gives text or an element. */
+/**
+ * A table; a column is {head, cell, number, wide}, and `cell` gives text or an element. One with many columns becomes a
+ * list of cards where the page is narrow, which the roles keep a table for screen readers.
+ */
 export function table(columns, rows, caption) {
-  const head = columns.map((column) => element("th", { scope: "col", class: column.number && "number" }, column.head));
-  const body = rows.map((row) =>
-    element(
-      "tr",
-      {},
-      ...columns.map((column, at) =>
-        element(
-          at === 0 ? "th" : "td",
-          { scope: at === 0 ? "row" : null, class: column.number ? "number" : column.wide ? "wide" : null },
-          column.cell(row) ?? "",
-        ),
-      ),
-    ),
+  const head = columns.map((column) =>
+    element("th", { scope: "col", role: "columnheader", class: column.number && "number" }, column.head),
   );
+  const cell = (column, row, at) =>
+    element(
+      at === 0 ? "th" : "td",
+      {
+        scope: at === 0 ? "row" : null,
+        role: at === 0 ? "rowheader" : "cell",
+        class: [column.number && "number", column.wide && "wide"].filter(Boolean).join(" ") || null,
+        "data-label": column.head,
+      },
+      element("span", { class: "cell" }, column.cell(row) ?? ""),
+    );
+  const body = rows.map((row) => element("tr", { role: "row" }, ...columns.map((column, at) => cell(column, row, at))));
   return element(
     "table",
-    { class: "table" },
+    { class: columns.length > 4 ? "table table-cards" : "table", role: "table" },
     element("caption", { class: "visually-hidden" }, caption),
-    element("thead", {}, element("tr", {}, ...head)),
-    element("tbody", {}, ...body),
+    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, ...head)),
+    element("tbody", { role: "rowgroup" }, ...body),
   );
 }
 
@@ -204,6 +224,7 @@ export async function begin(start) {
     await campaign.end().catch(() => {});
     show("link", true);
   });
+  document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   const token = location.hash.slice(1);
   if (token !== "") history.replaceState(null, "", location.pathname + location.search);
   try {
@@ -225,7 +246,7 @@ export function freshness(error) {
     show("link", true);
     return;
   }
-  const now = new Intl.DateTimeFormat(language, { timeStyle: "medium" }).format(new Date());
+  const now = new Intl.DateTimeFormat(locale, { timeStyle: "medium" }).format(new Date());
   if (error === null) find("fresh").textContent = text("fresh", { time: now });
   else find("fresh").textContent = text("stale", { why: explained(error) });
 }

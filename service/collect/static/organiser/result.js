@@ -18,6 +18,7 @@ import {
 } from "./page.js";
 
 const STEP = 50;
+const SELDOM = 30_000; // milliseconds; a ranking fits all votes
 const PLOTS = ["strengths", "ranks", "in-top", "voters"];
 const FORMATS = ["bundle", "ranking", "csv", "arena", "label_studio", "potato", "choix"];
 let most = STEP;
@@ -32,7 +33,6 @@ begin(async () => {
     most *= 2;
     ranking();
   });
-  // Where the campaign stands changes more often than a ranking needs to be looked at: not more than twice a minute.
   campaign.watch("/progress", progress, freshness);
 });
 
@@ -42,7 +42,7 @@ function progress({ status }) {
     find("none").hidden = false;
     return;
   }
-  if (found !== null && Date.now() - asked < 30_000 && !final) return;
+  if (found !== null && Date.now() - asked < SELDOM && !final) return;
   asked = Date.now();
   results();
 }
@@ -92,7 +92,7 @@ function ranking() {
   const { rows } = found;
   const columns = [
     { head: text("columns.rank"), cell: (row) => number(row.rank, row.rank % 1 === 0 ? 0 : 1), number: true },
-    { head: text("columns.item"), cell: (row) => label(row.item) },
+    { head: text("columns.item"), cell: (row) => label(row.item), wide: true },
     { head: text("columns.strength"), cell: (row) => number(row.strength, 2), number: true },
   ];
   if (rows[0].rank_low !== undefined) {

@@ -3,6 +3,7 @@
 import {
   badge,
   begin,
+  button,
   campaign,
   dialog,
   element,
@@ -22,6 +23,7 @@ import {
 } from "./page.js";
 
 const STEP = 200;
+const SELDOM = 20_000; // milliseconds; the report fits all votes
 const excluding = dialog("exclude-dialog");
 const withdrawing = dialog("withdraw-dialog");
 const watches = [];
@@ -35,7 +37,7 @@ begin(async () => {
   const names = find("show-names");
   const path = (rest) => `${rest}names=${names.checked}`;
   watches.push(campaign.watch(() => path(`/voters?limit=${Math.min(1000, most)}&`), showVoters, freshness));
-  watches.push(campaign.watch("/quality", showQuality, freshness));
+  watches.push(campaign.watch("/quality", showQuality, freshness, SELDOM));
   names.addEventListener("change", refresh);
   find("more").addEventListener("click", () => {
     most += STEP;
@@ -72,7 +74,7 @@ function draw() {
   fill(
     find("flagged"),
     flagged.length + left.length === 0
-      ? element("p", { class: "muted" }, text("voters.no-flag"))
+      ? element("p", { class: "muted" }, text(quality === null ? "loading" : "voters.no-flag"))
       : element("ul", { class: "people" }, ...[...flagged, ...left].map(person)),
   );
   const columns = [
@@ -110,7 +112,7 @@ function marks(row) {
   if (row.withdrawn) found.push(badge(text("voters.withdrawn")));
   if (row.excluded) found.push(badge(text("voters.excluded"), "bad"));
   for (const flag of quality?.get(row.key)?.flags ?? []) found.push(badge(text(`flags.${flag.kind}`), "warning"));
-  return element("span", { class: "badges" }, ...found);
+  return found.length === 0 ? "" : element("span", { class: "badges" }, ...found);
 }
 
 function person(row) {
@@ -151,32 +153,28 @@ function actions(row) {
   const made = element("div", { class: "row actions" });
   if (row.n_votes > 0 || row.excluded) {
     const what = text(row.excluded ? "voters.include" : "voters.exclude");
-    const button = element("button", { type: "button", class: "button", "aria-label": `${what}: ${words(row)}` }, what);
-    button.addEventListener("click", () => askExclusion(row));
-    made.append(button);
+    const named = { "aria-label": `${what} ${words(row)}` };
+    made.append(button(what, `exclude-${row.key}`, () => askExclusion(row), "", named));
   }
   if (!row.withdrawn) {
     const what = text("voters.withdraw");
-    const button = element(
-      "button",
-      { type: "button", class: "button button-quiet", "aria-label": `${what}: ${words(row)}` },
-      what,
-    );
-    button.addEventListener("click", () => {
-      chosen = row;
-      find("withdraw-error").hidden = true;
-      withdrawing.showModal();
-    });
-    made.append(button);
+    const named = { "aria-label": `${what} ${words(row)}` };
+    made.append(button(what, `withdraw-${row.key}`, () => askWithdrawal(row), "quiet", named));
   }
   return made;
+}
+
+function askWithdrawal(row) {
+  chosen = row;
+  find("withdraw-error").hidden = true;
+  withdrawing.showModal();
 }
 
 async function askExclusion(row) {
   chosen = row;
   const verb = row.excluded ? "include" : "exclude";
   find("exclude-title").textContent = text(`voters.${verb}-title`, { name: words(row) });
-  find("exclude-go").textContent = text(`voters.${verb}`);
+  find("exclude-go").textContent = text(`voters.${verb}-go`);
   find("exclude-reason").value = "";
   find("exclude-error").hidden = true;
   const place = find("exclude-preview");
@@ -201,7 +199,11 @@ function change(found) {
     element("p", {}, text("voters.change", about)),
     found.changes.length === 0
       ? element("p", { class: "muted" }, text("voters.no-change"))
-      : table(columns, found.changes, text("voters.moved")),
+      : element(
+          "div",
+          { class: "scroll", tabindex: "0", role: "region", "aria-label": text("voters.moved") },
+          table(columns, found.changes, text("voters.moved")),
+        ),
   ];
 }
 
