@@ -127,11 +127,10 @@ def print_kills(postgresql: str, n_kills: int) -> None:
     for kind in ("SQLite", "PostgreSQL"):
         with collecting(kind, postgresql, 3_000) as (server, campaign, _):
             crowd = Crowd(server.address, campaign.key, N_VOTERS, think=N_VOTERS / 60)
-            killing = kills(server, n_kills, pause=(1.0, 4.0))
-            stopping = threading.Thread(target=lambda k=killing, c=crowd: (k.start(), k.join(), c.stop()))
-            stopping.start()
+            killing = kills(server, crowd, n_kills, votes=(20, 200))
+            killing.start()
             log = crowd.run()
-            stopping.join()
+            killing.join()
             found = losses(campaign, log)
         took = [taken for _, taken in log.took]
         row(

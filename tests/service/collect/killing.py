@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.service.collect.crowd import Crowd
 from tests.service.collect.live import COMMAND
-from tests.service.live import Server, running
+from tests.service.live import Server, eventually, running
 
 
 class Killed:
@@ -57,17 +58,31 @@ class Killed:
         self.__enter__()
 
 
-def kills(killed: Killed, n_kills: int, *, pause: tuple[float, float], seed: int = 1) -> threading.Thread:
-    """A thread that kills a worker and the whole server in turn, with pauses by chance between; it is not started."""
+def kills(killed: Killed, crowd: Crowd, n_kills: int, *, votes: tuple[int, int], seed: int = 1) -> threading.Thread:
+    """A thread that kills a worker and the whole server in turn, stops the crowd in the end, and is not started.
+
+    Parameters
+    ----------
+    votes : pair of int
+        Fewest and most votes that are acknowledged before each kill, and before the end.
+    """
     rng = random.Random(seed)
 
+    def wait() -> None:
+        wanted = len(crowd.log.acknowledged) + rng.randint(*votes)
+        eventually(lambda: len(crowd.log.acknowledged) >= wanted, 300, "further votes")
+        time.sleep(rng.uniform(0.0, 0.1))
+
     def work() -> None:
-        for number in range(n_kills):
-            time.sleep(rng.uniform(*pause))
-            if number % 2:
-                killed.kill_all()
-            else:
-                killed.kill_worker(rng)
-        time.sleep(pause[1])
+        try:
+            for number in range(n_kills):
+                wait()
+                if number % 2:
+                    killed.kill_all()
+                else:
+                    killed.kill_worker(rng)
+            wait()
+        finally:
+            crowd.stop()
 
     return threading.Thread(target=work)
