@@ -153,8 +153,9 @@ class Database:
         """Run `work` in one transaction; what it returns is returned once the transaction is on the disk.
 
         Where another transaction was in the way, took the same key, or the server went away, `work` is run again, with
-        pauses that grow and differ by chance, for as long as `patience` says. Where the server went away between a commit and its
-        answer, it is asked afterwards whether the transaction was committed, so that nothing is done twice.
+        pauses that grow and differ by chance, for as long as `patience` says. Where the server went away between a
+        commit and its answer, it is asked afterwards whether the transaction was committed, so that nothing is done
+        twice.
 
         Parameters
         ----------
