@@ -248,7 +248,7 @@ def print_reading(server: str, sizes: list[tuple[str, int, int]]) -> None:
         *("database", "items", "votes", "status: p50, ms", "longest, ms", "interim result, s", "memory of it, MB"),
         "load average",
     )
-    fresh = multiprocessing.get_context("spawn")  # a fork would count the memory of its parent
+    fresh = multiprocessing.get_context("spawn")  # a fork would begin with the memory of its parent
     for kind, n_items, presentations in sizes:
         with database(kind, server) as target:
             campaign = opened(target, n_items, presentations, n_voters=200)
@@ -279,8 +279,6 @@ def print_reading(server: str, sizes: list[tuple[str, int, int]]) -> None:
 
 def read(target: str, pipe: SimpleQueue) -> None:
     """Seconds of status, 50 times, and of an interim result; megabytes that both took."""
-    import resource
-
     from adaptive.ledger.results import result_of
     from adaptive.ledger.status import status_of
 
@@ -293,8 +291,14 @@ def read(target: str, pipe: SimpleQueue) -> None:
     start = time.monotonic()
     campaign.database.read(lambda c: result_of(c, campaign.info, interim=True))
     result = time.monotonic() - start
-    pipe.put((now.n_votes, took, result, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
+    pipe.put((now.n_votes, took, result, most_memory()))
     campaign.database.close()
+
+
+def most_memory() -> float:
+    """Megabytes that this process had at most; `getrusage` would count its parent before it."""
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(lines["VmHWM"].split()[0]) / 1e3
 
 
 def fill(campaign: Campaign, places: Places) -> None:
