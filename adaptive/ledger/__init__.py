@@ -8,10 +8,12 @@ but commands and servers, so that `import adaptive` does not load SQLAlchemy.
 from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
 from adaptive.ledger.contents import ItemContent
 from adaptive.ledger.errors import (
+    ChangedError,
     ConflictError,
     LateVoteError,
     LedgerBusyError,
     LedgerError,
+    NoCampaignError,
     NotReadyError,
     RevisionError,
     UnreachableError,
@@ -25,6 +27,7 @@ from adaptive.ledger.voting_pages import PageTexts, VotingPages
 __all__ = [
     "Campaign",
     "CampaignInfo",
+    "ChangedError",
     "ConflictError",
     "ContinuousPlan",
     "ItemContent",
@@ -33,6 +36,7 @@ __all__ = [
     "Ledger",
     "LedgerBusyError",
     "LedgerError",
+    "NoCampaignError",
     "NotReadyError",
     "PageTexts",
     "Pay",

@@ -21,6 +21,10 @@ class RevisionError(LedgerError):
     """The tables are those of another release."""
 
 
+class NoCampaignError(LedgerError):
+    """The ledger has no campaign of this key or name, or none at all."""
+
+
 class ConflictError(LedgerError):
     """Another vote stands where this one was to go, or an event id was used for another vote.
 
@@ -40,6 +44,10 @@ class ConflictError(LedgerError):
 
 class LateVoteError(LedgerError):
     """The ballot is closed, or its sheet went to somebody else: the vote is kept, and does not count."""
+
+
+class ChangedError(LedgerError):
+    """What the caller has seen is past: somebody else changed it; nothing was done."""
 
 
 class NotReadyError(LedgerError):

@@ -25,6 +25,11 @@ def serve() -> None:
     _run("rankcorr-serve", "service.server.serve", needed=("adaptive", "service"))
 
 
+def collect() -> None:
+    """Run the command `rankcorr-collect`."""
+    _run("rankcorr-collect", "service.server.collect", needed=("adaptive", "service"))
+
+
 def _run(command: str, module: str, *, needed: tuple[str, ...]) -> None:
     for package in needed:
         if obstacle := _obstacle(package):

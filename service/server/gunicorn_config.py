@@ -1,4 +1,4 @@
-"""Settings and hooks of gunicorn; `rankcorr-serve` prepares the environment for them."""
+"""Settings and hooks of gunicorn; the commands prepare the environment for them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from typing import Any
 
 from service.http import metrics
 from service.http.state import state
-from service.server.serve import METRICS_FOLDER, RUN_FOLDER, RUN_PREFIX
-from service.server.settings import ServerSettings, connections_within, usable_cores
-from service.server.warm_up import warm_up
-from service.settings import Settings
+from service.server.launcher import METRICS_FOLDER, RUN_FOLDER, run_prefix
+from service.server.programs import chosen_program, named
+from service.server.settings import connections_within, usable_cores
 
 LARGE_BODY = 1_000_000
 
-_app = Settings.from_environment()
-_server = ServerSettings.from_environment()
+_program = chosen_program()
+_server, _app = _program.read()
 
-wsgi_app = "service:create_app()"
+wsgi_app = _program.application
 bind = _server.bind
 workers = _server.workers or usable_cores()
 worker_class = "service.server.worker.Worker"
@@ -50,11 +49,11 @@ control_socket_disable = True  # a thread of the process that forks would serve 
 def on_starting(arbiter: Any) -> None:
     """Compile before the socket listens and the workers are forked; then fork from a tidy heap."""
     if not os.environ.get(METRICS_FOLDER):
-        raise RuntimeError(f"{METRICS_FOLDER} is not set: start the service with rankcorr-serve")
+        raise RuntimeError(f"{METRICS_FOLDER} is not set: start the service with {_program.name}")
     atexit.register(remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn sets its own
     arbiter.log.info("Compiling the kernels: some seconds at the first start, a second at later ones")
-    warm_up()
+    named(_program.warm_up)()
     # What exists now stays: collections need not scan it again, which took 70 ms each, nor copy its pages.
     gc.collect()
     gc.freeze()
@@ -95,6 +94,11 @@ def post_request(_worker: Any, _request: Any, environ: dict[str, Any], response:
         gc.collect()
 
 
+def worker_exit(_arbiter: Any, worker: Any) -> None:
+    """Close what the application has opened in a worker that ends, such as connections to a database."""
+    state(worker.app.wsgi()).resources.close()
+
+
 def child_exit(arbiter: Any, worker: Any) -> None:
     """Keep the counts of a worker that has ended, however it ended."""
     try:
@@ -104,6 +108,6 @@ def child_exit(arbiter: Any, worker: Any) -> None:
 
 
 def remove_run_folder(folder: str | None, owner: int) -> None:
-    """Remove the folder of this run, if rankcorr-serve made it; workers, which end by the same handlers, leave it."""
-    if folder and os.getpid() == owner and os.path.basename(folder).startswith(RUN_PREFIX):
+    """Remove the folder of this run, if the command made it; workers, which end by the same handlers, leave it."""
+    if folder and os.getpid() == owner and os.path.basename(folder).startswith(run_prefix(_program)):
         shutil.rmtree(folder, ignore_errors=True)

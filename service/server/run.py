@@ -1,4 +1,4 @@
-"""gunicorn, as `rankcorr-serve` starts it: with our packages imported already.
+"""gunicorn, as the commands start it: with our packages imported already.
 
 gunicorn puts the current folder first on the path. A folder or file named `service` or `adaptive` there, as many
 projects have one, would otherwise stand in for ours.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from service.environment import SettingError, read, rows, seconds, setting, whole_number
-from service.settings import Settings
+from service.http.settings import HttpSettings
 
 OTHER_FILES: Final = 128  # that a process has open besides its connections
 _TCP: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
@@ -69,7 +69,7 @@ def _address(name: str, text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """How the processes of the service run; `Settings` has what each of them does.
+    """How the processes of a service run; `HttpSettings` and its kin have what each of them does.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class ServerSettings:
         """Variable, value and meaning of each setting."""
         return rows(self)
 
-    def seconds_to_stop(self, app: Settings) -> int:
+    def seconds_to_stop(self, app: HttpSettings) -> int:
         """Time for the last request to arrive, wait for its turn, work, and have its answer taken."""
         return (
             self.graceful_seconds

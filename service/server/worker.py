@@ -24,8 +24,7 @@ from service.http.problems import Problem
 from service.http.refusals import refusal
 from service.server.connection import Connection, Patience, Phase
 from service.server.intake import ChunkedBody, Intake
-from service.server.settings import ServerSettings
-from service.settings import Settings
+from service.server.programs import chosen_program
 
 _NO_FILES: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 _TOO_EARLY: Final = frozenset((errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED))
@@ -40,8 +39,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        server = ServerSettings.from_environment()
-        self._most_bytes = Settings.from_environment().limits.max_body_bytes
+        server, application = chosen_program().read()
+        self._most_bytes = application.limits.max_body_bytes
         self._most_held = server.max_buffered_bytes
         self._patience = Patience(
             idle=float(self.cfg.keepalive), pause=server.client_seconds, whole=server.max_body_seconds

@@ -8,7 +8,7 @@ import pytest
 
 OURS = '"""Ours."""\n__distribution__ = "rankcorr-{package}"\nprint("imported", "{package}")\n'
 FOREIGN = 'raise SystemExit("a foreign package was imported")\n'
-MAINS = {"adaptive": "cli/main.py", "service": "server/serve.py"}
+MAINS = {"adaptive": ("cli/main.py",), "service": ("server/serve.py", "server/collect.py")}
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -23,10 +23,11 @@ getattr(launch, "{function}")()
 
 
 def make_package(folder, package, init):
-    """Make a package with the module of its command; without an `init`, there is no `__init__.py`."""
-    main = folder / package / MAINS[package]
-    main.parent.mkdir(parents=True)
-    main.write_text("import sys\ndef main():\n    print(__name__, *sys.argv[1:])\n")
+    """Make a package with the modules of its commands; without an `init`, there is no `__init__.py`."""
+    for name in MAINS[package]:
+        main = folder / package / name
+        main.parent.mkdir(parents=True, exist_ok=True)
+        main.write_text("import sys\ndef main():\n    print(__name__, *sys.argv[1:])\n")
     if init is not None:
         (folder / package / "__init__.py").write_text(init.format(package=package))
 
@@ -52,6 +53,7 @@ def test_the_commands_run_when_the_packages_are_ours(tmp_path):
     make_package(tmp_path, "service", OURS)
     assert run("ballots", tmp_path).stdout == "imported adaptive\nadaptive.cli.main --check\n"
     assert run("serve", tmp_path).stdout == "imported service\nservice.server.serve --check\n"
+    assert run("collect", tmp_path).stdout == "imported service\nservice.server.collect --check\n"
 
 
 @pytest.mark.parametrize("init", [FOREIGN, "", '__distribution__ = "rankcorr-adaptive-2"\n'])

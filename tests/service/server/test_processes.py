@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from service.server.serve import METRICS_FOLDER
+from service.server.launcher import METRICS_FOLDER
 from tests.service.live import COMMAND, clean_environment, eventually, resident_bytes, running
 from tests.service.load import IN_PROGRESS, PAIR, Load, in_threads, seconds_of_work
 

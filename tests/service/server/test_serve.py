@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from service import Settings
-from service.server import serve as command
-from service.server.serve import main, prepare
+from service.server import launcher as command
+from service.server.launcher import prepare
+from service.server.programs import SERVE
+from service.server.serve import main
 from service.server.settings import ServerSettings, usable_cores
 from tests.distributions import ROOT, requirements
 from tests.service.live import COMMAND, clean_environment
@@ -116,6 +118,7 @@ def test_the_command_becomes_gunicorn_with_folders_of_this_run(monkeypatch, star
     (run,) = tmp_path.iterdir()
     assert run.stat().st_mode & 0o077 == 0
     assert environment["RANKCORR_RUN_FOLDER"] == str(run)
+    assert environment["RANKCORR_PROGRAM"] == "rankcorr-serve"
     assert environment["PROMETHEUS_MULTIPROC_DIR"] == str(run / "metrics")
     assert (run / "metrics").is_dir()
     assert environment["RANKCORR_WORKERS"] == "3"
@@ -154,7 +157,7 @@ def test_a_folder_for_metrics_is_emptied_of_metrics(tmp_path):
     names = ("counter_1.db", "histogram_1.db", "gauge_livesum_1.db", "counter_ended.db", "mine.db", "counter_1.txt")
     for name in names:
         (folder / name).touch()
-    prepare({"PROMETHEUS_MULTIPROC_DIR": str(folder)})
+    prepare(SERVE, {"PROMETHEUS_MULTIPROC_DIR": str(folder)})
     own = [f"{kind}_{os.getpid()}.db" for kind in ("counter", "gauge_livesum", "histogram")]
     assert sorted(file.name for file in folder.iterdir()) == sorted(["counter_1.txt", "mine.db", *own])
 
@@ -174,10 +177,10 @@ def test_kernels_that_cannot_be_written_to_are_copied(monkeypatch, tmp_path):
     kernels.mkdir()
     (kernels / "one.nbi").write_text("machine code")
     environment = {"NUMBA_CACHE_DIR": str(kernels)}
-    prepare(environment)
+    prepare(SERVE, environment)
     assert environment["NUMBA_CACHE_DIR"] == str(kernels)
     monkeypatch.setattr(command, "is_writable", lambda _: False)
-    prepare(environment)
+    prepare(SERVE, environment)
     copy = Path(environment["NUMBA_CACHE_DIR"])
     assert copy.parent == Path(environment["RANKCORR_RUN_FOLDER"])
     assert (copy / "one.nbi").read_text() == "machine code"

@@ -1,0 +1,17 @@
+"""The command rankcorr-collect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from service.server.launcher import launch
+from service.server.programs import COLLECT
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Check the settings, and become gunicorn."""
+    launch(COLLECT, arguments)
+
+
+if __name__ == "__main__":
+    main()

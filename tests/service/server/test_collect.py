@@ -1,0 +1,174 @@
+"""The command rankcorr-collect: what it checks before it starts, and its processes."""
+
+import json
+import os
+import sys
+
+import pytest
+
+from adaptive.ledger import Ledger
+from service.collect import CollectSettings
+from service.server.collect import main
+from service.server.programs import COLLECT, PROGRAMS, SERVE, chosen_program
+from service.server.settings import ServerSettings, usable_cores
+from tests.service.live import eventually, running
+
+COMMAND = (sys.executable, "-m", "service.server.collect")
+PROBE_STATUS = 'rankcorr_requests_total{method="GET",route="/health/ready",status="200"}'
+
+
+@pytest.fixture
+def started(monkeypatch, tmp_path, plain_environment):  # noqa: ARG001
+    """Calls of os.execve; temporary folders are made in `tmp_path`, and the ledger too."""
+    calls = []
+    monkeypatch.setattr(os, "execve", lambda *call: calls.append(call))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "votes.db"))
+    return calls
+
+
+def refused(capsys, *arguments):
+    with pytest.raises(SystemExit) as exit_:
+        main(list(arguments))
+    assert exit_.value.code == 2
+    output = capsys.readouterr()
+    assert (output.out, output.err.count("\n")) == ("", 1)
+    return output.err
+
+
+def test_check_starts_nothing_and_makes_no_ledger(capsys, started, tmp_path):
+    main(["--check"])
+    wanted = f"the settings are valid: {usable_cores()} workers would listen at 127.0.0.1:8080\n"
+    assert capsys.readouterr().out == wanted
+    assert not started
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_lists_each_variable_with_its_default(monkeypatch, capsys, started):
+    monkeypatch.setenv("RANKCORR_TOKENS", "a-token-that-is-secret")
+    with pytest.raises(SystemExit) as exit_:
+        main(["--help"])
+    assert exit_.value.code == 0
+    text = capsys.readouterr().out
+    assert "usage: rankcorr-collect" in text
+    lines = [line.split() for line in text.splitlines()]
+    defaults = {words[0]: words[1] for words in lines if words and words[0].startswith("RANKCORR_")}
+    assert set(defaults) == {name for name, *_ in (*ServerSettings().table(), *CollectSettings().table())}
+    assert defaults["RANKCORR_BIND"] == "127.0.0.1:8080"
+    assert defaults["RANKCORR_LEDGER"] == "collect.db"
+    assert "RANKCORR_MAX_ITEMS" not in text
+    assert not started
+
+
+def test_a_setting_of_the_other_program_is_a_warning(monkeypatch, capsys, started):
+    monkeypatch.setenv("RANKCORR_MAX_ITEMS", "5")
+    monkeypatch.setenv("RANKCORR_PROGRAM", "rankcorr-serve")
+    main([])
+    warnings = capsys.readouterr().err.splitlines()
+    assert warnings[0].startswith("rankcorr-collect: warning: RANKCORR_MAX_ITEMS is no setting")
+    assert warnings[1].startswith("rankcorr-collect: warning: RANKCORR_PROGRAM is no setting")
+    ((_, _, environment),) = started
+    assert environment["RANKCORR_PROGRAM"] == "rankcorr-collect"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("RANKCORR_VOTES_PER_MINUTE", "many", "RANKCORR_VOTES_PER_MINUTE must be a whole number from 0 to"),
+        ("RANKCORR_BIND", "nowhere", "RANKCORR_BIND must be host:port"),
+        ("RANKCORR_LEDGER", "mysql://ann:secret@db.example/votes", "RANKCORR_LEDGER must be the path of a file, or"),
+    ],
+)
+@pytest.mark.parametrize("arguments", [(), ("--check",)])
+def test_a_wrong_setting_stops_the_start_with_one_line(monkeypatch, capsys, started, name, value, message, arguments):
+    monkeypatch.setenv(name, value)
+    line = refused(capsys, *arguments)
+    assert line.startswith(f"rankcorr-collect: error: {message}")
+    assert "secret" not in line
+    assert not started
+
+
+def test_a_ledger_that_cannot_be_opened_stops_the_start(monkeypatch, capsys, started, tmp_path):
+    monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "missing" / "votes.db"))
+    assert refused(capsys).startswith(f"rankcorr-collect: error: RANKCORR_LEDGER: {tmp_path}/missing/votes.db: ")
+    (tmp_path / "text.db").write_text("no database" * 100)
+    monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "text.db"))
+    assert refused(capsys).startswith(f"rankcorr-collect: error: RANKCORR_LEDGER: {tmp_path}/text.db: ")
+    assert not started
+    assert not list(tmp_path.glob("rankcorr-collect-*"))
+
+
+def test_the_command_makes_the_ledger_and_becomes_gunicorn(started, tmp_path):
+    main([])
+    ((program, _, environment),) = started
+    assert program == sys.executable
+    assert environment["RANKCORR_RUN_FOLDER"].startswith(str(tmp_path / "rankcorr-collect-"))
+    Ledger.open(tmp_path / "votes.db").close()
+
+
+def test_programs_are_chosen_by_their_name():
+    assert set(PROGRAMS) == {"rankcorr-serve", "rankcorr-collect"}
+    assert chosen_program({}) is SERVE
+    assert chosen_program({"RANKCORR_PROGRAM": "rankcorr-collect"}) is COLLECT
+    with pytest.raises(ValueError, match="RANKCORR_PROGRAM must be one of rankcorr-serve, rankcorr-collect; got 'x'"):
+        chosen_program({"RANKCORR_PROGRAM": "x"})
+
+
+def test_the_address_of_a_program_may_be_chosen_and_an_empty_one_is_none():
+    for environment, wanted in (
+        ({}, "127.0.0.1:8080"),
+        ({"RANKCORR_BIND": ""}, "127.0.0.1:8080"),
+        ({"RANKCORR_BIND": "127.0.0.1:1"}, "127.0.0.1:1"),
+    ):
+        assert COLLECT.read(environment)[0].bind == wanted
+
+
+@pytest.fixture(scope="module")
+def collecting(tmp_path_factory):
+    """A live rankcorr-collect with two workers, on a ledger in a file."""
+    folder = tmp_path_factory.mktemp("collecting")
+    with running(folder, {"RANKCORR_LEDGER": str(folder / "votes.db")}, COMMAND) as server:
+        yield server
+
+
+class TestProcesses:
+    def test_both_workers_answer_and_have_the_ledger(self, collecting):
+        before = collecting.metrics().get(PROBE_STATUS, 0.0)
+        for _ in range(20):
+            status, headers, _ = collecting.ask("GET", "/health/ready")
+            assert status == 200
+            assert headers["X-Content-Type-Options"] == "nosniff"
+        assert collecting.metrics()[PROBE_STATUS] == before + 20
+        lines = [json.loads(line) for line in collecting.output.read_text().splitlines()]
+        assert {line["route"] for line in lines} <= {"/health/live", "/health/ready", "/metrics"}
+
+    def test_the_document_is_that_of_the_program(self, collecting):
+        status, _, body = collecting.ask("GET", "/openapi.json")
+        assert (status, json.loads(body)["info"]["title"]) == (200, "rankcorr-collect")
+        assert collecting.ask("POST", "/v1/correlations", {})[0] == 404
+
+    def test_a_file_in_the_place_of_the_ledger_is_noticed(self, tmp_path):
+        (tmp_path / "folder").mkdir()
+        ledger = tmp_path / "folder" / "votes.db"
+        with running(tmp_path, {"RANKCORR_LEDGER": str(ledger), "RANKCORR_WORKERS": "1"}, COMMAND) as server:
+            for file in (tmp_path / "folder").iterdir():
+                file.unlink()
+            (tmp_path / "folder").rmdir()
+            status, headers, body = server.ask("GET", "/health/ready")
+            assert (status, headers["Retry-After"]) == (503, "5")
+            assert json.loads(body)["type"] == "urn:rankcorr:problem:ledger-unreachable"
+            assert server.ask("GET", "/health/live")[0] == 200
+
+    def test_a_stop_drains_and_closes_the_ledger(self, tmp_path):
+        # One worker: of two that close at the same moment neither may be the last.
+        environment = {"RANKCORR_LEDGER": str(tmp_path / "votes.db"), "RANKCORR_WORKERS": "1"}
+        with running(tmp_path, environment | {"RANKCORR_DRAIN_SECONDS": "1"}, COMMAND) as server:
+            for _ in range(10):
+                assert server.ask("GET", "/health/ready")[0] == 200
+            server.process.terminate()
+            eventually(lambda: server.ask("GET", "/health/ready")[0] == 503, what="the drain")
+            assert server.ask("GET", "/health/live")[0] == 200
+            assert server.process.wait(60) == 0
+            assert "Exception" not in server.errors.read_text()
+        # The last connection that is closed takes the file of the write-ahead log along.
+        assert [file.name for file in tmp_path.glob("votes.db*")] == ["votes.db"]
