@@ -6,6 +6,7 @@ from typing import Final
 
 from rankcorr import __version__
 from service.collect.problems import KINDS
+from service.collect.schemas.campaigns import MODE
 from service.collect.schemas.voting import VOTING_COMPONENTS
 from service.http.problems import ALL_STATUSES, LIBRARY_KINDS
 from service.openapi.specification import problem_component
@@ -25,6 +26,7 @@ COMPONENTS: Final = (
             "missing": {"type": "integer", "description": "Of what is unfinished: pairs without a counted answer."},
         },
     ),
+    MODE,
     *VOTING_COMPONENTS,
 )
 
