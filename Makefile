@@ -7,7 +7,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test figures check bench format clean
+.PHONY: help demo serve collect test figures check bench format clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # two installs into one .venv must not overlap
 
@@ -19,6 +19,14 @@ demo: .venv/.runtime ## Install the libraries, compare real rankings, plan and s
 
 serve: .venv/.service ## Install the service, and start it on http://127.0.0.1:8000
 	@$(BIN)/rankcorr-serve
+
+# The votes are in .collect, which nothing here removes. COLLECT_BIND may be another address.
+COLLECT_BIND ?= 127.0.0.1:8080
+
+collect: .venv/.service ## Install the service, and collect votes on a sample campaign on http://127.0.0.1:8080
+	@mkdir -p .collect
+	@RANKCORR_LEDGER=.collect/votes.db $(BIN)/python -m service.collect.sample --url http://$(COLLECT_BIND)
+	@RANKCORR_LEDGER=.collect/votes.db RANKCORR_BIND=$(COLLECT_BIND) $(BIN)/rankcorr-collect
 
 # "logical", because "auto" is the number of physical cores. A file stays in one process, because its tests share fixtures;
 # files begin in the order of tests/conftest.py.

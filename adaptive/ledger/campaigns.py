@@ -16,7 +16,7 @@ from adaptive.ledger import schema
 from adaptive.ledger.columns import insert_columns
 from adaptive.ledger.contents import ItemContent
 from adaptive.ledger.encoding import json_of, label_of, label_text, now, value_of
-from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.errors import LedgerError, NoCampaignError
 from adaptive.ledger.pay import Pay
 from adaptive.ledger.probes.probing import Probing
 from adaptive.model.matching_run import Matching
@@ -270,7 +270,7 @@ def load_campaign(connection: sa.Connection, key: str | None = None) -> Campaign
     found = connection.execute(wanted.order_by(table.c.id).limit(6)).all()
     found = [row for row in found if row.key == key] or found  # another campaign may have a key as its name
     if not found:
-        raise LedgerError("the ledger has no campaign" + ("" if key is None else f" called {shown(key)}"))
+        raise NoCampaignError("the ledger has no campaign" + ("" if key is None else f" called {shown(key)}"))
     if len(found) > 1:
         listed = ", ".join(f"{row.name} {row.key}" for row in found[:5]) + (", ..." if len(found) > 5 else "")
         raise LedgerError(f"the ledger has several campaigns: say which one, by its key: {listed}")

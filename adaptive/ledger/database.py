@@ -6,6 +6,7 @@ asks for it, runs the function again: it must do nothing but use its connection.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import sqlite3
@@ -14,6 +15,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -22,27 +24,23 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, UnreachableError
+from adaptive.ledger.failures import is_clash, is_damaged, is_transient, reason
 from adaptive.ledger.turns import Turns
+from adaptive.ledger.unwritable import connected, file_state, is_unwritable
 from rankcorr.checks import shown
 
-__all__ = ["SERVER_CLOCK", "Database", "checked_target", "clock"]
+__all__ = ["PATIENCE_SECONDS", "SERVER_CLOCK", "Database", "checked_target", "clock"]
 
 T = TypeVar("T")
 Connection = sa.Connection
 
-# How long a transaction is tried again in all.
-_PATIENCE_SECONDS: Final = 20.0
+PATIENCE_SECONDS: Final = 20.0
 _FIRST_PAUSE: Final = 0.005
 _LONGEST_PAUSE: Final = 0.5
 _POLL_SECONDS: Final = (0.0005, 0.0015)  # of the first in line of a process, for SQLite's lock
 _MOST_CLASHES: Final = 8
+_LOCK_SECONDS: Final = 5.0
 _FORK_SECONDS: Final = 5.0  # how long a fork waits for a thread that writes
-# PostgreSQL: serialization failure, deadlock, a lock that did not come, a transaction that stood still too long, and a
-# server that stops, starts or has no connection left.
-_TRANSIENT: Final = (
-    *("40001", "40P01", "55P03", "25P03"),
-    *("57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08006"),
-)
 SERVER_CLOCK: Final = sa.cast(1_000_000 * sa.extract("epoch", sa.func.clock_timestamp()), sa.BigInteger)
 _TRANSACTION_ID: Final = sa.text("SELECT CAST(pg_current_xact_id_if_assigned() AS text)")
 _TRANSACTION_STATUS: Final = sa.text("SELECT pg_xact_status(CAST(CAST(:id AS text) AS xid8))")
@@ -92,10 +90,14 @@ class Database:
     ----------
     target : str or path-like
         Path of a file, or URL of a PostgreSQL database.
+    patience : float
+        Seconds for which a transaction is tried in all. A file with votes may wait for long; whoever looks at a page
+        would rather hear soon that others are in the way.
     """
 
-    def __init__(self, target: str | os.PathLike[str]) -> None:
+    def __init__(self, target: str | os.PathLike[str], *, patience: float = PATIENCE_SECONDS) -> None:
         self.url = checked_target(target)
+        self.patience = patience
         self._mine: _Connections | None = None
         self._inherited: list[_Connections] = []
         self._was_reached = False
@@ -151,8 +153,9 @@ class Database:
         """Run `work` in one transaction; what it returns is returned once the transaction is on the disk.
 
         Where another transaction was in the way, took the same key, or the server went away, `work` is run again, with
-        pauses that grow and differ by chance, for 20 seconds. Where the server went away between a commit and its
-        answer, it is asked afterwards whether the transaction was committed, so that nothing is done twice.
+        pauses that grow and differ by chance, for as long as `patience` says. Where the server went away between a
+        commit and its answer, it is asked afterwards whether the transaction was committed, so that nothing is done
+        twice.
 
         Parameters
         ----------
@@ -175,34 +178,38 @@ class Database:
         """Run `work` in one transaction that sees a single state of the database, and changes nothing."""
         return self._run(work, writes=False, asks=False)
 
-    def _run(self, work: Callable[[Connection], T], *, writes: bool, asks: bool) -> T:
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+    def look_up(self, work: Callable[[Connection], T]) -> T:
+        """Run `work`, which reads by one statement: PostgreSQL then needs one way there and back instead of three."""
+        return self._run(work, writes=False, asks=False, level="AUTOCOMMIT")
+
+    def _run(self, work: Callable[[Connection], T], *, writes: bool, asks: bool, level: str = "REPEATABLE READ") -> T:
+        deadline = time.monotonic() + self.patience
         pause, n_clashes = _FIRST_PAUSE, 0
         while True:
             try:
                 with self._turn(writes, deadline):
-                    return self._tried(work, writes, asks, deadline)
+                    return self._tried(work, writes, asks, deadline, level)
             except (TimeoutError, sa.exc.TimeoutError) as error:  # of `turns`, or of the pool of connections
                 raise self._busy("others write all the time") from error
             except DBAPIError as error:
-                if _is_clash(error) and n_clashes < _MOST_CLASHES:
+                if is_clash(error) and n_clashes < _MOST_CLASHES:
                     n_clashes += 1  # another took the same key at the same moment: `work` will see it
-                elif not _is_transient(error):
+                elif not is_transient(error):
                     raise self._named(error) from error
                 elif not (self.is_sqlite or self._was_reached):
-                    raise UnreachableError(f"{self.name}: {_reason(error)}") from error
+                    raise UnreachableError(f"{self.name}: {self._reason(error)}") from error
                 if time.monotonic() + pause > deadline:
-                    raise self._busy(_reason(error)) from error
+                    raise self._busy(self._reason(error)) from error
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
-    def _tried(self, work: Callable[[Connection], T], writes: bool, asks: bool, deadline: float) -> T:
+    def _tried(self, work: Callable[[Connection], T], writes: bool, asks: bool, deadline: float, level: str) -> T:
+        before = file_state(self.path) if self.is_sqlite else None
         with self.engine.connect() as connection:
             self._was_reached = True
             options: dict[str, Any] = {"ledger_deadline": deadline if writes else None}
             if not self.is_sqlite:
-                level = "READ COMMITTED" if writes else "REPEATABLE READ"
-                options |= {"isolation_level": level, "postgresql_readonly": not writes}
+                options |= {"isolation_level": "READ COMMITTED" if writes else level, "postgresql_readonly": not writes}
             sent = None
             try:
                 with connection.execution_options(**options).begin():
@@ -210,8 +217,10 @@ class Database:
                     if asks and not self.is_sqlite:
                         sent = connection.execute(_TRANSACTION_ID).scalar()
             except DBAPIError as error:
-                if sent is None or not _is_transient(error) or not self._is_committed(sent, deadline):
+                if sent is None or not is_transient(error) or not self._is_committed(sent, deadline):
                     raise
+            if before is not None and file_state(self.path) != before:
+                raise UnreachableError(f"{self.name}: was written while it was read without locks; read it again")
             return found
 
     def _turn(self, writes: bool, deadline: float) -> AbstractContextManager[None]:
@@ -227,7 +236,7 @@ class Database:
                 if status != "in progress":
                     return bool(status == "committed")
             except DBAPIError as error:
-                if not _is_transient(error):
+                if not is_transient(error):
                     raise self._named(error) from error
             if time.monotonic() > deadline:
                 raise UnreachableError(
@@ -246,14 +255,17 @@ class Database:
 
     def _busy(self, reason: str) -> LedgerBusyError:
         return LedgerBusyError(
-            f"{self.name}: busy for {_PATIENCE_SECONDS:.0f} s, or out of reach; nothing was changed: {reason}"
+            f"{self.name}: busy for {self.patience:g} s, or out of reach; nothing was changed: {reason}"
         )
 
     def _named(self, error: DBAPIError) -> Exception:
         # What a constraint or a trigger refuses is a bug of ours, or an attempt at history: it is raised as it is.
-        if isinstance(error, OperationalError | InterfaceError) or _is_damaged(error):
-            return UnreachableError(f"{self.name}: {_reason(error)}")
+        if isinstance(error, OperationalError | InterfaceError) or is_damaged(error):
+            return UnreachableError(f"{self.name}: {self._reason(error)}")
         return error
+
+    def _reason(self, error: DBAPIError) -> str:
+        return reason(error, self.path if self.is_sqlite else None)
 
     def _connections(self) -> _Connections:
         mine = self._mine
@@ -267,19 +279,27 @@ class Database:
 
     def _made(self) -> sa.Engine:
         if self.is_sqlite:
-            # A writer waits in `_begin_sqlite`, and whoever finds the database locked elsewhere in `_run`.
-            engine = sa.create_engine(self.url, connect_args={"timeout": 0}, max_overflow=-1)
+            if is_unwritable(self.path):
+                # Each reader has a connection of its own, since one without locks sees what it has read before.
+                pool: dict[str, Any] = {"creator": lambda: connected(self.path), "poolclass": sa.NullPool}
+            else:
+                # A writer waits in `_begin_sqlite`, and whoever finds the database locked elsewhere in `_run`.
+                pool = {"connect_args": {"timeout": 0}, "max_overflow": -1}
+            engine = sa.create_engine(self.url, **pool)
             sa.event.listen(engine, "connect", _set_up_sqlite)
             sa.event.listen(engine, "begin", _begin_sqlite)
             return engine
         # Of a server that does not answer any more, TCP itself would tell after two hours.
-        defaults = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+        connecting = max(2, min(10, math.ceil(self.patience)))  # libpq takes 1 for 2
+        defaults = {"connect_timeout": connecting, "keepalives_idle": 30, "keepalives_interval": 10}
+        defaults["keepalives_count"] = 3
         chosen = {name: value for name, value in defaults.items() if name not in self.url.query}
         try:
-            engine = sa.create_engine(self.url, connect_args=chosen, pool_size=4, max_overflow=28)
+            pool = {"pool_size": 4, "max_overflow": 28, "pool_timeout": self.patience}
+            engine = sa.create_engine(self.url, connect_args=chosen, **pool)
         except ModuleNotFoundError as error:
             raise LedgerError("PostgreSQL needs psycopg: pip install 'rankcorr-adaptive[postgres]'") from error
-        sa.event.listen(engine, "connect", _set_up_postgresql)
+        sa.event.listen(engine, "connect", partial(_set_up_postgresql, patience=self.patience))
         return engine
 
 
@@ -340,34 +360,9 @@ def _begin_sqlite(connection: sa.Connection) -> None:
         time.sleep(random.uniform(*_POLL_SECONDS))
 
 
-def _set_up_postgresql(connection: Any, _: object) -> None:
+def _set_up_postgresql(connection: Any, _: object, *, patience: float) -> None:
     # A process that stands still in a transaction holds a lock of its ballot: whoever waits for it tries again, and
     # the server ends the transaction.
-    connection.execute("SET lock_timeout = '5s'")
+    connection.execute(f"SET lock_timeout = {math.ceil(1e3 * min(_LOCK_SECONDS, patience))}")
     connection.execute("SET idle_in_transaction_session_timeout = '60s'")
     connection.commit()
-
-
-def _is_transient(error: DBAPIError) -> bool:
-    if isinstance(error.orig, sqlite3.OperationalError):
-        return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-    state = getattr(error.orig, "sqlstate", None)
-    # A connection that breaks has no state at all.
-    return state in _TRANSIENT or (state is None and isinstance(error, OperationalError))
-
-
-def _is_clash(error: DBAPIError) -> bool:
-    """Whether a row was refused because another has its key."""
-    if isinstance(error.orig, sqlite3.IntegrityError):
-        return error.orig.sqlite_errorcode in (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
-    return getattr(error.orig, "sqlstate", None) == "23505"
-
-
-def _is_damaged(error: DBAPIError) -> bool:
-    if not isinstance(error.orig, sqlite3.DatabaseError):
-        return False
-    return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def _reason(error: DBAPIError) -> str:
-    return str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__

@@ -21,6 +21,10 @@ class RevisionError(LedgerError):
     """The tables are those of another release."""
 
 
+class NoCampaignError(LedgerError):
+    """The ledger has no campaign of this key or name, or none at all."""
+
+
 class ConflictError(LedgerError):
     """Another vote stands where this one was to go, or an event id was used for another vote.
 

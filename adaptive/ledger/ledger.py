@@ -16,7 +16,7 @@ from adaptive.ledger import closing, schema, sheets, votes
 from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings, audit, create_campaign, load_campaign
 from adaptive.ledger.closing import standing_after
 from adaptive.ledger.contents import ItemContent
-from adaptive.ledger.database import Database
+from adaptive.ledger.database import PATIENCE_SECONDS, Database
 from adaptive.ledger.draws import StoredBallot, store_ballot, stored_ballots
 from adaptive.ledger.errors import LedgerError, RevisionError
 from adaptive.ledger.locking import lock_ballot, lock_tables
@@ -37,6 +37,8 @@ class Ledger:
     ----------
     target : str or path-like
         Path of a file, or a URL like ``postgresql://host/database``.
+    patience : float
+        Seconds for which a transaction is tried in all.
 
     Raises
     ------
@@ -44,9 +46,8 @@ class Ledger:
         Another kind of URL.
     """
 
-    def __init__(self, target: str | os.PathLike[str]) -> None:
-        self.database = Database(target)
-        self.is_new = False  # a file that this object has made
+    def __init__(self, target: str | os.PathLike[str], *, patience: float = PATIENCE_SECONDS) -> None:
+        self.database = Database(target, patience=patience)
 
     @classmethod
     def open(cls, target: str | os.PathLike[str]) -> Ledger:
@@ -68,7 +69,7 @@ class Ledger:
         return ledger
 
     @classmethod
-    def create(cls, target: str | os.PathLike[str]) -> Ledger:
+    def create(cls, target: str | os.PathLike[str], *, patience: float = PATIENCE_SECONDS) -> Ledger:
         """Open a ledger, or make it where there is none: an empty database, or a file that does not exist.
 
         Raises
@@ -76,25 +77,23 @@ class Ledger:
         RevisionError
             When its tables are those of another release.
         """
-        ledger = cls(target)
+        ledger = cls(target, patience=patience)
         name = ledger.database.name
 
-        def made(connection: sa.Connection) -> bool:
+        def made(connection: sa.Connection) -> None:
             lock_tables(connection)
             if revision_of(connection) is None:
                 others = sa.inspect(connection).get_table_names()
                 if others and (ledger.database.is_sqlite or set(others) & set(schema.metadata.tables)):
                     raise RevisionError(f"{name}: has tables of other software: {', '.join(sorted(others)[:5])}")
                 migrate(connection)
-                return True
-            check_revision(connection, name)
-            return False
+            else:
+                check_revision(connection, name)
 
         if ledger.database.is_sqlite and (not ledger.database.exists() or not ledger.database.path.stat().st_size):
             ledger.database.write_ahead()  # but no file of others is touched
         with ledger._closed_if_refused():
-            fresh = ledger.database.write(made)
-        ledger.is_new = fresh and ledger.database.is_sqlite
+            ledger.database.write(made)
         return ledger
 
     def new_campaign(

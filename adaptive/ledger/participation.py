@@ -9,7 +9,7 @@ import re
 import secrets
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
@@ -35,6 +35,7 @@ __all__ = [
     "join_openly",
     "join_platform",
     "journey_of",
+    "journey_with",
     "leave",
     "next_sheet",
 ]
@@ -181,19 +182,31 @@ def consent(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, v
 
 def journey_of(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int) -> Journey:
     """Where a voter is; nothing is changed."""
+    hand = _in_hand(connection, info, voter_id)
+    begun = hand is not None and bool(hand.missing)
+    reason: Reason | None = None
+    if not begun and pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
+        reason = "limit"
+    elif not begun and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info)):
+        reason = "none left"
+    return journey_with(connection, info, pages, voter_id, hand, reason)
+
+
+def journey_with(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    pages: VotingPages,
+    voter_id: int,
+    hand: SheetInHand | None,
+    reason: Reason | None = None,
+) -> Journey:
+    """Where a voter is whose sheet in hand is known, or why there is none."""
     voter = schema.voter
     key, agreed = connection.execute(
         sa.select(voter.c.key, voter.c.consent_version).where(voter.c.id == voter_id)
     ).one()
-    hand = _in_hand(connection, info, voter_id)
-    done = _n_done(connection, info, voter_id, hand)
-    begun = hand is not None and bool(hand.missing)
-    reason: Reason | None = None
-    if not begun and pages.sheets is not None and done >= pages.sheets:
-        reason = "limit"
-    elif not begun and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info)):
-        reason = "none left"
     step: Step = "consent" if agreed != pages.consent_version else "finish" if reason is not None else "vote"
+    done = _n_done(connection, info, voter_id, hand)
     return Journey(key, step, hand, done, _n_votes(connection, info, voter_id), reason is None, reason)
 
 
@@ -203,15 +216,14 @@ def next_sheet(
     """The sheet in hand until each of its pairs is answered, then the next one; None, and why, where there is none."""
     hand = _in_hand(connection, info, voter_id)
     if hand is not None and hand.missing and not all(pair.is_probe for pair in hand.missing):
-        claim_sheet(connection, info, voter_id)  # renews the lease
-        return _in_hand(connection, info, voter_id), None
+        renewed = claim_sheet(connection, info, voter_id)
+        return replace(hand, expires_at=None if renewed is None else renewed.expires_at), None
     if hand is not None and hand.missing:
         return hand, None  # probes that were put off: all comparisons are answered, and the lease would end
     if pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
         return None, "limit"
-    if claim_sheet(connection, info, voter_id) is None:
-        return None, "none left"
-    return _in_hand(connection, info, voter_id), None
+    lease = claim_sheet(connection, info, voter_id)
+    return (None, "none left") if lease is None else (_sheet(connection, info, voter_id, lease), None)
 
 
 def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
@@ -278,14 +290,7 @@ def _void(connection: sa.Connection, ballot_id: int, voter_id: int) -> int:
 
 def _in_hand(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> SheetInHand | None:
     lease = lease_of_voter(connection, voter_id)
-    return None if lease is None or _is_closed(connection, lease) else _sheet(connection, info, voter_id, lease)
-
-
-def _is_closed(connection: sa.Connection, lease: Lease) -> bool:
-    ballot = schema.ballot
-    return bool(
-        connection.execute(sa.select(ballot.c.state == "closed").where(ballot.c.id == lease.ballot_id)).scalar_one()
-    )
+    return None if lease is None or lease.is_closed else _sheet(connection, info, voter_id, lease)
 
 
 def _sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int, lease: Lease) -> SheetInHand:

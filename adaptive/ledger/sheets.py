@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -40,6 +41,8 @@ class Lease:
     id, ballot_id, number, sheet, fence : int
         `number` is that of the ballot.
     expires_at : int or None
+    is_closed : bool
+        Whether the ballot is.
     """
 
     id: int
@@ -48,6 +51,7 @@ class Lease:
     sheet: int
     fence: int
     expires_at: int | None
+    is_closed: bool
 
 
 def assign_slots(connection: sa.Connection, info: CampaignInfo, ballot_id: int) -> None:
@@ -117,10 +121,7 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
     current = lease_of_voter(connection, voter_id)
     if current is not None:
         row = _sheet_row(connection, current.ballot_id, current.sheet)
-        state = connection.execute(
-            sa.select(schema.ballot.c.state).where(schema.ballot.c.id == current.ballot_id)
-        ).scalar_one()
-        if row.n_answered < row.n_comparisons and state != "closed":
+        if row.n_answered < row.n_comparisons and not current.is_closed:
             connection.execute(
                 sa.update(schema.lease)
                 .where(schema.lease.c.id == current.id)
@@ -145,13 +146,19 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
 
 def lease_of_voter(connection: sa.Connection, voter_id: int) -> Lease | None:
     """The sheet that a voter has claimed and not finished."""
+    row = connection.execute(_lease_statement(), {"voter": voter_id}).first()
+    return None if row is None else Lease(*row)
+
+
+@cache
+def _lease_statement() -> sa.Select[Any]:
     table, ballot = schema.lease, schema.ballot
-    row = connection.execute(
-        sa.select(table, ballot.c.number)
+    of_lease = (table.c.id, table.c.ballot_id, ballot.c.number, table.c.sheet, table.c.fence, table.c.expires_at)
+    return (
+        sa.select(*of_lease, ballot.c.state == "closed")
         .join(ballot, ballot.c.id == table.c.ballot_id)
-        .where(table.c.voter_id == voter_id, table.c.ended_at.is_(None), table.c.exclusive)
-    ).first()
-    return None if row is None else Lease(row.id, row.ballot_id, row.number, row.sheet, row.fence, row.expires_at)
+        .where(table.c.voter_id == sa.bindparam("voter"), table.c.ended_at.is_(None), table.c.exclusive)
+    )
 
 
 def is_sheet_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -82,18 +83,13 @@ def shown_pairs(connection: sa.Connection, info: CampaignInfo, number: int, shee
     VoteError
         When there is no such sheet.
     """
-    ballot, asked, probe = schema.ballot, schema.comparison, schema.probe
-    of_ballot = (ballot.c.campaign_id == info.id, ballot.c.number == number)
-    rows: list[tuple[tuple[int, int, int], Any]] = []
-    for table, comes in ((asked, 1), (probe, 0)):
-        extra = [] if table is asked else [probe.c.kind, probe.c.expected]
-        found = connection.execute(
-            sa.select(table.c.place, table.c.position, table.c.left_item, table.c.right_item, *extra)
-            .join(ballot, ballot.c.id == table.c.ballot_id)
-            .where(*of_ballot, table.c.sheet == sheet)
-        )
-        # A probe is shown before the comparison of its position.
-        rows += [((row.position, comes, row.place), row) for row in found]
+    wanted = {"campaign": info.id, "number": number, "sheet": sheet}
+    # A probe is shown before the comparison of its position.
+    rows: list[tuple[tuple[int, int, int], Any]] = [
+        ((row.position, 1, row.place), row) for row in connection.execute(_comparisons_statement(), wanted)
+    ]
+    if info.settings.probing is not None:
+        rows += [((row.position, 0, row.place), row) for row in connection.execute(_probes_statement(), wanted)]
     if not rows:
         raise VoteError(f"ballot {number} has no sheet {sheet + 1}")
     rows.sort(key=lambda each: each[0])
@@ -103,6 +99,29 @@ def shown_pairs(connection: sa.Connection, info: CampaignInfo, number: int, shee
         expected = _WORDS[row.expected] if practice else None
         pairs.append(ShownPair(position, comes == 0, place, row.left_item, row.right_item, practice, expected))
     return tuple(pairs)
+
+
+@cache
+def _comparisons_statement() -> sa.Select[Any]:
+    return _asked(schema.comparison)
+
+
+@cache
+def _probes_statement() -> sa.Select[Any]:
+    return _asked(schema.probe).add_columns(schema.probe.c.kind, schema.probe.c.expected)
+
+
+def _asked(table: sa.Table) -> sa.Select[Any]:
+    ballot = schema.ballot
+    return (
+        sa.select(table.c.place, table.c.position, table.c.left_item, table.c.right_item)
+        .join(ballot, ballot.c.id == table.c.ballot_id)
+        .where(
+            ballot.c.campaign_id == sa.bindparam("campaign"),
+            ballot.c.number == sa.bindparam("number"),
+            table.c.sheet == sa.bindparam("sheet"),
+        )
+    )
 
 
 def answers_on(

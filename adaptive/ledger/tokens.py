@@ -7,7 +7,8 @@ import re
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
@@ -76,8 +77,25 @@ def holder_of(connection: sa.Connection, token: str, kinds: Collection[TokenKind
     """
     if not _FORM.fullmatch(token):
         return None
+    row = connection.execute(_holder_statement(), {"hash": _hash(token)}).first()
+    if row is None or row.kind not in kinds or row.revoked_at is not None:
+        return None
+    if row.ends_at is not None and row.ends_at <= now():
+        return None
+    return Holder(
+        campaign_key=row.campaign_key,
+        kind=row.kind,
+        voter_id=row.voter_id,
+        voter_key=row.voter_key,
+        consent_version=row.consent_version,
+        withdrawn=row.withdrawn_at is not None,
+    )
+
+
+@cache
+def _holder_statement() -> sa.Select[Any]:
     table, voter, campaign = schema.token, schema.voter, schema.campaign
-    row = connection.execute(
+    return (
         sa.select(
             table.c.kind,
             table.c.voter_id,
@@ -90,19 +108,7 @@ def holder_of(connection: sa.Connection, token: str, kinds: Collection[TokenKind
         )
         .join(campaign, campaign.c.id == table.c.campaign_id)
         .outerjoin(voter, voter.c.id == table.c.voter_id)
-        .where(table.c.hash == _hash(token))
-    ).first()
-    if row is None or row.kind not in kinds or row.revoked_at is not None:
-        return None
-    if row.ends_at is not None and row.ends_at <= now():
-        return None
-    return Holder(
-        campaign_key=row.campaign_key,
-        kind=row.kind,
-        voter_id=row.voter_id,
-        voter_key=row.voter_key,
-        consent_version=row.consent_version,
-        withdrawn=row.withdrawn_at is not None,
+        .where(table.c.hash == sa.bindparam("hash"))
     )
 
 

@@ -139,7 +139,7 @@ def cookie_name(prefix: str, campaign: Campaign) -> str:
 def _held(campaign: Campaign, token: str, kind: TokenKind) -> Holder | None:
     if not token:
         return None
-    found = campaign.database.read(lambda connection: holder_of(connection, token, (kind,)))
+    found = campaign.database.look_up(lambda connection: holder_of(connection, token, (kind,)))
     if found is None or found.campaign_key != campaign.key or found.withdrawn:
         return None
     return found

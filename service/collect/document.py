@@ -28,6 +28,7 @@ COMPONENTS: Final = (
     ),
     MODE,
     *VOTING_COMPONENTS,
+    MODE,
 )
 
 SECURITY: Final = {

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Final
 
 from adaptive.errors import AdaptiveError
@@ -13,7 +12,7 @@ from service.collect.settings import CollectSettings
 from service.environment import SettingError, variable
 from service.http.problems import Problem
 
-PATIENCE_SECONDS: Final = 2.0  # of a probe; a database that has gone is waited for much longer
+PATIENCE_SECONDS: Final = 2.0  # of a probe
 
 
 def prepare(chosen: CollectSettings) -> None:
@@ -37,8 +36,8 @@ class OwnLedger:
     ----------
     target : str
         Path of a file, or URL of a PostgreSQL database.
-    clock : callable
-        Seconds, for `check`.
+    patience : float
+        Seconds for which a request tries to write.
 
     Examples
     --------
@@ -47,14 +46,13 @@ class OwnLedger:
     False
     """
 
-    def __init__(self, target: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, target: str, *, patience: float = 3.0) -> None:
         self._target = target
-        self._clock = clock
+        self._patience = patience
         self._opening = threading.Lock()
         self._found: Ledger | None = None
         self._asking = threading.Lock()
-        self._asked_at = 0.0
-        self._failed = False
+        self._answer: Future[None] | None = None
 
     @property
     def is_open(self) -> bool:
@@ -72,34 +70,39 @@ class OwnLedger:
         if self._found is None:
             with self._opening:
                 if self._found is None:
-                    self._found = Ledger.create(self._target)
+                    self._found = Ledger.create(self._target, patience=self._patience)
         return self._found
 
     def check(self) -> None:
         """Refuse to be called ready while the ledger does not answer.
 
-        One thread asks at a time: a database that has gone would otherwise keep a thread for each probe. Whoever comes
-        meanwhile hears what was heard last, and after some seconds that there is no answer.
+        A thread of its own asks, and one at a time: a database that has gone is waited for much longer than a probe
+        waits, and would otherwise keep a thread for each of them.
 
         Raises
         ------
         Problem
             503, when the ledger does not answer, or has tables of another release.
         """
-        if not self._asking.acquire(blocking=False):
-            if self._failed or self._clock() > self._asked_at + PATIENCE_SECONDS:
-                raise _unreachable("the ledger does not answer")
-            return
+        with self._asking:
+            answer = self._answer
+            if answer is None or answer.done():
+                answer = self._answer = Future()
+                threading.Thread(target=self._ask, args=(answer,), daemon=True).start()
         try:
-            self._asked_at = self._clock()
-            self.get().check()
+            answer.result(PATIENCE_SECONDS)
+        except TimeoutError as error:
+            raise _unreachable("the ledger does not answer") from error
         except AdaptiveError as error:
-            self._failed = True
             raise _unreachable("the ledger cannot be read") from error
+
+    def _ask(self, answer: Future[None]) -> None:
+        try:
+            self.get().check()
+        except BaseException as error:
+            answer.set_exception(error)
         else:
-            self._failed = False
-        finally:
-            self._asking.release()
+            answer.set_result(None)
 
     def close(self) -> None:
         """Close its connections; it is opened again if it is needed again."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final
 
-from service.environment import SettingError, setting, token_list, variable, whole_number
+from service.environment import SettingError, seconds, setting, token_list, variable, whole_number
 from service.http.settings import HttpSettings
 
 _POSTGRESQL: Final = re.compile(r"postgres(?:ql(?:\+psycopg)?)?://.+")
@@ -57,6 +57,10 @@ class CollectSettings(HttpSettings):
     )
     max_concurrent: int = setting(8, whole_number(1, 64), "requests that a worker works on at once")
     max_waiting: int = setting(64, whole_number(0, 1_000), "requests that wait for their turn in a worker")
+    max_wait_seconds: float = setting(2.0, seconds, "seconds that a request waits before it is turned away")
+    max_ledger_seconds: float = setting(
+        3.0, seconds, "seconds that a request tries to write while others do, before it is turned away"
+    )
     ledger: str = setting("collect.db", _ledger, "where the votes are: path of a file, or URL of a PostgreSQL database")
     public_url: str = setting("", _origin, "where voters find the service, for links; empty: as the request has it")
     assets: str = setting("", _folder, "folder with the images and sounds of items; empty: none are served")

@@ -36,7 +36,7 @@ class CollectState:
     @classmethod
     def of(cls, chosen: CollectSettings) -> CollectState:
         """Make the state of an app with these settings; it opens nothing."""
-        own_ledger = OwnLedger(chosen.ledger)
+        own_ledger = OwnLedger(chosen.ledger, patience=chosen.max_ledger_seconds)
         return cls(
             settings=chosen,
             own_ledger=own_ledger,

@@ -45,11 +45,19 @@ class Server:
     def connect(self, timeout: float = 60) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
 
-    def ask(self, method: str, path: str, document: object = None, *, timeout: float = 60) -> Answer:
+    def ask(
+        self,
+        method: str,
+        path: str,
+        document: object = None,
+        *,
+        timeout: float = 60,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
         """Status, headers and body of one request on a connection of its own."""
         connection = self.connect(timeout)
         try:
-            return ask(connection, method, path, document)
+            return ask(connection, method, path, document, headers)
         finally:
             connection.close()
 
@@ -74,11 +82,17 @@ class Server:
         return self.process.wait(STOP_SECONDS)
 
 
-def ask(connection: http.client.HTTPConnection, method: str, path: str, document: object = None) -> Answer:
+def ask(
+    connection: http.client.HTTPConnection,
+    method: str,
+    path: str,
+    document: object = None,
+    headers: Mapping[str, str] | None = None,
+) -> Answer:
     """Status, headers and body of a request on a connection, which stays open if the service keeps it."""
     body = document if isinstance(document, bytes) or document is None else json.dumps(document).encode()
-    headers = {} if body is None else {"Content-Type": "application/json"}
-    connection.request(method, path, body, headers)
+    declared = {} if body is None else {"Content-Type": "application/json"}
+    connection.request(method, path, body, {**declared, **(headers or {})})
     response = connection.getresponse()
     return response.status, dict(response.headers), response.read()
 

@@ -7,7 +7,7 @@ from typing import Any
 from adaptive.ledger import Campaign, LedgerBusyError, LedgerError, UnreachableError, VotingPages
 from adaptive.ledger.continuous import draw_batch, may_draw
 from adaptive.ledger.encoding import time_text
-from adaptive.ledger.participation import Reason, SheetInHand, journey_of, next_sheet
+from adaptive.ledger.participation import Reason, SheetInHand, journey_of, journey_with, next_sheet
 from service.collect import access
 from service.collect.api.sessions import SECURITY, me_of, me_of_journey, voter_id_of
 from service.collect.schemas.voting import FinishAnswer, NoFields, SheetAnswer
@@ -32,8 +32,10 @@ def lease(_request: dict[str, Any]) -> dict[str, Any]:
         raise Problem(403, "no pair is shown before consent", kind="consent-needed")
     voter_id = voter_id_of(holder)
     hand, reason = _next(campaign, pages, voter_id)
-    shown = None if hand is None else _shown(campaign, hand)
-    return {"sheet": shown, "reason": reason, "me": me_of(campaign, pages, voter_id)}
+    if hand is None:
+        return {"sheet": None, "reason": reason, "me": me_of(campaign, pages, voter_id)}
+    journey = campaign.database.read(lambda connection: journey_with(connection, campaign.info, pages, voter_id, hand))
+    return {"sheet": _shown(campaign, hand), "reason": None, "me": me_of_journey(campaign, pages, journey)}
 
 
 @blueprint.route("/finish", methods=["POST"])

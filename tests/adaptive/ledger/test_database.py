@@ -11,7 +11,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from adaptive.ledger import Ledger, LedgerBusyError, LedgerError, RevisionError, UnreachableError, database
+from adaptive.ledger import Ledger, LedgerBusyError, LedgerError, RevisionError, UnreachableError
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
     PLAN,
@@ -159,7 +159,7 @@ def test_a_session_that_the_server_ends_is_replaced(ledger):
 
 
 def test_a_step_that_others_keep_from_running_is_refused_and_changes_nothing(ledger, monkeypatch):
-    monkeypatch.setattr(database, "_PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(ledger.database, "patience", 0.3)
     of_sqlite(ledger)
     campaign = campaign_of(ledger)
     place, _, voter = asked(campaign)[0]

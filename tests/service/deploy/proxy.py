@@ -9,7 +9,7 @@ import signal
 import socket
 import ssl
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,12 +41,23 @@ class Proxy:
     certificate: Path
     log: Path
 
-    def ask(self, method: str, path: str, document: object = None, *, timeout: float = 60) -> Answer:
-        """Status, headers and body of one request over TLS, with the certificate checked."""
+    def connect(self, timeout: float = 60) -> http.client.HTTPSConnection:
+        """A connection over TLS, with the certificate checked."""
         context = ssl.create_default_context(cafile=str(self.certificate))
-        connection = http.client.HTTPSConnection("127.0.0.1", self.https, timeout=timeout, context=context)
-        with contextlib.closing(connection):
-            return ask(connection, method, path, document)
+        return http.client.HTTPSConnection("127.0.0.1", self.https, timeout=timeout, context=context)
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        document: object = None,
+        *,
+        timeout: float = 60,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Status, headers and body of one request over TLS."""
+        with contextlib.closing(self.connect(timeout)) as connection:
+            return ask(connection, method, path, document, headers)
 
     def ask_plain(self, method: str, path: str, document: object = None) -> Answer:
         """The same without TLS."""
@@ -71,8 +82,8 @@ def make_certificate(folder: Path) -> tuple[Path, Path]:
 
 
 @contextlib.contextmanager
-def proxied(server: Server, folder: Path, **chosen: str) -> Iterator[Proxy]:
-    """Run nginx in front of a service; `chosen` are variables other than those of proxy.env."""
+def proxied(server: Server, folder: Path, *, collect: Server | None = None, **chosen: str) -> Iterator[Proxy]:
+    """Run nginx in front of a service, and of rankcorr-collect; `chosen` are other variables than in proxy.env."""
     certificate, key = make_certificate(folder)
     http_port, https_port = free_ports(2)
     environment = {
@@ -80,6 +91,7 @@ def proxied(server: Server, folder: Path, **chosen: str) -> Iterator[Proxy]:
         "PROXY_HTTP": f"127.0.0.1:{http_port}",
         "PROXY_HTTPS": f"127.0.0.1:{https_port}",
         "PROXY_SERVICE": f"{server.host}:{server.port}",
+        "PROXY_COLLECT_SERVICE": f"{(collect or server).host}:{(collect or server).port}",
         "PROXY_CERTIFICATE": str(certificate),
         "PROXY_CERTIFICATE_KEY": str(key),
         "PROXY_FOLDER": str(folder),

@@ -8,12 +8,15 @@ import subprocess
 import pytest
 import yaml
 
-from service import Settings
-from service.server.settings import ServerSettings
+from service.server.programs import COLLECT as COLLECT_PROGRAM
+from service.server.programs import SERVE
 from tests.service.deploy.proxy import DEPLOY, filled, variables
 
-COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
-PROXY, SERVICE = COMPOSE["services"]["proxy"], COMPOSE["services"]["service"]
+TEXT = (DEPLOY / "compose.yaml").read_text()
+COMPOSE = yaml.safe_load(TEXT)
+PROXY, SERVICE, COLLECT, DATABASE = (COMPOSE["services"][name] for name in ("proxy", "service", "collect", "database"))
+# What whoever starts it must set.
+GIVEN = {"COLLECT_HOST": "votes.example.org", "COLLECT_DATABASE_PASSWORD": "p@ss/word"}
 SIZES = {"m": 2**20, "g": 2**30}
 
 
@@ -26,14 +29,36 @@ def seconds(text):
     return int(text[:-1])
 
 
-def environment():
-    """Variables of the service, as a machine has them where none of its own is set."""
-    return {name: re.sub(r"\$\{[A-Z_]+:-\}", "", value) for name, value in SERVICE["environment"].items()}
+def environment(container):
+    """Variables of a container, as compose fills them in where nothing is set but what must be."""
+
+    def value(found):
+        name, default = found[1], found[2]
+        return GIVEN[name] if default is None or default.startswith(":?") else default.removeprefix(":-")
+
+    text = r"\$\{([A-Z_]+)(:[-?][^}]*)?\}"
+    return {name: re.sub(text, value, given) for name, given in container["environment"].items()}
+
+
+def settings_of(container, program):
+    """Settings of the processes and of the application; /assets is a folder of the container."""
+    given = environment(container)
+    assert given.pop("RANKCORR_ASSETS", "/assets") == "/assets"
+    return program.read(given)
+
+
+APPLICATIONS = pytest.mark.parametrize(
+    ("container", "program"), [(SERVICE, SERVE), (COLLECT, COLLECT_PROGRAM)], ids=["service", "collect"]
+)
 
 
 def test_what_is_built_and_mounted_is_there():
     context = DEPLOY / SERVICE["build"]["context"]
     assert (context / SERVICE["build"]["dockerfile"]).is_file()
+    assert COLLECT["build"] == SERVICE["build"]
+    assert COLLECT["command"] == [COLLECT_PROGRAM.name]
+    for volume in (*COLLECT["volumes"], *DATABASE["volumes"]):
+        assert re.match(r"(?:\$\{COLLECT_ASSETS:-)?([a-z]+)\}?:/", volume)[1] in COMPOSE["volumes"]
     (mount,) = PROXY["volumes"]
     source, target, mode = mount.split(":")
     assert (DEPLOY / source).is_file()
@@ -77,11 +102,44 @@ def test_the_addresses_fit_together():
     dockerfile = (DEPLOY / SERVICE["build"]["context"] / SERVICE["build"]["dockerfile"]).read_text()
     (port,) = re.findall(r"^EXPOSE ([0-9]+)$", dockerfile, re.MULTILINE)
     assert proxy["PROXY_SERVICE"] == f"service:{port}"
+    assert proxy["PROXY_COLLECT_SERVICE"] == f"collect:{port}"
     assert PROXY["ports"] == [f"80:{proxy['PROXY_HTTP']}", f"443:{proxy['PROXY_HTTPS']}"]
     assert f"http://127.0.0.1:{proxy['PROXY_HTTP']}/health/live" in PROXY["healthcheck"]["test"]
-    assert "ports" not in SERVICE
-    assert COMPOSE["networks"][SERVICE["networks"][0]] == {"internal": True}
-    assert set(PROXY["networks"]) == set(COMPOSE["networks"])
+    assert COMPOSE["networks"] == {"outside": None, "inside": {"internal": True}, "storage": {"internal": True}}
+    assert [each["networks"] for each in (PROXY, SERVICE, COLLECT, DATABASE)] == [
+        ["outside", "inside"],
+        ["inside"],
+        ["inside", "storage"],
+        ["storage"],
+    ]
+    assert [name for name, each in COMPOSE["services"].items() if "ports" in each] == ["proxy"]
+
+
+def test_voters_have_a_host_name_that_both_sides_know():
+    assert PROXY["environment"]["PROXY_COLLECT_HOST"].startswith("${COLLECT_HOST:?")
+    assert settings_of(COLLECT, COLLECT_PROGRAM)[1].public_url == "https://votes.example.org"
+
+
+def test_the_database_is_reached_with_the_password_that_it_was_made_with():
+    collect, database = environment(COLLECT), environment(DATABASE)
+    user, name = database["POSTGRES_USER"], database["POSTGRES_DB"]
+    assert collect["RANKCORR_LEDGER"] == f"postgresql://{user}@database/{name}"
+    assert collect["PGPASSWORD"] == database["POSTGRES_PASSWORD"] == GIVEN["COLLECT_DATABASE_PASSWORD"]
+    assert DATABASE["healthcheck"]["test"][0] == "CMD"
+    assert {f"--username={user}", f"--dbname={name}"} <= set(DATABASE["healthcheck"]["test"])
+    assert COLLECT["depends_on"]["database"]["condition"] == "service_healthy"
+    (volume,) = DATABASE["volumes"]
+    assert volume.endswith(":/var/lib/postgresql/data")
+
+
+def test_what_must_be_set_is_asked_for_and_no_secret_is_written_down():
+    asked = set(re.findall(r"\$\{([A-Z_]+):\?", TEXT))
+    assert asked == {*GIVEN, "TLS_CERTIFICATE", "TLS_KEY"}
+    assert set(re.findall(r"\$\{([A-Z_]+)", TEXT)) == asked | {"RANKCORR_TOKENS", "COLLECT_TOKENS", "COLLECT_ASSETS"}
+    for container in COMPOSE["services"].values():
+        for name, value in container.get("environment", {}).items():
+            if any(word in name for word in ("PASSWORD", "TOKENS")):
+                assert re.fullmatch(r"\$\{[A-Z_]+(?::[-?][^}]*)?\}", value)
 
 
 def test_the_certificate_comes_from_files():
@@ -92,30 +150,38 @@ def test_the_certificate_comes_from_files():
         assert re.fullmatch(r"\$\{TLS_[A-Z]+:\?.+\}", secret["file"])
 
 
-def test_the_settings_are_those_of_the_service():
-    known = {name for owner in (Settings(), ServerSettings()) for name, _, _ in owner.table()}
-    assert set(environment()) <= known
-    settings, server = Settings.from_environment(environment()), ServerSettings.from_environment(environment())
+@APPLICATIONS
+def test_the_settings_are_those_of_the_program(container, program):
+    known = {name for name, _, _ in program.table()} | {"PGPASSWORD"}
+    assert set(environment(container)) <= known
+    server, settings = settings_of(container, program)
     assert settings.trusted_proxies == 1
     proxy = variables()
-    assert int(proxy["PROXY_MAX_BODY_BYTES"]) == settings.limits.max_body_bytes
+    own = "PROXY_COLLECT_MAX_BODY_BYTES" if container is COLLECT else "PROXY_MAX_BODY_BYTES"
+    assert int(proxy[own]) == settings.limits.max_body_bytes
     assert seconds(proxy["PROXY_ANSWER_TIME"]) > settings.max_wait_seconds + settings.limits.max_seconds
     assert seconds(proxy["PROXY_CLIENT_TIME"]) == server.client_seconds
-    assert seconds(SERVICE["stop_grace_period"]) >= server.drain_seconds + server.seconds_to_stop(settings)
+    assert seconds(container["stop_grace_period"]) >= server.drain_seconds + server.seconds_to_stop(settings)
 
 
-def test_the_limits_of_memory_leave_room_for_what_the_settings_allow():
-    settings, server = Settings.from_environment(environment()), ServerSettings.from_environment(environment())
+@APPLICATIONS
+def test_the_limits_of_memory_leave_room_for_what_the_settings_allow(container, program):
+    server, settings = settings_of(container, program)
     limits = settings.limits
-    of_request = limits.max_work_bytes + 30 * limits.max_body_bytes + limits.max_label_bytes
+    of_request = 30 * limits.max_body_bytes
+    if container is SERVICE:
+        of_request += limits.max_work_bytes + limits.max_label_bytes
     of_clients = server.max_buffered_bytes + 128 * 2**10 * server.max_connections
     of_worker = 120 * 10**6 + of_clients + settings.max_concurrent * of_request
-    assert size(SERVICE["mem_limit"]) >= server.workers * of_worker
+    assert size(container["mem_limit"]) >= server.workers * of_worker
+
+
+def test_bodies_that_wait_leave_room_for_the_proxy():
     (tmpfs,) = [entry for entry in PROXY["tmpfs"] if entry.startswith("/run/nginx")]
     assert size(PROXY["mem_limit"]) >= 2 * size(re.search(r"size=(\w+)", tmpfs)[1])
 
 
-@pytest.mark.parametrize("container", [PROXY, SERVICE], ids=["proxy", "service"])
+@pytest.mark.parametrize("container", [PROXY, SERVICE, COLLECT, DATABASE], ids=list(COMPOSE["services"]))
 def test_each_container_may_write_nowhere_else_and_has_a_limit_of_memory(container):
     assert container["read_only"] is True
     assert container["cap_drop"] == ["ALL"]
@@ -127,5 +193,5 @@ def test_each_container_may_write_nowhere_else_and_has_a_limit_of_memory(contain
 def test_each_container_has_a_health_check():
     dockerfile = (DEPLOY / SERVICE["build"]["context"] / SERVICE["build"]["dockerfile"]).read_text()
     assert "\nHEALTHCHECK " in dockerfile
-    assert PROXY["depends_on"]["service"]["condition"] == "service_healthy"
+    assert PROXY["depends_on"] == {name: {"condition": "service_healthy"} for name in ("service", "collect")}
     assert PROXY["healthcheck"]["test"][0] == "CMD"

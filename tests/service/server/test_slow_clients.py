@@ -13,6 +13,7 @@ import pytest
 
 from tests.service.live import eventually, running
 from tests.service.load import IN_PROGRESS, PAIR, in_threads, seconds_of_work, simulation
+from tests.service.slow import is_open, open_connections
 
 HEAD = b"POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 BODY = json.dumps(PAIR).encode()
@@ -54,17 +55,7 @@ def strict(tmp_path_factory) -> Iterator:
 @pytest.fixture
 def sockets():
     """Open connections that send something at once; they are closed at the end."""
-    with contextlib.ExitStack() as stack:
-
-        def connect(server, sent=b"", *, window=None):
-            connection = stack.enter_context(socket.socket())
-            if window:
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
-            connection.settimeout(60)
-            connection.connect((server.host, server.port))
-            connection.sendall(sent)
-            return connection
-
+    with open_connections() as connect:
         yield connect
 
 
@@ -73,20 +64,6 @@ def answer_of(connection):
     response = http.client.HTTPResponse(connection)
     response.begin()
     return response.status, response.headers, json.loads(response.read())
-
-
-def is_open(connection):
-    """Whether the service has neither answered nor ended a connection."""
-    connection.setblocking(False)
-    try:
-        connection.recv(1)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        connection.settimeout(60)
-    return False
 
 
 def answered(route, server):

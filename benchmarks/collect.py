@@ -1,0 +1,231 @@
+"""Print how fast rankcorr-collect takes votes over HTTP, what it says when there are too many, and what kills cost it.
+
+The server runs as `rankcorr-collect` does, with two workers, on loopback; its voters are one process, on the same
+processors. PostgreSQL is the server of ``--postgresql``, in databases that are made and dropped. Run it with
+``.venv/bin/python benchmarks/collect.py``; ``--only`` runs some parts. Nothing here asserts.
+"""
+
+import argparse
+import contextlib
+import os
+import socket
+import sqlite3
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from ledger import database
+from report import heading, machine, row
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from adaptive.ledger import Campaign
+from adaptive.plan import plan_ballots
+from tests.service.collect.browsing import new_campaign
+from tests.service.collect.crowd import Crowd, Log, losses
+from tests.service.collect.killing import Killed, kills
+
+N_VOTERS = 200
+UNLIMITED = {"RANKCORR_VOTES_PER_MINUTE": "0", "RANKCORR_JOINS_PER_MINUTE": "0"}
+HEAD = b"POST /v1/sheets HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+@contextlib.contextmanager
+def collecting(kind: str, postgresql: str, n_items: int) -> Iterator[tuple[Killed, Campaign, str]]:
+    """A server on an empty database, its campaign with sheets of 20 pairs, and the database."""
+    with database(kind, postgresql) as target, tempfile.TemporaryDirectory() as folder:
+        plan = plan_ballots(n_items, n_ballots=2, fraction=0.5, presentations=20)
+        campaign = new_campaign(target, plan=plan, items=n_items, voters=N_VOTERS, sheet_size=20)
+        with Killed(Path(folder), target, UNLIMITED) as server:
+            yield server, campaign, target
+        campaign.database.close()
+
+
+def milliseconds(log: Log, seconds: float) -> tuple[str, str, str]:
+    """Median, 99th percentile and longest time of the votes that were due in the first seconds."""
+    took = [taken for due, taken in log.took if 0.0 <= due < seconds]
+    return tuple(f"{1e3 * each:,.0f}" for each in np.quantile(took, [0.5, 0.99, 1.0]))
+
+
+def rate(log: Log, seconds: float) -> str:
+    return f"{sum(due + taken < seconds for due, taken in log.took) / seconds:,.0f}"
+
+
+def load() -> str:
+    return f"{os.getloadavg()[0]:.1f}"
+
+
+def print_speed(postgresql: str, seconds: float, runs: int) -> None:
+    heading(
+        f"Votes over HTTP, {seconds:g} s",
+        *("database", "voters", "offered, votes/s", "taken, votes/s", "p50, ms", "p99, ms", "longest, ms"),
+        *("503", "lost", "doubled", "load average"),
+    )
+    cases = (
+        ("SQLite", N_VOTERS, 80.0),
+        ("SQLite", 32, None),
+        ("PostgreSQL", N_VOTERS, 200.0),
+        ("PostgreSQL", 32, None),
+    )
+    for kind, n_voters, offered in cases:
+        for _ in range(runs):
+            with collecting(kind, postgresql, max(400, int(50 * seconds))) as (server, campaign, _):
+                think = n_voters / offered if offered else 0.0
+                log = Crowd(server.address, campaign.key, n_voters, think=think).run(seconds, arrival=10.0)
+                found = losses(campaign, log)
+            shown = f"{offered:.0f}" if offered else "all they can"
+            times = milliseconds(log, seconds)
+            said = len(log.heard_503_after)
+            row(kind, n_voters, shown, rate(log, seconds), *times, said, found.lost, found.doubled, load())
+
+
+def print_overload(postgresql: str, seconds: float) -> None:
+    heading(
+        f"{2 * N_VOTERS} voters who do not pause, {seconds:g} s; then a program that keeps SQLite's lock for 10 s",
+        *("what", "acknowledged", "503", "of those without Retry-After", "longest until 503, s", "lost", "doubled"),
+        *("until all had answers, s", "load average"),
+    )
+    for kind in ("SQLite", "PostgreSQL"):
+        with collecting(kind, postgresql, max(400, int(50 * seconds))) as (server, campaign, _):
+            log = Crowd(server.address, campaign.key, 2 * N_VOTERS, think=0.0).run(seconds)
+            refused(f"{kind}, too many", log, campaign)
+    with collecting("SQLite", postgresql, max(400, int(50 * seconds))) as (server, campaign, target):
+        crowd = Crowd(server.address, campaign.key, N_VOTERS, think=2.0)
+        thread = threading.Thread(target=lock, args=(target, 5.0, 10.0))
+        thread.start()
+        log = crowd.run(20.0)
+        thread.join()
+        refused("SQLite, locked for 10 s", log, campaign)
+
+
+def refused(what: str, log: Log, campaign: Campaign) -> None:
+    found, heard = losses(campaign, log), log.heard_503_after
+    longest = f"{max(heard, default=0.0):.1f}"
+    row(
+        *(what, f"{len(log.acknowledged):,}", f"{len(heard):,}", log.without_retry_after, longest),
+        *(found.lost, found.doubled, f"{log.waited:.1f}", load()),
+    )
+
+
+def lock(path: str, after: float, seconds: float) -> None:
+    time.sleep(after)
+    with contextlib.closing(sqlite3.connect(path, timeout=30.0, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        time.sleep(seconds)
+
+
+def print_kills(postgresql: str, n_kills: int) -> None:
+    heading(
+        f"A worker and the whole server killed in turn while {N_VOTERS} voters offer 60 votes/s, {n_kills} times",
+        *("database", "acknowledged", "lost", "doubled", "counted wrongly", "answers lost", "broken connections"),
+        *("p50, ms", "longest, s", "load average"),
+    )
+    for kind in ("SQLite", "PostgreSQL"):
+        with collecting(kind, postgresql, 3_000) as (server, campaign, _):
+            crowd = Crowd(server.address, campaign.key, N_VOTERS, think=N_VOTERS / 60)
+            killing = kills(server, crowd, n_kills, votes=(20, 200))
+            killing.start()
+            log = crowd.run()
+            killing.join()
+            found = losses(campaign, log)
+        took = [taken for _, taken in log.took]
+        row(
+            *(kind, f"{len(log.acknowledged):,}", found.lost, found.doubled, found.miscounted, log.repeated),
+            *(log.broken, f"{1e3 * np.median(took):.0f}", f"{max(took):.1f}", load()),
+        )
+
+
+def print_siege(postgresql: str, seconds: float) -> None:
+    heading(
+        f"50 voters offer 20 votes/s beside others who are silent or slow, {seconds:g} s",
+        *(
+            "others",
+            "taken, votes/s",
+            "p50, ms",
+            "p99, ms",
+            "longest, ms",
+            "503",
+            "others ended, and come again",
+            "load average",
+        ),
+    )
+    for n_others in (0, 500):
+        with (
+            collecting("SQLite", postgresql, 800) as (server, campaign, _),
+            besieged(server.address, n_others) as n_opened,
+        ):
+            log = Crowd(server.address, campaign.key, 50, think=2.5).run(seconds, arrival=5.0)
+            again = n_opened() - n_others
+        row(n_others, rate(log, seconds), *milliseconds(log, seconds), len(log.heard_503_after), again, load())
+
+
+@contextlib.contextmanager
+def besieged(address: tuple[str, int], n_connections: int) -> Iterator[Callable[[], int]]:
+    """Keep connections open that send nothing, or a byte now and then; what ends is opened again.
+
+    The function that is given counts the connections so far.
+    """
+    stop, n_opened = threading.Event(), 0
+    beginnings = (b"", HEAD + b"X-Slow: ", b"", HEAD + b"Content-Length: 10000\r\n\r\n{")
+
+    def opened(number: int) -> socket.socket:
+        nonlocal n_opened
+        n_opened += 1
+        connection = socket.create_connection(address, timeout=5.0)
+        connection.sendall(beginnings[number % 4])
+        connection.setblocking(False)
+        return connection
+
+    def run() -> None:
+        connections = [opened(number) for number in range(n_connections)]
+        while not stop.wait(1.0):
+            for number, connection in enumerate(connections):
+                try:
+                    if beginnings[number % 4]:
+                        connection.send(b" ")
+                    if connection.recv(1_000):
+                        continue
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    pass
+                connection.close()
+                connections[number] = opened(number)
+        for connection in connections:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield lambda: n_opened
+    finally:
+        stop.set()
+        thread.join()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Print how fast rankcorr-collect takes votes, and what it loses.")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of each load (default: 60)")
+    parser.add_argument("--runs", type=int, default=3, help="of each load of the first table (default: 3)")
+    parser.add_argument("--kills", type=int, default=20, help="on each database (default: 20)")
+    parser.add_argument("--only", nargs="+", choices=["speed", "overload", "kills", "siege"])
+    parser.add_argument("--postgresql", default="postgresql://postgres@127.0.0.1/postgres", metavar="URL")
+    chosen = parser.parse_args()
+    parts: dict[str, Callable[[], None]] = {
+        "speed": lambda: print_speed(chosen.postgresql, chosen.seconds, chosen.runs),
+        "overload": lambda: print_overload(chosen.postgresql, chosen.seconds / 2),
+        "kills": lambda: print_kills(chosen.postgresql, chosen.kills),
+        "siege": lambda: print_siege(chosen.postgresql, chosen.seconds),
+    }
+    machine("gunicorn", "flask", "sqlalchemy", "psycopg")
+    print(f"Load average before: {load()}")
+    for name in chosen.only or parts:
+        parts[name]()
+
+
+if __name__ == "__main__":
+    main()

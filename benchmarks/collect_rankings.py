@@ -1,0 +1,132 @@
+"""Print whether a campaign that is answered over HTTP ranks as well as `simulate` says it would.
+
+Voters of the voter model answer, in random order, a campaign of 200 items through the API of rankcorr-collect: sheets go
+to whoever comes. tau_w of the true ranking with the result is compared with that of `simulate`, which gives each voter
+the comparisons of a slot. Run it with ``.venv/bin/python benchmarks/collect_rankings.py``. Nothing here asserts.
+"""
+
+import argparse
+import contextlib
+import io
+import sys
+import tempfile
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import scipy.stats
+from report import heading, machine, row
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from adaptive.ledger.campaigns import ContinuousPlan
+from adaptive.ledger.continuous import finish
+from adaptive.ledger.results import result_of, votes_of
+from adaptive.model.estimators import bradley_terry
+from adaptive.plan import BallotPlan, plan_ballots
+from adaptive.simulation.approaches import simulate_once
+from adaptive.simulation.similarity import exponential_similarity
+from adaptive.simulation.voters import VoterPopulation, true_ranking
+from rankcorr import Ranking, weighted_tau
+from service.collect import CollectSettings, create_app
+from service.http.state import state
+from tests.service.collect.browsing import Voter
+from tests.service.collect.simulated import Minds, answer_all, asking, run_ballots, simulated_campaign
+
+N_ITEMS, N_VOTERS = 200, 40
+POPULATION = VoterPopulation(N_VOTERS)
+SIMILARITY = exponential_similarity(N_ITEMS)
+GOLD = true_ranking(SIMILARITY)
+PAPER = plan_ballots(N_ITEMS, n_ballots=5, fraction=0.5, presentations=10)
+
+
+def over_http(plan: BallotPlan | ContinuousPlan, seed: int) -> dict[str, float]:
+    """tau_w of one campaign, and what may make it another than a simulated one."""
+    rng = np.random.default_rng([seed, 1])
+    pool = POPULATION.draw(rng)
+    minds = Minds(pool, pool.opinions(SIMILARITY, rng), seed)
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        target = str(Path(folder) / "votes.db")
+        campaign = simulated_campaign(target, plan, N_VOTERS, seed)
+        app = create_app(CollectSettings(ledger=target, votes_per_minute=0, joins_per_minute=0))
+        asks = [asking(Voter(app.test_client(), campaign)) for _ in range(N_VOTERS)]
+        if isinstance(plan, BallotPlan):
+            run_ballots(campaign, asks, minds, rng)
+        else:
+            answer_all(asks, minds, rng)
+            finish(campaign.database, campaign.info, least_answered=0.0)
+        found = campaign.database.read(lambda connection: result_of(connection, campaign.info))
+        votes = campaign.database.read(lambda connection: votes_of(connection, campaign.info))
+        state(app).resources.close()
+        campaign.database.close()
+    asked = Counter(zip(votes.voter, np.minimum(votes.left, votes.right), np.maximum(votes.left, votes.right)))  # noqa: B905
+    loads = np.bincount(votes.voter)
+    return {
+        "result": agreement(found.ranking),
+        "fitted": agreement(bradley_terry(votes, voters=True).ranking),
+        "votes": votes.n_comparisons,
+        "again": sum(asked.values()) - len(asked),
+        "least": int(loads.min()),
+        "most": int(loads.max()),
+    }
+
+
+def simulated(plan: BallotPlan, approach: str, seed: int) -> float:
+    return agreement(simulate_once(plan, POPULATION, SIMILARITY, approach, np.random.default_rng([seed, 2])))
+
+
+def agreement(ranking: Ranking) -> float:
+    return weighted_tau(GOLD, Ranking.from_ranks(ranking.ranks)).statistic
+
+
+def compared(mode: str, score: str, over: np.ndarray, simulations: np.ndarray) -> None:
+    difference = over.mean() - simulations.mean()
+    welch = scipy.stats.ttest_ind(over, simulations, equal_var=False)
+    interval = welch.confidence_interval(0.95)
+    row(
+        *(mode, score, over.size, f"{over.mean():.4f}", f"{over.std(ddof=1):.4f}"),
+        *(simulations.size, f"{simulations.mean():.4f}", f"{simulations.std(ddof=1):.4f}"),
+        f"{difference:+.4f} ({interval.low:+.4f} to {interval.high:+.4f})",
+        f"{welch.pvalue:.2f}",
+        f"{scipy.stats.ks_2samp(over, simulations).pvalue:.2f}",
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Compare rankings over HTTP with simulated ones.")
+    parser.add_argument("--repetitions", type=int, default=30, help="campaigns over HTTP (default: 30)")
+    parser.add_argument("--simulations", type=int, default=200, help="simulations beside them (default: 200)")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--only", nargs="+", choices=["ballots", "continuous"], default=["ballots", "continuous"])
+    chosen = parser.parse_args()
+    machine("numpy", "scipy", "flask")
+    plans = {"ballots": PAPER, "continuous": ContinuousPlan(N_ITEMS, PAPER.n_comparisons)}
+    heading(
+        f"tau_w of the true ranking and the result; {N_ITEMS} items, {N_VOTERS} voters, {PAPER.n_comparisons:,} votes",
+        *("mode", "score", "over HTTP", "mean", "sd", "simulated", "mean", "sd", "difference (95 %)", "Welch, p"),
+        "Kolmogorov-Smirnov, p",
+    )
+    notes = []
+    with ProcessPoolExecutor(chosen.workers) as executor:
+        for mode in chosen.only:
+            approach = "adaptive" if mode == "ballots" else "matched"
+            plan, seeds = plans[mode], range(1, chosen.repetitions + 1)
+            over = list(executor.map(over_http, [plan] * len(seeds), seeds))
+            many = range(1, chosen.simulations + 1)
+            alone = np.array(list(executor.map(simulated, [PAPER] * len(many), [approach] * len(many), many)))
+            scores = {"result": "as the organiser has it", "fitted": "strengths, voters fitted"}
+            for key, name in scores.items():
+                if mode == "continuous" or key == "result":
+                    compared(mode, name, np.array([each[key] for each in over]), alone)
+            means = {key: np.mean([each[key] for each in over]) for key in ("votes", "again", "least", "most")}
+            notes.append(
+                f"{mode}: {means['votes']:,.0f} votes a campaign, {means['again']:.1f} of them on a pair that their "
+                f"voter had seen; a voter gives {means['least']:.0f} to {means['most']:.0f} votes"
+            )
+    print()
+    print("\n".join(notes))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""A campaign to try everything with: ``python -m service.collect.sample`` makes it, and prints two links.
+
+The ledger is that of RANKCORR_LEDGER. A sample that is there already is used again, with a new link for its organiser:
+of the old one the ledger knows only a hash.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from adaptive import plan_ballots
+from adaptive.errors import AdaptiveError
+from adaptive.ledger import (
+    Campaign,
+    ItemContent,
+    KnownPair,
+    Ledger,
+    NoCampaignError,
+    PageTexts,
+    Probing,
+    Settings,
+    VotingPages,
+)
+from adaptive.ledger.tokens import issue
+from adaptive.ledger.voting_pages import set_pages
+from service.collect.settings import CollectSettings
+from service.environment import SettingError
+
+NAME: Final = "Sample: words alike"
+VOTERS: Final = 4
+
+# From very much alike to not at all, so that whoever tries it can judge the ranking.
+PAIRS: Final = (
+    ("car", "automobile"),
+    ("journey", "voyage"),
+    ("coast", "shore"),
+    ("furnace", "stove"),
+    ("bird", "crane"),
+    ("brother", "monk"),
+    ("food", "fruit"),
+    ("cup", "coffee"),
+    ("hill", "woodland"),
+    ("lad", "wizard"),
+    ("glass", "magician"),
+    ("rooster", "voyage"),
+)
+ITEMS: Final = tuple(f"{first}, {second}" for first, second in PAIRS)
+TEXTS: Final = {
+    "en": PageTexts(
+        title="Words alike",
+        question="In which pair are the two words more alike in meaning?",
+        instructions=(
+            "You will see two pairs of words at a time. Choose the pair whose words are **more alike in meaning**. "
+            "There is no right or wrong answer: your first impression counts."
+        ),
+        consent=(
+            "This is a sample, to try the software with. Your answers are kept on the computer that runs it, and "
+            "nothing else about you. You may stop at any time."
+        ),
+        thanks="Thank you. The organiser's page shows the ranking once the ballot is closed.",
+    ),
+    "de": PageTexts(
+        title="Ähnliche Wörter",
+        question="In welchem Paar haben die beiden Wörter eine ähnlichere Bedeutung?",
+        instructions=(
+            "Du siehst jeweils zwei Wortpaare. Wähle das Paar, dessen Wörter sich **in der Bedeutung ähnlicher** sind. "
+            "Es gibt kein Richtig oder Falsch: Dein erster Eindruck zählt."
+        ),
+        consent=(
+            "Dies ist ein Beispiel, um die Software auszuprobieren. Deine Antworten bleiben auf dem Rechner, auf dem "
+            "sie läuft; sonst wird nichts über dich gespeichert. Du kannst jederzeit aufhören."
+        ),
+        thanks="Vielen Dank. Die Seite der Organisation zeigt die Rangfolge, sobald die Abstimmung geschlossen ist.",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Links:
+    """Where the sample is."""
+
+    voter: str
+    organiser: str
+
+
+def sample(ledger: Ledger, url: str) -> Links:
+    """Make the sample campaign with its first ballot, or find it, and return links to it.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    url : str
+        Where the service is, or will be.
+
+    Raises
+    ------
+    LedgerError
+        When there are several campaigns of the sample's name.
+    """
+    campaign = _found(ledger) or _made(ledger)
+    if not campaign.ballots():
+        campaign.open_ballot()
+    token = campaign.run(lambda connection: issue(connection, campaign.info, "organiser"))
+    return Links(f"{url}/v/{campaign.key}", f"{url}/o/{campaign.key}#{token}")
+
+
+def _found(ledger: Ledger) -> Campaign | None:
+    try:
+        return ledger.campaign(NAME)
+    except NoCampaignError:
+        return None
+
+
+def _made(ledger: Ledger) -> Campaign:
+    practice = KnownPair("practice", ITEMS[0], ITEMS[-1], "left")
+    campaign = ledger.new_campaign(
+        plan_ballots(len(ITEMS), n_ballots=2, fraction=0.5, presentations=4),
+        ITEMS,
+        VOTERS,
+        seed=1,
+        name=NAME,
+        settings=Settings(assigned=False, lease_minutes=30, probing=Probing((practice,), repeats=0.2)),
+        contents=[ItemContent("text", f"{first} – {second}") for first, second in PAIRS],  # noqa: RUF001 - a dash
+    )
+    pages = VotingPages(texts=TEXTS, open_link=True)
+    campaign.run(lambda connection: set_pages(connection, campaign.info, pages, replaces=0))
+    return campaign
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Make the sample, and print the links to it."""
+    parser = argparse.ArgumentParser(prog="python -m service.collect.sample", description="Make a sample campaign.")
+    parser.add_argument("--url", default="http://127.0.0.1:8080", help="where the service is (default: %(default)s)")
+    url = parser.parse_args(arguments).url.rstrip("/")
+    try:
+        ledger = Ledger.create(CollectSettings.from_environment().ledger)
+        try:
+            links = sample(ledger, url)
+        finally:
+            ledger.close()
+    except (SettingError, AdaptiveError) as error:
+        parser.exit(2, f"{parser.prog}: error: {error}\n")
+    sys.stdout.write(f"To vote:      {links.voter}\nTo organise:  {links.organiser}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""More than a live rankcorr-collect can take, and the hardest ends: voters hear of it soon, and no vote is lost."""
+
+import contextlib
+import json
+import sqlite3
+import time
+
+import pytest
+import sqlalchemy as sa
+
+from tests.adaptive.ledger.campaigns import check_ledger
+from tests.adaptive.ledger.databases import SERVER, PostgreSQL
+from tests.service.collect.browsing import new_campaign, new_id
+from tests.service.collect.crowd import Crowd, Losses, losses
+from tests.service.collect.killing import Killed, kills
+from tests.service.collect.live import PLAN, LiveVoter, collecting
+
+N_VOTERS = 20
+CAMPAIGN = {"plan": PLAN, "items": 60, "voters": N_VOTERS, "sheet_size": 5}
+UNLIMITED = {"RANKCORR_VOTES_PER_MINUTE": "0"}
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def target(request, tmp_path):
+    """A ledger to be."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "votes.db")
+        return
+    try:
+        database = PostgreSQL()
+    except sa.exc.OperationalError:
+        pytest.skip(f"no PostgreSQL answers at {SERVER}; RANKCORR_TEST_POSTGRES names another")
+    try:
+        yield database.new_schema()
+    finally:
+        database.drop()
+
+
+def test_kills_of_a_worker_and_of_the_server_lose_no_vote_and_voters_go_on(target, tmp_path):
+    campaign = new_campaign(target, **CAMPAIGN)
+    with Killed(tmp_path, target, UNLIMITED) as server:
+        crowd = Crowd(server.address, campaign.key, N_VOTERS, think=0.2)
+        killing = kills(server, crowd, 3, votes=(10, 40))
+        killing.start()
+        log = crowd.run()
+        killing.join()
+        assert server.server.ask("GET", "/health/ready")[0] == 200
+    assert log.broken
+    assert len(log.acknowledged) >= 40
+    assert not log.refused
+    assert losses(campaign, log) == Losses(lost=0, doubled=0, miscounted=0, unheard=0)
+    check_ledger(campaign)
+    campaign.database.close()
+
+
+def test_too_many_are_told_when_to_come_again_and_then_they_finish(target, tmp_path):
+    few = {**UNLIMITED, "RANKCORR_MAX_CONCURRENT": "1", "RANKCORR_MAX_WAITING": "1"}
+    with collecting(tmp_path, few, target, **CAMPAIGN) as (server, campaign):
+        log = Crowd((server.host, server.port), campaign.key, 2 * N_VOTERS, think=0.0).run(3.0)
+        assert log.heard_503_after
+        assert not log.without_retry_after
+        assert len(log.acknowledged) == len(log.took)
+        assert losses(campaign, log) == Losses(lost=0, doubled=0, miscounted=0, unheard=0)
+
+
+def test_while_another_program_holds_the_ledger_a_voter_hears_so_within_seconds(tmp_path):
+    patience = {"RANKCORR_MAX_LEDGER_SECONDS": "0.5"}
+    with collecting(tmp_path, patience) as (server, campaign):
+        voter = LiveVoter(server.ask, campaign)
+        voter.come()
+        pair, event = voter.sheet()[0], new_id()
+        path, vote = f"/v1/votes/{event}", {"pair": pair["id"], "answer": "left"}
+        with contextlib.closing(sqlite3.connect(tmp_path / "votes.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            began = time.monotonic()
+            status, headers, body = voter.ask("PUT", path, vote)
+            waited = time.monotonic() - began
+        assert (status, headers["Retry-After"]) == (503, "2")
+        assert json.loads(body)["type"] == "urn:rankcorr:problem:busy"
+        assert 0.5 <= waited < 5.0
+        status, _, body = voter.ask("PUT", path, vote)
+        assert (status, json.loads(body)["repeated"]) == (200, False)

@@ -1,0 +1,124 @@
+"""The configuration of service/deploy/ in front of rankcorr-collect, under its host name."""
+
+import contextlib
+import json
+import shutil
+import threading
+
+import pytest
+
+from tests.service.collect.live import LiveVoter, collecting
+from tests.service.deploy.proxy import NGINX, proxied
+from tests.service.live import ask, eventually
+
+pytestmark = pytest.mark.skipif(
+    not NGINX or not shutil.which("openssl"), reason="nginx or openssl is not installed: .ci/run installs them"
+)
+
+HOST = "votes.example.org"
+BEHIND = {"RANKCORR_TRUSTED_PROXIES": "1", "RANKCORR_PUBLIC_URL": f"https://{HOST}", "RANKCORR_METRICS": "open"}
+ROUTES_OF_LOG = ("/v1/sessions", "/v1/sheets", "/v1/votes/<event_id>")
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory):
+    with collecting(tmp_path_factory.mktemp("collecting"), BEHIND, voters=60) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def proxy(live_server, live, tmp_path_factory):
+    with proxied(live_server, tmp_path_factory.mktemp("nginx"), collect=live[0]) as running:
+        yield running
+
+
+def voter_behind(proxy, campaign, **headers):
+    return LiveVoter(proxy.ask, campaign, {"Host": HOST, "Origin": f"https://{HOST}", **headers})
+
+
+def test_each_host_name_has_its_own_program(proxy):
+    for host, title in ((HOST, "rankcorr-collect"), ("rankcorr.example.org", "rankcorr"), ("127.0.0.1", "rankcorr")):
+        status, headers, body = proxy.ask("GET", "/openapi.json", headers={"Host": host})
+        assert (status, json.loads(body)["info"]["title"]) == (200, title)
+        assert headers["Strict-Transport-Security"] == "max-age=31536000"
+
+
+def test_a_voter_votes_over_tls(proxy, live):
+    server, campaign = live
+    voter = voter_behind(proxy, campaign)
+    voter.come()
+    assert {"Secure", "HttpOnly", "SameSite=Lax"} <= set(voter.set_cookie.split("; "))
+    for pair in voter.sheet():
+        status, _, body = voter.vote(pair)
+        assert (status, json.loads(body)["answer"]) == (200, "left")
+    assert voter.ask("POST", "/v1/finish", {})[0] == 200
+    lines = [json.loads(line) for line in server.output.read_text().splitlines()]
+    assert set(ROUTES_OF_LOG) <= {line["route"] for line in lines}
+
+
+def test_a_page_of_another_site_may_not_vote(proxy, live):
+    voter = voter_behind(proxy, live[1], Origin="https://elsewhere.example")
+    status, _, body = voter.ask("POST", "/v1/sessions", {"campaign": live[1].key, "consent": "1"})
+    assert (status, json.loads(body)["status"]) == (403, 403)
+
+
+def test_the_metrics_stay_inside(proxy):
+    status, _, body = proxy.ask("GET", "/metrics", headers={"Host": HOST})
+    assert (status, json.loads(body)["type"]) == (404, "urn:rankcorr:problem:not-found")
+
+
+def test_a_body_above_the_limit_never_reaches_the_program(proxy, live):
+    before = live[0].output.read_text().count('"status":413')
+    status, _, body = proxy.ask("POST", "/v1/sessions", b" " * (4 * 2**20 + 1), headers={"Host": HOST})
+    assert (status, json.loads(body)["type"]) == (413, "urn:rankcorr:problem:body-too-large")
+    assert live[0].output.read_text().count('"status":413') == before
+
+
+def test_the_log_has_neither_addresses_of_voters_nor_what_they_send(proxy, live):
+    voter = voter_behind(proxy, live[1])
+    voter.come()
+    status, headers, _ = voter.ask("GET", f"/v1/me?secret={live[1].key}")
+    assert status == 200
+    given = headers["X-Request-ID"]
+    eventually(lambda: given in proxy.log.read_text(), what="a line of the log")
+    (line,) = [json.loads(line) for line in proxy.log.read_text().splitlines() if given in line]
+    assert set(line) == {"time", "id", "method", "status", "seconds", "bytes"}
+    cookie = voter.headers["Cookie"].partition("=")[2]
+    assert cookie not in proxy.log.read_text() + live[0].output.read_text()
+    assert live[1].key not in proxy.log.read_text() + live[0].output.read_text()
+
+
+def test_a_lab_of_voters_at_one_address_is_not_turned_away(proxy, live):
+    """Fifty voters who come at the same moment, and answer faster than people do."""
+    statuses, failures = [], []
+    ready = threading.Barrier(50)
+
+    def vote():
+        try:
+            voter = voter_behind(proxy, live[1])
+            with contextlib.closing(proxy.connect()) as connection:  # as a browser does, on one connection
+                voter._ask = lambda *request, **options: ask(connection, *request, **options)
+                ready.wait(60)
+                voter.come()
+                for pair in voter.sheet():
+                    statuses.append(voter.vote(pair)[0])
+        except BaseException as error:
+            failures.append(error)
+
+    voters = [threading.Thread(target=vote) for _ in range(50)]
+    for each in voters:
+        each.start()
+    for each in voters:
+        each.join(120)
+    assert not failures
+    assert len(statuses) == 50 * 5
+    assert set(statuses) == {200}
+
+
+def test_whoever_asks_too_often_is_told_so(live_server, live, tmp_path):
+    few = {"PROXY_COLLECT_REQUESTS_PER_SECOND": "1", "PROXY_COLLECT_BURST": "2"}
+    with proxied(live_server, tmp_path, collect=live[0], **few) as strict:
+        answers = [strict.ask("GET", "/health/live", headers={"Host": HOST}) for _ in range(5)]
+        assert [status for status, _, _ in answers[:3]] == [200] * 3
+        assert json.loads(answers[4][2])["type"] == "urn:rankcorr:problem:too-many-requests"
+        assert strict.ask("GET", "/health/live")[0] == 200  # the service has a count of its own
