@@ -26,7 +26,6 @@ COMPONENTS: Final = (
             "missing": {"type": "integer", "description": "Of what is unfinished: pairs without a counted answer."},
         },
     ),
-    MODE,
     *VOTING_COMPONENTS,
     MODE,
 )
