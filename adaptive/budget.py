@@ -10,9 +10,11 @@ from decimal import ROUND_CEILING
 
 from adaptive.advice import four_digits
 from adaptive.errors import PlanError
-from adaptive.plan import LARGEST_COUNT, BallotPlan, checked_integer, checked_positive
+from adaptive.plan import LARGEST_COUNT, BallotPlan, checked_integer, checked_positive, plan_ballots
 
-__all__ = ["plan_for_budget", "plan_for_top"]
+__all__ = ["most_ballots", "plan_for_budget", "plan_for_top", "plan_one_way"]
+
+_MOST_BALLOTS = 7
 
 
 def plan_for_budget(
@@ -117,6 +119,68 @@ def plan_for_top(n_items: int, *, n_ballots: int, fraction: float, top_presentat
     smallest = BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=1)
     presentations = -(-wanted // smallest.n_ballots)
     return BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
+
+
+def plan_one_way(
+    n_items: int,
+    *,
+    n_ballots: int,
+    fraction: float,
+    presentations: int | None = None,
+    top_presentations: int | None = None,
+    comparisons: int | None = None,
+    hours: float | None = None,
+    seconds_per_comparison: float | None = None,
+) -> BallotPlan:
+    """Plan from one of the four ways to say how often items are presented.
+
+    Raises
+    ------
+    PlanError
+        When none of `presentations`, `top_presentations`, `comparisons` and `hours` is given, or several; and as
+        `plan_ballots`, `plan_for_top` and `plan_for_budget`.
+
+    Examples
+    --------
+    >>> plan_one_way(990, n_ballots=7, fraction=0.5, comparisons=20_000).presentations
+    20
+    """
+    ways = {
+        "presentations": presentations,
+        "top_presentations": top_presentations,
+        "comparisons": comparisons,
+        "hours": hours,
+    }
+    given = [name for name, value in ways.items() if value is not None]
+    if len(given) != 1:
+        raise PlanError(f"exactly one of {', '.join(ways)} is wanted; got {' and '.join(given) or 'none'}")
+    if presentations is not None:
+        return plan_ballots(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
+    if top_presentations is not None:
+        return plan_for_top(n_items, n_ballots=n_ballots, fraction=fraction, top_presentations=top_presentations)
+    seconds = seconds_per_comparison if hours is not None else None
+    return plan_for_budget(
+        n_items,
+        n_ballots=n_ballots,
+        fraction=fraction,
+        comparisons=comparisons,
+        hours=hours,
+        seconds_per_comparison=seconds,
+    )
+
+
+def most_ballots(n_items: int, fraction: float, *, most: int = _MOST_BALLOTS) -> int:
+    """The most ballots, up to `most`, of which the last one still has two items; 2 at least, whether possible or not.
+
+    Examples
+    --------
+    >>> most_ballots(990, 0.5), most_ballots(12, 0.5)
+    (7, 4)
+    """
+    size, number = n_items, 1
+    while number < most and round(fraction * size) >= 2:
+        size, number = round(fraction * size), number + 1
+    return max(2, number)
 
 
 def _largest(fits: Callable[[int], bool]) -> int:

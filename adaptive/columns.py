@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,10 +44,31 @@ def check_width(table: TextTable, header: Record, record: Record) -> None:
         table.fail(f"{wanted} cells are wanted, as in the first row; got {got}{lacking}", record.line)
 
 
-def open_table(path: str | os.PathLike[str], asked: str) -> tuple[TextTable, Record, Iterator[Record]]:
-    """Open a table whose first line names the columns, and return what follows that line."""
-    table = TextTable(os.fspath(path), error=TableError)
-    return table, *header_and_records(table, table.text(), asked)
+def open_table(
+    path: str | os.PathLike[str], asked: str, *, data: bytes | None = None
+) -> tuple[TextTable, Record, Iterator[Record]]:
+    """Open a table whose first line names the columns, and return what follows that line; `data` is what it holds."""
+    table = TextTable(os.fspath(path), error=TableError, data=data)
+    text = table.text()
+    if _is_json(text):
+        table.fail(
+            f'is JSON; a table like CSV is wanted, whose first line names the columns, with "{asked}" among them'
+        )
+    return table, *header_and_records(table, text, asked)
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text begins with an object or a list of JSON: a whole document, or the first of JSON Lines."""
+    start = text.lstrip()
+    if start[:1] not in ("{", "["):
+        return False
+    try:
+        json.JSONDecoder().raw_decode(start)
+    except RecursionError:
+        return True  # nothing else is nested so deep
+    except ValueError:
+        return False
+    return True
 
 
 def header_and_records(table: TextTable, text: str, asked: str) -> tuple[Record, Iterator[Record]]:

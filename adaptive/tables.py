@@ -157,7 +157,9 @@ def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
     return tuple(lines)
 
 
-def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str], cannot_say: bool = False) -> VoteFile:
+def read_vote_file(
+    path: str | os.PathLike[str], *, needed: Sequence[str], cannot_say: bool = False, data: bytes | None = None
+) -> VoteFile:
     r"""Read votes from a CSV or TSV file in UTF-8.
 
     The columns are comparison, voter, left (or left_1, left_2, ...), right and winner, in any order. The winner is
@@ -171,6 +173,8 @@ def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str], canno
         Columns that must be present; the others of these five may be missing.
     cannot_say : bool
         Whether the winner may be "cannot say" too.
+    data : bytes, optional
+        What the file holds, where it was read already; `path` is its name then.
 
     Raises
     ------
@@ -191,7 +195,7 @@ def read_vote_file(path: str | os.PathLike[str], *, needed: Sequence[str], canno
     >>> votes.rows[0].left, votes.rows[0].vote.name, votes.rows[1].vote.name
     ('apple', 'LEFT', 'UNANSWERED')
     """
-    table, header, records = open_table(path, "winner")
+    table, header, records = open_table(path, "winner", data=data)
     stems = ("comparison", "voter", "left", "right", "winner")
     columns = {
         stem: label_columns(table, header, stem) if stem in {"left", "right"} else named_column(table, header, stem)

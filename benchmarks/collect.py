@@ -142,7 +142,16 @@ def print_kills(postgresql: str, n_kills: int) -> None:
 def print_siege(postgresql: str, seconds: float) -> None:
     heading(
         f"50 voters offer 20 votes/s beside others who are silent or slow, {seconds:g} s",
-        *("others", "taken, votes/s", "p50, ms", "p99, ms", "longest, ms", "503", "others ended, and come again", "load average"),
+        *(
+            "others",
+            "taken, votes/s",
+            "p50, ms",
+            "p99, ms",
+            "longest, ms",
+            "503",
+            "others ended, and come again",
+            "load average",
+        ),
     )
     for n_others in (0, 500):
         with (

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
-from adaptive.budget import plan_for_budget, plan_for_top
-from adaptive.plan import BallotPlan, plan_ballots
+from adaptive.budget import plan_one_way
+from adaptive.plan import BallotPlan
 from rankcorr import OptionError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -63,16 +63,18 @@ class PlanOptions:
         return plan
 
     def _plan(self, n_items: int) -> BallotPlan:
-        common: dict[str, Any] = {"n_ballots": self.ballots, "fraction": self.fraction}
-        if self.presentations is not None:
-            return plan_ballots(n_items, presentations=self.presentations, **common)
-        if self.top is not None:
-            return plan_for_top(n_items, top_presentations=self.top, **common)
-        if self.budget is not None:
-            return plan_for_budget(n_items, comparisons=self.budget, **common)
-        if self.seconds is None:
+        if self.hours is not None and self.seconds is None:
             raise OptionError("--hours needs --seconds, the mean time of one comparison")
-        return plan_for_budget(n_items, hours=self.hours, seconds_per_comparison=self.seconds, **common)
+        return plan_one_way(
+            n_items,
+            n_ballots=self.ballots,
+            fraction=self.fraction,
+            presentations=self.presentations,
+            top_presentations=self.top,
+            comparisons=self.budget,
+            hours=self.hours,
+            seconds_per_comparison=self.seconds,
+        )
 
 
 def plan_options(command: Command) -> Command:

@@ -8,6 +8,7 @@ but commands and servers, so that `import adaptive` does not load SQLAlchemy.
 from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
 from adaptive.ledger.contents import ItemContent
 from adaptive.ledger.errors import (
+    ChangedError,
     ConflictError,
     LateVoteError,
     LedgerBusyError,
@@ -26,6 +27,7 @@ from adaptive.ledger.voting_pages import PageTexts, VotingPages
 __all__ = [
     "Campaign",
     "CampaignInfo",
+    "ChangedError",
     "ConflictError",
     "ContinuousPlan",
     "ItemContent",

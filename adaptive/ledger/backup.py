@@ -11,7 +11,8 @@ from typing import Final
 
 from adaptive.ledger.database import Database
 from adaptive.ledger.errors import LedgerError, UnreachableError
-from rankcorr.io.files import sync_folder
+from adaptive.ledger.unwritable import address
+from rankcorr.io.files import put_new
 
 __all__ = ["back_up"]
 
@@ -52,8 +53,10 @@ def back_up(
             progress(total - remaining, total)
 
     try:
-        address = database.path.absolute().as_uri() + "?mode=ro"
-        with closing(sqlite3.connect(address, uri=True)) as source, closing(sqlite3.connect(part)) as copy:
+        with (
+            closing(sqlite3.connect(address(database.path), uri=True)) as source,
+            closing(sqlite3.connect(part)) as copy,
+        ):
             source.backup(copy, pages=_PAGES, progress=report)
             copy.execute("PRAGMA journal_mode = DELETE")  # no second file belongs to the copy
             found = copy.execute("PRAGMA quick_check").fetchone()[0]
@@ -61,8 +64,7 @@ def back_up(
             raise UnreachableError(f"{database.name}: its copy is damaged: {found}")
         with part.open("rb") as file:
             os.fsync(file.fileno())
-        os.link(part, target)  # fails where somebody has made the file meanwhile
-        sync_folder(target.parent)
+        put_new(part, target)
     except (OSError, sqlite3.Error) as error:
         raise UnreachableError(f"{target}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
     finally:

@@ -22,8 +22,9 @@ from adaptive.ledger.counting import StandingVotes, standing_votes, votes_digest
 from adaptive.ledger.database import Database, clock
 from adaptive.ledger.draws import StoredBallot, load_ballot, stored_ballots
 from adaptive.ledger.encoding import digest_of, json_of, now
-from adaptive.ledger.errors import ConflictError, LedgerBusyError, LedgerError, NotReadyError
+from adaptive.ledger.errors import ChangedError, ConflictError, LedgerBusyError, LedgerError, NotReadyError
 from adaptive.ledger.locking import closer_time, is_overdue, lock_ballot
+from adaptive.ledger.stamps import ballot_stamp
 from adaptive.ledger.voters import excluded_voters
 from adaptive.protocol import Standing, ballot_rng, close_ballot
 from adaptive.record import BallotRecord
@@ -86,7 +87,14 @@ def _scores(info: CampaignInfo, stored: StoredBallot, ballot: Ballot, votes: Sta
     return Scored(record, standing, votes.n_answered)
 
 
-def close(database: Database, info: CampaignInfo, number: int, *, least_answered: float | None = None) -> BallotRecord:
+def close(
+    database: Database,
+    info: CampaignInfo,
+    number: int,
+    *,
+    least_answered: float | None = None,
+    stamp: str | None = None,
+) -> BallotRecord:
     """Close a ballot: count its votes, score it, and say which items go on.
 
     Parameters
@@ -95,18 +103,22 @@ def close(database: Database, info: CampaignInfo, number: int, *, least_answered
         The open ballot, so that two who close at once do not close two.
     least_answered : float or None
         Share of the comparisons that must be answered; None: that of the campaign.
+    stamp : str or None
+        What the caller has seen, of `ballot_stamp`; None: whatever it is.
 
     Raises
     ------
     LedgerError
         When it is not that ballot that is open.
+    ChangedError
+        When the ballot has another stamp by now.
     NotReadyError
         When too few comparisons are answered, or an item has no answer; the ballot stays open.
     ConflictError
         When somebody else is closing it.
     """
     closer = uuid.uuid4().hex
-    ballot_id = database.write(lambda connection: _elect(connection, info, number, closer))
+    ballot_id = database.write(lambda connection: _elect(connection, info, number, closer, stamp))
     try:
         counted = database.read(lambda connection: _count(connection, info, ballot_id))
         wanted = info.settings.least_answered if least_answered is None else least_answered
@@ -197,7 +209,7 @@ class _Counted:
     digest: str
 
 
-def _elect(connection: sa.Connection, info: CampaignInfo, number: int, closer: str) -> int:
+def _elect(connection: sa.Connection, info: CampaignInfo, number: int, closer: str, stamp: str | None) -> int:
     table = schema.ballot
     ballot_id: int | None = connection.execute(
         sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.number == number)
@@ -205,6 +217,8 @@ def _elect(connection: sa.Connection, info: CampaignInfo, number: int, closer: s
     if ballot_id is not None:
         # Whoever voted before is counted, and whoever votes later finds the ballot closing.
         lock_ballot(connection, ballot_id, exclusive=True)
+        if stamp is not None and stamp != ballot_stamp(connection, info, number):
+            raise ChangedError(f"ballot {number} was closed or opened, or its voters changed, since it was looked at")
     state = connection.execute(sa.select(table.c.state).where(table.c.id == ballot_id)).scalar()
     if ballot_id is None or state == "closed":
         raise LedgerError(f"ballot {number} is not open: there is nothing to close")

@@ -13,10 +13,11 @@ from adaptive.ledger.counting import votes_digest
 from adaptive.ledger.database import Database
 from adaptive.ledger.draws import store_ballot, stored_ballots
 from adaptive.ledger.encoding import json_of, now
-from adaptive.ledger.errors import LedgerError, NotReadyError
+from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.ledger.locking import lock_ballot
 from adaptive.ledger.results import votes_of
 from adaptive.ledger.sheets import assign_slots
+from adaptive.ledger.stamps import ballot_stamp
 from adaptive.ledger.voters import excluded_voters
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.matching import Matches, next_comparisons
@@ -104,18 +105,24 @@ def may_draw(connection: sa.Connection, info: CampaignInfo) -> bool:
     return not has_ended and not is_spent and _unanswered(connection, info) <= info.plan.batch // 2
 
 
-def finish(database: Database, info: CampaignInfo, *, least_answered: float | None = None) -> int:
+def finish(
+    database: Database, info: CampaignInfo, *, least_answered: float | None = None, stamp: str | None = None
+) -> int:
     """End a continuous campaign: its batches are closed as they are, and their digests written; their number is given.
 
     Parameters
     ----------
     least_answered : float or None
         Share of the comparisons that must be answered; None: that of the campaign.
+    stamp : str or None
+        What the caller has seen, of `ballot_stamp` of the last batch; None: whatever it is.
 
     Raises
     ------
     LedgerError
         When there is no batch, or all are closed.
+    ChangedError
+        When the last batch has another stamp by now.
     NotReadyError
         When too few comparisons are answered.
     """
@@ -128,6 +135,8 @@ def finish(database: Database, info: CampaignInfo, *, least_answered: float | No
             raise LedgerError("no batch is open: there is nothing to close")
         for stored in ballots:
             lock_ballot(connection, stored.id, exclusive=True)
+        if stamp is not None and stamp != ballot_stamp(connection, info, ballots[-1].number):
+            raise ChangedError("a batch was drawn, or the voters changed, since the campaign was looked at")
         asked = sum(each.n_comparisons for each in ballots)
         answered_in_all = asked - _unanswered(connection, info)
         if answered_in_all < wanted * asked:

@@ -24,7 +24,9 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, UnreachableError
+from adaptive.ledger.failures import is_clash, is_damaged, is_transient, reason
 from adaptive.ledger.turns import Turns
+from adaptive.ledger.unwritable import connected, file_state, is_unwritable
 from rankcorr.checks import shown
 
 __all__ = ["PATIENCE_SECONDS", "SERVER_CLOCK", "Database", "checked_target", "clock"]
@@ -39,12 +41,6 @@ _POLL_SECONDS: Final = (0.0005, 0.0015)  # of the first in line of a process, fo
 _MOST_CLASHES: Final = 8
 _LOCK_SECONDS: Final = 5.0
 _FORK_SECONDS: Final = 5.0  # how long a fork waits for a thread that writes
-# PostgreSQL: serialization failure, deadlock, a lock that did not come, a transaction that stood still too long, and a
-# server that stops, starts or has no connection left.
-_TRANSIENT: Final = (
-    *("40001", "40P01", "55P03", "25P03"),
-    *("57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08006"),
-)
 SERVER_CLOCK: Final = sa.cast(1_000_000 * sa.extract("epoch", sa.func.clock_timestamp()), sa.BigInteger)
 _TRANSACTION_ID: Final = sa.text("SELECT CAST(pg_current_xact_id_if_assigned() AS text)")
 _TRANSACTION_STATUS: Final = sa.text("SELECT pg_xact_status(CAST(CAST(:id AS text) AS xid8))")
@@ -157,8 +153,9 @@ class Database:
         """Run `work` in one transaction; what it returns is returned once the transaction is on the disk.
 
         Where another transaction was in the way, took the same key, or the server went away, `work` is run again, with
-        pauses that grow and differ by chance, for as long as `patience` says. Where the server went away between a commit and its
-        answer, it is asked afterwards whether the transaction was committed, so that nothing is done twice.
+        pauses that grow and differ by chance, for as long as `patience` says. Where the server went away between a
+        commit and its answer, it is asked afterwards whether the transaction was committed, so that nothing is done
+        twice.
 
         Parameters
         ----------
@@ -185,9 +182,7 @@ class Database:
         """Run `work`, which reads by one statement: PostgreSQL then needs one way there and back instead of three."""
         return self._run(work, writes=False, asks=False, level="AUTOCOMMIT")
 
-    def _run(
-        self, work: Callable[[Connection], T], *, writes: bool, asks: bool, level: str = "REPEATABLE READ"
-    ) -> T:
+    def _run(self, work: Callable[[Connection], T], *, writes: bool, asks: bool, level: str = "REPEATABLE READ") -> T:
         deadline = time.monotonic() + self.patience
         pause, n_clashes = _FIRST_PAUSE, 0
         while True:
@@ -197,18 +192,19 @@ class Database:
             except (TimeoutError, sa.exc.TimeoutError) as error:  # of `turns`, or of the pool of connections
                 raise self._busy("others write all the time") from error
             except DBAPIError as error:
-                if _is_clash(error) and n_clashes < _MOST_CLASHES:
+                if is_clash(error) and n_clashes < _MOST_CLASHES:
                     n_clashes += 1  # another took the same key at the same moment: `work` will see it
-                elif not _is_transient(error):
+                elif not is_transient(error):
                     raise self._named(error) from error
                 elif not (self.is_sqlite or self._was_reached):
-                    raise UnreachableError(f"{self.name}: {_reason(error)}") from error
+                    raise UnreachableError(f"{self.name}: {self._reason(error)}") from error
                 if time.monotonic() + pause > deadline:
-                    raise self._busy(_reason(error)) from error
+                    raise self._busy(self._reason(error)) from error
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
     def _tried(self, work: Callable[[Connection], T], writes: bool, asks: bool, deadline: float, level: str) -> T:
+        before = file_state(self.path) if self.is_sqlite else None
         with self.engine.connect() as connection:
             self._was_reached = True
             options: dict[str, Any] = {"ledger_deadline": deadline if writes else None}
@@ -221,8 +217,10 @@ class Database:
                     if asks and not self.is_sqlite:
                         sent = connection.execute(_TRANSACTION_ID).scalar()
             except DBAPIError as error:
-                if sent is None or not _is_transient(error) or not self._is_committed(sent, deadline):
+                if sent is None or not is_transient(error) or not self._is_committed(sent, deadline):
                     raise
+            if before is not None and file_state(self.path) != before:
+                raise UnreachableError(f"{self.name}: was written while it was read without locks; read it again")
             return found
 
     def _turn(self, writes: bool, deadline: float) -> AbstractContextManager[None]:
@@ -238,7 +236,7 @@ class Database:
                 if status != "in progress":
                     return bool(status == "committed")
             except DBAPIError as error:
-                if not _is_transient(error):
+                if not is_transient(error):
                     raise self._named(error) from error
             if time.monotonic() > deadline:
                 raise UnreachableError(
@@ -262,9 +260,12 @@ class Database:
 
     def _named(self, error: DBAPIError) -> Exception:
         # What a constraint or a trigger refuses is a bug of ours, or an attempt at history: it is raised as it is.
-        if isinstance(error, OperationalError | InterfaceError) or _is_damaged(error):
-            return UnreachableError(f"{self.name}: {_reason(error)}")
+        if isinstance(error, OperationalError | InterfaceError) or is_damaged(error):
+            return UnreachableError(f"{self.name}: {self._reason(error)}")
         return error
+
+    def _reason(self, error: DBAPIError) -> str:
+        return reason(error, self.path if self.is_sqlite else None)
 
     def _connections(self) -> _Connections:
         mine = self._mine
@@ -278,14 +279,20 @@ class Database:
 
     def _made(self) -> sa.Engine:
         if self.is_sqlite:
-            # A writer waits in `_begin_sqlite`, and whoever finds the database locked elsewhere in `_run`.
-            engine = sa.create_engine(self.url, connect_args={"timeout": 0}, max_overflow=-1)
+            if is_unwritable(self.path):
+                # Each reader has a connection of its own, since one without locks sees what it has read before.
+                pool: dict[str, Any] = {"creator": lambda: connected(self.path), "poolclass": sa.NullPool}
+            else:
+                # A writer waits in `_begin_sqlite`, and whoever finds the database locked elsewhere in `_run`.
+                pool = {"connect_args": {"timeout": 0}, "max_overflow": -1}
+            engine = sa.create_engine(self.url, **pool)
             sa.event.listen(engine, "connect", _set_up_sqlite)
             sa.event.listen(engine, "begin", _begin_sqlite)
             return engine
         # Of a server that does not answer any more, TCP itself would tell after two hours.
         connecting = max(2, min(10, math.ceil(self.patience)))  # libpq takes 1 for 2
-        defaults = {"connect_timeout": connecting, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+        defaults = {"connect_timeout": connecting, "keepalives_idle": 30, "keepalives_interval": 10}
+        defaults["keepalives_count"] = 3
         chosen = {name: value for name, value in defaults.items() if name not in self.url.query}
         try:
             pool = {"pool_size": 4, "max_overflow": 28, "pool_timeout": self.patience}
@@ -359,28 +366,3 @@ def _set_up_postgresql(connection: Any, _: object, *, patience: float) -> None:
     connection.execute(f"SET lock_timeout = {math.ceil(1e3 * min(_LOCK_SECONDS, patience))}")
     connection.execute("SET idle_in_transaction_session_timeout = '60s'")
     connection.commit()
-
-
-def _is_transient(error: DBAPIError) -> bool:
-    if isinstance(error.orig, sqlite3.OperationalError):
-        return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-    state = getattr(error.orig, "sqlstate", None)
-    # A connection that breaks has no state at all.
-    return state in _TRANSIENT or (state is None and isinstance(error, OperationalError))
-
-
-def _is_clash(error: DBAPIError) -> bool:
-    """Whether a row was refused because another has its key."""
-    if isinstance(error.orig, sqlite3.IntegrityError):
-        return error.orig.sqlite_errorcode in (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
-    return getattr(error.orig, "sqlstate", None) == "23505"
-
-
-def _is_damaged(error: DBAPIError) -> bool:
-    if not isinstance(error.orig, sqlite3.DatabaseError):
-        return False
-    return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def _reason(error: DBAPIError) -> str:
-    return str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__

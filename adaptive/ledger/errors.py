@@ -46,6 +46,10 @@ class LateVoteError(LedgerError):
     """The ballot is closed, or its sheet went to somebody else: the vote is kept, and does not count."""
 
 
+class ChangedError(LedgerError):
+    """What the caller has seen is past: somebody else changed it; nothing was done."""
+
+
 class NotReadyError(LedgerError):
     """A ballot that cannot be closed yet: the message says what is missing."""
 

@@ -48,7 +48,6 @@ class Ledger:
 
     def __init__(self, target: str | os.PathLike[str], *, patience: float = PATIENCE_SECONDS) -> None:
         self.database = Database(target, patience=patience)
-        self.is_new = False  # a file that this object has made
 
     @classmethod
     def open(cls, target: str | os.PathLike[str]) -> Ledger:
@@ -81,22 +80,20 @@ class Ledger:
         ledger = cls(target, patience=patience)
         name = ledger.database.name
 
-        def made(connection: sa.Connection) -> bool:
+        def made(connection: sa.Connection) -> None:
             lock_tables(connection)
             if revision_of(connection) is None:
                 others = sa.inspect(connection).get_table_names()
                 if others and (ledger.database.is_sqlite or set(others) & set(schema.metadata.tables)):
                     raise RevisionError(f"{name}: has tables of other software: {', '.join(sorted(others)[:5])}")
                 migrate(connection)
-                return True
-            check_revision(connection, name)
-            return False
+            else:
+                check_revision(connection, name)
 
         if ledger.database.is_sqlite and (not ledger.database.exists() or not ledger.database.path.stat().st_size):
             ledger.database.write_ahead()  # but no file of others is touched
         with ledger._closed_if_refused():
-            fresh = ledger.database.write(made)
-        ledger.is_new = fresh and ledger.database.is_sqlite
+            ledger.database.write(made)
         return ledger
 
     def new_campaign(
@@ -249,9 +246,11 @@ class Campaign:
         """Record one vote; see `adaptive.ledger.votes.cast`."""
         return votes.cast(self.database, self.info, vote)
 
-    def close_ballot(self, number: int, *, least_answered: float | None = None) -> BallotRecord:
+    def close_ballot(
+        self, number: int, *, least_answered: float | None = None, stamp: str | None = None
+    ) -> BallotRecord:
         """Close a ballot; see `adaptive.ledger.closing.close`."""
-        return closing.close(self.database, self.info, number, least_answered=least_answered)
+        return closing.close(self.database, self.info, number, least_answered=least_answered, stamp=stamp)
 
     def reopen(self, number: int, reason: str) -> None:
         """Open the last closed ballot again; see `adaptive.ledger.closing.reopen`."""

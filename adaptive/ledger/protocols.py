@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections.abc import Hashable, Sequence
 from typing import Protocol
@@ -21,13 +20,17 @@ from adaptive.ledger.columns import insert_columns
 from adaptive.ledger.counting import votes_digest
 from adaptive.ledger.draws import store_ballot, stored_ballots
 from adaptive.ledger.encoding import json_of, now
+from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.ledger import Campaign, Ledger, load_by_id
+from adaptive.ledger.locking import lock_tables
+from adaptive.ledger.payloads import vote_hash
 from adaptive.ledger.sheets import assign_slots
 from adaptive.ledger.votes import answer_name
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Standing
 from adaptive.record import BallotRecord
 from adaptive.votes import UNANSWERED
+from rankcorr.checks import shown
 
 __all__ = ["Voting", "import_protocol"]
 
@@ -81,12 +84,16 @@ def import_protocol(ledger: Ledger, protocol: Voting, name: str, *, settings: Se
 
     Raises
     ------
+    LedgerError
+        When the ledger has a campaign of this name.
     BundleError
         When the votes do not give the records.
     """
     chosen = Settings() if settings is None else settings
 
     def work(connection: sa.Connection) -> CampaignInfo:
+        lock_tables(connection)  # two that come at once under one name come one after the other
+        _check_name(connection, name)
         made = create_campaign(
             connection, protocol.plan, protocol.items, protocol.voters, protocol.seed, name=name, settings=chosen
         )
@@ -97,6 +104,16 @@ def import_protocol(ledger: Ledger, protocol: Voting, name: str, *, settings: Se
         return info
 
     return Campaign(ledger.database, ledger.database.write(work))
+
+
+def _check_name(connection: sa.Connection, name: str) -> None:
+    """Refuse a name that is taken: a voting in a file has no key, and its name alone would tell it from another."""
+    table = schema.campaign
+    found = connection.execute(sa.select(table.c.key).where(table.c.name == name).limit(1)).scalar()
+    if found is not None:
+        raise LedgerError(
+            f"the ledger has a campaign called {shown(name)} already, with the key {found}: another name is wanted"
+        )
 
 
 def _import_ballots(connection: sa.Connection, info: CampaignInfo, protocol: Voting) -> None:
@@ -142,20 +159,20 @@ def _insert_votes(
     )
     codes = answers.tolist()
     answered = [(row, codes[row.place]) for row in rows if codes[row.place] != UNANSWERED]
-    says = [json_of([number, row.place, row.voter_id, answer_name(code)]) for row, code in answered]
+    hashes = [vote_hash(number, row.place, row.voter_id, answer_name(code)) for row, code in answered]
     space = uuid.UUID(info.key)
     insert_columns(
         connection,
         schema.vote_event,
         {
-            "event_id": [str(uuid.uuid5(space, text)) for text in says],
+            "event_id": [str(uuid.uuid5(space, f"{number}-{row.place}")) for row, _ in answered],
             "ballot_id": ballot_id,
             "place": [row.place for row, _ in answered],
             "voter_id": [row.voter_id for row, _ in answered],
             "answer": [code for _, code in answered],
             "given_by": "file",
             "received_at": now(),
-            "payload_hash": [hashlib.sha256(text.encode()).hexdigest() for text in says],
+            "payload_hash": hashes,
             "revision": 1,
             "kind": "cast",
             "lease_id": [row.id for row, _ in answered],

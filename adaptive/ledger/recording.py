@@ -7,7 +7,6 @@ makes the whole file be refused, with all such rows named. Answers to probes com
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,44 +23,20 @@ from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.columns import insert_columns, integer_columns
 from adaptive.ledger.database import Database
 from adaptive.ledger.draws import drawn_columns
-from adaptive.ledger.encoding import json_of, now, time_text
+from adaptive.ledger.encoding import json_of, now
 from adaptive.ledger.errors import LedgerBusyError
 from adaptive.ledger.locking import ballot_numbered, count_answers, lock_ballot, open_if_overdue
+from adaptive.ledger.payloads import asked_name, vote_hash
 from adaptive.ledger.probes.rows import asked_place, ballot_probes
-from adaptive.ledger.voters import names_of, voters_named
-from adaptive.ledger.votes import answer_code, answer_name
+from adaptive.ledger.voters import keys_of, names_of, voters_named
+from adaptive.ledger.votes import answer_code
 from adaptive.tables import VoteFile, VoteRow, item_cells
 
-__all__ = ["Conflict", "Recorded", "conflicts", "record_file"]
+__all__ = ["Recorded", "record_file"]
 
 _SHOWN: Final = 10  # rows that a message names
 _NO_VOTE: Final = -9
 _VOIDED: Final = -8
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """A vote that was not counted, because another one stands.
-
-    Attributes
-    ----------
-    comparison : str
-    voter : str
-        Who it came from.
-    stands, came : str
-        The vote that counts, or "" if it was taken back since; and the one that does not.
-    received_at : str
-        ISO 8601.
-    corrected : bool
-        Whether the organiser has decided since.
-    """
-
-    comparison: str
-    voter: str
-    stands: str
-    came: str
-    received_at: str
-    corrected: bool
 
 
 @dataclass(frozen=True)
@@ -143,60 +118,6 @@ def record_file(database: Database, info: CampaignInfo, file: VoteFile) -> Recor
     return database.write(lambda connection: _recorded(connection, info, file, rows))
 
 
-def conflicts(connection: sa.Connection, info: CampaignInfo) -> list[Conflict]:
-    """Votes that were kept aside because another one stood, oldest first; then such answers to probes."""
-    late, ballot, event = schema.late_vote, schema.ballot, schema.vote_event
-    names = names_of(connection, info)
-    rows = connection.execute(
-        sa.select(late, ballot.c.number)
-        .join(ballot, ballot.c.id == late.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, late.c.why == "conflict")
-        .order_by(late.c.id)
-    ).all()
-    found = []
-    for row in rows:
-        events = connection.execute(
-            sa.select(event.c.kind, event.c.answer, event.c.given_by, event.c.received_at)
-            .where(event.c.ballot_id == row.ballot_id, event.c.place == row.place)
-            .order_by(event.c.revision)
-        ).all()
-        last = events[-1] if events else None
-        found.append(
-            Conflict(
-                comparison=f"{row.number}-{row.place}",
-                voter=names[row.voter_id],
-                stands=answer_name(last.answer) if last is not None and last.kind == "cast" else "",
-                came=answer_name(row.answer),
-                received_at=time_text(row.received_at),
-                corrected=any(e.given_by == "correction" and e.received_at > row.received_at for e in events),
-            )
-        )
-    return found + _conflicts_of_probes(connection, info, names)
-
-
-def _conflicts_of_probes(connection: sa.Connection, info: CampaignInfo, names: Mapping[int, str]) -> list[Conflict]:
-    event, ballot = schema.probe_event, schema.ballot
-    rows = connection.execute(
-        sa.select(event, ballot.c.number)
-        .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id)
-        .order_by(event.c.id)
-    ).all()
-    stands = {(row.number, row.place): answer_name(row.answer) for row in rows if row.why is None}
-    return [
-        Conflict(
-            comparison=f"{row.number}-p{row.place}",
-            voter=names[row.voter_id],
-            stands=stands.get((row.number, row.place), ""),
-            came=answer_name(row.answer),
-            received_at=time_text(row.received_at),
-            corrected=False,
-        )
-        for row in rows
-        if row.why == "conflict"
-    ]
-
-
 def _place(file: VoteFile, row: VoteRow) -> tuple[int, int, bool]:
     try:
         return asked_place(row.comparison)
@@ -215,7 +136,7 @@ def _recorded(
             except VoteError as error:
                 file.fail(f"comparison {row.comparison!r} is unknown: {error}", row.line)
     known = voters_named(connection, info, {row.voter for row, *_ in rows if row.voter is not None})
-    names = names_of(connection, info)
+    names, keys = names_of(connection, info), keys_of(connection, info)
     problems: list[str] = []
     counts: Counter[str] = Counter()
     events, late, probed, changes = _Batch(), _Batch(), _Batch(), {key: Counter[int]() for key in ballots}
@@ -231,7 +152,7 @@ def _recorded(
         if why == "known":
             counts[why] += 1
             continue
-        values = _values(info, row, ballot, place, voter, code)
+        values = _values(info, row, ballot, place, voter, keys[voter], code)
         if is_probe:
             ballot.revision[place] += 1
             probed.add({**values, "revision": ballot.revision[place], "kind": "cast", "why": why})
@@ -248,7 +169,7 @@ def _recorded(
             changes[number, False][ballot.sheet[place]] += 1
             counts["new"] += 1
         else:
-            late.add({**values, "why": why})
+            late.add({**values, "why": why, "revision": ballot.revision[place]})
             ballot.heard.add((place, voter, code))
             counts[why] += 1
     if problems:
@@ -386,13 +307,18 @@ def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
     return "known" if why is not None and (place, voter, code) in ballot.heard else why
 
 
-def _values(info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter: int, code: int) -> dict[str, Any]:
-    says = [ballot.number, f"p{place}" if ballot.is_probes else place, voter, row.answer]
+def _values(
+    info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter: int, key: str, code: int
+) -> dict[str, Any]:
+    asked = asked_name(place, is_probe=ballot.is_probes)
     extra = dict(row.extra)
     seconds = extra.pop("seconds", None)
     return {
-        # The same vote on the same revision of its comparison is the same event, whoever reads the file again.
-        "event_id": str(uuid.uuid5(uuid.UUID(info.key), json_of([*says, ballot.revision[place]]))),
+        # The same vote on the same revision of its comparison is the same event, whoever reads the file again: also in
+        # a ledger that has restored the campaign, where the voter has the same key and another id.
+        "event_id": str(
+            uuid.uuid5(uuid.UUID(info.key), json_of([ballot.number, asked, key, row.answer, ballot.revision[place]]))
+        ),
         "ballot_id": ballot.id,
         "place": place,
         "voter_id": voter,
@@ -401,7 +327,7 @@ def _values(info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter
         "given_by": "file",
         "extra": json_of(extra) if extra else None,
         "received_at": now(),
-        "payload_hash": hashlib.sha256(json_of(says).encode()).hexdigest(),
+        "payload_hash": vote_hash(ballot.number, place, voter, row.answer, is_probe=ballot.is_probes),
     }
 
 

@@ -85,6 +85,11 @@ class CampaignResult(TableResult):
         """The ranking: the paper's, or that of the strengths."""
         return self.strengths.ranking if self.paper is None else self.paper.ranking
 
+    def rows(self) -> list[dict[str, Any]]:
+        """The table row by row."""
+        columns = self._columns()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
     def to_csv(self) -> str:
         """The table as CSV; tuples have a column for each part."""
         columns = self._columns()

@@ -238,6 +238,7 @@ late_vote = sa.Table(
     metadata,
     _id(),
     *_event_columns(),
+    Column("revision", Integer, nullable=False),  # of the last event of the comparison when this one came, or 0
     Column("why", Text, nullable=False),
     sa.ForeignKeyConstraint(["ballot_id", "place"], ["comparison.ballot_id", "comparison.place"]),
     _one_of("why", ("closed", "reassigned", "conflict")),

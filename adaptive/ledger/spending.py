@@ -11,7 +11,7 @@ from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
 from adaptive.plan import BallotPlan
 
-__all__ = ["Spending", "expected_probes", "spending_of"]
+__all__ = ["PlannedSpending", "Spending", "expected_probes", "planned_spending", "spending_of"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,85 @@ class Spending:
     spent: float | None
     expected: float | None
     currency: str
+
+
+@dataclass(frozen=True)
+class PlannedSpending:
+    """What a plan will ask and pay, before any vote.
+
+    Attributes
+    ----------
+    n_comparisons : int
+    n_probes : float
+        On average, beside the comparisons.
+    n_sheets : int
+        Of the first ballot or batch.
+    hours : float or None
+        Person-hours of both; None where the time of an answer is not known.
+    pay, fee, cost : float or None
+        What voters get, what the platform takes, and both; None where nothing is paid.
+    per_answer, hourly : float or None
+        What a voter gets for an answer, and for an hour.
+    currency : str
+    """
+
+    n_comparisons: int
+    n_probes: float
+    n_sheets: int
+    hours: float | None
+    pay: float | None
+    fee: float | None
+    cost: float | None
+    per_answer: float | None
+    hourly: float | None
+    currency: str
+
+
+def planned_spending(
+    plan: BallotPlan | ContinuousPlan, n_slots: int, settings: Settings, *, seconds: float | None = None
+) -> PlannedSpending:
+    """What a campaign will ask and pay.
+
+    Parameters
+    ----------
+    n_slots : int
+        Voters that ballots are drawn for.
+    seconds : float or None
+        Time that an answer takes; None: that of the pay, if it says.
+
+    Examples
+    --------
+    >>> from adaptive.ledger.pay import Pay
+    >>> from adaptive.plan import plan_ballots
+    >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
+    >>> planned = planned_spending(plan, 6, Settings(pay=Pay(per_hour=12, seconds=6, fee=0.25)))
+    >>> planned.n_comparisons, planned.hours, planned.pay, planned.fee
+    (300, 0.5, 6.0, 1.5)
+    """
+    pay, n_probes = settings.pay, expected_probes(plan, n_slots, settings)
+    n_comparisons = plan.n_comparisons if isinstance(plan, BallotPlan) else plan.budget
+    n_answers = n_comparisons + n_probes
+    each = seconds if seconds is not None or pay is None else pay.seconds
+    hours = None if each is None else n_answers * each / 3600
+    first = plan.comparisons[0] if isinstance(plan, BallotPlan) else min(plan.batch, plan.budget)
+    n_sheets = sum(1 for _ in _sheets([first], n_slots, settings.sheet_size, 0))
+    if pay is None:
+        return PlannedSpending(n_comparisons, n_probes, n_sheets, hours, None, None, None, None, None, "")
+    cost = pay.cost(n_answers)
+    earned = cost / (1 + pay.fee)
+    hourly = None if each is None else pay.per_answer * 3600 / each
+    return PlannedSpending(
+        n_comparisons=n_comparisons,
+        n_probes=n_probes,
+        n_sheets=n_sheets,
+        hours=hours,
+        pay=earned,
+        fee=cost - earned,
+        cost=cost,
+        per_answer=pay.per_answer,
+        hourly=hourly,
+        currency=pay.currency,
+    )
 
 
 def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | None:

@@ -20,6 +20,7 @@ from rankcorr.checks import shown
 __all__ = [
     "erase",
     "excluded_voters",
+    "keys_of",
     "names_of",
     "register",
     "set_excluded",
@@ -111,6 +112,13 @@ def names_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
         .order_by(schema.voter.c.id)
     )
     return {row.id: row.key if row.external_id is None else row.external_id for row in rows}
+
+
+def keys_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
+    """Random key of each voter."""
+    voter = schema.voter
+    rows = connection.execute(sa.select(voter.c.id, voter.c.key).where(voter.c.campaign_id == info.id))
+    return {row.id: row.key for row in rows}
 
 
 def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:

@@ -6,7 +6,6 @@ event has an id of the sender's choosing, so that a vote that is sent again afte
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from adaptive.ledger.locking import (
     locked_state,
     open_overdue,
 )
+from adaptive.ledger.payloads import correction_hash, retraction_hash, vote_hash
 from adaptive.votes import Vote
 from rankcorr.checks import shown
 
@@ -94,7 +94,7 @@ class VoteCast:
 
     def payload_hash(self) -> str:
         """Hash of what the vote says, by which a vote sent again is told from another under its id."""
-        return _hash([self.number, self.place, self.voter_id, self.answer])
+        return vote_hash(self.number, self.place, self.voter_id, self.answer)
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,8 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
     ConflictError
         When another vote stands, or the event id was used for another vote. The message names the vote that stands.
     LateVoteError
-        When the ballot is closed, or the sheet went to somebody else; the vote is kept as a late one.
+        When the ballot is closed, or the sheet went to somebody else; the vote is kept as a late one. Sent again, it
+        counts once the ballot is open again, or the sheet is the voter's again, and no other vote stands.
     LedgerBusyError
         While the ballot is being closed: the same vote may be sent again in a moment.
     """
@@ -159,13 +160,16 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
         found = locked_state(connection, info, vote.number, vote.place, vote.event_id)
-        if found.known:
-            return _known_event(connection, vote.event_id, payload)
+        known = _known_event(connection, vote.event_id, payload) if found.known else None
+        if isinstance(known, Receipt):
+            return known
         if found.state == "closing":
             return _while_closing(found, vote.number)
         late = why_late(connection, found, vote.voter_id)
+        if known is not None and (late is not None or found.kind == "cast"):
+            return known  # too late as before; otherwise the ballot, or the sheet, is back, and the vote counts
         if late is not None:
-            row = {**event_row(vote, found.ballot_id, code, payload), "why": late}
+            row = {**event_row(vote, found.ballot_id, code, payload), "why": late, "revision": found.revision or 0}
             connection.execute(sa.insert(schema.late_vote).values(row))
             return LateVoteError(late_message(late, vote.number))
         if found.kind == "cast":
@@ -198,7 +202,7 @@ def retract(database: Database, info: CampaignInfo, event_id: str, number: int, 
         While the ballot is being closed.
     """
     check_event_id(event_id)
-    payload = _hash([number, place, voter_id, "retract"])
+    payload = retraction_hash(number, place, voter_id)
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
         found = locked_state(connection, info, number, place, event_id)
@@ -242,7 +246,7 @@ def correct(
     """
     code = None if answer is None else answer_code(answer)
     check_event_id(event_id)
-    payload = _hash([number, place, "correction", answer, reason])
+    payload = correction_hash(number, place, answer, reason)
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
         found = locked_state(connection, info, number, place, event_id)
@@ -396,7 +400,3 @@ def event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[s
         "received_at": now(),
         "payload_hash": payload,
     }
-
-
-def _hash(says: list[Any]) -> str:
-    return hashlib.sha256(json_of(says).encode()).hexdigest()

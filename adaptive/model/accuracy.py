@@ -334,7 +334,8 @@ def cut_of(drawn: DrawnRanks, k: int) -> Cut:
         from math import comb
 
         places = number - int(sure.sum())
-        agreed = (held[:, sure] == 1).all(axis=1) * agreed / comb(int(tied.sum()), places)
+        chance = 1 / comb(int(tied.sum()), places)  # of integers: of more than 1,000 tied items C has no float
+        agreed = (held[:, sure] == 1).all(axis=1) * agreed * chance
     return Cut(number, float(np.mean(agreed)), float(np.mean(held @ chosen)), len(held))
 
 

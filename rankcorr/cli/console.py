@@ -65,7 +65,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for row in table:
         gaps = [" " * (width - text_width(cell)) for cell, width in zip(row, widths, strict=True)]
         cells = [row[0] + gaps[0], *(gap + cell for cell, gap in zip(row[1:], gaps[1:], strict=True))]
-        click.echo("  ".join(cells))
+        click.echo("  ".join(cells).rstrip(" "))
 
 
 def text_width(text: str) -> int:

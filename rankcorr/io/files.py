@@ -1,5 +1,6 @@
 """Write files so that a reader never sees half of one."""
 
+import errno
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -48,6 +49,25 @@ def prepared_file(path: Path, data: bytes) -> Iterator[Callable[[], None]]:
         yield put_in_place
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def put_new(part: Path, target: Path) -> None:
+    """Give a file that is whole its name, which nothing must have.
+
+    Raises
+    ------
+    FileExistsError
+        Where the name is taken.
+    """
+    try:
+        os.link(part, target)  # fails where somebody has made the file meanwhile, which a move would replace
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+        part.rename(target)
+    sync_folder(target.parent)
 
 
 def sync_folder(path: Path) -> None:

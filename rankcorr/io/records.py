@@ -19,6 +19,15 @@ from rankcorr.errors import TableError
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "pipe"}
 _BREAK = re.compile(r"\r\n|\r|\n")
 _GZIP = b"\x1f\x8b"  # no text in UTF-8 begins with these
+_OTHER_FILES = {  # what begins so, and what to do with it
+    b"PK\x03\x04": "a zip, as a workbook is (.xlsx, .ods): save its sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old workbook (.xls): save its sheet as CSV",
+    b"SQLite format 3\0": "a database of SQLite, and no table in text",
+    b"%PDF-": "a PDF, and no table in text",
+    b"PAR1": "a Parquet file: save it as CSV",
+    b"\xff\xfe": "text in UTF-16; save the file as UTF-8",
+    b"\xfe\xff": "text in UTF-16; save the file as UTF-8",
+}
 _BREAK_BYTES = re.compile(rb"\r\n|\r|\n")
 # float() alone would take 1_000 and digits of other scripts. No digit can match in two ways here, so a long
 # cell takes linear time.
@@ -60,14 +69,22 @@ class TextTable:
         What `fail` raises.
     wanted : str
         What to ask for when a table has only one column.
+    data : bytes, optional
+        What the file holds, where it was read already; `path` is its name then.
     """
 
     def __init__(
-        self, path: str, *, error: type[Exception] = TableError, wanted: str = "an id and a score are wanted"
+        self,
+        path: str,
+        *,
+        error: type[Exception] = TableError,
+        wanted: str = "an id and a score are wanted",
+        data: bytes | None = None,
     ) -> None:
         self.path = path
         self.error = error
         self.wanted = wanted
+        self.data = data
         self.name = "<stdin>" if path == "-" else printable(path, limit=None)
 
     def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
@@ -85,10 +102,15 @@ class TextTable:
                 data = gzip.decompress(data)
             except (OSError, EOFError, zlib.error) as error:
                 self.fail(f"cannot be decompressed: {error}")
+        for start, what in _OTHER_FILES.items():
+            if data.startswith(start):
+                self.fail(f"is {what}")
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             before = error.object[: error.start]  # without the byte order mark, which ends no line
+            if b"\0" in data:
+                self.fail("is not a text file: it has null bytes, and is not UTF-8")
             line = 1 + len(_BREAK_BYTES.findall(before))
             self.fail(f"byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8", line)
         if "\0" in text:
@@ -99,6 +121,8 @@ class TextTable:
         return text
 
     def _bytes(self) -> bytes:
+        if self.data is not None:
+            return self.data
         if self.path == "-":
             if sys.stdin is None:
                 self.fail("standard input is closed")

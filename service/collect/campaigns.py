@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-from adaptive.ledger import Campaign, Ledger, LedgerError, VotingPages
+from adaptive.ledger import Campaign, Ledger, NoCampaignError, VotingPages
 from adaptive.ledger.contents import contents_of
 from adaptive.ledger.shown_sheets import ShownPair, shown_pairs
 from adaptive.ledger.voting_pages import pages_of
@@ -67,9 +67,7 @@ class Campaigns:
             raise _no_campaign()
         try:
             return self._ledger().campaign(key)
-        except LedgerError as error:
-            if type(error) is not LedgerError:  # out of reach, which it is not for ever
-                raise
+        except NoCampaignError as error:
             raise _no_campaign() from error
 
     def _all_contents(self, key: str) -> tuple[Content, ...]:

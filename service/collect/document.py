@@ -6,6 +6,7 @@ from typing import Final
 
 from rankcorr import __version__
 from service.collect.problems import KINDS
+from service.collect.schemas.campaigns import MODE
 from service.collect.schemas.voting import VOTING_COMPONENTS
 from service.http.problems import ALL_STATUSES, LIBRARY_KINDS
 from service.openapi.specification import problem_component
@@ -26,6 +27,7 @@ COMPONENTS: Final = (
         },
     ),
     *VOTING_COMPONENTS,
+    MODE,
 )
 
 SECURITY: Final = {
@@ -33,6 +35,14 @@ SECURITY: Final = {
         "type": "http",
         "scheme": "bearer",
         "description": "Token of a campaign's organiser; to make a campaign, one of RANKCORR_TOKENS.",
+    },
+    "organiser": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "organiser",
+        "description": (
+            "Set by POST /v1/organiser/sessions. Its name is organiser_ and the first 12 letters of the campaign's key."
+        ),
     },
     "voter": {
         "type": "apiKey",

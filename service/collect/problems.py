@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from adaptive.ledger import (
+    ChangedError,
     ConflictError,
     LateVoteError,
     LedgerBusyError,
@@ -21,6 +22,7 @@ KINDS: Final = (
     (LedgerBusyError, 503, "busy"),
     (UnreachableError, 503, "ledger-unreachable"),
     (RevisionError, 503, "ledger-unreachable"),
+    (ChangedError, 412, "changed"),
     (ConflictError, 409, "conflict"),
     (LateVoteError, 409, "late"),
     (NotReadyError, 409, "not-ready"),

@@ -1,4 +1,4 @@
-"""Texts of the interface, by language: locales/<language>.json, which hold each word that a page shows."""
+"""Texts of the interface, by language: locales/<language>.json, and organiser.<language>.json for organisers' pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Texts:
 
     def __init__(self, language: str) -> None:
         self.language = interface_language(language)
-        self._texts = _read(self.language)
+        self._texts = {**_read(self.language), **_read(f"organiser.{self.language}")}
 
     def __call__(self, key: str, /, **values: object) -> str:
         """Return the text of a key such as "voter.vote.undo", with values for what stands in braces.

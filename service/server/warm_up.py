@@ -19,8 +19,9 @@ from adaptive import (
     plan_ballots,
     simulate,
     thurstone,
+    voter_report,
 )
-from rankcorr import Ranking, contributions, correlate_many, correlation_matrix
+from rankcorr import Ranking, TauW, contributions, correlate_many, correlation_matrix
 from rankcorr.coefficients import COEFFICIENTS, named_coefficient
 from rankcorr.correlation import correlate
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
@@ -39,15 +40,25 @@ BALLOTS = ((4, 1), (4, 2), (5, 3), (12, 6), (4, 7))
 
 
 def warm_up() -> None:
-    """Call each library function that a view calls, on a few items, in every way that is compiled separately."""
+    """Call each library function that a view of rankcorr-serve calls, in every way that is compiled separately."""
     with collected_notices():
         _compare()
         _infer()
-    warm_up_campaigns()
+    _vote()
 
 
 def warm_up_campaigns() -> None:
-    """The same for what campaigns need: draws, scores of votes, and strengths."""
+    """The same for rankcorr-collect: draws, scores of votes, strengths and how far they can be trusted, voters."""
+    _vote()
+    votes = Comparisons.from_labels([0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"], voter=[0, 1, 0, 1])
+    strengths = bradley_terry(votes)
+    strengths.cut(1)
+    strengths.expected_correlation(TauW())
+    voter_report(bradley_terry(votes, voters=True))
+
+
+def _vote() -> None:
+    """Draws and scores of ballots, and strengths."""
     for n_items, presentations in BALLOTS:
         draw_ballot(n_items, presentations, 3, np.random.default_rng(0)).certificate()
     plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from adaptive.errors import TableError
+from rankcorr.io.files import put_new
 from rankcorr.io.records import printable
 
 if TYPE_CHECKING:
@@ -50,19 +52,34 @@ def opened(ledger: str, campaign: str | None = None) -> Iterator[Campaign]:
 
 @contextmanager
 def created(ledger: str) -> Iterator[Ledger]:
-    """Open a ledger, or make it; a file that is made goes away again if the block fails."""
+    """Open a ledger, or make it; a file that is made is there once the block is done, and not before.
+
+    It is made beside its place and moved there: a block that fails, or a process that is killed, leaves none, and the
+    same command can be given again.
+    """
     from adaptive.ledger import Ledger
 
-    found = Ledger.create(ledger)
+    target = Path(ledger)
+    if "://" in ledger or os.path.lexists(target) or not os.access(target.parent, os.W_OK):
+        found = Ledger.create(ledger)
+        try:
+            yield found
+        finally:
+            found.close()
+        return
+    part = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        yield found
-    except BaseException:
-        found.close()
-        if found.is_new:
-            for end in ("", "-wal", "-shm"):
-                Path(f"{found.database.path}{end}").unlink(missing_ok=True)
-        raise
-    found.close()
+        found = Ledger.create(part)
+        try:
+            yield found
+        finally:
+            found.close()  # the last connection brings into the file what is beside it
+        put_new(part, target)
+    except OSError as error:
+        raise TableError(f"{ledger}: cannot be made: {error.strerror or error}") from error
+    finally:
+        for end in ("", "-wal", "-shm"):
+            Path(f"{part}{end}").unlink(missing_ok=True)
 
 
 def described(now: CampaignStatus) -> str:

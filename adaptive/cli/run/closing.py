@@ -10,10 +10,10 @@ from adaptive.cli.output import print_note
 from adaptive.cli.run.campaign import counted, described, ledger_argument
 from adaptive.errors import ProtocolError
 from adaptive.ledger import Campaign
+from adaptive.ledger.conflicts import conflicts
 from adaptive.ledger.continuous import finish
-from adaptive.ledger.recording import conflicts
 from adaptive.ledger.results import ClosePreview, preview_of, result_of
-from adaptive.ledger.status import by_item, by_voter, status_of
+from adaptive.ledger.status import by_ballot, by_item, by_voter, status_of
 from adaptive.tables import item_cells
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
@@ -22,6 +22,7 @@ _STATUS_EXAMPLE = """\b
 Example:
   ballots run status voting.db
   ballots run status voting.db --by voter
+  ballots run status voting.db --by ballot
 """
 _CLOSE_EXAMPLE = """\b
 Example:
@@ -37,32 +38,13 @@ Example:
 
 @click.command(epilog=_STATUS_EXAMPLE, short_help="Where the voting stands.")
 @ledger_argument
-@click.option("--by", type=click.Choice(["voter", "item"]), help="A row for each voter or item.")
+@click.option("--by", type=click.Choice(["voter", "item", "ballot"]), help="A row for each.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
     """Say where the voting in LEDGER stands."""
     database, info = campaign.database, campaign.info
-    if by == "voter":
-        voters = database.read(lambda c: by_voter(c, info))
-        if as_json:
-            print_json([asdict(each) for each in voters])
-            return
-        rows = [
-            [each.voter, f"{each.n_answered:,} of {each.n_comparisons:,}", f"{each.n_votes:,}", each.last_vote or "-"]
-            + (["excluded"] if each.excluded else [""])
-            for each in voters
-        ]
-        print_table(["voter", "answered", "votes", "last vote", ""], rows)
-        return
-    if by == "item":
-        items = database.read(lambda c: by_item(c, info))
-        if as_json:
-            print_json([{**asdict(each), "item": item_cells(each.item)} for each in items])
-            return
-        print_table(
-            ["item", "answered"],
-            [[" ".join(item_cells(each.item)), f"{each.n_answered:,} of {each.presentations:,}"] for each in items],
-        )
+    if by is not None:
+        {"voter": _show_voters, "item": _show_items, "ballot": _show_ballots}[by](campaign, as_json)
         return
     now = database.read(lambda c: status_of(c, info))
     if as_json:
@@ -88,6 +70,60 @@ def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
             for amount, hours in ((spending.spent, spending.hours), (spending.expected, spending.expected_hours))
         )
         click.echo(f"spent: {so_far}; expected in the end: {in_the_end}")
+
+
+def _show_voters(campaign: Campaign, as_json: bool) -> None:
+    voters = campaign.database.read(lambda c: by_voter(c, campaign.info))
+    if as_json:
+        print_json([asdict(each) for each in voters])
+        return
+    rows = [
+        [
+            each.voter,
+            f"{each.n_answered:,} of {each.n_comparisons:,}",
+            f"{each.n_votes:,}",
+            _to_seconds(each.last_vote),
+            "excluded" if each.excluded else "",
+        ]
+        for each in voters
+    ]
+    print_table(["voter", "answered", "votes", "last vote", ""], rows)
+
+
+def _show_items(campaign: Campaign, as_json: bool) -> None:
+    items = campaign.database.read(lambda c: by_item(c, campaign.info))
+    if as_json:
+        print_json([{**asdict(each), "item": item_cells(each.item)} for each in items])
+        return
+    print_table(
+        ["item", "answered"],
+        [[" ".join(item_cells(each.item)), f"{each.n_answered:,} of {each.presentations:,}"] for each in items],
+    )
+
+
+def _show_ballots(campaign: Campaign, as_json: bool) -> None:
+    ballots = campaign.database.read(lambda c: by_ballot(c, campaign.info))
+    if as_json:
+        print_json([asdict(each) for each in ballots])
+        return
+    rows = [
+        [
+            str(each.ballot),
+            each.state,
+            f"{each.n_items:,}",
+            f"{each.n_answered:,} of {each.n_comparisons:,}",
+            f"{each.n_sheets_done:,} of {each.n_sheets:,}",
+            _to_seconds(each.opened_at),
+            _to_seconds(each.closed_at),
+        ]
+        for each in ballots
+    ]
+    print_table(["ballot", "state", "items", "answered", "sheets done", "opened", "closed"], rows)
+
+
+def _to_seconds(time: str | None) -> str:
+    """A time for people: without the microseconds that JSON has."""
+    return "-" if time is None else f"{time[:19]}Z"
 
 
 @click.command(epilog=_CLOSE_EXAMPLE, short_help="Score the ballot and select the items of the next one.")

@@ -118,19 +118,18 @@ def migrate(ledger: str) -> None:
 
 def _say_cost(plan: Any, n_voters: int, settings: Settings) -> None:
     """What is asked beside the plan, and what all of it costs."""
-    from adaptive.ledger.spending import expected_probes
+    from adaptive.ledger.spending import planned_spending
 
-    probes = expected_probes(plan, n_voters, settings)
+    planned = planned_spending(plan, n_voters, settings)
     if settings.probing is not None:
-        click.echo(f"Probes: {counted(round(probes), 'probe')} on average, beside the comparisons.")
+        click.echo(f"Probes: {counted(round(planned.n_probes), 'probe')} on average, beside the comparisons.")
     pay = settings.pay
-    if pay is None:
+    if pay is None or planned.cost is None:
         return
-    n_comparisons = plan.n_comparisons if hasattr(plan, "n_comparisons") else plan.budget
-    cost = pay.cost(n_comparisons + probes)
-    fee = f", {pay.text(cost - cost / (1 + pay.fee))} of it the fee" if pay.fee else ""
-    hourly = "" if pay.hourly is None else f", {pay.text(pay.hourly)} an hour"
-    click.echo(f"Cost: {pay.text(cost)}{fee}. Voters get {pay.per_answer:.4g} {pay.currency} an answer{hourly}.")
+    fee = f", {pay.text(planned.fee or 0.0)} of it the fee" if pay.fee else ""
+    hourly = "" if planned.hourly is None else f", {pay.text(planned.hourly)} an hour"
+    cost, each = pay.text(planned.cost), f"{pay.per_answer:.4g} {pay.currency}"
+    click.echo(f"Cost: {cost}{fee}. Voters get {each} an answer{hourly}.")
 
 
 def _continuous_plan(options: PlanOptions, n_items: int, batch: int, target: float | None) -> Any:

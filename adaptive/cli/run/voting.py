@@ -14,8 +14,8 @@ from adaptive.cli.run.campaign import counted, described, ledger_argument
 from adaptive.errors import ProtocolError
 from adaptive.ledger import Campaign
 from adaptive.ledger.asking import asked
+from adaptive.ledger.conflicts import conflicts as conflicts_in
 from adaptive.ledger.continuous import draw_batch
-from adaptive.ledger.recording import conflicts as conflicts_in
 from adaptive.ledger.recording import record_file
 from adaptive.ledger.sheets import give_sheet, unfinished_sheets
 from adaptive.ledger.status import status_of

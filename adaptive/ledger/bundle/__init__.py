@@ -1,8 +1,8 @@
 """A whole campaign as one zip that anybody can check, with software of ours or without.
 
-contents (the tables of a campaign, without what only its database means) -> members (files of text) -> archive (a
-zip, and zips of strangers) ; checking (digests, chain, records replayed) ; documents (data sheet, Croissant) ;
-restoring (the same campaign in another ledger).
+contents (the tables of a campaign, without what only its database means) -> members (files of text) -> archive (a zip,
+and zips of strangers) ; checking (digests, chain, records replayed) ; strengths (the ranking of a campaign without
+records) ; documents (data sheet, Croissant) ; restoring (the same campaign in another ledger).
 """
 
 from adaptive.ledger.bundle.checking import Verified

@@ -29,6 +29,19 @@ NAMES: Final = (
     "votes.csv",
 )
 MOST_BYTES: Final = 2**30
+# Files that stay small however many votes there are; a million votes have 300 MB of events and 30 MB of comparisons.
+_MOST_OF: Final = {
+    "README.md": 2**20,
+    SUMS: 2**16,
+    "croissant.json": 2**20,
+    "plan.json": 2**24,
+    "ballots.json": 2**28,
+    "items.csv": 2**28,
+    "result.csv": 2**28,
+    "voters.csv": 2**28,
+    "comparisons.csv": 2**28,
+    "votes.csv": 2**28,
+}
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # the first that a zip can say
 _ENCRYPTED: Final = 0x1
 
@@ -61,12 +74,14 @@ def unpacked(data: bytes, *, most_bytes: int) -> dict[str, str]:
     ------
     BundleError
         No zip; a member that is missing, not wanted, there twice, encrypted, or compressed in another way; more bytes
-        than `most_bytes` in all; text that is not UTF-8; a sum that does not hold.
+        than `most_bytes` in all, or than a file of its name ever has; text that is not UTF-8; a sum that does not hold.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_entries(archive.infolist(), most_bytes)
             found = {entry.filename: _text(archive, entry) for entry in archive.infolist()}
+    except BundleError:
+        raise
     # NotImplementedError is what zipfile raises for a compression that it does not know.
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError) as error:
         raise BundleError(f"not a zip that can be read: {error}") from error
@@ -86,6 +101,9 @@ def _check_entries(entries: list[zipfile.ZipInfo], most_bytes: int) -> None:
             raise BundleError(f"{entry.filename}: is encrypted")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise BundleError(f"{entry.filename}: is compressed in a way that no bundle is")
+        most = _MOST_OF.get(entry.filename, most_bytes)
+        if entry.file_size > most:
+            raise BundleError(f"{entry.filename}: has {entry.file_size:,} bytes; at most {most:,} are read")
     missing = [name for name in NAMES if name not in names]
     if missing:
         raise BundleError(f"the zip lacks {', '.join(missing)}")

@@ -23,7 +23,7 @@ from adaptive.selection import select_again
 from adaptive.tables import csv_text, item_cells, item_columns
 from adaptive.votes import UNANSWERED
 
-__all__ = ["Verified", "checked", "result_csv", "votes_csv", "votes_that_count"]
+__all__ = ["Verified", "checked", "events_by_ballot", "label_cells", "result_csv", "votes_csv", "votes_that_count"]
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def vote_line(event: Row) -> str:
 
 def votes_csv(contents: Contents) -> str:
     """The votes that count as CSV: comparison, voter, left, right and winner."""
-    columns, cells = _cells(contents.labels)
+    columns, cells = label_cells(contents.labels)
     by_ballot = events_by_ballot(contents)
     rows = []
     for stored in contents.stored:
@@ -145,11 +145,12 @@ def result_csv(contents: Contents, found: Verified) -> str:
     """The ranking after the ballots that are closed; only the names of the columns where there is none."""
     if found.result is None:
         scores = ["rank", "ybar", "presentations", "wins", "ties", "losses", "last_ballot"]
-        return csv_text([*_cells(contents.labels)[0]("item"), *scores], [])
+        return csv_text([*label_cells(contents.labels)[0]("item"), *scores], [])
     return found.result.to_csv()
 
 
-def _cells(labels: Sequence[Hashable]) -> tuple[Callable[[str], list[str]], list[tuple[str, ...]]]:
+def label_cells(labels: Sequence[Hashable]) -> tuple[Callable[[str], list[str]], list[tuple[str, ...]]]:
+    """Names of the columns of items, by stem, and the cells of each label."""
     lengths = {len(label) if isinstance(label, tuple) else 0 for label in labels}
     if len(lengths) > 1:  # no columns fit all of them
         return lambda stem: [stem], [(" ".join(item_cells(label)),) for label in labels]

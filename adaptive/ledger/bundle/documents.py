@@ -23,7 +23,7 @@ _FILES: Final = {
     "events.jsonl": "The raw ledger: leases of sheets, every vote event, late votes, and what organisers did.",
     "probes.jsonl": "Practice, attention checks, gold pairs and repeats, with their answers; never scored.",
     "votes.csv": "The votes that count: the last event of each comparison, of voters who are not left out.",
-    "result.csv": "The ranking after the ballots that are closed.",
+    "result.csv": "The ranking after the ballots that are closed; of batches, by Bradley-Terry strengths of the votes.",
     "croissant.json": "Metadata of these files, as Croissant 1.0 has it.",
     SUMS: "SHA-256 of every other file.",
 }
@@ -114,9 +114,11 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
     parts = [side.lstrip("_") for side in sides]
     sided = [f"{stem}_{part}" if part else stem for stem in ("left", "right") for part in parts]
     items = [f"item_{part}" if part else "item" for part in parts]
-    scores = {"rank": "Float", "ybar": "Float"} | dict.fromkeys(
-        ("presentations", "wins", "ties", "losses", "last_ballot"), "Integer"
-    )
+    if info.mode == "continuous":
+        scores = {"rank": "Float", "strength": "Float"}
+    else:
+        counts = ("presentations", "wins", "ties", "losses", "last_ballot")
+        scores = {"rank": "Float", "ybar": "Float"} | dict.fromkeys(counts, "Integer")
     sets = [
         _records("items", "items.csv", {"place": "Integer", "label": "Text", "kind": "Text"}),
         _records(
@@ -135,11 +137,23 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
         "description": f"Pairwise comparisons of {info.n_items:,} items with every vote, and the ranking they give.",
         "identifier": info.key,
         "dateCreated": time_text(info.created_at)[:10],
+        **_publication(contents),
         "version": "1.0.0",
         "distribution": files,
         "recordSet": sets,
     }
     return json.dumps(metadata, ensure_ascii=False, indent=1) + "\n"
+
+
+def _publication(contents: Contents) -> dict[str, str]:
+    """How to cite the campaign, and, once a ballot is closed, since when it can be; nothing that nobody has said."""
+    info = contents.info
+    closed = [ballot["closed_at"] for ballot in contents.ballots if ballot["closed_at"] is not None]
+    known = {} if not closed else {"datePublished": time_text(max(closed))[:10]}
+    year = time_text(max(closed, default=info.created_at))[:4]
+    title = " ".join(info.name.translate({ord("{"): "(", ord("}"): ")", ord("\\"): "/"}).split())
+    cite = f"@misc{{campaign-{info.key}, title = {{{title}}}, year = {{{year}}}, note = {{Campaign {info.key}}}}}"
+    return {**known, "citeAs": cite}
 
 
 def _records(name: str, file: str, columns: Mapping[str, str]) -> dict[str, Any]:

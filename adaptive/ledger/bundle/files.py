@@ -12,6 +12,7 @@ from adaptive.ledger.bundle.checking import Verified, checked, result_csv, votes
 from adaptive.ledger.bundle.contents import Contents, gathered
 from adaptive.ledger.bundle.documents import croissant, data_sheet
 from adaptive.ledger.bundle.members import data_members, parsed
+from adaptive.ledger.bundle.strengths import check_strengths, strengths_csv
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.ledger import Campaign
 from rankcorr.io.files import write_atomically
@@ -56,7 +57,7 @@ def bundle_bytes(campaign: Campaign, *, names: bool = False) -> bytes:
     contents = campaign.database.read(lambda connection: gathered(connection, campaign.info, names=names))
     members = data_members(contents)
     found = checked(contents)
-    members |= {"votes.csv": votes_csv(contents), "result.csv": result_csv(contents, found)}
+    members |= {"votes.csv": votes_csv(contents), "result.csv": _result(contents, found)}
     members["README.md"] = data_sheet(contents, found)
     members["croissant.json"] = croissant(contents, members)
     return packed(members)
@@ -121,7 +122,11 @@ def verified(path: str | os.PathLike[str], *, most_bytes: int) -> tuple[Contents
     try:
         contents, members = contents_of(data, most_bytes=most_bytes)
         found = checked(contents)
-        _check_derived(members, {"votes.csv": votes_csv(contents), "result.csv": result_csv(contents, found)})
+        _check_derived(members, "votes.csv", votes_csv(contents))
+        if contents.info.mode == "continuous":
+            check_strengths(members["result.csv"], _result(contents, found))
+        else:
+            _check_derived(members, "result.csv", _result(contents, found))
     except BundleError as error:
         raise BundleError(f"{name}: {error}") from error
     except (AdaptiveError, TypeError, KeyError, ValueError, IndexError, AttributeError) as error:
@@ -130,10 +135,13 @@ def verified(path: str | os.PathLike[str], *, most_bytes: int) -> tuple[Contents
     return contents, found
 
 
-def _check_derived(members: Mapping[str, str], again: Mapping[str, str]) -> None:
-    for name, text in again.items():
-        if members[name] != text:
-            raise BundleError(f"{name}: is not what the comparisons and events give")
+def _result(contents: Contents, found: Verified) -> str:
+    return strengths_csv(contents) if contents.info.mode == "continuous" else result_csv(contents, found)
+
+
+def _check_derived(members: Mapping[str, str], name: str, again: str) -> None:
+    if members[name] != again:
+        raise BundleError(f"{name}: is not what the comparisons and events give")
 
 
 def _bytes(path: str | os.PathLike[str], most_bytes: int) -> tuple[str, bytes]:

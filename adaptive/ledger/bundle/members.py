@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -78,7 +77,7 @@ _LINES: Final[dict[str, _Types]] = {
         **_ANSWER,
         "fence": _MAYBE_WHOLE,
     },
-    "late_vote": {**_EVENT, "why": _TEXT, **_ANSWER},
+    "late_vote": {**_EVENT, "revision": _WHOLE, "why": _TEXT, **_ANSWER},
     "audit": {
         "at": _WHOLE,
         "kind": _TEXT,
@@ -220,7 +219,7 @@ def _json_lines(members: Mapping[str, str], name: str) -> dict[str, list[Row]]:
     kinds = ("probe", "probe_event") if name == "probes.jsonl" else ("lease", "vote", "late_vote", "audit")
     found: dict[str, list[Row]] = {kind: [] for kind in kinds}
     same: dict[Any, Any] = {}
-    for number, line in enumerate(members[name].split("\n")[:-1], start=1):
+    for number, line in enumerate(_split(members[name]), start=1):
         row = _json(members, name, line, number)
         kind = row.pop("type", None) if isinstance(row, dict) else None
         if not isinstance(kind, str) or kind not in found:
@@ -230,6 +229,14 @@ def _json_lines(members: Mapping[str, str], name: str) -> dict[str, list[Row]]:
         # One object for each name and each key of a voter: those of 400,000 lines would take half a gigabyte.
         found[kind].append({key: same.setdefault(row[key], row[key]) if key in _FEW else row[key] for key in types})
     return found
+
+
+def _split(text: str) -> Iterator[str]:
+    """Lines one by one, without their ends: 300 million empty ones in a list would take 2 GB before any is read."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
 
 
 def _check(where: str, row: Any, types: _Types) -> None:
@@ -247,16 +254,18 @@ def _check(where: str, row: Any, types: _Types) -> None:
 
 
 def _records(members: Mapping[str, str], name: str, columns: Sequence[str]) -> list[list[str]]:
+    rows = csv.reader((line + "\n" for line in _split(members[name])), strict=True)
+    found: list[list[str]] = []
     try:
-        rows = list(csv.reader(io.StringIO(members[name], newline=""), strict=True))
+        if next(rows, None) != list(columns):
+            raise BundleError(f"{name}: the columns {', '.join(columns)} are wanted")
+        for number, row in enumerate(rows, start=1):
+            if len(row) != len(columns):
+                raise BundleError(f"{name}: row {number} must have {len(columns)} cells")
+            found.append(row)
     except csv.Error as error:
         raise BundleError(f"{name}: cannot be read as CSV: {error}") from error
-    if not rows or rows[0] != list(columns):
-        raise BundleError(f"{name}: the columns {', '.join(columns)} are wanted")
-    for number, row in enumerate(rows[1:], start=1):
-        if len(row) != len(columns):
-            raise BundleError(f"{name}: row {number} must have {len(columns)} cells")
-    return rows[1:]
+    return found
 
 
 def _cells(members: Mapping[str, str], name: str, columns: Mapping[str, type]) -> list[Row]:
@@ -301,6 +310,6 @@ def _parsed_comparisons(members: Mapping[str, str]) -> tuple[dict[int, DrawnColu
 
 
 def _first_difference(came: str, wanted: str) -> str:
-    lines = zip(came.split("\n"), wanted.split("\n"), strict=False)
+    lines = zip(_split(came), _split(wanted), strict=False)
     number = next((at for at, (one, other) in enumerate(lines, start=1) if one != other), None)
     return "its end" if number is None else f"line {number}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from adaptive.ledger.columns import insert_columns
 from adaptive.ledger.encoding import json_of
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.ledger import Campaign, Ledger
+from adaptive.ledger.payloads import correction_hash, retraction_hash, vote_hash
 from adaptive.ledger.voters import external_hash
 from adaptive.ledger.votes import answer_code
 
@@ -218,17 +218,14 @@ def _event(row: Row, ballots: Mapping[int, int], voters: Mapping[str, int], *, i
         **values,
         "answer": None if row["answer"] is None else answer_code(row["answer"]),
         "extra": None if row["extra"] is None else json_of(row["extra"]),
-        "payload_hash": _payload_hash(row, voter_id, f"p{row['place']}" if is_probe else row["place"]),
+        "payload_hash": _payload_hash(row, voter_id, is_probe=is_probe),
     }
 
 
-def _payload_hash(row: Row, voter_id: int, place: int | str) -> str:
-    """Hash of what an event says, as `adaptive.ledger.votes` has it: the voter's id is that of this ledger."""
-    says: list[Any] = [row["ballot"], place, voter_id]
+def _payload_hash(row: Row, voter_id: int, *, is_probe: bool) -> str:
+    number, place = row["ballot"], row["place"]
     if row["given_by"] == "correction":
-        says = [row["ballot"], place, "correction", row["answer"], row["reason"]]
-    elif row.get("kind") == "retract":
-        says.append("retract")
-    else:
-        says.append(row["answer"])
-    return hashlib.sha256(json_of(says).encode()).hexdigest()
+        return correction_hash(number, place, row["answer"], row["reason"])
+    if row.get("kind") == "retract":
+        return retraction_hash(number, place, voter_id, is_probe=is_probe)
+    return vote_hash(number, place, voter_id, row["answer"], is_probe=is_probe)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from adaptive.ledger.formats import arena, choix, csv_votes, label_studio, potato
-from adaptive.ledger.formats.gathered import Answered, gathered
+from adaptive.ledger.formats.gathered import Answered, gathered, presented
 from adaptive.ledger.ledger import Campaign
 from rankcorr.checks import check_choice
 
@@ -71,6 +71,8 @@ def export_votes(
     "choix"        pairs.csv, items.csv           ties, cannot say, comparisons without a vote, voters
     ============== ============================== =====================================================================
 
+    Tasks of Label Studio and instances of potato have the content of items too, where items have more than a label.
+
     Parameters
     ----------
     campaign : Campaign
@@ -95,14 +97,20 @@ def export_votes(
         As `adaptive.tables.item_columns`.
     """
     check_choice("format", format, FORMATS)
-    found = campaign.database.read(lambda connection: gathered(connection, campaign.info, ballots=ballots, names=names))
+    info = campaign.info
+    found, contents = campaign.database.read(
+        lambda connection: (
+            gathered(connection, info, ballots=ballots, names=names),
+            presented(connection, info),
+        )
+    )
     votes, left_out = _expressible(found, format, unanswered=unanswered)
-    items = campaign.info.items
+    items = info.items
     files = {
         "csv": lambda: {"votes.csv": csv_votes.write(votes, guard=guard)},
         "arena": lambda: {"votes.jsonl": arena.write(votes)},
-        "label_studio": lambda: {"tasks.json": label_studio.write(votes)},
-        "potato": lambda: {"instances.jsonl": potato.write(votes)},
+        "label_studio": lambda: {"tasks.json": label_studio.write(votes, contents)},
+        "potato": lambda: {"instances.jsonl": potato.write(votes, contents)},
         "choix": lambda: {
             "pairs.csv": choix.write(votes, items),
             "items.csv": choix.write_items(items, guard=guard),

@@ -14,11 +14,11 @@ from adaptive.ledger.counting import standing_votes
 from adaptive.ledger.draws import drawn_columns, stored_ballots
 from adaptive.ledger.encoding import value_of
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.voters import excluded_voters, names_of
+from adaptive.ledger.voters import excluded_voters, keys_of, names_of
 from adaptive.ledger.votes import answer_name
 from rankcorr.checks import shown
 
-__all__ = ["Answered", "gathered"]
+__all__ = ["Answered", "Presented", "gathered", "presented"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,36 @@ class Answered:
     is_excluded: bool
 
 
+@dataclass(frozen=True)
+class Presented:
+    """What voters are shown of an item, beside its label.
+
+    Attributes
+    ----------
+    kind : {"text", "markdown", "image", "audio"}
+    content : str or None
+        Text, or where the image or the sound is; None where the label is all there is.
+    alt_text : str or None
+    """
+
+    kind: str
+    content: str | None
+    alt_text: str | None
+
+
+def presented(connection: sa.Connection, info: CampaignInfo) -> dict[Hashable, Presented]:
+    """What is shown of each item; empty where no item has more than its label."""
+    item = schema.item
+    rows = connection.execute(
+        sa.select(item.c.place, item.c.kind, item.c.content, item.c.alt_text)
+        .where(item.c.campaign_id == info.id)
+        .order_by(item.c.place)
+    ).all()
+    if all(row.content is None for row in rows):
+        return {}
+    return {info.items[row.place]: Presented(row.kind, row.content, row.alt_text) for row in rows}
+
+
 def gathered(
     connection: sa.Connection, info: CampaignInfo, *, ballots: Sequence[int] | None = None, names: bool = False
 ) -> list[Answered]:
@@ -76,7 +106,7 @@ def gathered(
     missing = [number for number in wanted if number not in stored]
     if missing:
         raise LedgerError(f"ballot {shown(missing[0])} has not been opened")
-    called = names_of(connection, info) if names else _keys(connection, info)
+    called = names_of(connection, info) if names else keys_of(connection, info)
     excluded = excluded_voters(connection, info.id)
     found = []
     for number in wanted:
@@ -136,9 +166,3 @@ def _holders(connection: sa.Connection, ballot_id: int) -> dict[int, int]:
         sa.select(lease.c.sheet, lease.c.voter_id).where(lease.c.ballot_id == ballot_id).order_by(lease.c.fence)
     )
     return {row.sheet: row.voter_id for row in rows}
-
-
-def _keys(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
-    voter = schema.voter
-    rows = connection.execute(sa.select(voter.c.id, voter.c.key).where(voter.c.campaign_id == info.id))
-    return {row.id: row.key for row in rows}

@@ -8,19 +8,20 @@ The labeling configuration that fits is::
       <Text name="text2" value="$text2"/>
     </View>
 
-The tag knows no ties.
+The tag knows no ties. Where items have content, each task has it too, as content1 and content2 with kind1 and kind2,
+and alt_text1 and alt_text2 where there are any: a configuration may show ``$content1`` in an `Image`, for one.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from adaptive.errors import TableError, VoteError
 from adaptive.ledger.encoding import time_text
-from adaptive.ledger.formats.gathered import Answered
+from adaptive.ledger.formats.gathered import Answered, Presented
 from adaptive.ledger.formats.rows import Came, json_rows, label_in_json, name_in
 from adaptive.tables import item_cells
 from rankcorr.checks import shown
@@ -29,9 +30,9 @@ from rankcorr.io.records import TextTable
 __all__ = ["read", "write"]
 
 
-def write(votes: Sequence[Answered]) -> str:
+def write(votes: Sequence[Answered], items: Mapping[Hashable, Presented]) -> str:
     """Return a JSON list with one task on each line; a comparison without a vote is a task without annotations."""
-    lines = [json.dumps(_task(vote), ensure_ascii=False) for vote in votes]
+    lines = [json.dumps(_task(vote, items), ensure_ascii=False) for vote in votes]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
@@ -66,8 +67,15 @@ def read(path: str | os.PathLike[str]) -> list[Came]:
     return found
 
 
-def _task(vote: Answered) -> dict[str, Any]:
+def _task(vote: Answered, items: Mapping[Hashable, Presented]) -> dict[str, Any]:
     data = {"comparison": vote.comparison, "voter": vote.voter, "text1": _text(vote.left), "text2": _text(vote.right)}
+    for side, label in ((1, vote.left), (2, vote.right)):
+        if label in items:
+            item = items[label]
+            # An item without content has its label there: a configuration names a variable that all tasks must have.
+            data[f"content{side}"] = _text(label) if item.content is None else item.content
+            data[f"kind{side}"] = item.kind
+            data[f"alt_text{side}"] = item.alt_text
     task: dict[str, Any] = {"data": {name: value for name, value in data.items() if value is not None}}
     if vote.answer is not None:
         result = {"id": vote.comparison, "from_name": "pairwise", "to_name": "text1,text2", "type": "pairwise"}

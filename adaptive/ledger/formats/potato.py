@@ -1,17 +1,18 @@
 """JSON Lines of potato's pairwise scheme: id, responses [a, b], and preference.selection A, B or tie.
 
-The scheme that fits has the name "preference", items_key "responses" and allow_tie.
+The scheme that fits has the name "preference", items_key "responses" and allow_tie. Where items have content, an
+instance has it as contents [a, b] too, with kinds, and alt_texts where there are any: items_key "contents" shows it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final
 
 from adaptive.errors import TableError, VoteError
-from adaptive.ledger.formats.gathered import Answered
+from adaptive.ledger.formats.gathered import Answered, Presented
 from adaptive.ledger.formats.rows import Came, json_rows, label_in_json, name_in
 from adaptive.tables import item_cells
 from rankcorr.checks import shown
@@ -23,9 +24,9 @@ _SELECTION: Final = {"left": "A", "right": "B", "tie": "tie"}
 _ANSWER: Final = {selection: answer for answer, selection in _SELECTION.items()}
 
 
-def write(votes: Sequence[Answered]) -> str:
+def write(votes: Sequence[Answered], items: Mapping[Hashable, Presented]) -> str:
     """Return one line for each comparison; one without a vote has no preference, and is an instance to annotate."""
-    return "".join(json.dumps(_instance(vote), ensure_ascii=False) + "\n" for vote in votes)
+    return "".join(json.dumps(_instance(vote, items), ensure_ascii=False) + "\n" for vote in votes)
 
 
 def read(path: str | os.PathLike[str]) -> list[Came]:
@@ -49,9 +50,17 @@ def read(path: str | os.PathLike[str]) -> list[Came]:
     return found
 
 
-def _instance(vote: Answered) -> dict[str, Any]:
+def _instance(vote: Answered, items: Mapping[Hashable, Presented]) -> dict[str, Any]:
     texts = [" ".join(item_cells(label)) for label in (vote.left, vote.right)]
     instance: dict[str, Any] = {"id": vote.comparison, "responses": texts}
+    if items:
+        pair = [items[label] for label in (vote.left, vote.right)]
+        instance["contents"] = [
+            text if item.content is None else item.content for text, item in zip(texts, pair, strict=True)
+        ]
+        instance["kinds"] = [item.kind for item in pair]
+        if any(item.alt_text is not None for item in pair):
+            instance["alt_texts"] = [item.alt_text for item in pair]
     if vote.voter is not None:
         instance["user_id"] = vote.voter
     if vote.answer is not None:

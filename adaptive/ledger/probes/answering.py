@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -11,8 +10,9 @@ from adaptive.errors import VoteError
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.database import Database
-from adaptive.ledger.encoding import json_of, now
+from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import ConflictError, LateVoteError
+from adaptive.ledger.payloads import retraction_hash, vote_hash
 from adaptive.ledger.votes import (
     Receipt,
     VoteCast,
@@ -43,7 +43,7 @@ def cast_probe(database: Database, info: CampaignInfo, vote: VoteCast) -> Receip
     """
     code = answer_code(vote.answer)
     check_event_id(vote.event_id)
-    payload = _payload(vote.number, vote.place, vote.voter_id, vote.answer)
+    payload = vote_hash(vote.number, vote.place, vote.voter_id, vote.answer, is_probe=True)
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError:
         found = _locked(connection, info, vote.number, vote.place)
@@ -79,7 +79,7 @@ def retract_probe(
         When the ballot is closed: the answer stays.
     """
     check_event_id(event_id)
-    payload = _payload(number, place, voter_id, "retract")
+    payload = retraction_hash(number, place, voter_id, is_probe=True)
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError:
         found = _locked(connection, info, number, place)
@@ -106,10 +106,6 @@ def _raised(found: Receipt | LateVoteError) -> Receipt:
     if isinstance(found, LateVoteError):
         raise found  # after the commit that keeps the late answer
     return found
-
-
-def _payload(number: int, place: int, voter_id: int, says: str) -> str:
-    return hashlib.sha256(json_of([number, f"p{place}", voter_id, says]).encode()).hexdigest()
 
 
 def _locked(connection: sa.Connection, info: CampaignInfo, number: int, place: int) -> Any:

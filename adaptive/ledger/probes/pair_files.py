@@ -14,7 +14,9 @@ from rankcorr.checks import shown
 __all__ = ["read_known_pairs"]
 
 
-def read_known_pairs(path: str | os.PathLike[str], items: Collection[Hashable]) -> tuple[KnownPair, ...]:
+def read_known_pairs(
+    path: str | os.PathLike[str], items: Collection[Hashable], *, data: bytes | None = None
+) -> tuple[KnownPair, ...]:
     r"""Read pairs whose answer is known from a CSV or TSV file in UTF-8.
 
     Its columns are left and right (or left_1, left_2, ...), winner (the answer that is expected: left, right or tie)
@@ -25,6 +27,8 @@ def read_known_pairs(path: str | os.PathLike[str], items: Collection[Hashable]) 
     path : str or path-like
     items : collection of hashable
         Labels of the campaign.
+    data : bytes, optional
+        What the file holds, where it was read already; `path` is its name then.
 
     Raises
     ------
@@ -44,7 +48,7 @@ def read_known_pairs(path: str | os.PathLike[str], items: Collection[Hashable]) 
     ...     read_known_pairs(file, ["apple", "pear", "stone"])
     (KnownPair(kind='attention', left='apple', right='stone', expected='left'),)
     """
-    file = read_vote_file(path, needed=("left", "right", "winner"))
+    file = read_vote_file(path, needed=("left", "right", "winner"), data=data)
     known, lines = set(items), dict[frozenset[Hashable], int]()
     found = []
     for row in file.rows:

@@ -34,9 +34,7 @@ def lease(_request: dict[str, Any]) -> dict[str, Any]:
     hand, reason = _next(campaign, pages, voter_id)
     if hand is None:
         return {"sheet": None, "reason": reason, "me": me_of(campaign, pages, voter_id)}
-    journey = campaign.database.read(
-        lambda connection: journey_with(connection, campaign.info, pages, voter_id, hand)
-    )
+    journey = campaign.database.read(lambda connection: journey_with(connection, campaign.info, pages, voter_id, hand))
     return {"sheet": _shown(campaign, hand), "reason": None, "me": me_of_journey(campaign, pages, journey)}
 
 

@@ -2,7 +2,7 @@
 
 from flask import Blueprint
 
-from service.collect.pages import assets
+from service.collect.pages import assets, organiser
 from service.collect.pages.voter import voter
 
-PAGES: tuple[Blueprint, ...] = (voter, assets.blueprint)
+PAGES: tuple[Blueprint, ...] = (voter, organiser.blueprint, assets.blueprint)

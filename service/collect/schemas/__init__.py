@@ -1,1 +1,1 @@
-"""What requests and answers of the collection look like."""
+"""What requests and answers of the collection look like; `shapes` makes JSON Schema of dataclasses in answers."""

@@ -115,8 +115,8 @@ class Model:
         if lease is not None and lease.exclusive:
             lease.expired = True
 
-    def cast(self, number, place, voter, answer):
-        """Name of an error, or the revision."""
+    def cast(self, number, place, voter, answer, *, again=False):
+        """Name of an error, or the revision; `again`: the vote came too late before."""
         if number > len(self.ballots):
             return "VoteError"
         ballot = self.ballots[number - 1]
@@ -129,6 +129,8 @@ class Model:
             why = "closed"
         elif not (last.voter == voter and last.end in (None, "done")):
             why = "reassigned"
+        if again and (why or ballot.standing(place)):
+            return "LateVoteError"
         if why:
             ballot.late.append((place, answer, why))
             return "LateVoteError"

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from adaptive.ledger import Ledger, LedgerBusyError, LedgerError, RevisionError, UnreachableError, database
+from adaptive.ledger import Ledger, LedgerBusyError, LedgerError, RevisionError, UnreachableError
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
     PLAN,

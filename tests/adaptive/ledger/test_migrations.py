@@ -33,8 +33,8 @@ def full(ledger):
     )
     change(
         ledger,
-        "INSERT INTO late_vote (event_id, ballot_id, place, voter_id, received_at, payload_hash, why) "
-        "SELECT 'b', ballot.id, 0, :voter, 0, '', 'closed' FROM ballot",
+        "INSERT INTO late_vote (event_id, ballot_id, place, voter_id, received_at, payload_hash, revision, why) "
+        "SELECT 'b', ballot.id, 0, :voter, 0, '', 0, 'closed' FROM ballot",
         voter=voter,
     )
     change(ledger, "INSERT INTO voting_pages SELECT id, 1, '{}', 0 FROM campaign")

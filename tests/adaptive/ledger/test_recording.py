@@ -1,17 +1,20 @@
 """Files of votes beside everything else that happens: closings, other files, sheets that are given away."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from adaptive.ledger import LedgerBusyError, LedgerError
+from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
+from adaptive.ledger.bundle import restore_bundle, write_bundle
+from adaptive.ledger.conflicts import conflicts
 from adaptive.ledger.recording import record_file
 from adaptive.ledger.sheets import give_sheet
 from adaptive.ledger.voters import register
 from adaptive.ledger.votes import correct
 from adaptive.tables import VoteFile, VoteRow
 from adaptive.votes import Vote
-from tests.adaptive.ledger.campaigns import asked, campaign_of, change, new_id, query
+from tests.adaptive.ledger.campaigns import asked, campaign_of, change, check_ledger, new_id, query, vote
 
 
 def file_of(places, answer="left"):
@@ -98,3 +101,86 @@ def test_what_was_corrected_or_voided_does_not_come_back_with_its_file(ledger):
     assert (again.n_new, again.n_known, again.n_conflicts) == (0, 12, 0)
     other = record_file(campaign.database, campaign.info, file_of([1], "right"))
     assert other.n_new == 1
+
+
+def decided(campaign):
+    return [each.corrected for each in campaign.database.read(lambda c: conflicts(c, campaign.info))]
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_whether_a_conflict_is_decided_goes_by_revisions_and_not_by_clocks(ledger, monkeypatch, hours):
+    """The correction before the conflict decides nothing, and the one after it does, whatever the clocks say."""
+    campaign = campaign_of(ledger)
+    true_time, shift = time.time_ns, 0
+    monkeypatch.setattr(time, "time_ns", lambda: true_time() + shift * 3_600_000_000_000)
+    record_file(campaign.database, campaign.info, file_of(range(12)))
+    shift = hours
+    correct(campaign.database, campaign.info, new_id(), 1, 0, "tie", "misread")
+    shift = 0
+    assert record_file(campaign.database, campaign.info, file_of([0], "right")).n_conflicts == 1
+    assert decided(campaign) == [False]
+    shift = hours
+    correct(campaign.database, campaign.info, new_id(), 1, 0, "tie", "asked the voter")
+    assert decided(campaign) == [True]
+
+
+def test_a_late_vote_sent_again_under_its_id_counts_once_the_ballot_is_open_again(ledger):
+    campaign = campaign_of(ledger)
+    record_file(campaign.database, campaign.info, file_of(range(11)))
+    campaign.close_ballot(1, least_answered=0.5)
+    place, _, voter = asked(campaign)[11]
+    late = vote(voter, place)
+    for _ in range(2):
+        with pytest.raises(LateVoteError, match="ballot 1 is closed: the vote is kept, and does not count"):
+            campaign.cast(late)
+    campaign.reopen(1, "votes of one group came late")
+    receipts = [campaign.cast(late) for _ in range(2)]
+    assert [(each.revision, each.kind, each.repeated) for each in receipts] == [(1, "cast", False), (1, "cast", True)]
+    assert query(ledger, "SELECT count(*) FROM late_vote") == [(1,)]
+    assert query(ledger, "SELECT sum(n_answered) FROM sheet") == [(12,)]
+    campaign.close_ballot(1)
+    assert campaign.cast(late).repeated
+    with pytest.raises(ConflictError, match="was used for another vote"):
+        campaign.cast(vote(voter, place, "right", event_id=late.event_id))
+    check_ledger(ledger)
+
+
+def test_a_late_vote_sent_again_stays_late_where_another_stands_or_has_the_sheet(ledger):
+    campaign = campaign_of(ledger)
+    record_file(campaign.database, campaign.info, file_of(range(10)))
+    campaign.close_ballot(1, least_answered=0.5)
+    (first, _, voter), (second, sheet, other) = asked(campaign)[10:]
+    answered, given = vote(voter, first), vote(other, second)
+    for late in (answered, given):
+        with pytest.raises(LateVoteError):
+            campaign.cast(late)
+    campaign.reopen(1, "again")
+    assert campaign.cast(vote(voter, first, "right")).revision == 1
+    ballot = campaign.ballots()[0].id
+    campaign.run(lambda c: give_sheet(c, campaign.info, ballot, sheet, register(c, campaign.info, "Dora")))
+    for late in (answered, given):
+        with pytest.raises(LateVoteError, match="does not count"):
+            campaign.cast(late)
+    campaign.run(lambda c: give_sheet(c, campaign.info, ballot, sheet, other))
+    assert campaign.cast(given).revision == 1  # the sheet is back
+    check_ledger(ledger)
+
+
+def test_a_conflict_of_a_file_is_kept_in_a_restored_ledger_too(ledger, tmp_path):
+    """Somebody has there the id that another voter has here: the events of the two are not the same."""
+    campaign_of(ledger, n_voters=1)  # takes an id
+    campaign = campaign_of(ledger, n_voters=2)
+    theirs, sheet = max((voter, sheet) for _, sheet, voter in asked(campaign))
+    *places, last = (place for place, of, _ in asked(campaign) if of == sheet)
+    record_file(campaign.database, campaign.info, file_of(set(range(12)) - {last}))
+    assert record_file(campaign.database, campaign.info, file_of(places[:1], "tie")).n_conflicts == 1
+    write_bundle(campaign, tmp_path / "b.zip", names=True)
+    other = Ledger.create(tmp_path / "other.db")
+    restored = restore_bundle(tmp_path / "b.zip", other)
+    dora = restored.run(lambda c: register(c, restored.info, "Dora"))
+    assert dora == theirs or not ledger.database.is_sqlite
+    restored.run(lambda c: give_sheet(c, restored.info, restored.ballots()[0].id, sheet, dora))
+    assert record_file(restored.database, restored.info, file_of(places[:1], "tie")).n_conflicts == 1
+    assert decided(restored) == [False, False]
+    check_ledger(other)
+    other.close()

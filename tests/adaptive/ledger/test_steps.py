@@ -42,6 +42,7 @@ def steps(ledger):
             self.model = Model(PLAN, items, 2, seed)
             self.voters = voters_of(self.campaign, N_VOTERS)
             self.acknowledged = {}  # event id: the step that sent it, and its receipt
+            self.late = {}  # event id: what a vote that came too late said
             self.open_next()
 
         def answer_of(self, step):
@@ -116,6 +117,8 @@ def steps(ledger):
             cast = vote(self.voters[voter], place, answer, number=number, event_id=event_id)
             expected = self.model.cast(number, place, voter, answer)
             self.sent(event_id, lambda: self.campaign.cast(cast), expected, kept=["LateVoteError"])
+            if expected == "LateVoteError":
+                self.late[event_id] = number, place, voter, answer
 
         @rule(pick=PICKS, voter=VOTERS, answer=ANSWERS)
         def cast_anything(self, pick, voter, answer):
@@ -132,10 +135,20 @@ def steps(ledger):
                 for at, answer in enumerate(answers):
                     self.vote(number, (place + at) % len(ballot.pairs), lease.voter, answer)
 
-        @precondition(lambda self: self.acknowledged)
+        @precondition(lambda self: self.late)
+        @rule(pick=PICKS)
+        def send_what_was_late_again(self, pick):
+            """It counts once its ballot is open, its sheet is the voter's, and no other vote stands."""
+            event_id = self.some(pick, self.late)
+            expected = self.model.cast(*self.late[event_id], again=True)
+            self.sent(event_id, self.acknowledged[event_id][0], expected, kept=["LateVoteError"])
+            if expected != "LateVoteError":
+                del self.late[event_id]
+
+        @precondition(lambda self: self.acknowledged.keys() - self.late.keys())
         @rule(pick=PICKS)
         def send_again(self, pick):
-            event_id = self.some(pick, self.acknowledged)
+            event_id = self.some(pick, self.acknowledged.keys() - self.late.keys())
             step, before = self.acknowledged[event_id]
             again = self.answer_of(step)
             if isinstance(before, str):
@@ -155,7 +168,7 @@ def steps(ledger):
                 "UNION ALL SELECT payload_hash FROM late_vote WHERE event_id = :id",
                 id=event_id,
             )
-            if known != [(other.payload_hash(),)]:
+            if set(known) != {(other.payload_hash(),)}:
                 assert self.answer_of(lambda: self.campaign.cast(other)) == "ConflictError"
 
         @rule(pick=PICKS, voter=VOTERS)

@@ -64,6 +64,13 @@ def test_a_cut_over_all_orders_of_three_items_is_counted_by_sets(estimate, k):
     assert_allclose(found.overlap, np.mean([len(top & chosen) for top in tops]))
 
 
+def test_a_cut_through_very_many_ties_is_no_overflow():
+    """C(1600, 800) is above 10^480: no float holds it, and its inverse is 0."""
+    drawn = DrawnRanks.of(Ranking.from_scores(np.zeros(1_600), labels=range(1_600)), np.zeros((2, 1_600)))
+    found = cut_of(drawn, 800)
+    assert (found.confidence, found.overlap) == (0.0, 400.0)
+
+
 def test_a_cut_through_a_tie_is_the_mean_over_the_choices():
     drawn = DrawnRanks.of(
         Ranking.from_scores([2, 1, 1, 0], labels=list("abcd")), np.array([[4.0, 3, 2, 1], [4, 1, 3, 2]])

@@ -175,11 +175,23 @@ def test_the_steps_give_a_service_that_starts_answers_and_stops(image, tmp_path)
 
 
 @takes_minutes
+def test_the_steps_give_rankcorr_collect_with_its_pages(image, tmp_path):
+    root, kept = image
+    environment = {**outside(kept), "RANKCORR_LEDGER": str(tmp_path / "votes.db")}
+    with running(tmp_path, environment, (str(root / "opt/rankcorr/bin/rankcorr-collect"),), cwd=tmp_path) as server:
+        assert ran(health_check(server.port), environment).returncode == 0
+        assert server.ask("GET", "/health/ready")[0] == 200
+        assert server.ask("GET", "/static/base.css")[0] == 200
+        assert server.stop() == 0
+
+
+@takes_minutes
 def test_the_wheels_bring_the_commands_and_the_contract(image, tmp_path):
     root, _ = image
     commands = root / "opt/rankcorr/bin"
     environment = {"PATH": "/usr/bin:/bin"}
-    for words in (["rankcorr", "--version"], ["ballots", "--version"], ["rankcorr-serve", "--check"]):
+    checks = [[command, "--check"] for command in ("rankcorr-serve", "rankcorr-collect")]
+    for words in (["rankcorr", "--version"], ["ballots", "--version"], *checks, ["python", "-c", "import psycopg"]):
         done = ran([str(commands / words[0]), *words[1:]], environment, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
     contract = ran([str(commands / "python"), "-I", "-m", "service.contract"], environment, cwd=tmp_path)

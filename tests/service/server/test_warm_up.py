@@ -5,14 +5,26 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.skipif(
+    bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="NUMBA_DISABLE_JIT is set: nothing is compiled"
+)
 
-@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="NUMBA_DISABLE_JIT is set: nothing is compiled")
-def test_no_request_compiles_a_kernel_after_the_warm_up():
+
+def report_of(module):
+    """What a module of this folder prints in a process of its own."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RANKCORR_")}
-    program = [sys.executable, "-W", "error", "-m", "tests.service.server.requests_after_warm_up"]
+    program = [sys.executable, "-W", "error", "-m", f"tests.service.server.{module}"]
     done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def test_no_campaign_compiles_a_kernel_after_the_warm_up():
+    assert report_of("campaigns_after_warm_up") == {"n_closed": 5, "n_seen": 12, "late": {}}
+
+
+def test_no_request_compiles_a_kernel_after_the_warm_up():
+    report = report_of("requests_after_warm_up")
     # These take longest: none is compiled twice, for arrays that differ in their order or may be written to.
     slowest = ["rankcorr.kernels.pair_sums", "rankcorr.inference.exchange_kernels.exchanged_coefficients"]
     slowest += ["adaptive.kernels.draw_comparisons", "adaptive.model.matching_kernels.deal_matches"]

@@ -255,6 +255,7 @@ def upgrade() -> None:
         sa.Column("extra", sa.Text(), nullable=True),
         sa.Column("received_at", sa.BigInteger(), nullable=False),
         sa.Column("payload_hash", sa.Text(), nullable=False),
+        sa.Column("revision", sa.Integer(), nullable=False),
         sa.Column("why", sa.Text(), nullable=False),
         sa.CheckConstraint("why IN ('closed', 'reassigned', 'conflict')", name=op.f("ck_late_vote_why")),
         sa.ForeignKeyConstraint(

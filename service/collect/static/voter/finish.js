@@ -22,6 +22,10 @@ async function begin() {
     const me = await untilAnswered(() => api.me(), onwait);
     if (me.step === "consent") return location.replace(pageOf(""));
     await drained(me);
+    const { progress, available } = await untilAnswered(() => api.me(), onwait);
+    tell("message", "");
+    const missing = unfinished(progress, available);
+    if (missing !== null) return showUnfinished(missing);
     const answer = await untilAnswered(() => api.finish(), onwait);
     tell("message", "");
     showFinished(answer);
@@ -61,7 +65,7 @@ function showFinished(answer) {
 function explain(error) {
   if (!(error instanceof Problem)) throw error;
   if (error.kind === "unfinished") {
-    showUnfinished(error.body.missing);
+    showUnfinished(text("finish.unfinished-pairs", { missing: error.body.missing }));
   } else if (error.status === 401) {
     show("link");
   } else if (error.needsWelcome) {
@@ -71,10 +75,15 @@ function explain(error) {
   }
 }
 
-async function showUnfinished(missing) {
-  const { answered, of } = (await untilAnswered(() => api.me(), onwait)).progress;
-  const key = answered < of ? "unfinished-pairs" : missing > 0 ? "unfinished-sheets" : "unfinished-none";
-  find("missing").textContent = text(`finish.${key}`, { missing });
+/** What is known to be missing before the server is asked for the code; null where it should be asked. */
+function unfinished({ answered, of, sheets_done: done, sheets_limit: limit, votes }, available) {
+  if (answered < of) return text("finish.unfinished-pairs", { missing: of - answered });
+  if (available && limit !== null) return text("finish.unfinished-sheets", { missing: limit - done });
+  return votes === 0 ? text("finish.unfinished-none") : null;
+}
+
+function showUnfinished(message) {
+  find("missing").textContent = message;
   show("unfinished");
 }
 

@@ -10,6 +10,8 @@ const voting = find("voting");
 const answers = Array.from(voting.querySelectorAll("[data-answer]"));
 let shown = 0;
 
+find("pair").addEventListener("pointermove", () => find("pair").classList.add("has-moved"));
+
 /** Show a pair; `ready` is called when its pictures are there. */
 export function showPair(pair, { canUndo, canSkip, ready }) {
   shown += 1;
@@ -21,6 +23,7 @@ export function showPair(pair, { canUndo, canSkip, ready }) {
   find("practice").hidden = !pair.practice;
   find("feedback").hidden = true;
   find("tools").hidden = false;
+  find("pair").classList.remove("has-moved");
   mark(null);
   allow({ canUndo, canSkip });
   for (const button of answers) switchOff(button, true);

@@ -94,6 +94,19 @@ def test_a_zip_bomb_is_not_decompressed(members, tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "most"), [("README.md", 2**20), ("croissant.json", 2**20), ("SHA256SUMS", 2**16), ("plan.json", 2**24)]
+)
+def test_a_member_that_is_larger_than_any_bundle_has_it_is_not_decompressed(name, most, members, tmp_path, monkeypatch):
+    large = packed({**members, name: "\n" * (most + 1)}, sealed=False)
+
+    def fail(*_args):
+        raise AssertionError("decompressed")
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", fail)
+    assert_refused(large, rf"b\.zip: {name}: has {most + 1:,} bytes; at most {most:,} are read", tmp_path)
+
+
 def test_a_file_that_is_too_large_is_not_read(members, tmp_path):
     assert_refused(packed(members), "has more than 1,000 bytes", tmp_path, most_bytes=1_000)
 

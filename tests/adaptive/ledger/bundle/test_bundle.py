@@ -6,6 +6,7 @@ import io
 import json
 import uuid
 import zipfile
+from datetime import UTC, datetime
 
 import pytest
 from numpy.testing import assert_array_equal
@@ -296,6 +297,20 @@ def test_croissant_metadata_names_every_file_of_data_with_its_sum(items, n_close
         for field in records["field"]:
             header = members[field["source"]["fileObject"]["@id"]].splitlines()[0].split(",")
             assert field["source"]["extract"]["column"] in header
+
+
+def test_croissant_metadata_says_when_a_campaign_was_closed_and_how_it_is_cited(sqlite):
+    campaign = voted(sqlite, 0)
+    found = json.loads(members_of(bundle_bytes(campaign))["croissant.json"])
+    assert "datePublished" not in found
+    assert "license" not in found  # nobody has said one
+    campaign.close_ballot(1)
+    found = json.loads(members_of(bundle_bytes(campaign))["croissant.json"])
+    closed = datetime.fromtimestamp(contents(campaign).ballots[0]["closed_at"] / 1e6, UTC)
+    assert found["datePublished"] == closed.strftime("%Y-%m-%d")
+    key = campaign.key
+    cited = f"@misc{{campaign-{key}, title = {{Fruit}}, year = {{{closed.year}}}, note = {{Campaign {key}}}}}"
+    assert found["citeAs"] == cited
 
 
 def test_a_ledger_that_contradicts_itself_is_not_written(sqlite, tmp_path):

@@ -2,16 +2,20 @@
 
 import csv
 import io
+import tracemalloc
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adaptive.ledger.bundle import bundle_bytes
 from adaptive.ledger.bundle.checking import votes_csv
 from adaptive.ledger.bundle.contents import gathered
 from adaptive.ledger.bundle.members import data_members, parsed
 from adaptive.ledger.encoding import label_text
+from adaptive.ledger.errors import BundleError
+from tests.adaptive.ledger.bundle.zips import members_of
 from tests.adaptive.ledger.voted import voted
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('\r\n",= '), max_size=8)
@@ -49,3 +53,19 @@ def test_any_text_survives(labels, cells, extra, contents):
     rows = list(csv.reader(io.StringIO(votes_csv(changed), newline=""), strict=True))
     assert len({len(row) for row in rows}) == 1
     assert len(rows) == 1 + sum(row["kind"] == "cast" for row in votes)
+
+
+@pytest.mark.parametrize("name", ["events.jsonl", "probes.jsonl", "comparisons.csv", "items.csv", "ballots.json"])
+@pytest.mark.parametrize("before", ["", "as it is"])
+def test_lines_of_nothing_are_refused_one_by_one(name, before, sqlite):
+    """All of them at once would take nine times their bytes, before the first is looked at."""
+    members = members_of(bundle_bytes(voted(sqlite)))
+    n_lines = 4_000_000
+    members[name] = (members[name] if before else "") + "\n" * n_lines
+    tracemalloc.start()
+    try:
+        with pytest.raises(BundleError, match=name):
+            parsed(members)
+        assert tracemalloc.get_traced_memory()[1] < 3 * n_lines
+    finally:
+        tracemalloc.stop()

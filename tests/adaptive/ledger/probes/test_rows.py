@@ -9,10 +9,11 @@ from adaptive.draw import draw_ballot
 from adaptive.errors import VoteError
 from adaptive.ledger import LedgerError
 from adaptive.ledger.asking import asked as asked_of
+from adaptive.ledger.conflicts import conflicts
 from adaptive.ledger.draws import draw_digest, drawn_columns
 from adaptive.ledger.probes.probing import KnownPair, Probing
 from adaptive.ledger.probes.rows import asked_place, ballot_probes
-from adaptive.ledger.recording import conflicts, record_file
+from adaptive.ledger.recording import record_file
 from adaptive.ledger.sheets import claim_sheet, give_sheet
 from adaptive.ledger.spending import spending_of
 from adaptive.ledger.status import status_of

@@ -1,5 +1,6 @@
 """A voting kept in a file goes on in a ledger as if it had always been there."""
 
+import uuid
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ def test_a_voting_is_the_same_in_the_ledger(n_closed, items, target):
     if n_closed < 3:
         protocol.open_ballot()
         protocol.record(dict(list(votes_on(protocol).items())[:5]))
-    campaign = import_protocol(ledger_at(target), protocol, "Fruit")
+    campaign = import_protocol(ledger_at(target), protocol, f"Fruit {uuid.uuid4()}")  # others share the database
     records, standing = campaign.standing()
     assert records == protocol.records
     assert standing.places.tolist() == (protocol.standing.places if n_closed else np.arange(8)).tolist()

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 import pytest
-from werkzeug.serving import make_server
+from werkzeug.serving import WSGIRequestHandler, make_server
 
 from service.collect import CollectSettings, create_app
 from service.http.state import state
@@ -25,6 +25,13 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="there is no Chromium on the path"))
 
 
+class Quiet(WSGIRequestHandler):
+    """The application has a log of its own."""
+
+    def log(self, type, message, *args):  # noqa: A002 - its name in the base class
+        pass
+
+
 @dataclass
 class Site:
     """The server, and what it was asked."""
@@ -35,7 +42,8 @@ class Site:
     delay: float = 0.0  # seconds before each answer to /v1
 
     def campaign(self, **chosen):
-        return new_campaign(self.ledger, **chosen)
+        """A campaign with three sheets of four pairs."""
+        return new_campaign(self.ledger, **{"voters": 3, "sheet_size": 4, **chosen})
 
     def link(self, campaign, page="", query=""):
         return f"{self.url}/v/{campaign.key}{page and '/' + page}{query}"
@@ -48,7 +56,7 @@ class Site:
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     app = create_app(CollectSettings(ledger=str(folder / "collect.db"), joins_per_minute=0, votes_per_minute=0))
-    server = make_server("127.0.0.1", 0, app, threaded=True)
+    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
     made = Site(f"http://127.0.0.1:{server.server_port}", str(folder / "collect.db"))
 
     def recorded(environ, start_response):
@@ -78,38 +86,42 @@ def browser():
         launched.close()
 
 
-@pytest.fixture
-def visit(browser, request):
-    """Open a page in a context of its own; at the end no page has reported an error or a breach of the policy."""
-    contexts, complaints = [], []
+class Visits:
+    """Opens pages, each in a browser of its own unless a context is given; keeps what pages complain about."""
 
-    def watch(page):
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: said.type in ("error", "warning") and complaints.append(said.text))
+    def __init__(self, browser):
+        self.browser = browser
+        self.contexts = []
+        self.complaints = []
+        self.breaks_requests = False  # whether the test brings about failed requests, which the browser reports
 
-    def open_page(url=None, context=None, **options):
-        if context is None:
-            context = browser.new_context(**{"viewport": {"width": 1024, "height": 768}, "locale": "en-GB", **options})
-            context.set_default_timeout(PATIENCE)
-            contexts.append(context)
-            context.on("page", watch)
-        page = context.new_page()
+    def __call__(self, url=None, context=None, **options):
+        page = (context or self.context(**options)).new_page()
         if url is not None:
             page.goto(url)
         return page
 
-    yield open_page
-    for context in contexts:
+    def context(self, **options):
+        made = self.browser.new_context(**{"viewport": {"width": 1024, "height": 768}, "locale": "en-GB", **options})
+        made.set_default_timeout(PATIENCE)
+        made.on("page", self._watch)
+        self.contexts.append(made)
+        return made
+
+    def check(self):
+        """No page has thrown an error, or met the content security policy."""
+        allowed = NETWORK if self.breaks_requests else "-"
+        assert [text for text in self.complaints if not text.startswith(allowed)] == []
+
+    def _watch(self, page):
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", lambda said: said.type in ("error", "warning") and self.complaints.append(said.text))
+
+
+@pytest.fixture
+def visit(browser):
+    visits = Visits(browser)
+    yield visits
+    for context in visits.contexts:
         context.close()
-    allowed = (NETWORK,) if request.node.get_closest_marker("parametrize_none") or _fails_requests(request) else ()
-    assert [text for text in complaints if not text.startswith(allowed)] == []
-
-
-def _fails_requests(request):
-    return getattr(request.function, "fails_requests", False)
-
-
-def fails_requests(test):
-    """Mark a test that brings about failed requests, which the browser reports."""
-    test.fails_requests = True
-    return test
+    visits.check()

@@ -1,0 +1,108 @@
+"""The ledger as a feed: every vote event of a campaign in order, from where the reader has got to."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Final
+
+import sqlalchemy as sa
+
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo
+from adaptive.ledger.encoding import time_text
+from adaptive.ledger.locking import lock_ballot
+from adaptive.ledger.votes import answer_name
+
+__all__ = ["LedgerEvent", "events_after"]
+
+MOST: Final = 1_000
+
+
+@dataclass(frozen=True)
+class LedgerEvent:
+    """One line of the ledger.
+
+    Attributes
+    ----------
+    number : int
+        Grows along the ledger, with gaps.
+    event_id : str
+    comparison : str
+        Its id, "2-17".
+    left, right : hashable
+        Labels.
+    revision : int
+    kind : {"cast", "retract", "void"}
+    answer : {"left", "right", "tie", "cannot say"} or None
+    voter : str
+        Random key.
+    response_ms : int or None
+    given_by, layout : str or None
+    received_at : str
+        ISO 8601.
+    """
+
+    number: int
+    event_id: str
+    comparison: str
+    left: Hashable
+    right: Hashable
+    revision: int
+    kind: str
+    answer: str | None
+    voter: str
+    response_ms: int | None
+    given_by: str | None
+    layout: str | None
+    received_at: str
+
+
+def events_after(
+    connection: sa.Connection, info: CampaignInfo, after: int = 0, *, most: int = MOST
+) -> tuple[LedgerEvent, ...]:
+    """Vote events with a higher number than `after`, in their order.
+
+    An event never appears below one that was read: votes on their way, whose numbers are given and which are not
+    committed yet, are waited for. Take a transaction that may write.
+
+    Parameters
+    ----------
+    most : int
+        Events in all; fewer come at the end of the ledger alone.
+    """
+    ballot, event, asked, voter = schema.ballot, schema.vote_event, schema.comparison, schema.voter
+    numbers = {
+        row.id: row.number
+        for row in connection.execute(
+            sa.select(ballot.c.id, ballot.c.number).where(ballot.c.campaign_id == info.id).order_by(ballot.c.id)
+        )
+    }
+    for ballot_id in numbers:
+        lock_ballot(connection, ballot_id, exclusive=True)
+    rows = connection.execute(
+        sa.select(event, asked.c.left_item, asked.c.right_item, voter.c.key)
+        .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
+        .join(voter, voter.c.id == event.c.voter_id)
+        .where(event.c.ballot_id.in_(list(numbers)), event.c.id > after)
+        .order_by(event.c.id)
+        .limit(most)
+    )
+    return tuple(
+        LedgerEvent(
+            number=row.id,
+            event_id=row.event_id,
+            comparison=f"{numbers[row.ballot_id]}-{row.place}",
+            left=info.items[row.left_item],
+            right=info.items[row.right_item],
+            revision=row.revision,
+            kind=row.kind,
+            answer=None if row.answer is None else answer_name(row.answer),
+            voter=row.key,
+            response_ms=row.response_ms,
+            given_by=row.given_by,
+            layout=row.layout,
+            received_at=time_text(row.received_at),
+        )
+        for row in rows
+    )

@@ -1,0 +1,148 @@
+"""What a plan will reach, within seconds: a few simulations, as many as their cost allows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.model.matching_run import Matching
+from adaptive.plan import BallotPlan
+from adaptive.simulation.approaches import Approach
+from adaptive.simulation.similarity import exponential_similarity
+from adaptive.simulation.simulate import simulate
+from adaptive.simulation.voters import VoterPopulation
+from adaptive.tuning.candidates import Candidate
+from adaptive.tuning.trials import Trial, accuracies
+from adaptive.tuning.tune import FRESH, mean_interval
+from rankcorr import TauW
+from rankcorr.results import Result
+
+__all__ = ["Outlook", "Reached", "outlook_of_ballots", "outlook_of_matching"]
+
+LEVEL: Final = 0.9
+MOST_SIMULATIONS: Final = 40
+LEAST_SIMULATIONS: Final = 4
+# Seconds of one simulation on one core, measured and rounded up: for each, and for each of its comparisons.
+_PAPER: Final = (0.005, 1e-6)
+_FITTED: Final = (0.01, 10e-6)
+_MATCHED: Final = (0.01, 40e-6)
+_MATCHED_AGAIN: Final = 3e-7  # of a vote in the fit before each later batch
+_OPINION: Final = 30e-9  # of a voter about an item
+
+
+@dataclass(frozen=True, eq=False)
+class Reached(Result):
+    """Agreement of one ranking with the true one.
+
+    Attributes
+    ----------
+    mean, low, high : float
+        Mean tau_w of the simulations, and its interval by Student's t.
+    worst, best : float
+        What one voting may end with: the quantiles of the simulations at the ends of the level.
+    """
+
+    mean: float
+    low: float
+    high: float
+    worst: float
+    best: float
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64]) -> Reached:
+        """Of the coefficients of several simulations."""
+        low, high = mean_interval(values, LEVEL)
+        tail = (1 - LEVEL) / 2
+        ends = (float(np.quantile(values, tail)), float(np.quantile(values, 1 - tail)))
+        return cls(float(values.mean()), max(-1.0, low), min(1.0, high), *ends)
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook(Result):
+    """What a plan will reach with the simulated voters of the paper, on items whose similarities fall exponentially.
+
+    Attributes
+    ----------
+    n_simulations : int
+        0 where the plan is too large for the time.
+    n_voters : int
+    scores : Reached or None
+        Of the paper's scores; None in a continuous campaign.
+    strengths : Reached or None
+        Of strengths fitted to all votes; None where that takes too long.
+    """
+
+    n_simulations: int
+    n_voters: int
+    scores: Reached | None
+    strengths: Reached | None
+
+
+def outlook_of_ballots(plan: BallotPlan, n_voters: int, *, seconds: float = 2.0, seed: int = 0) -> Outlook:
+    """What a plan of ballots will reach.
+
+    The number of simulations follows from the plan alone, so that the same plan has the same outlook everywhere.
+
+    Parameters
+    ----------
+    seconds : float
+        About how long it may take; the least number of simulations may take four times as long.
+
+    Examples
+    --------
+    >>> from adaptive.plan import plan_ballots
+    >>> outlook = outlook_of_ballots(plan_ballots(40, n_ballots=3, fraction=0.5, presentations=10), 20)
+    >>> outlook.n_simulations
+    40
+    >>> outlook.strengths.mean > 0.8
+    True
+    """
+    n_comparisons, n_opinions = plan.n_comparisons, n_voters * plan.n_items
+    fitted = _n_simulations(_FITTED, n_comparisons, n_opinions, seconds)
+    number = fitted or _n_simulations(_PAPER, n_comparisons, n_opinions, seconds)
+    if not number:
+        return Outlook(0, n_voters, None, None)
+    approaches: tuple[Approach, ...] = ("adaptive", "adaptive_fitted") if fitted else ("adaptive",)
+    found = simulate(
+        plan,
+        VoterPopulation(n_voters),
+        exponential_similarity(plan.n_items),
+        n_simulations=number,
+        seed=seed,
+        approaches=approaches,
+    )
+    scores, *strengths = (Reached.of(found.statistics[approach]["tau_w"]) for approach in approaches)
+    return Outlook(number, n_voters, scores, strengths[0] if strengths else None)
+
+
+def outlook_of_matching(
+    n_items: int, budget: int, n_voters: int, matching: Matching, *, seconds: float = 2.0, seed: int = 0
+) -> Outlook:
+    """What a continuous campaign will reach once its budget is spent.
+
+    Examples
+    --------
+    >>> outlook_of_matching(40, 400, 20, Matching()).strengths.mean > 0.8
+    True
+    """
+    each = _MATCHED[1] + _MATCHED_AGAIN * budget / matching.batch
+    number = _n_simulations((_MATCHED[0], each), budget, n_voters * n_items, seconds)
+    if not number:
+        return Outlook(0, n_voters, None, None)
+    trial = Trial(exponential_similarity(n_items), VoterPopulation(n_voters), True, TauW(), seed, FRESH)
+    any_plan = BallotPlan(n_items, n_ballots=2, fraction=0.9, presentations=1)  # matching takes the items from it
+    candidate = Candidate("matched", any_plan, matching=matching)
+    found = accuracies(trial, [candidate], [budget], range(number), None, None)
+    return Outlook(number, n_voters, None, Reached.of(found[:, 0, 0]))
+
+
+def _n_simulations(cost: tuple[float, float], n_comparisons: int, n_opinions: int, seconds: float) -> int:
+    """Simulations for the time; 0 where even the least number would take four times as long."""
+    each = cost[0] + cost[1] * n_comparisons + _OPINION * n_opinions
+    if LEAST_SIMULATIONS * each > 4 * seconds:
+        return 0
+    return min(MOST_SIMULATIONS, max(LEAST_SIMULATIONS, math.floor(seconds / each)))

@@ -1,0 +1,87 @@
+"""GET /v1/campaigns/{key}/exports/{format}: files for other programs, and the whole campaign as one zip."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from flask import Response
+
+from adaptive.ledger import Campaign
+from adaptive.ledger.bundle import bundle_bytes
+from adaptive.ledger.formats import FORMATS, export_votes
+from adaptive.ledger.results import result_of
+from service.collect.access import organiser
+from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
+from service.collect.schemas.answers import ExportQuery
+from service.http.problems import Problem
+from service.openapi.blueprint import Blueprint, operation
+
+blueprint = Blueprint("exports", __name__, url_prefix=CAMPAIGNS, description="Files of a campaign", **OF_ORGANISERS)
+
+_TYPES: Final = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/jsonl",
+    "zip": "application/zip",
+}
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # of the members of a zip: equal exports are equal files
+
+
+@blueprint.route("/<key>/exports/<form>", methods=["GET"])
+@blueprint.arguments(ExportQuery, location="query")
+@operation("exportCampaign")
+@blueprint.response(200, {"type": "string", "format": "binary"}, content_type="application/octet-stream")
+def export(query: dict[str, bool], key: str, form: str) -> Response:
+    """A file to download: bundle (a zip of the whole campaign), ranking, csv, arena, label_studio, potato or choix.
+
+    Voters go by their random keys unless `names` is asked for. Rankcorr-Votes and Rankcorr-Left-Out say how many votes
+    the file has, and how many its format cannot express.
+    """
+    campaign = organiser(key)
+    if form == "bundle":
+        return file_of("campaign.zip", bundle_bytes(campaign, names=query["names"]), key)
+    if form == "ranking":
+        found = campaign.database.read(lambda c: result_of(c, campaign.info, interim=not is_over(campaign)))
+        return file_of("ranking.csv", found.to_csv().encode(), key)
+    if form not in FORMATS:
+        known = ", ".join(("bundle", "ranking", *FORMATS))
+        raise Problem(404, f"there is no export of this name; there are {known}", kind="no-such-format")
+    made = export_votes(
+        campaign, cast(Any, form), unanswered=query["unanswered"], names=query["names"], guard=query["guard"]
+    )
+    if len(made.files) == 1:
+        ((name, text),) = made.files.items()
+        response = file_of(name, text.encode(), key)
+    else:
+        response = file_of(f"{form}.zip", zipped(made.files), key)
+    response.headers["Rankcorr-Votes"] = str(made.n_votes)
+    response.headers["Rankcorr-Left-Out"] = str(sum(made.left_out.values()))
+    return response
+
+
+def is_over(campaign: Campaign) -> bool:
+    """Whether the ranking is the final one."""
+    ballots = campaign.ballots()
+    closed = all(each.state == "closed" for each in ballots)
+    if campaign.info.mode == "continuous":
+        return bool(ballots) and closed
+    return closed and len(ballots) == campaign.info.ballot_plan.n_ballots
+
+
+def file_of(name: str, content: bytes, key: str) -> Response:
+    """A file to be saved, under a name that tells campaigns apart."""
+    stem, _, ending = name.rpartition(".")
+    headers = {"Content-Disposition": f'attachment; filename="{stem}-{key[:8]}.{ending}"'}
+    return Response(content, headers=headers, content_type=_TYPES[ending])
+
+
+def zipped(files: Mapping[str, str]) -> bytes:
+    """Several files as one zip."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), text, zipfile.ZIP_DEFLATED)
+    return made.getvalue()

@@ -1,0 +1,69 @@
+"""GET /v1/campaigns/{key}/items and /plan."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from adaptive.ledger import Campaign
+from adaptive.ledger.contents import contents_of
+from adaptive.ledger.stamps import campaign_stamp
+from adaptive.ledger.status import by_item
+from service.collect.access import organiser
+from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
+from service.collect.api.campaigns import looked_at
+from service.collect.conditional import tagged
+from service.collect.remembered import Remembered
+from service.collect.schemas.answers import ItemsAnswer, PageQuery
+from service.collect.schemas.campaigns import OutlookAnswer
+from service.openapi.blueprint import Blueprint, operation
+
+blueprint = Blueprint("items", __name__, url_prefix=CAMPAIGNS, description="Items and plan", **OF_ORGANISERS)
+
+_items = Remembered(8)
+
+
+@blueprint.route("/<key>/items", methods=["GET"])
+@blueprint.arguments(PageQuery, location="query")
+@operation("listItems")
+@blueprint.response(200, ItemsAnswer)
+def read(query: dict[str, int], key: str) -> Any:
+    """Items, with their answers in the ballots that are open; those with the fewest first."""
+    campaign = organiser(key)
+    stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
+
+    def part() -> dict[str, Any]:
+        rows = _items.get(key, stamp, lambda: item_rows(campaign))
+        start = query["offset"]
+        return {"n_items": len(rows), "items": rows[start : start + query["limit"]]}
+
+    return tagged(f"{stamp}-{query['offset']}-{query['limit']}", part)
+
+
+@blueprint.route("/<key>/plan", methods=["GET"])
+@operation("readPlan")
+@blueprint.response(200, OutlookAnswer)
+def plan(key: str) -> Any:
+    """The plan of the campaign, with what it asks and costs in all."""
+    info = organiser(key).info
+    pay = info.settings.pay
+    seconds = None if pay is None else pay.seconds
+    return looked_at(plan=info.plan, settings=info.settings, seconds=seconds, voters=len(info.slots), accuracy=False)
+
+
+def item_rows(campaign: Campaign) -> list[dict[str, Any]]:
+    """Items with their contents and answers."""
+
+    def work(connection: Any) -> list[dict[str, Any]]:
+        info = campaign.info
+        contents = dict(zip(info.items, contents_of(connection, info.id), strict=True))
+        asked = by_item(connection, info)
+        rows = [(each.item, each.presentations, each.n_answered) for each in asked]
+        known = {item for item, _, _ in rows}
+        rows += [(item, 0, 0) for item in info.items if item not in known]
+        return [
+            {"item": item, **asdict(contents[item]), "presentations": shown, "n_answered": answered}
+            for item, shown, answered in rows
+        ]
+
+    return campaign.database.read(work)

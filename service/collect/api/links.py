@@ -1,0 +1,91 @@
+"""/v1/campaigns/{key}/invitations, links and study-links: how voters come."""
+
+from __future__ import annotations
+
+import io
+import secrets
+from typing import Any
+from urllib.parse import quote
+
+import segno
+from flask import request as asked
+
+from adaptive.ledger.formats.guard import guarded
+from adaptive.ledger.participation import invite
+from adaptive.ledger.tokens import issue
+from adaptive.ledger.voting_pages import pages_of
+from adaptive.tables import csv_text
+from service.collect.access import organiser, own_origin
+from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
+from service.collect.schemas.answers import (
+    InvitationRequest,
+    InvitationsAnswer,
+    LinksAnswer,
+    StudyLinkAnswer,
+)
+from service.collect.schemas.voting import NoFields
+from service.http.problems import Problem
+from service.openapi.blueprint import Blueprint, operation
+
+blueprint = Blueprint("links", __name__, url_prefix=CAMPAIGNS, description="How voters come", **OF_ORGANISERS)
+
+# What a platform puts in place of these words, in the address of a study.
+_PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+
+
+@blueprint.route("/<key>/invitations", methods=["POST"])
+@blueprint.arguments(InvitationRequest, example={"voters": ["Ada", "Grace"]})
+@operation("inviteVoters")
+@blueprint.response(201, InvitationsAnswer)
+def invitations(request: dict[str, Any], key: str) -> Any:
+    """Make a link for each voter, which lets that voter alone vote; one who has a link already gets another one too."""
+    campaign = organiser(key)
+    names = request.get("voters") or [f"guest {secrets.token_hex(4)}" for _ in range(request["number"])]
+    tokens = campaign.run(lambda connection: invite(connection, campaign.info, names))
+    urls = [f"{voter_url(key)}#{token}" for token in tokens]
+    rows = zip(names, urls, strict=True)
+    return {
+        "invitations": [
+            {"name": name, "url": url, "qr": qr_code(url) if request["qr"] else None} for name, url in rows
+        ],
+        "csv": csv_text(["voter", "link"], [[guarded(name), url] for name, url in zip(names, urls, strict=True)]),
+    }
+
+
+@blueprint.route("/<key>/links", methods=["GET"])
+@operation("readLinks")
+@blueprint.response(200, LinksAnswer)
+def links(key: str) -> Any:
+    """The page of voters, and the open link where the pages of the campaign allow it."""
+    campaign = organiser(key)
+    _, pages = campaign.database.read(lambda c: pages_of(c, campaign.info))
+    url = voter_url(key)
+    is_open = pages.open_link
+    return {"voter_url": url, "open_url": url if is_open else None, "open_qr": qr_code(url) if is_open else None}
+
+
+@blueprint.route("/<key>/study-links", methods=["POST"])
+@blueprint.arguments(NoFields)
+@operation("makeStudyLink")
+@blueprint.response(201, StudyLinkAnswer)
+def study_link(_request: dict[str, Any], key: str) -> Any:
+    """Make the link for the campaign's platform; links that were made before still work."""
+    campaign = organiser(key)
+    _, pages = campaign.database.read(lambda c: pages_of(c, campaign.info))
+    if pages.platform is None:
+        raise Problem(409, "the campaign is on no platform: set one in its pages first", kind="not-possible")
+    token = campaign.run(lambda connection: issue(connection, campaign.info, "study"))
+    query = f"?{_PROLIFIC}" if pages.platform == "prolific" else ""
+    return {"url": f"{voter_url(key)}{query}#{token}", "platform": pages.platform}
+
+
+def voter_url(key: str) -> str:
+    """The page of voters."""
+    return f"{own_origin(asked)}/v/{quote(key)}"
+
+
+def qr_code(text: str) -> str:
+    """A QR code as SVG, black on white with its quiet zone."""
+    file = io.BytesIO()
+    segno.make(text, error="m", micro=False).save(file, kind="svg", scale=4, border=4, dark="#000", light="#fff")
+    return file.getvalue().decode()

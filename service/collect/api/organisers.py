@@ -1,0 +1,51 @@
+"""/v1/organiser/sessions: a browser may organise for some days."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Response
+from flask import request as asked
+
+from adaptive.ledger.tokens import issue, revoke
+from service.collect import access
+from service.collect.api.blueprints import OF_ORGANISERS
+from service.collect.schemas.answers import OrganiserSessionRequest
+from service.collect.schemas.voting import NoFields
+from service.collect.state import collecting
+from service.openapi.blueprint import Blueprint, operation
+
+blueprint = Blueprint(
+    "organisers", __name__, url_prefix="/v1/organiser/sessions", description="Sessions of browsers", **OF_ORGANISERS
+)
+
+
+@blueprint.route("", methods=["POST"])
+@blueprint.arguments(OrganiserSessionRequest)
+@operation("beginOrganiserSession")
+@blueprint.response(204)
+def begin(request: dict[str, str]) -> Response:
+    """Take an organiser's token, and give a browser the cookie of a session of a week."""
+    campaign = collecting().campaigns.of(request["campaign"])
+    access.holder_of_link(campaign, request["token"], "organiser")
+    session = campaign.run(
+        lambda connection: issue(connection, campaign.info, "organiser session", hours=access.ORGANISER_HOURS)
+    )
+    response = Response(status=204)
+    access.set_cookie(response, access.ORGANISER_COOKIE, campaign, session)
+    return response
+
+
+@blueprint.route("/<key>/end", methods=["POST"])
+@blueprint.arguments(NoFields)
+@operation("endOrganiserSession")
+@blueprint.response(204)
+def end(_request: dict[str, Any], key: str) -> Response:
+    """End the session of a browser, whose cookie opens nothing from now on."""
+    campaign = access.organiser(key)
+    name = access.cookie_name(access.ORGANISER_COOKIE, campaign)
+    if token := asked.cookies.get(name):
+        campaign.run(lambda connection: revoke(connection, token))
+    response = Response(status=204)
+    response.delete_cookie(name, httponly=True, samesite="Strict")
+    return response

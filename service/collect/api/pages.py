@@ -1,0 +1,45 @@
+"""/v1/campaigns/{key}/pages: what voters read, and who may vote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adaptive.ledger.voting_pages import pages_of, set_pages
+from service.collect.access import organiser
+from service.collect.api.blueprints import CAMPAIGNS, CONDITIONAL, OF_ORGANISERS
+from service.collect.conditional import stamped, wanted_stamp
+from service.collect.schemas.pages import PagesAnswer, PagesRequest
+from service.collect.state import collecting
+from service.http.problems import Problem
+from service.openapi.blueprint import Blueprint, operation
+
+blueprint = Blueprint("pages", __name__, url_prefix=CAMPAIGNS, description="What voters read", **OF_ORGANISERS)
+
+
+@blueprint.route("/<key>/pages", methods=["GET"])
+@operation("readPages")
+@blueprint.response(200, PagesAnswer)
+def read(key: str) -> Any:
+    """The pages that hold; their ETag is asked for when they are changed."""
+    campaign = organiser(key)
+    version, pages = campaign.database.read(lambda c: pages_of(c, campaign.info))
+    return stamped(str(version).zfill(4), {"version": version, "pages": pages.to_dict()})
+
+
+@blueprint.route("/<key>/pages", methods=["PUT"])
+@blueprint.arguments(PagesRequest)
+@operation("changePages")
+@blueprint.doc(**CONDITIONAL)
+@blueprint.response(200, PagesAnswer)
+def change(pages: Any, key: str) -> Any:
+    """Show other pages from now on; all versions are kept, so that it is known who agreed to what.
+
+    If-Match must hold the ETag of the pages that were changed: 412 where somebody changed them since.
+    """
+    campaign, stamp = organiser(key), wanted_stamp()
+    version, _ = campaign.database.read(lambda c: pages_of(c, campaign.info))
+    if stamp != str(version).zfill(4):
+        raise Problem(412, f"the pages are of version {version} by now: somebody changed them")
+    made = campaign.run(lambda c: set_pages(c, campaign.info, pages, replaces=version))
+    collecting().campaigns.forget_pages(campaign)
+    return stamped(str(made).zfill(4), {"version": made, "pages": pages.to_dict()})

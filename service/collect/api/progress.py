@@ -1,0 +1,80 @@
+"""GET /v1/campaigns/{key}/progress, quality and ledger: what an organiser watches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from adaptive.ledger import Campaign
+from adaptive.ledger.feed import events_after
+from adaptive.ledger.quality import CampaignQuality, Limits, quality_of
+from adaptive.ledger.rows import by_ballot
+from adaptive.ledger.stamps import campaign_stamp
+from adaptive.ledger.status import status_of
+from service.collect.access import organiser
+from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
+from service.collect.conditional import tagged
+from service.collect.remembered import Remembered
+from service.collect.schemas.answers import (
+    LedgerAnswer,
+    LedgerQuery,
+    ProgressAnswer,
+    QualityAnswer,
+    QualityQuery,
+)
+from service.openapi.blueprint import Blueprint, operation
+
+blueprint = Blueprint("progress", __name__, url_prefix=CAMPAIGNS, description="Where it stands", **OF_ORGANISERS)
+
+_progress = Remembered()
+_quality = Remembered(8)
+
+
+@blueprint.route("/<key>/progress", methods=["GET"])
+@operation("readProgress")
+@blueprint.response(200, ProgressAnswer)
+def progress(key: str) -> Any:
+    """Where the campaign stands; 304 for a client that sends the ETag of before, where nothing has changed."""
+    campaign = organiser(key)
+    stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
+
+    def read(connection: Any) -> dict[str, Any]:
+        info = campaign.info
+        return {"status": status_of(connection, info), "ballots": by_ballot(connection, info)}
+
+    return tagged(stamp, lambda: _progress.get(key, stamp, lambda: campaign.database.read(read)))
+
+
+@blueprint.route("/<key>/quality", methods=["GET"])
+@blueprint.arguments(QualityQuery, location="query")
+@operation("readQuality")
+@blueprint.response(200, QualityAnswer)
+def quality(query: dict[str, Any], key: str) -> Any:
+    """How far the votes can be trusted, voter by voter, and whom to look at; nobody is left out by it."""
+    campaign, fast, names = organiser(key), query["fast"], query["names"]
+    stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
+
+    def read() -> dict[str, Any]:
+        found = _quality.get((key, fast), stamp, lambda: found_quality(campaign, fast))
+        if names:
+            return {"quality": found}
+        unnamed = tuple(replace(voter, voter=voter.key) for voter in found.voters)
+        return {"quality": replace(found, voters=unnamed)}
+
+    return tagged(f"{stamp}-{fast:g}-{int(names)}", read)
+
+
+@blueprint.route("/<key>/ledger", methods=["GET"])
+@blueprint.arguments(LedgerQuery, location="query")
+@operation("readLedger")
+@blueprint.response(200, LedgerAnswer)
+def read_ledger(query: dict[str, int], key: str) -> Any:
+    """Vote events in order, after the one that was read last; voters by their random keys."""
+    campaign, after, most = organiser(key), query["after"], query["limit"]
+    events = campaign.run(lambda connection: events_after(connection, campaign.info, after, most=most))
+    return {"events": events, "next": events[-1].number if events else after, "complete": len(events) < most}
+
+
+def found_quality(campaign: Campaign, fast: float) -> CampaignQuality:
+    """The report, with the names of voters."""
+    return campaign.database.read(lambda c: quality_of(c, campaign.info, Limits(fast_seconds=fast)))

@@ -1,0 +1,132 @@
+"""GET /v1/campaigns/{key}/results and plots: the ranking, in numbers and in figures."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+from typing import Any, Final
+
+from flask import Response
+
+from adaptive.ledger import Campaign
+from adaptive.ledger.quality import quality_of
+from adaptive.ledger.quality.flags import side_interval
+from adaptive.ledger.results import MOST_WITH_INTERVALS, CampaignResult, result_of
+from adaptive.ledger.stamps import campaign_stamp
+from adaptive.plots import plot_in_top, plot_strengths, plot_voters
+from rankcorr.plots.style import figure_bytes
+from service.collect.access import organiser
+from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
+from service.collect.conditional import tagged
+from service.collect.remembered import Remembered
+from service.collect.schemas.answers import ResultsAnswer, ResultsQuery
+from service.http.problems import Problem
+from service.openapi.blueprint import Blueprint, operation
+
+blueprint = Blueprint("results", __name__, url_prefix=CAMPAIGNS, description="The ranking", **OF_ORGANISERS)
+
+_results = Remembered(8)
+_plots = Remembered(16)
+_drawing = threading.Lock()  # matplotlib's caches of fonts are those of the process
+_LEVEL: Final = 0.9
+PLOTS: Final = ("strengths", "ranks", "in-top", "voters")
+
+
+@blueprint.route("/<key>/results", methods=["GET"])
+@blueprint.arguments(ResultsQuery, location="query")
+@operation("readResults")
+@blueprint.response(200, ResultsAnswer)
+def read(query: dict[str, Any], key: str) -> Any:
+    """The ranking of all items, best first; `interim` gives it before the last ballot is closed, by strengths."""
+    campaign, interim, top = organiser(key), query["interim"], query.get("top")
+    check_top(campaign, top)
+    stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
+    return tagged(f"{stamp}-{int(interim)}-{top}", lambda: answer_of(found_result(campaign, stamp, interim, top)))
+
+
+@blueprint.route("/<key>/plots/<name>.svg", methods=["GET"])
+@blueprint.arguments(ResultsQuery, location="query")
+@operation("drawPlot")
+@blueprint.response(200, {"type": "string"}, content_type="image/svg+xml")
+def plot(query: dict[str, Any], key: str, name: str) -> Any:
+    """A figure as SVG: strengths or ranks with their intervals, in-top, or voters by their agreement with others."""
+    campaign, top = organiser(key), query.get("top")
+    if name not in PLOTS:
+        raise Problem(404, f"there is no plot of this name; there are {', '.join(PLOTS)}", kind="no-such-plot")
+    check_top(campaign, top)
+    stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
+    interim = query["interim"]
+
+    def drawn() -> Response:
+        data = _plots.get((key, name, interim, top), stamp, lambda: figure(campaign, stamp, name, interim, top))
+        # Opened as a page of its own, it may do nothing.
+        policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+        return Response(data, headers=policy, content_type="image/svg+xml")
+
+    return tagged(f"{stamp}-{name}-{int(interim)}-{top}", drawn)
+
+
+def check_top(campaign: Campaign, top: int | None) -> None:
+    """Refuse a cut that is none.
+
+    Raises
+    ------
+    Problem
+        422.
+    """
+    n_items = campaign.info.n_items
+    if top is not None and top >= n_items:
+        message = f"must be below the number of items, {n_items}; got {top}"
+        raise Problem(422, f"/top: {message}", errors={"/top": [message]})
+
+
+def found_result(campaign: Campaign, stamp: str, interim: bool, top: int | None) -> CampaignResult:
+    """The ranking, kept until something changes."""
+
+    def read() -> CampaignResult:
+        return campaign.database.read(lambda c: result_of(c, campaign.info, interim=interim, top=top))
+
+    return _results.get((campaign.key, interim, top), stamp, read)
+
+
+def answer_of(found: CampaignResult) -> dict[str, Any]:
+    """The ranking as JSON."""
+    return {
+        "final": found.paper is not None,
+        "n_votes": found.n_votes,
+        "top": found.top,
+        "cut": found.cut,
+        "expected": found.expected,
+        "excluded": found.excluded,
+        "agreement": found.agreement,
+        "rows": found.rows(),
+    }
+
+
+def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | None) -> bytes:
+    """A figure as SVG.
+
+    Raises
+    ------
+    Problem
+        409 where there are too many items for intervals, or no voter to show.
+    """
+    if name == "voters":
+        quality = campaign.database.read(lambda c: quality_of(c, campaign.info))
+        shown: dict[Hashable, tuple[float, float, float]] = {
+            voter.key[:8]: (voter.agreement.share, *ends)
+            for voter in quality.voters
+            if voter.agreement.share is not None and (ends := side_interval(voter.agreement, _LEVEL)) is not None
+        }
+        if not shown:
+            raise Problem(409, "no two voters have answered the same pair yet", kind="not-possible")
+        with _drawing:
+            made = plot_voters(shown, what="Agreement with the others")
+            return figure_bytes(made, "svg")
+    if campaign.info.n_items > MOST_WITH_INTERVALS:
+        raise Problem(409, f"intervals are known for up to {MOST_WITH_INTERVALS:,} items", kind="not-possible")
+    found = found_result(campaign, stamp, interim, top)
+    with _drawing:
+        if name == "in-top":
+            return figure_bytes(plot_in_top(found.strengths, found.top), "svg")
+        return figure_bytes(plot_strengths(found.strengths, scale="rank" if name == "ranks" else "strength"), "svg")

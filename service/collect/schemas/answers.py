@@ -1,0 +1,312 @@
+"""What organisers ask of a campaign that runs, and what they get."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from marshmallow import ValidationError, validates_schema
+
+from adaptive.ledger.feed import LedgerEvent
+from adaptive.ledger.quality import CampaignQuality, ExclusionPreview
+from adaptive.ledger.results import ClosePreview
+from adaptive.ledger.rows import BallotProgress, VoterRow
+from adaptive.ledger.status import CampaignStatus
+from adaptive.model.accuracy import Cut
+from rankcorr.checks import shown
+from service.collect.schemas.campaigns import Line
+from service.collect.schemas.fields import Word as WordField
+from service.collect.schemas.fields import key_field
+from service.collect.schemas.shapes import (
+    COUNT,
+    LABEL,
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    list_of,
+    object_of,
+    shape_of,
+)
+from service.collect.schemas.voting import TOKEN
+from service.schemas.base import Answer, Request
+from service.schemas.fields import Documented, Dumped, Flag, Number, QueryNumber, QueryWhole, Whole
+
+MOST_INVITED: Final = 2_000
+_YES: Final = {"true": True, "false": False}
+
+
+class QueryFlag(Documented):
+    """true or false, in a query string."""
+
+    documented = {"type": "boolean"}  # noqa: RUF012 - as the base has it
+
+    def read(self, value: Any) -> bool:
+        """Check a value."""
+        if value not in _YES:
+            raise ValidationError(f"must be true or false; got {shown(value)}")
+        return _YES[value]
+
+
+class NameList(Documented):
+    """Names of voters: one line each, none twice."""
+
+    documented = {  # noqa: RUF012 - as the base has it
+        "type": "array",
+        "items": {"type": "string", "minLength": 1, "maxLength": 200},
+        "minItems": 1,
+        "maxItems": MOST_INVITED,
+        "uniqueItems": True,
+    }
+
+    def read(self, value: Any) -> list[str]:
+        """Check a value."""
+        if not isinstance(value, list) or not 1 <= len(value) <= MOST_INVITED:
+            raise ValidationError(f"must be a list of 1 to {MOST_INVITED:,} names; got {shown(value)}")
+        seen: set[str] = set()
+        for name in value:
+            if not isinstance(name, str) or not name.strip() or name != name.strip() or not name.isprintable():
+                raise ValidationError(f"a name is one line of text without spaces around it; got {shown(name)}")
+            if len(name) > 200:
+                raise ValidationError(f"a name has at most 200 characters; got {shown(name)}")
+            if name in seen:
+                raise ValidationError(f"{shown(name)} is there twice")
+            seen.add(name)
+        return value
+
+
+class OrganiserSessionRequest(Request):
+    """The token of an organiser, for the cookie of a session."""
+
+    campaign = key_field(required=True)
+    token = WordField(TOKEN, "a token", required=True)
+
+
+class InvitationRequest(Request):
+    """Voters to be invited: by name, or so many without one."""
+
+    voters = NameList(metadata={"description": "Names, which are personal data and stay in the ledger."})
+    number = Whole(least=1, most=MOST_INVITED, metadata={"description": "Or a number of voters without a name."})
+    qr = Flag(load_default=False, metadata={"description": "Whether to draw a QR code for each link."})
+
+    @validates_schema
+    def check_way(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse both or neither."""
+        if ("voters" in data) == ("number" in data):
+            raise ValidationError("exactly one of voters and number is needed")
+
+
+class ReasonRequest(Request):
+    """Why; it is kept."""
+
+    reason = Line(500, required=True)
+
+
+class CloseRequest(Request):
+    """How a ballot is closed."""
+
+    least_answered = Number(
+        least=0, most=1, metadata={"description": "Share that must be answered; by default that of the campaign."}
+    )
+
+
+class OpenRequest(Request):
+    """How the next ballot, or batch, is opened."""
+
+    at_once = Flag(load_default=False, metadata={"description": "Draw a batch although much is unanswered."})
+
+
+class PageQuery(Request):
+    """Part of a long list."""
+
+    offset = QueryWhole(least=0, most=2**31, load_default=0)
+    limit = QueryWhole(least=1, most=1_000, load_default=200)
+
+
+class VotersQuery(PageQuery):
+    """Part of the voters."""
+
+    names = QueryFlag(load_default=False, metadata={"description": "Whether voters go by name: personal data."})
+
+
+class QualityQuery(Request):
+    """When a voter gets a flag."""
+
+    names = QueryFlag(load_default=False, metadata={"description": "Whether voters go by name: personal data."})
+    fast = QueryNumber(
+        least=0, most=3_600, load_default=1.0, metadata={"description": "Seconds; an answer in less time is fast."}
+    )
+
+
+class ResultsQuery(Request):
+    """Which ranking."""
+
+    interim = QueryFlag(load_default=False, metadata={"description": "By the votes so far, before the last ballot."})
+    top = QueryWhole(least=1, most=2**31, metadata={"description": "k of the cut."})
+
+
+class ExportQuery(Request):
+    """What a file has."""
+
+    names = QueryFlag(load_default=False, metadata={"description": "Whether voters go by name: personal data."})
+    unanswered = QueryFlag(load_default=False, metadata={"description": "Comparisons without a vote too."})
+    guard = QueryFlag(
+        load_default=True,
+        metadata={"description": "Whether cells that a spreadsheet would run have an apostrophe in front."},
+    )
+
+
+class LedgerQuery(Request):
+    """Part of the ledger."""
+
+    after = QueryWhole(least=0, most=2**62, load_default=0, metadata={"description": "Number of the last event read."})
+    limit = QueryWhole(least=1, most=1_000, load_default=1_000)
+
+
+class ProgressAnswer(Answer):
+    """Where a campaign stands."""
+
+    status = Dumped(shape_of(CampaignStatus), required=True)
+    ballots = Dumped(list_of(shape_of(BallotProgress)), required=True)
+
+
+class BallotsAnswer(Answer):
+    """All ballots so far."""
+
+    ballots = Dumped(list_of(shape_of(BallotProgress)), required=True)
+
+
+class BallotAnswer(Answer):
+    """A ballot; the header ETag has its stamp."""
+
+    ballot = Dumped(shape_of(BallotProgress), required=True)
+    chain_digest = Dumped(
+        {**TEXT_OR_NULL, "description": "Of a closed ballot; it proves this ballot and all before it."}, required=True
+    )
+
+
+class PreviewAnswer(Answer):
+    """What closing a ballot now would do."""
+
+    preview = Dumped(
+        {"oneOf": [shape_of(ClosePreview), {"type": "null"}], "description": "Null for a batch."}, required=True
+    )
+    ready = Dumped({"type": "boolean"}, required=True)
+    n_comparisons = Dumped(COUNT, required=True)
+    n_answered = Dumped(COUNT, required=True)
+    expected = Dumped({**NUMBER_OR_NULL, "description": "Expected tau_w, of a continuous campaign."}, required=True)
+    cut = Dumped({"oneOf": [shape_of(Cut), {"type": "null"}]}, required=True)
+
+
+class ItemsAnswer(Answer):
+    """Items, those with the fewest answers in open ballots first where there is one."""
+
+    n_items = Dumped(COUNT, required=True)
+    items = Dumped(
+        list_of(
+            object_of(
+                {
+                    "item": LABEL,
+                    "kind": TEXT,
+                    "content": TEXT_OR_NULL,
+                    "alt_text": TEXT_OR_NULL,
+                    "presentations": {**COUNT, "description": "In the ballots that are open."},
+                    "n_answered": COUNT,
+                }
+            )
+        ),
+        required=True,
+    )
+
+
+class VotersAnswer(Answer):
+    """Voters, in the order in which they came."""
+
+    n_voters = Dumped(COUNT, required=True)
+    voters = Dumped(list_of(shape_of(VoterRow)), required=True)
+
+
+class InvitationsAnswer(Answer):
+    """Links that let one voter each vote; they are shown this once."""
+
+    invitations = Dumped(
+        list_of(
+            object_of(
+                {
+                    "name": TEXT,
+                    "url": TEXT,
+                    "qr": {**TEXT_OR_NULL, "description": "SVG, where it was asked for."},
+                }
+            )
+        ),
+        required=True,
+    )
+    csv = Dumped({**TEXT, "description": "The same as CSV, with the columns voter and link."}, required=True)
+
+
+class LinksAnswer(Answer):
+    """Links that several voters share; null where the pages do not allow them."""
+
+    voter_url = Dumped(TEXT, required=True)
+    open_url = Dumped({**TEXT_OR_NULL, "description": "Anybody who has it may vote."}, required=True)
+    open_qr = Dumped({**TEXT_OR_NULL, "description": "SVG."}, required=True)
+
+
+class StudyLinkAnswer(Answer):
+    """A new link for a platform, to be set as the address of the study there; it is shown this once."""
+
+    url = Dumped(TEXT, required=True)
+    platform = Dumped(TEXT, required=True)
+
+
+class QualityAnswer(Answer):
+    """How far the votes can be trusted."""
+
+    quality = Dumped(shape_of(CampaignQuality), required=True)
+
+
+class ExclusionAnswer(Answer):
+    """What leaving a voter out, or taking one back in, would change."""
+
+    preview = Dumped(shape_of(ExclusionPreview), required=True)
+
+
+class WithdrawalAnswer(Answer):
+    """What leaving has changed."""
+
+    voided = Dumped({**COUNT, "description": "Votes of open ballots that do not count any more."}, required=True)
+
+
+_ROW: Final = {
+    "type": "object",
+    "required": ["item", "rank", "strength"],
+    "additionalProperties": False,
+    "properties": {
+        "item": LABEL,
+        "rank": NUMBER,
+        "strength": NUMBER,
+        **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), COUNT),
+        "ybar": NUMBER_OR_NULL,
+        **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), NUMBER),
+    },
+}
+
+
+class ResultsAnswer(Answer):
+    """A ranking of all items, best first, with its uncertainty."""
+
+    final = Dumped({"type": "boolean", "description": "Whether the paper's scores decide on the ranks."}, required=True)
+    n_votes = Dumped(COUNT, required=True)
+    top = Dumped({**COUNT, "description": "k of the cut."}, required=True)
+    cut = Dumped({"oneOf": [shape_of(Cut), {"type": "null"}]}, required=True)
+    expected = Dumped({**NUMBER_OR_NULL, "description": "Expected tau_w of the strengths."}, required=True)
+    excluded = Dumped(list_of(TEXT), required=True)
+    agreement = Dumped({**NUMBER_OR_NULL, "description": "tau_w with the ranking of all votes."}, required=True)
+    rows = Dumped(list_of(_ROW), required=True)
+
+
+class LedgerAnswer(Answer):
+    """Events of the ledger, in order."""
+
+    events = Dumped(list_of(shape_of(LedgerEvent)), required=True)
+    next = Dumped({**COUNT, "description": "To be asked for as `after`."}, required=True)
+    complete = Dumped({"type": "boolean", "description": "Whether these are the last ones, for now."}, required=True)

@@ -1,0 +1,338 @@
+"""Making a campaign: its items, plan, settings and pages."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+from marshmallow import ValidationError, post_load, validates_schema
+
+from adaptive.budget import most_ballots, plan_one_way
+from adaptive.errors import AdaptiveError
+from adaptive.ledger import ContinuousPlan, KnownPair, Pay, Probing, Settings, VotingPages
+from adaptive.ledger.item_sheets import ItemFault, ItemSheet, read_item_sheet
+from adaptive.ledger.probes.pair_files import read_known_pairs
+from adaptive.ledger.spending import PlannedSpending
+from adaptive.plan import BallotPlan
+from adaptive.tuning.outlook import Outlook
+from rankcorr.checks import offending
+from service.collect.schemas.pages import PagesRequest
+from service.collect.schemas.shapes import COUNT, LABEL, TEXT, TEXT_OR_NULL, list_of, object_of, shape_of
+from service.schemas.base import Answer, Request
+from service.schemas.components import Vocabulary
+from service.schemas.fields import Choice, Dumped, Flag, Number, Part, Seed, Text, Whole
+
+T = TypeVar("T")
+
+MOST_ITEMS: Final = 200_000
+MOST_VOTERS: Final = 100_000
+MOST_COMPARISONS: Final = 2_000_000
+SHEET_SIZE: Final = 20
+LEASE_MINUTES: Final = 60.0
+WAYS: Final = ("presentations", "comparisons", "hours", "top_presentations")
+_OF_BALLOTS: Final = ("n_ballots", "fraction", *WAYS)
+MODE: Final = Vocabulary(
+    "CampaignMode",
+    {
+        "type": "string",
+        "enum": ["ballots", "continuous"],
+        "description": "Ballots of a plan, or small batches that are matched by all votes before.",
+    },
+)
+_CONTINUOUS: Final = ("budget", "batch", "target")
+
+
+class Line(Text):
+    """One line of text that is not empty."""
+
+    def __init__(self, most: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.most = most
+        self.documented = {**type(self).documented, "maxLength": most}
+
+    def read(self, value: Any) -> str:
+        """Check a value."""
+        text: str = super().read(value)
+        if not text.strip() or text != text.strip() or not text.isprintable() or len(text) > self.most:
+            raise ValidationError(f"must be one line of at most {self.most} characters, without spaces around it")
+        return text
+
+
+class PlanChoice(Request):
+    """A plan of ballots, in one of the four ways to say how often items are presented; or a continuous one."""
+
+    mode = Choice(MODE, load_default="ballots")
+    n_ballots = Whole(
+        least=2, most=100, metadata={"description": "n_b; by default 7, or as many as so few items allow."}
+    )
+    fraction = Number(
+        above=0, below=1, metadata={"description": "alpha: the share of items that go on; 0.5 if left out."}
+    )
+    presentations = Whole(least=1, most=10_000, metadata={"description": "Of each item in each ballot."})
+    comparisons = Whole(least=1, most=MOST_COMPARISONS, metadata={"description": "Or the most, of all ballots."})
+    hours = Number(
+        above=0, most=1e6, metadata={"description": "Or the most person-hours, with pay.seconds or seconds."}
+    )
+    top_presentations = Whole(least=1, most=100_000, metadata={"description": "Or the fewest of a top item, in all."})
+    seconds = Number(above=0, most=3_600, metadata={"description": "Mean time of an answer."})
+    budget = Whole(least=1, most=MOST_COMPARISONS, metadata={"description": "Continuous: comparisons in all."})
+    batch = Whole(least=1, most=10_000, metadata={"description": "Continuous: comparisons of a batch; 50 if left out."})
+    target = Number(
+        above=0, most=1, metadata={"description": "Continuous: an expected tau_w at which the campaign may end."}
+    )
+
+    @validates_schema
+    def check_way(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse what belongs to the other mode, and none or several of the ways."""
+        continuous = data["mode"] == "continuous"
+        other = [name for name in (_OF_BALLOTS if continuous else _CONTINUOUS) if name in data]
+        if other:
+            raise ValidationError({name: [f"does not go with mode {data['mode']!r}"] for name in other})
+        if continuous:
+            if "budget" not in data:
+                raise ValidationError("this field is needed: a continuous campaign has a budget", "budget")
+            return
+        given = [name for name in WAYS if name in data]
+        if len(given) != 1:
+            got = offending("got", given) if given else "got none"
+            raise ValidationError(f"exactly one of {', '.join(WAYS)} is needed; {got}")
+        if "hours" in data and "seconds" not in data:
+            raise ValidationError("this field is needed: the budget is of hours", "seconds")
+
+    @post_load
+    def planner(
+        self, data: dict[str, Any], **_: Any
+    ) -> tuple[Callable[[int], BallotPlan | ContinuousPlan], float | None]:
+        """What makes the plan for a number of items, and the seconds of an answer."""
+        seconds = data.pop("seconds", None)
+        if data.pop("mode") == "continuous":
+            return (lambda n_items: ContinuousPlan(n_items, **data)), seconds
+        fraction, n_ballots = data.pop("fraction", 0.5), data.pop("n_ballots", None)
+
+        def plan(n_items: int) -> BallotPlan:
+            number = n_ballots or most_ballots(n_items, fraction)
+            return plan_one_way(n_items, n_ballots=number, fraction=fraction, seconds_per_comparison=seconds, **data)
+
+        return plan, seconds
+
+
+class PayRequest(Request):
+    """What voters are paid: for an answer, or for an hour of answers of some seconds each."""
+
+    per_vote = Number(above=0, most=1e6)
+    per_hour = Number(above=0, most=1e9, metadata={"description": "With seconds."})
+    seconds = Number(above=0, most=3_600, metadata={"description": "That an answer takes."})
+    fee = Number(
+        least=0, most=10, load_default=0.0, metadata={"description": "Of the platform, as a share of the pay."}
+    )
+    currency = Line(10, load_default="")
+
+    @post_load
+    def pay(self, data: dict[str, Any], **_: Any) -> Pay:
+        """Make the pay."""
+        return made(lambda: Pay(**data))
+
+
+class SettingsRequest(Request):
+    """How a campaign is run."""
+
+    sheet_size = Whole(
+        least=1, most=500, load_default=SHEET_SIZE, metadata={"description": "Most comparisons of a sheet."}
+    )
+    lease_minutes = Number(
+        above=0,
+        most=100_000,
+        load_default=LEASE_MINUTES,
+        metadata={"description": "After this time without a vote a sheet may go to somebody else."},
+    )
+    least_answered = Number(
+        least=0, most=1, load_default=0.9, metadata={"description": "Share that must be answered before closing."}
+    )
+    probes_csv = Text(metadata={"description": "Pairs whose answer is known: left, right, winner and kind, as CSV."})
+    probes_per_sheet = Whole(least=0, most=100, load_default=1)
+    repeats = Number(least=0, most=0.5, load_default=0.0, metadata={"description": "Share to be asked again."})
+    overlap = Number(least=0, most=0.5, load_default=0.0, metadata={"description": "Share to ask a second voter."})
+    pay = Part(PayRequest)
+
+
+class CampaignRequest(Request):
+    """A campaign: what is compared, by how many, and what its voters read."""
+
+    name = Line(200, required=True)
+    items_csv = Text(
+        required=True, metadata={"description": "The column item, or item_1, ...; if any, kind, content and alt_text."}
+    )
+    voters = Whole(
+        least=1, most=MOST_VOTERS, required=True, metadata={"description": "Voters that ballots are drawn for."}
+    )
+    seed = Seed(required=False, metadata={"description": "Of all draws; by default a random one."})
+    plan = Part(PlanChoice, required=True)
+    settings = Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
+    pages = Part(PagesRequest, load_default=VotingPages)
+
+    @post_load
+    def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """What `found` takes."""
+        sheet = read_item_sheet(data.pop("items_csv").encode())
+        if sheet.faults:
+            raise ValidationError([str(fault) for fault in sheet.faults], "items_csv")
+        check_size(len(sheet.items), "items_csv")
+        (planner, _), chosen = data.pop("plan"), data.pop("settings")
+        plan = made(lambda: planner(len(sheet.items)), "plan")
+        check_plan(plan)
+        return {
+            "plan": plan,
+            "items": sheet.items,
+            "contents": sheet.contents,
+            "settings": settings_of(chosen, sheet),
+            "seed": data.pop("seed", None) or secrets.randbits(53),
+            **data,
+        }
+
+
+class ItemSheetRequest(Request):
+    """A table of items to be checked."""
+
+    items_csv = Text(required=True)
+
+    @post_load
+    def sheet(self, data: dict[str, Any], **_: Any) -> ItemSheet:
+        """Read it."""
+        return read_item_sheet(data["items_csv"].encode())
+
+
+class OutlookRequest(Request):
+    """A plan to be looked at before anything is made."""
+
+    n_items = Whole(least=2, most=MOST_ITEMS, required=True)
+    voters = Whole(least=1, most=MOST_VOTERS, required=True)
+    plan = Part(PlanChoice, required=True)
+    settings = Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
+    accuracy = Flag(
+        load_default=False, metadata={"description": "Whether to simulate what it reaches, which takes seconds."}
+    )
+
+    @post_load
+    def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Plan, settings and seconds."""
+        planner, seconds = data.pop("plan")
+        plan = made(lambda: planner(data["n_items"]), "plan")
+        check_plan(plan)
+        chosen = settings_of(data.pop("settings"), None)
+        return {
+            "plan": plan,
+            "seconds": seconds,
+            "settings": chosen,
+            "voters": data["voters"],
+            "accuracy": data["accuracy"],
+        }
+
+
+class ItemSheetAnswer(Answer):
+    """What a table of items holds, and what is wrong with it."""
+
+    n_items = Dumped(COUNT, required=True)
+    first = Dumped(
+        list_of(object_of({"item": LABEL, "kind": TEXT, "content": TEXT_OR_NULL, "alt_text": TEXT_OR_NULL})),
+        required=True,
+    )
+    faults = Dumped(list_of(shape_of(ItemFault), about="The first hundred."), required=True)
+
+
+_SIZES: Final = object_of(
+    {
+        "mode": TEXT,
+        "n_items": COUNT,
+        "n_ballots": {"type": ["integer", "null"]},
+        "fraction": {"type": ["number", "null"]},
+        "presentations": {"type": ["integer", "null"]},
+        "sizes": list_of(COUNT, about="Items of each ballot."),
+        "comparisons": list_of(COUNT, about="Comparisons of each ballot; of a continuous campaign, the budget."),
+        "batch": {"type": ["integer", "null"]},
+        "target": {"type": ["number", "null"]},
+    }
+)
+_ADVICE: Final = object_of({"code": TEXT, "value": {"type": "number"}, "bound": {"type": "number"}, "sentence": TEXT})
+
+
+class OutlookAnswer(Answer):
+    """What a plan will ask, cost and reach."""
+
+    plan = Dumped(_SIZES, required=True)
+    spending = Dumped(shape_of(PlannedSpending), required=True)
+    advice = Dumped(list_of(_ADVICE), required=True)
+    outlook = Dumped({"oneOf": [shape_of(Outlook), {"type": "null"}]}, required=True)
+
+
+class CampaignMade(Answer):
+    """A new campaign; its organiser's token is shown this once."""
+
+    campaign = Dumped({**TEXT, "description": "Key of the campaign."}, required=True)
+    token = Dumped({**TEXT, "description": "Of the organiser."}, required=True)
+    organiser_url = Dumped(TEXT, required=True)
+
+
+class CampaignAnswer(Answer):
+    """A campaign as it was made, and where voters find it."""
+
+    campaign = Dumped(TEXT, required=True)
+    name = Dumped(TEXT, required=True)
+    created_at = Dumped(TEXT, required=True)
+    voters = Dumped({**COUNT, "description": "Voters that ballots are drawn for."}, required=True)
+    seed = Dumped({**TEXT, "description": "Digits."}, required=True)
+    plan = Dumped(_SIZES, required=True)
+    settings = Dumped({"type": "object"}, required=True)
+    voter_url = Dumped({**TEXT, "description": "The page of voters, without any capability."}, required=True)
+
+
+def plan_columns(plan: BallotPlan | ContinuousPlan) -> dict[str, Any]:
+    """A plan as the answers have it."""
+    if isinstance(plan, BallotPlan):
+        numbers = plan.to_dict()
+        own = {name: numbers[name] for name in ("n_items", "n_ballots", "fraction", "presentations")}
+        columns = {"sizes": numbers["sizes"], "comparisons": numbers["comparisons"]}
+        return {"mode": "ballots", **own, **columns, "batch": None, "target": None}
+    none = dict.fromkeys(("n_ballots", "fraction", "presentations"))
+    columns = {"sizes": [plan.n_items], "comparisons": [plan.budget]}
+    return {
+        "mode": "continuous", "n_items": plan.n_items, **none, **columns, "batch": plan.batch, "target": plan.target
+    }  # fmt: skip
+
+
+def settings_of(chosen: Mapping[str, Any], sheet: ItemSheet | None) -> Settings:
+    """The settings of a campaign on the web: whoever comes claims the next sheet."""
+    given = dict(chosen)
+    text = given.pop("probes_csv", None)
+    shares = (given.pop("probes_per_sheet"), given.pop("repeats"), given.pop("overlap"))
+    known: tuple[KnownPair, ...] = ()
+    if text is not None and sheet is not None:
+        known = made(lambda: read_known_pairs("probes", sheet.items, data=text.encode()), "settings", "probes_csv")
+    probing = made(lambda: Probing(known, *shares), "settings")
+    return made(
+        lambda: Settings(assigned=False, probing=None if probing == Probing() else probing, **given), "settings"
+    )
+
+
+def check_size(n_items: int, field: str) -> None:
+    """Refuse more items than a campaign may have."""
+    if n_items > MOST_ITEMS:
+        raise ValidationError(f"at most {MOST_ITEMS:,} items; got {n_items:,}", field)
+
+
+def check_plan(plan: BallotPlan | ContinuousPlan) -> None:
+    """Refuse a plan of more comparisons than a campaign may have."""
+    number = plan.n_comparisons if isinstance(plan, BallotPlan) else plan.budget
+    if number > MOST_COMPARISONS:
+        raise ValidationError(f"at most {MOST_COMPARISONS:,} comparisons; this plan has {number:,}", "plan")
+
+
+def made(make: Callable[[], T], *path: str) -> T:
+    """What `make` returns; what the libraries refuse is an error of the field."""
+    try:
+        return make()
+    except AdaptiveError as error:
+        messages: Any = [str(error)]
+        for name in reversed(path):
+            messages = {name: messages}
+        raise ValidationError(messages) from error

@@ -1,0 +1,97 @@
+"""What voters read, and who may vote."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from marshmallow import ValidationError, post_load
+from marshmallow.fields import List
+
+from adaptive.errors import AdaptiveError
+from adaptive.ledger import VotingPages
+from service.collect.schemas.shapes import COUNT, TEXT, TEXT_OR_NULL, list_of, object_of
+from service.schemas.base import Answer, Request
+from service.schemas.fields import Documented, Dumped, Flag, Part, Whole
+
+_TEXTS: Final = ("title", "question", "instructions", "consent", "thanks")
+
+
+class Prose(Documented):
+    """Text, which may be empty."""
+
+    documented = {"type": "string"}  # noqa: RUF012 - as the base has it
+
+    def read(self, value: Any) -> str:
+        """Check a value."""
+        if not isinstance(value, str):
+            raise ValidationError("must be text")
+        return value
+
+
+class ProseOrNull(Documented):
+    """Text or null; empty text is null."""
+
+    documented = {"type": ["string", "null"]}  # noqa: RUF012 - as the base has it
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(allow_none=True, **kwargs)
+
+    def read(self, value: Any) -> str | None:
+        """Check a value."""
+        if value is not None and not isinstance(value, str):
+            raise ValidationError("must be text or null")
+        return value or None
+
+
+class TextsRequest(Request):
+    """The texts of one language."""
+
+    language = Prose(required=True, metadata={"description": 'A tag like "en" or "pt-BR".'})
+    title = Prose(required=True)
+    question = Prose(required=True)
+    instructions = Prose(load_default="", metadata={"description": "Markdown."})
+    consent = Prose(load_default="", metadata={"description": "Markdown."})
+    thanks = Prose(load_default="", metadata={"description": "Markdown."})
+
+
+class PagesRequest(Request):
+    """What a campaign shows to its voters, and who may take part."""
+
+    texts = List(Part(TextsRequest), required=True, metadata={"description": "The first language is the default."})
+    consent_version = Prose(load_default="1")
+    open_link = Flag(load_default=False)
+    sheets = Whole(least=1, most=10_000, allow_none=True, metadata={"description": "Most of a voter; null: all."})
+    ties = Flag(load_default=True)
+    cannot_say = Flag(load_default=True)
+    platform = ProseOrNull()
+    study = ProseOrNull()
+    completion_code = ProseOrNull()
+    completion_url = ProseOrNull()
+
+    @post_load
+    def pages(self, data: dict[str, Any], **_: Any) -> VotingPages:
+        """Make the pages."""
+        try:
+            return VotingPages.from_dict(data)
+        except AdaptiveError as error:
+            raise ValidationError(str(error)) from error
+
+
+PAGES: Final = object_of(
+    {
+        "texts": list_of(object_of({"language": TEXT, **dict.fromkeys(_TEXTS, TEXT)})),
+        "consent_version": TEXT,
+        "open_link": {"type": "boolean"},
+        "sheets": {"type": ["integer", "null"]},
+        "ties": {"type": "boolean"},
+        "cannot_say": {"type": "boolean"},
+        **dict.fromkeys(("platform", "study", "completion_code", "completion_url"), TEXT_OR_NULL),
+    }
+)
+
+
+class PagesAnswer(Answer):
+    """The pages that hold, and their version."""
+
+    version = Dumped(COUNT, required=True)
+    pages = Dumped(PAGES, required=True)

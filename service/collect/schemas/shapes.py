@@ -1,0 +1,87 @@
+"""JSON Schema of the ledger's frozen dataclasses, which orjson writes as they are."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Hashable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+__all__ = ["COUNT", "LABEL", "NUMBER", "NUMBER_OR_NULL", "TEXT", "TEXT_OR_NULL", "list_of", "object_of", "shape_of"]
+
+LABEL: Final[dict[str, Any]] = {
+    "type": ["string", "integer", "array"],
+    "items": {"type": ["string", "integer"]},
+    "description": "Label of an item; a list where it has several parts.",
+}
+TEXT: Final[dict[str, Any]] = {"type": "string"}
+TEXT_OR_NULL: Final[dict[str, Any]] = {"type": ["string", "null"]}
+NUMBER: Final[dict[str, Any]] = {"type": "number"}
+NUMBER_OR_NULL: Final[dict[str, Any]] = {"type": ["number", "null"]}
+COUNT: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
+_PLAIN: Final[dict[Any, str]] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+
+
+@cache
+def shape_of(cls: type) -> dict[str, Any]:
+    """JSON Schema of a dataclass, whose fields are all there.
+
+    Examples
+    --------
+    >>> from adaptive.ledger.quality import Flag
+    >>> shape_of(Flag)["properties"]["reason"]
+    {'type': 'string'}
+    """
+    hints = get_type_hints(cls)
+    properties = {each.name: _schema(hints[each.name]) for each in fields(cls)}
+    return {**object_of(properties), "description": (inspect.getdoc(cls) or "").split("\n", maxsplit=1)[0]}
+
+
+def object_of(properties: Mapping[str, Any], *, about: str | None = None) -> dict[str, Any]:
+    """An object with these properties, all of them and no others."""
+    made = {
+        "type": "object",
+        "required": list(properties),
+        "additionalProperties": False,
+        "properties": dict(properties),
+    }
+    return made if about is None else {**made, "description": about}
+
+
+def list_of(items: Mapping[str, Any], *, about: str | None = None) -> dict[str, Any]:
+    """A list of such values."""
+    made = {"type": "array", "items": dict(items)}
+    return made if about is None else {**made, "description": about}
+
+
+def _schema(hint: Any) -> dict[str, Any]:
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Hashable:
+        return LABEL
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    if isinstance(hint, type) and is_dataclass(hint):
+        return shape_of(hint)
+    if origin is Literal:
+        return {"type": "string", "description": "One of " + ", ".join(inner) + "."}
+    if origin is tuple and inner[-1] is Ellipsis:
+        return list_of(_schema(inner[0]))
+    if origin is tuple:
+        return {
+            "type": "array",
+            "prefixItems": [_schema(each) for each in inner],
+            "minItems": len(inner),
+            "maxItems": len(inner),
+        }
+    if origin in (Union, types.UnionType):
+        return _optional([_schema(each) for each in inner if each is not type(None)])
+    raise TypeError(f"no JSON Schema for {hint}")
+
+
+def _optional(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    (only,) = parts
+    if isinstance(only.get("type"), str) and only["type"] not in ("object", "array"):
+        return {**only, "type": [only["type"], "null"]}
+    return {"oneOf": [only, {"type": "null"}]}

@@ -1,0 +1,147 @@
+// Requests of an organiser: JSON in, JSON out, errors by name, and polling that costs nothing while nothing changes.
+
+const PATIENCE = 60_000; // milliseconds; the accuracy of a plan is simulated
+const EVERY = 5_000;
+const LONGEST = 60_000;
+const KIND = "urn:rankcorr:problem:";
+
+/** An error that the server names; status 0: it gave no answer. */
+export class Problem extends Error {
+  constructor(status, body = {}) {
+    super(body.detail ?? `status ${status}`);
+    this.status = status;
+    this.kind = (body.type ?? "").replace(KIND, "");
+    this.errors = body.errors ?? {};
+  }
+}
+
+/** An answer: its JSON, null where there is none or nothing has changed, and the tag of its state. */
+export async function ask(method, path, { body, headers = {}, token } = {}) {
+  const sent = { ...headers };
+  if (body !== undefined) sent["Content-Type"] = "application/json";
+  if (token !== undefined) sent.Authorization = `Bearer ${token}`;
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(), PATIENCE);
+  let response;
+  let text;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: sent,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      credentials: "same-origin",
+      cache: "no-store",
+      redirect: "error",
+      signal: controller.signal,
+    });
+    text = await response.text();
+  } catch {
+    throw new Problem(0);
+  } finally {
+    clearTimeout(timer);
+  }
+  let found = null;
+  try {
+    found = text === "" ? null : JSON.parse(text);
+  } catch {
+    throw new Problem(0);
+  }
+  if (!response.ok && response.status !== 304) throw new Problem(response.status, found ?? {});
+  return { json: found, tag: response.headers.get("ETag"), status: response.status };
+}
+
+/** The API of one campaign, for the organiser whose session this browser has. */
+export class Campaign {
+  constructor(key) {
+    this.key = key;
+    this.base = `/v1/campaigns/${key}`;
+  }
+
+  get(path = "") {
+    return ask("GET", this.base + path);
+  }
+
+  post(path, body = {}, headers = {}) {
+    return ask("POST", this.base + path, { body, headers });
+  }
+
+  put(path, body, headers = {}) {
+    return ask("PUT", this.base + path, { body, headers });
+  }
+
+  begin(token) {
+    return ask("POST", "/v1/organiser/sessions", { body: { campaign: this.key, token } });
+  }
+
+  end() {
+    return ask("POST", `/v1/organiser/sessions/${this.key}/end`, { body: {} });
+  }
+
+  /**
+   * Ask for a path every five seconds while the page is seen, and call `show` with what is new. `failed` is told of an
+   * error and, with null, that it is over. Only the last tag is kept, so that a page may stand open all day. What takes
+   * the server long is asked for less often, by `every`.
+   */
+  watch(path, show, failed, every = EVERY) {
+    return new Watch(() => this.base + (typeof path === "function" ? path() : path), show, failed, every);
+  }
+}
+
+class Watch {
+  constructor(path, show, failed, every) {
+    this.path = path;
+    this.show = show;
+    this.failed = failed;
+    this.every = every;
+    this.tag = null;
+    this.asked = null;
+    this.wait = every;
+    this.timer = null;
+    this.running = false;
+    this.again = false;
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) this.stop();
+      else this.now();
+    });
+    if (!document.hidden) this.now();
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+    this.timer = null;
+  }
+
+  /** Ask at once: the page was opened, or something was done. */
+  async now() {
+    this.stop();
+    if (this.running) {
+      this.again = true;
+      return;
+    }
+    this.running = true;
+    do {
+      this.again = false;
+      await this.once();
+    } while (this.again);
+    this.running = false;
+    if (!document.hidden) this.timer = setTimeout(() => this.now(), this.wait);
+  }
+
+  async once() {
+    const path = this.path();
+    const known = path === this.asked && this.tag !== null;
+    try {
+      const answer = await ask("GET", path, { headers: known ? { "If-None-Match": this.tag } : {} });
+      this.wait = this.every;
+      this.failed(null);
+      if (answer.status === 304) return;
+      this.asked = path;
+      this.tag = answer.tag;
+      this.show(answer.json);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      this.wait = Math.min(LONGEST, this.wait * 2);
+      this.failed(error);
+    }
+  }
+}

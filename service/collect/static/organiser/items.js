@@ -1,0 +1,43 @@
+// Items and their answers, those with the fewest first.
+
+import { begin, campaign, element, fill, find, freshness, label, number, table, text } from "./page.js";
+
+const STEP = 200;
+let most = STEP;
+
+begin(async () => {
+  const watch = campaign.watch(() => `/items?limit=${Math.min(1000, most)}`, show, freshness);
+  find("more").addEventListener("click", () => {
+    most += STEP;
+    watch.now();
+  });
+});
+
+function show({ n_items: all, items }) {
+  const columns = [
+    { head: text("columns.item"), cell: (row) => label(row.item) },
+    { head: text("columns.kind"), cell: (row) => text(`kinds.${row.kind}`) },
+    { head: text("columns.content"), cell: content, wide: true },
+    { head: text("columns.shown"), cell: (row) => number(row.presentations), number: true },
+    { head: text("columns.answered"), cell: (row) => number(row.n_answered), number: true },
+    { head: text("columns.share"), cell: bar },
+  ];
+  fill(find("items"), table(columns, items, text("items.title")));
+  find("more-line").hidden = items.length >= Math.min(all, 1000);
+}
+
+function content(row) {
+  if (row.content === null) return "–";
+  if (row.kind === "image") {
+    return element("img", { class: "thumb", src: `/assets/${row.content}`, alt: row.alt_text ?? "", loading: "lazy" });
+  }
+  const cut = row.content.length > 120 ? `${row.content.slice(0, 120)}…` : row.content;
+  return row.kind === "audio" ? `${cut} (${row.alt_text})` : cut;
+}
+
+function bar(row) {
+  if (row.presentations === 0) return "–";
+  const made = element("progress", { max: String(row.presentations), "aria-label": label(row.item) });
+  made.value = row.n_answered;
+  return made;
+}

@@ -1,0 +1,256 @@
+// A new campaign: its items are checked and its plan is looked at while it is filled in.
+
+import { ask, Problem } from "./api.js";
+import { element, explained, fill, find, label, linkBox, number, once, query, show, table, text } from "./page.js";
+import { PagesForm } from "./pages_form.js";
+import { outlook } from "./outlook.js";
+
+const SAVED = "rankcorr-admin"; // of this tab: a reload would lose the token, which is not kept in the address
+const QUICK = 300;
+const SLOW = 1_200;
+const pages = new PagesForm();
+let token = null;
+let table_text = "";
+let n_items = null;
+let asked = 0;
+let timers = [];
+
+start();
+
+async function start() {
+  const given = decodeURIComponent(location.hash.slice(1));
+  if (given !== "") history.replaceState(null, "", location.pathname + location.search);
+  token = given || sessionStorage.getItem(SAVED);
+  pages.fill({
+    texts: [{ language: document.documentElement.lang, title: "", question: "", instructions: "", consent: "", thanks: "" }],
+    consent_version: "1",
+    open_link: false,
+    sheets: null,
+    ties: true,
+    cannot_say: true,
+    platform: null,
+    study: null,
+    completion_code: null,
+    completion_url: null,
+  });
+  find("token-form").addEventListener("submit", enter);
+  show("shown");
+  if (token === null || !(await accepted())) {
+    find("token-form").hidden = false;
+    return;
+  }
+  open();
+}
+
+async function accepted() {
+  try {
+    await ask("POST", "/v1/campaigns/check", { body: { items_csv: "item\na\nb\n" }, token });
+  } catch (error) {
+    find("token-error").textContent = explained(error);
+    find("token-error").hidden = false;
+    return false;
+  }
+  sessionStorage.setItem(SAVED, token);
+  return true;
+}
+
+async function enter(event) {
+  event.preventDefault();
+  token = find("token").value.trim();
+  if (await accepted()) {
+    find("token-form").hidden = true;
+    open();
+  }
+}
+
+function open() {
+  find("form").hidden = false;
+  find("file").addEventListener("change", () => take(find("file").files[0]));
+  find("items").addEventListener("input", () => later(() => check(find("items").value), QUICK));
+  const drop = find("drop");
+  for (const name of ["dragover", "dragenter"]) {
+    drop.addEventListener(name, (event) => {
+      event.preventDefault();
+      drop.classList.add("over");
+    });
+  }
+  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    drop.classList.remove("over");
+    take(event.dataTransfer.files[0]);
+  });
+  find("form").addEventListener("input", (event) => {
+    if (event.target.id !== "items" && event.target.id !== "file") plan();
+  });
+  find("form").addEventListener("submit", make);
+  shape();
+}
+
+async function take(file) {
+  if (file === undefined) return;
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let read;
+  try {
+    read = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    fill(find("sheet"), element("p", { class: "notice notice-bad" }, text("new.not-utf8")));
+    return;
+  }
+  find("items").value = read;
+  if (find("name").value === "") find("name").value = file.name.replace(/\.[^.]*$/, "");
+  await check(read);
+}
+
+async function check(read) {
+  table_text = read;
+  n_items = null;
+  if (read.trim() === "") {
+    fill(find("sheet"));
+    return;
+  }
+  try {
+    const { json } = await ask("POST", "/v1/campaigns/check", { body: { items_csv: read }, token });
+    if (read !== table_text) return;
+    n_items = json.faults.length === 0 ? json.n_items : null;
+    fill(find("sheet"), ...(json.faults.length === 0 ? good(json) : bad(json)));
+    plan();
+  } catch (error) {
+    fill(find("sheet"), element("p", { class: "notice notice-bad" }, explained(error)));
+  }
+}
+
+function good({ n_items: n, first }) {
+  const shown = first.slice(0, 5);
+  const rows = shown.map((row) =>
+    element("li", {}, row.kind === "text" && row.content === null ? label(row.item) : `${label(row.item)} (${text(`kinds.${row.kind}`)})`),
+  );
+  return [
+    element("p", { class: "notice notice-good" }, text("new.good", { n: number(n) })),
+    element("ul", { class: "sample" }, ...rows, n > shown.length ? element("li", { class: "muted" }, "…") : null),
+  ];
+}
+
+function bad({ faults }) {
+  const columns = [
+    { head: text("columns.line"), cell: (row) => number(row.line), number: true },
+    { head: text("columns.column"), cell: (row) => row.column ?? "–" },
+    { head: text("columns.fault"), cell: (row) => element("span", { lang: "en" }, row.message), wide: true },
+  ];
+  const head = text(faults.length >= 100 ? "new.many-faults" : "new.faults", { n: number(faults.length) });
+  return [
+    element("p", { class: "notice notice-bad" }, head),
+    element("div", { class: "scroll faults", tabindex: "0", role: "region", "aria-label": head }, table(columns, faults, head)),
+  ];
+}
+
+/** The fields that go with what was chosen. */
+function shape() {
+  const mode = find("form").elements.mode.value;
+  for (const part of find("form").querySelectorAll("[data-mode]")) part.hidden = part.dataset.mode !== mode;
+  for (const part of find("form").querySelectorAll("[data-paid]")) part.hidden = find("pay").value === "";
+}
+
+function plan() {
+  shape();
+  if (n_items === null) return;
+  later(() => look(false), QUICK);
+  timers.push(setTimeout(() => look(true), SLOW));
+}
+
+function later(work, wait) {
+  for (const timer of timers) clearTimeout(timer);
+  timers = [setTimeout(work, wait)];
+}
+
+async function look(accuracy) {
+  asked += 1;
+  const mine = asked;
+  const place = find("outlook");
+  const body = { n_items, voters: amount("voters"), plan: chosenPlan(), settings: chosenSettings(), accuracy };
+  delete body.settings.probes_csv;
+  try {
+    const { json } = await ask("POST", "/v1/campaigns/plan", { body, token });
+    if (mine === asked) fill(place, ...outlook(json, accuracy));
+  } catch (error) {
+    if (mine === asked) fill(place, element("p", { class: "notice notice-warning" }, explained(error)));
+  }
+}
+
+function amount(id) {
+  const { value } = find(id);
+  return value === "" ? undefined : Number(value);
+}
+
+function share(id) {
+  return (amount(id) ?? 0) / 100;
+}
+
+function chosenPlan() {
+  const mode = find("form").elements.mode.value;
+  const found = { mode, seconds: amount("seconds") };
+  if (mode === "continuous") return { ...found, budget: amount("budget"), batch: amount("batch"), target: amount("target") };
+  found[find("way").value] = amount("amount");
+  return { ...found, n_ballots: amount("n-ballots"), fraction: share("fraction") || undefined };
+}
+
+function chosenSettings() {
+  const found = {
+    sheet_size: amount("sheet-size"),
+    lease_minutes: amount("lease"),
+    least_answered: share("least-answered"),
+    repeats: share("repeats"),
+    overlap: share("overlap"),
+    probes_per_sheet: amount("per-sheet"),
+  };
+  if (find("probes").value.trim() !== "") found.probes_csv = find("probes").value;
+  const by = find("pay").value;
+  if (by !== "") {
+    found.pay = { [by]: amount("rate"), seconds: amount("seconds"), fee: share("fee") };
+    if (find("currency").value.trim() !== "") found.pay.currency = find("currency").value.trim();
+  }
+  return found;
+}
+
+async function make(event) {
+  event.preventDefault();
+  const wrong = find("form").querySelector(":invalid:not(fieldset)");
+  if (wrong !== null && wrong.offsetParent !== null) {
+    wrong.reportValidity();
+    return;
+  }
+  const place = find("form-error");
+  if (n_items === null) {
+    place.textContent = text("new.no-items");
+    place.hidden = false;
+    return;
+  }
+  const body = {
+    name: find("name").value.trim(),
+    items_csv: table_text,
+    voters: amount("voters"),
+    plan: chosenPlan(),
+    settings: chosenSettings(),
+    pages: pages.read(),
+  };
+  await once(find("make"), place, async () => {
+    const { json } = await ask("POST", "/v1/campaigns", { body, token });
+    done(json);
+  });
+}
+
+async function done(made) {
+  find("form").hidden = true;
+  fill(find("made-link"), linkBox(made.organiser_url, text("made.link")));
+  find("made-go").href = `/o/${made.campaign}${query}`;
+  find("made-preview").href = `/v/${made.campaign}/vote?preview=1`;
+  const section = find("made");
+  section.hidden = false;
+  section.querySelector("h1").focus();
+  try {
+    await ask("POST", "/v1/organiser/sessions", { body: { campaign: made.campaign, token: made.token } });
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error; // the link opens it just as well
+    find("made-go").href = made.organiser_url;
+  }
+}

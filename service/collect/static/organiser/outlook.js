@@ -1,0 +1,49 @@
+// What a plan asks, costs and is expected to reach, in a few lines.
+
+import { element, facts, money, number, table, text } from "./page.js";
+
+export function outlook({ plan, spending, advice, outlook: found }, simulated) {
+  const rows = [[text("outlook.comparisons"), number(spending.n_comparisons)]];
+  if (spending.n_probes > 0) rows.push([text("outlook.probes"), number(spending.n_probes)]);
+  rows.push([text("outlook.sheets"), number(spending.n_sheets)]);
+  if (spending.hours !== null) rows.push([text("outlook.hours"), number(spending.hours, 1)]);
+  if (spending.cost !== null) {
+    rows.push([text("outlook.cost"), money(spending.cost, spending.currency)]);
+    if (spending.fee > 0) rows.push([text("outlook.fee"), money(spending.fee, spending.currency)]);
+    if (spending.hourly !== null) rows.push([text("outlook.hourly"), money(spending.hourly, spending.currency)]);
+  }
+  const parts = [element("dl", { class: "facts" }, ...facts(rows)), element("h3", {}, text("outlook.accuracy"))];
+  parts.push(...accuracy(found, simulated));
+  if (plan.mode === "ballots") parts.push(sizes(plan));
+  if (advice.length > 0) {
+    parts.push(element("h3", {}, text("outlook.advice")));
+    parts.push(element("ul", { class: "advice", lang: "en" }, ...advice.map((each) => element("li", {}, each.sentence))));
+  }
+  return parts;
+}
+
+function accuracy(found, simulated) {
+  if (!simulated) return [element("p", { class: "muted" }, text("outlook.simulating"))];
+  if (found === null || found.n_simulations === 0) return [element("p", { class: "muted" }, text("outlook.too-large"))];
+  const rows = [];
+  for (const name of ["scores", "strengths"]) {
+    const reached = found[name];
+    if (reached === null) continue;
+    const values = { mean: number(reached.mean, 3), low: number(reached.low, 3), high: number(reached.high, 3) };
+    rows.push([text(`outlook.${name}`), text("outlook.reached", values)]);
+  }
+  return [
+    element("dl", { class: "facts" }, ...facts(rows)),
+    element("p", { class: "hint" }, text("outlook.basis", { n: number(found.n_simulations), voters: number(found.n_voters) })),
+  ];
+}
+
+function sizes(plan) {
+  const rows = plan.sizes.map((items, at) => ({ at: at + 1, items, comparisons: plan.comparisons[at] }));
+  const columns = [
+    { head: text("columns.ballot"), cell: (row) => number(row.at) },
+    { head: text("columns.items"), cell: (row) => number(row.items), number: true },
+    { head: text("columns.comparisons"), cell: (row) => number(row.comparisons), number: true },
+  ];
+  return table(columns, rows, text("ballots.plan"));
+}

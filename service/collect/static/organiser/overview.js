@@ -1,0 +1,188 @@
+// The dashboard: where the campaign stands, and the links by which voters come.
+
+import {
+  badge,
+  begin,
+  campaign,
+  complain,
+  element,
+  figure,
+  fill,
+  find,
+  freshness,
+  key,
+  label,
+  linkBox,
+  money,
+  number,
+  once,
+  percent,
+  qrImage,
+  query,
+  stateBadge,
+  table,
+  text,
+  time,
+} from "./page.js";
+
+let about = null;
+
+begin(async (found) => {
+  about = found;
+  await links();
+  campaign.watch("/progress", progress, freshness);
+  find("invite").addEventListener("submit", invite);
+});
+
+function progress({ status, ballots }) {
+  fill(find("state"), stateBadge(status.state));
+  const share = status.n_comparisons === 0 ? 0 : status.n_answered / status.n_comparisons;
+  find("progress").value = status.state === "ready" ? 0 : share;
+  const of = { done: number(status.n_answered), of: number(status.n_comparisons), share: percent(share) };
+  find("progress-text").textContent = status.state === "ready" ? "" : text("overview.answered", of);
+  fill(find("next"), ...nextStep(status));
+  const spending = status.spending;
+  fill(
+    find("figures"),
+    figure(number(status.n_votes), text("overview.votes"), text("overview.by", { n: number(status.n_voters) })),
+    figure(
+      number(status.votes_per_minute, 1),
+      text("overview.pace"),
+      status.expected_end === null ? null : text("overview.end", { time: time(status.expected_end) }),
+    ),
+    figure(
+      number(status.n_conflicts + status.n_late),
+      text("overview.aside"),
+      text("overview.aside-of", { conflicts: number(status.n_conflicts), late: number(status.n_late) }),
+    ),
+    spending === null || spending.spent === null
+      ? null
+      : figure(
+          money(spending.spent, spending.currency),
+          text("overview.spent"),
+          text("overview.expected", { money: money(spending.expected, spending.currency) }),
+        ),
+  );
+  fill(find("ballots"), ballotTable(ballots));
+}
+
+function nextStep(status) {
+  const address = `/o/${key}/ballots${query}`;
+  if (status.state === "ready") {
+    return [
+      element("span", {}, text(status.ballot === 1 ? "overview.begin" : "overview.ready", { n: status.ballot })),
+      element("a", { class: "button button-primary", href: address }, text("overview.open", { n: status.ballot })),
+    ];
+  }
+  if (status.state === "finished") {
+    return [
+      element("span", {}, text("overview.finished")),
+      element("a", { class: "button button-primary", href: `/o/${key}/result${query}` }, text("overview.to-result")),
+    ];
+  }
+  return [element("a", { class: "button", href: address }, text("overview.look"))];
+}
+
+function ballotTable(ballots) {
+  if (ballots.length === 0) return element("p", { class: "muted" }, text("overview.no-ballot"));
+  const columns = [
+    { head: text("columns.ballot"), cell: (row) => number(row.ballot) },
+    { head: text("columns.state"), cell: (row) => stateBadge(row.state) },
+    { head: text("columns.items"), cell: (row) => number(row.n_items), number: true },
+    {
+      head: text("columns.answered"),
+      cell: (row) => text("of", { done: number(row.n_answered), of: number(row.n_comparisons) }),
+      number: true,
+    },
+    {
+      head: text("columns.sheets"),
+      cell: (row) => text("of", { done: number(row.n_sheets_done), of: number(row.n_sheets) }),
+      number: true,
+    },
+    { head: text("columns.opened"), cell: (row) => time(row.opened_at) },
+    { head: text("columns.closed"), cell: (row) => time(row.closed_at) },
+  ];
+  return table(columns, ballots, text("overview.ballots"));
+}
+
+async function links() {
+  const [{ json: shared }, { json: shown }] = await Promise.all([campaign.get("/links"), campaign.get("/pages")]);
+  const preview = element(
+    "a",
+    { class: "button", href: `/v/${key}/vote?preview=1`, target: "_blank", rel: "noopener" },
+    text("preview"),
+  );
+  const open =
+    shared.open_url === null
+      ? element("p", {}, badge(text("links.closed")), " ", text("links.closed-text"))
+      : element(
+          "div",
+          { class: "stack stack-small" },
+          element("h3", {}, text("links.open")),
+          element("p", { class: "hint" }, text("links.open-text")),
+          linkBox(shared.open_url, text("links.open"), shared.open_qr),
+        );
+  fill(find("open-link"), open, element("p", { class: "row" }, preview));
+  if (shown.pages.platform !== null) study(shown.pages.platform);
+}
+
+function study(platform) {
+  const name = { prolific: "Prolific", mturk: "Mechanical Turk" }[platform];
+  const made = element("div");
+  const error = element("p", { class: "notice notice-bad", role: "alert", hidden: true });
+  const button = element("button", { type: "button", class: "button" }, text("links.study-make", { name }));
+  button.addEventListener("click", () =>
+    once(button, error, async () => {
+      const { json } = await campaign.post("/study-links");
+      fill(
+        made,
+        element("p", { class: "notice notice-warning" }, text("links.once")),
+        linkBox(json.url, text("links.study", { name })),
+      );
+    }),
+  );
+  fill(
+    find("study-link"),
+    element("h3", {}, text("links.study", { name })),
+    element("p", { class: "hint" }, text(`links.study-${platform}`)),
+    element("p", {}, button),
+    error,
+    made,
+  );
+}
+
+async function invite(event) {
+  event.preventDefault();
+  const names = find("names")
+    .value.split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  const body = { qr: find("qr").checked };
+  if (names.length > 0) body.voters = names;
+  else body.number = Number(find("number").value);
+  await once(event.submitter, find("message"), async () => {
+    const { json } = await campaign.post("/invitations", body);
+    show(json);
+    find("names").value = "";
+    find("number").value = "";
+  });
+}
+
+function show({ invitations, csv }) {
+  const file = URL.createObjectURL(new Blob(["\ufeff", csv], { type: "text/csv" }));
+  const link = find("invited-csv");
+  if (link.href.startsWith("blob:")) URL.revokeObjectURL(link.href);
+  link.href = file;
+  link.download = `invitations-${about.campaign.slice(0, 8)}.csv`;
+  const columns = [
+    { head: text("columns.voter"), cell: (row) => label(row.name) },
+    { head: text("columns.link"), cell: (row) => element("code", {}, row.url), wide: true },
+  ];
+  if (invitations[0].qr !== null) {
+    columns.push({ head: text("columns.qr"), cell: (row) => qrImage(row.qr, row.name) });
+  }
+  fill(find("invited-list"), table(columns, invitations, text("links.made")));
+  find("invited").hidden = false;
+  find("invited-title").focus();
+  complain(null);
+}

@@ -1,0 +1,252 @@
+// What the pages of an organiser share: texts, numbers, elements, the session, dialogs, and what is said of errors.
+
+import { Campaign, Problem } from "./api.js";
+
+const main = document.getElementById("main");
+const texts = JSON.parse(main.dataset.texts);
+const language = main.dataset.language;
+// "en" alone would write dates as in the United States, whoever reads them.
+const locale = navigator.languages.find((each) => each.toLowerCase().startsWith(language)) ?? language;
+
+export const key = main.dataset.campaign;
+export const query = main.dataset.query;
+export const campaign = key === undefined ? null : new Campaign(key);
+
+export function find(id) {
+  return document.getElementById(id);
+}
+
+/** A text of the interface, such as `text("voters.votes", {n: "12"})`. */
+export function text(name, values = {}) {
+  const found = name.split(".").reduce((section, step) => section?.[step], texts);
+  if (typeof found !== "string") throw new Error(`no text ${name}`);
+  return found.replace(/\{(\w+)\}/g, (_, value) => String(values[value]));
+}
+
+export function has(name) {
+  return typeof name.split(".").reduce((section, step) => section?.[step], texts) === "string";
+}
+
+/** An element with properties, children and text. */
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "class") made.className = value;
+    else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+/** Put new children into an element; what has the focus there keeps it, if it has the same [data-focus]. */
+export function fill(place, ...children) {
+  const focused = place.contains(document.activeElement) ? document.activeElement.dataset.focus : undefined;
+  place.replaceChildren(...children.filter((child) => child !== null && child !== undefined));
+  if (focused !== undefined) place.querySelector(`[data-focus="${focused}"]`)?.focus({ preventScroll: true });
+}
+
+/** A button; `name` tells it from others, so that it keeps the focus when its place is filled anew. */
+export function button(words, name, press, kind = "", properties = {}) {
+  const made = element(
+    "button",
+    { type: "button", class: kind === "" ? "button" : `button button-${kind}`, "data-focus": name, ...properties },
+    words,
+  );
+  made.addEventListener("click", () => press(made));
+  return made;
+}
+
+export function number(value, digits = 0) {
+  if (value === null || value === undefined) return "–";
+  return new Intl.NumberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: digits }).format(value);
+}
+
+export function percent(value, digits = 0) {
+  if (value === null || value === undefined) return "–";
+  return new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: digits }).format(value);
+}
+
+export function money(value, currency) {
+  if (value === null || value === undefined) return "–";
+  return `${number(value, 2)} ${currency}`.trim();
+}
+
+export function time(value) {
+  if (value === null || value === undefined) return "–";
+  return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }).format(new Date(value));
+}
+
+/** The label of an item; one of several parts is written with a comma between them. */
+export function label(item) {
+  return Array.isArray(item) ? item.join(", ") : String(item);
+}
+
+/**
+ * A table; a column is {head, cell, number, wide}, and `cell` gives text or an element. One with many columns becomes a
+ * list of cards where the page is narrow, which the roles keep a table for screen readers.
+ */
+export function table(columns, rows, caption) {
+  const head = columns.map((column) =>
+    element("th", { scope: "col", role: "columnheader", class: column.number && "number" }, column.head),
+  );
+  const cell = (column, row, at) =>
+    element(
+      at === 0 ? "th" : "td",
+      {
+        scope: at === 0 ? "row" : null,
+        role: at === 0 ? "rowheader" : "cell",
+        class: [column.number && "number", column.wide && "wide"].filter(Boolean).join(" ") || null,
+        "data-label": column.head,
+      },
+      element("span", { class: "cell" }, column.cell(row) ?? ""),
+    );
+  const body = rows.map((row) => element("tr", { role: "row" }, ...columns.map((column, at) => cell(column, row, at))));
+  return element(
+    "table",
+    { class: columns.length > 4 ? "table table-cards" : "table", role: "table" },
+    element("caption", { class: "visually-hidden" }, caption),
+    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, ...head)),
+    element("tbody", { role: "rowgroup" }, ...body),
+  );
+}
+
+/** A figure with what it is. */
+export function figure(value, what, more = null) {
+  return element(
+    "div",
+    { class: "figure card" },
+    element("p", { class: "figure-what" }, what),
+    element("p", { class: "figure-value numbers" }, value),
+    more === null ? null : element("p", { class: "figure-more" }, more),
+  );
+}
+
+export function facts(rows) {
+  return rows.flatMap(([what, value]) => [element("dt", {}, what), element("dd", {}, value)]);
+}
+
+export function badge(words, kind = "") {
+  return element("span", { class: kind === "" ? "badge" : `badge badge-${kind}` }, words);
+}
+
+/** The state of a ballot or a campaign, with a colour that only repeats the word. */
+export function stateBadge(state) {
+  const kinds = { open: "good", closing: "warning", ready: "warning" };
+  return badge(text(`states.${state}`), kinds[state] ?? "");
+}
+
+/** A link to be copied, with its QR code if there is one. */
+export function linkBox(url, name, qr = null) {
+  const field = element("input", { class: "input code-text", readonly: true, value: url, "aria-label": name });
+  const copied = element("span", { class: "muted small", role: "status" });
+  const copy = element("button", { type: "button", class: "button" }, text("links.copy"));
+  copy.addEventListener("click", async () => {
+    field.select();
+    try {
+      await navigator.clipboard.writeText(url);
+      copied.textContent = text("links.copied");
+    } catch {
+      copied.textContent = text("links.copy-by-hand"); // a page without https may not
+    }
+  });
+  const box = element("div", { class: "stack stack-small" }, element("div", { class: "link-box" }, field, copy), copied);
+  if (qr === null) return box;
+  return element("div", { class: "with-code" }, box, qrImage(qr, name));
+}
+
+export function qrImage(svg, name) {
+  return element("img", { class: "qr", src: `data:image/svg+xml;base64,${btoa(svg)}`, alt: text("links.qr-alt", { name }) });
+}
+
+/** Show one of the sections with [data-view]. */
+export function show(view, focus = false) {
+  for (const section of main.querySelectorAll("[data-view]")) section.hidden = section.dataset.view !== view;
+  main.dataset.shown = view;
+  if (focus) main.querySelector(`[data-view="${view}"] [tabindex="-1"]`)?.focus();
+}
+
+/** What is wrong, in words; of a field, with its name. */
+export function explained(error) {
+  if (!(error instanceof Problem)) return String(error);
+  if (error.status === 0) return text("errors.unreachable");
+  if (has(`errors.${error.kind}`)) return text(`errors.${error.kind}`);
+  return error.message;
+}
+
+/** Say an error at the top of the page; null takes it away. */
+export function complain(error) {
+  if (error instanceof Problem && error.status === 401) {
+    show("link", true);
+    return;
+  }
+  const place = find("message");
+  const words = error === null ? "" : explained(error);
+  if (place.textContent !== words) place.textContent = words;
+  place.hidden = error === null;
+}
+
+export function say(words) {
+  find("said").textContent = words;
+}
+
+/** Do something once, however often its button is pressed; what goes wrong is said in `place`. */
+export async function once(button, place, work) {
+  if (button.getAttribute("aria-disabled") === "true") return;
+  button.setAttribute("aria-disabled", "true");
+  place.hidden = true;
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    place.textContent = explained(error);
+    place.hidden = false;
+  } finally {
+    button.removeAttribute("aria-disabled");
+  }
+}
+
+/** Make the buttons of a dialog that close it work. */
+export function dialog(id) {
+  const found = find(id);
+  for (const button of found.querySelectorAll("[data-close]")) button.addEventListener("click", () => found.close());
+  return found;
+}
+
+/**
+ * Take the organiser's token out of the address, give it for a session, and call `start` with the campaign as it was made.
+ * Where there is neither token nor session, say that the link is wanted.
+ */
+export async function begin(start) {
+  find("reload")?.addEventListener("click", () => location.reload());
+  find("sign-out").addEventListener("click", async () => {
+    await campaign.end().catch(() => {});
+    show("link", true);
+  });
+  document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  const token = location.hash.slice(1);
+  if (token !== "") history.replaceState(null, "", location.pathname + location.search);
+  try {
+    if (token !== "") await campaign.begin(token);
+    const { json } = await campaign.get();
+    find("campaign-name").textContent = json.name;
+    document.title = `${json.name} – ${document.title}`;
+    await start(json);
+    show("shown");
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    show(error.status === 401 ? "link" : "failed", true);
+  }
+}
+
+/** Say when the figures were fresh last; `error` is that of a watch. */
+export function freshness(error) {
+  if (error !== null && error.status === 401) {
+    show("link", true);
+    return;
+  }
+  const now = new Intl.DateTimeFormat(locale, { timeStyle: "medium" }).format(new Date());
+  if (error === null) find("fresh").textContent = text("fresh", { time: now });
+  else find("fresh").textContent = text("stale", { why: explained(error) });
+}

@@ -1,0 +1,116 @@
+// The form of what voters read and who may vote, for a new campaign and for the settings of one.
+
+import { element, fill, find, text } from "./page.js";
+
+const LONG = ["instructions", "consent", "thanks"];
+
+/** Texts of the pages as the form has them, and the other way round. */
+export class PagesForm {
+  constructor() {
+    this.texts = [];
+    find("add-language").addEventListener("click", () => this.add());
+    find("new-language").addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      this.add();
+    });
+  }
+
+  fill(pages) {
+    this.texts = pages.texts.map((each) => ({ ...each }));
+    find("consent-version").value = pages.consent_version;
+    find("open-link-allowed").checked = pages.open_link;
+    find("platform").value = pages.platform ?? "";
+    find("study").value = pages.study ?? "";
+    find("completion-code").value = pages.completion_code ?? "";
+    find("completion-url").value = pages.completion_url ?? "";
+    find("sheets").value = pages.sheets ?? "";
+    find("ties").checked = pages.ties;
+    find("cannot-say").checked = pages.cannot_say;
+    this.draw();
+  }
+
+  /** The pages, ready for the server. */
+  read() {
+    this.keep();
+    return {
+      texts: this.texts,
+      consent_version: find("consent-version").value.trim(),
+      open_link: find("open-link-allowed").checked,
+      sheets: find("sheets").value === "" ? null : Number(find("sheets").value),
+      ties: find("ties").checked,
+      cannot_say: find("cannot-say").checked,
+      platform: find("platform").value || null,
+      study: find("study").value.trim() || null,
+      completion_code: find("completion-code").value.trim() || null,
+      completion_url: find("completion-url").value.trim() || null,
+    };
+  }
+
+  add() {
+    const field = find("new-language");
+    const tag = field.value.trim();
+    if (tag === "" || this.texts.some((each) => each.language === tag)) {
+      field.focus();
+      return;
+    }
+    this.keep();
+    const empty = { language: tag, title: "", question: "", instructions: "", consent: "", thanks: "" };
+    this.texts.push(empty);
+    field.value = "";
+    this.draw();
+    find(`title-${this.texts.length - 1}`).focus();
+  }
+
+  remove(at) {
+    this.keep();
+    this.texts.splice(at, 1);
+    this.draw();
+    find("new-language").focus();
+  }
+
+  keep() {
+    this.texts.forEach((each, at) => {
+      for (const name of ["title", "question", ...LONG]) each[name] = find(`${name}-${at}`).value.trim();
+    });
+  }
+
+  draw() {
+    fill(find("languages"), ...this.texts.map((each, at) => this.one(each, at)));
+  }
+
+  one(texts, at) {
+    const field = (name, made) =>
+      element(
+        "div",
+        { class: "field" },
+        element("label", { for: `${name}-${at}` }, text(`form.${name}`)),
+        made,
+      );
+    const line = (name) => {
+      const input = element("input", { id: `${name}-${at}`, class: "input", maxlength: "500", required: true, lang: texts.language, dir: "auto" });
+      input.value = texts[name];
+      return field(name, input);
+    };
+    const prose = (name) => {
+      const input = element("textarea", { id: `${name}-${at}`, class: "textarea", rows: "4", lang: texts.language, dir: "auto" });
+      input.value = texts[name];
+      return field(name, input);
+    };
+    const drop = element("button", { type: "button", class: "button button-quiet" }, text("form.remove-language", { language: texts.language }));
+    drop.addEventListener("click", () => this.remove(at));
+    return element(
+      "details",
+      { class: "language", open: at === this.texts.length - 1 },
+      element("summary", { class: "summary" }, text(at === 0 ? "form.first-language" : "form.further-language", { language: texts.language })),
+      element(
+        "div",
+        { class: "stack" },
+        line("title"),
+        line("question"),
+        ...LONG.map(prose),
+        this.texts.length > 1 ? element("p", {}, drop) : null,
+      ),
+    );
+  }
+}

@@ -1,0 +1,179 @@
+// The ranking with its intervals, figures made by the server, and files.
+
+import {
+  badge,
+  begin,
+  campaign,
+  complain,
+  element,
+  figure,
+  fill,
+  find,
+  freshness,
+  label,
+  number,
+  percent,
+  table,
+  text,
+} from "./page.js";
+
+const STEP = 50;
+const SELDOM = 30_000; // milliseconds; a ranking fits all votes
+const PLOTS = ["strengths", "ranks", "in-top", "voters"];
+const FORMATS = ["bundle", "ranking", "csv", "arena", "label_studio", "potato", "choix"];
+let most = STEP;
+let found = null;
+let final = false;
+let asked = 0;
+
+begin(async () => {
+  exports();
+  for (const name of ["names", "unanswered", "guard"]) find(name).addEventListener("change", exports);
+  find("more").addEventListener("click", () => {
+    most *= 2;
+    ranking();
+  });
+  campaign.watch("/progress", progress, freshness);
+});
+
+function progress({ status }) {
+  final = status.state === "finished";
+  if (status.n_votes === 0) {
+    find("none").hidden = false;
+    return;
+  }
+  if (found !== null && Date.now() - asked < SELDOM && !final) return;
+  asked = Date.now();
+  results();
+}
+
+async function results() {
+  try {
+    const { json, tag } = await campaign.get(`/results?interim=${!final}`);
+    complain(null);
+    found = json;
+    find("none").hidden = true;
+    find("found").hidden = false;
+    const which = find("which");
+    which.hidden = false;
+    which.textContent = text(found.final ? "result.final" : final ? "result.ended" : "result.interim");
+    figures();
+    ranking();
+    plots(tag);
+  } catch (error) {
+    complain(error);
+  }
+}
+
+function figures() {
+  const { cut } = found;
+  fill(
+    find("figures"),
+    figure(number(found.n_votes), text("result.votes")),
+    figure(number(found.expected, 3), text("result.expected"), text("result.expected-text")),
+    cut === null
+      ? null
+      : figure(
+          percent(cut.confidence),
+          text("result.cut", { k: number(cut.k) }),
+          text("result.cut-text", { overlap: number(cut.overlap, 1), k: number(cut.k) }),
+        ),
+    found.excluded.length === 0
+      ? null
+      : figure(
+          number(found.excluded.length),
+          text("result.excluded"),
+          text("result.excluded-text", { tau: number(found.agreement, 3) }),
+        ),
+  );
+}
+
+function ranking() {
+  const { rows } = found;
+  const columns = [
+    { head: text("columns.rank"), cell: (row) => number(row.rank, row.rank % 1 === 0 ? 0 : 1), number: true },
+    { head: text("columns.item"), cell: (row) => label(row.item), wide: true },
+    { head: text("columns.strength"), cell: (row) => number(row.strength, 2), number: true },
+  ];
+  if (rows[0].rank_low !== undefined) {
+    columns.push(
+      {
+        head: text("columns.interval"),
+        cell: (row) => text("result.from-to", { low: number(row.rank_low), high: number(row.rank_high) }),
+        number: true,
+      },
+      { head: text("columns.place"), cell: (row) => interval(row, rows.length) },
+      { head: text("columns.in-top", { k: number(found.top) }), cell: (row) => percent(row.in_top), number: true },
+    );
+  }
+  if (rows[0].wins !== undefined) {
+    columns.push({
+      head: text("columns.record"),
+      cell: (row) => `${number(row.wins)} / ${number(row.ties)} / ${number(row.losses)}`,
+      number: true,
+    });
+  }
+  fill(find("ranking"), table(columns, rows.slice(0, most), text("result.ranking")));
+  find("more-line").hidden = rows.length <= most;
+}
+
+/** A bar from the lowest to the highest rank; the numbers stand beside it. */
+function interval(row, n) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 100 12");
+  svg.setAttribute("class", "interval");
+  svg.setAttribute("aria-hidden", "true");
+  svg.setAttribute("preserveAspectRatio", "none");
+  const at = (rank) => (n === 1 ? 50 : ((rank - 1) / (n - 1)) * 96 + 2);
+  const parts = [
+    ["rect", { x: 0, y: 5, width: 100, height: 2, class: "interval-line" }],
+    ["rect", { x: at(row.rank_low) - 1, y: 3, width: at(row.rank_high) - at(row.rank_low) + 2, height: 6, class: "interval-bar" }],
+    ["rect", { x: at(row.rank) - 1, y: 0, width: 2, height: 12, class: "interval-mark" }],
+  ];
+  for (const [name, attributes] of parts) {
+    const part = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [attribute, value] of Object.entries(attributes)) part.setAttribute(attribute, String(value));
+    svg.append(part);
+  }
+  return svg;
+}
+
+function plots(tag) {
+  const version = encodeURIComponent(tag ?? "");
+  fill(
+    find("plots"),
+    ...PLOTS.map((name) => {
+      const address = `${campaign.base}/plots/${name}.svg?interim=${!final}`;
+      const image = element("img", { alt: text(`plots.${name}`), loading: "lazy" });
+      const made = element(
+        "figure",
+        { class: "plot" },
+        image,
+        element("figcaption", {}, text(`plots.${name}`), " ", element("a", { href: address, download: `${name}.svg` }, "SVG")),
+      );
+      image.addEventListener("error", () => {
+        made.hidden = true; // too many items, or nobody to compare: there is no such figure
+      });
+      image.src = `${address}#${version}`;
+      return made;
+    }),
+  );
+}
+
+function exports() {
+  const flag = (name) => `${name}=${find(name).checked}`;
+  fill(
+    find("exports"),
+    ...FORMATS.map((form) => {
+      const votes = `${flag("names")}&${flag("unanswered")}&${flag("guard")}`;
+      const query = form === "bundle" || form === "ranking" ? flag("names") : votes;
+      return element(
+        "li",
+        { class: "export" },
+        element("a", { class: "button", href: `${campaign.base}/exports/${form}?${query}`, download: true }, text(`formats.${form}`)),
+        element("span", { class: "hint" }, text(`formats.${form}-text`)),
+        form === "bundle" ? badge(text("exports.all"), "good") : null,
+      );
+    }),
+  );
+}

@@ -1,0 +1,55 @@
+// What voters read and who may vote; and what cannot be changed any more.
+
+import { begin, campaign, complain, element, facts, fill, find, money, number, once, percent, text, time } from "./page.js";
+import { PagesForm } from "./pages_form.js";
+
+const form = new PagesForm();
+let tag = null;
+
+begin(async (about) => {
+  fixed(about);
+  await read();
+  find("form").addEventListener("submit", save);
+});
+
+async function read() {
+  const answer = await campaign.get("/pages");
+  tag = answer.tag;
+  form.fill(answer.json.pages);
+}
+
+async function save(event) {
+  event.preventDefault();
+  find("saved").textContent = "";
+  await once(event.submitter, find("form-error"), async () => {
+    const answer = await campaign.put("/pages", form.read(), { "If-Match": tag });
+    tag = answer.tag;
+    find("saved").textContent = text("settings.saved", { n: number(answer.json.version) });
+    complain(null);
+  });
+}
+
+function fixed(about) {
+  const { settings } = about;
+  const rows = [
+    [text("settings.created"), time(about.created_at)],
+    [text("form.voters"), number(about.voters)],
+    [text("settings.seed"), about.seed],
+    [text("form.sheet-size"), settings.sheet_size === null ? "–" : number(settings.sheet_size)],
+    [text("form.lease"), settings.lease_minutes === null ? "–" : number(settings.lease_minutes)],
+    [text("form.least-answered"), percent(settings.least_answered)],
+  ];
+  if (settings.probing !== null) {
+    rows.push([text("form.repeats"), percent(settings.probing.repeats)]);
+    rows.push([text("form.overlap"), percent(settings.probing.overlap)]);
+    rows.push([text("settings.known"), number(settings.probing.known.length)]);
+  }
+  if (settings.pay !== null) {
+    const { pay } = settings;
+    const rate = pay.per_hour ?? pay.per_vote;
+    rows.push([text(pay.per_hour === null ? "new.per-vote" : "new.per-hour"), money(rate, pay.currency)]);
+    rows.push([text("form.fee"), number(100 * pay.fee, 1)]);
+  }
+  const key = element("code", {}, about.campaign);
+  fill(find("fixed"), ...facts([[text("settings.key"), key], ...rows]));
+}

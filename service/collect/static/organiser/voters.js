@@ -1,0 +1,229 @@
+// Who votes, how far the votes can be trusted, and whom to leave out.
+
+import {
+  badge,
+  begin,
+  button,
+  campaign,
+  dialog,
+  element,
+  explained,
+  figure,
+  fill,
+  find,
+  freshness,
+  label,
+  number,
+  once,
+  percent,
+  say,
+  table,
+  text,
+  time,
+} from "./page.js";
+
+const STEP = 200;
+const SELDOM = 20_000; // milliseconds; the report fits all votes
+const excluding = dialog("exclude-dialog");
+const withdrawing = dialog("withdraw-dialog");
+const watches = [];
+let most = STEP;
+let all = 0;
+let voters = [];
+let quality = null;
+let chosen = null;
+
+begin(async () => {
+  const names = find("show-names");
+  const path = (rest) => `${rest}names=${names.checked}`;
+  watches.push(campaign.watch(() => path(`/voters?limit=${Math.min(1000, most)}&`), showVoters, freshness));
+  watches.push(campaign.watch("/quality", showQuality, freshness, SELDOM));
+  names.addEventListener("change", refresh);
+  find("more").addEventListener("click", () => {
+    most += STEP;
+    refresh();
+  });
+  find("exclude-form").addEventListener("submit", exclude);
+  find("withdraw-form").addEventListener("submit", withdraw);
+});
+
+function refresh() {
+  for (const watch of watches) watch.now();
+}
+
+function showVoters(found) {
+  all = found.n_voters;
+  voters = found.voters;
+  draw();
+}
+
+function showQuality(found) {
+  quality = new Map(found.quality.voters.map((each) => [each.key, each]));
+  fill(
+    find("agreement"),
+    figure(percent(found.quality.agreement.share), text("voters.agreement"), shareText(found.quality.agreement)),
+    figure(number(found.quality.alpha, 2), text("voters.alpha"), text("voters.alpha-text")),
+    figure(number(found.quality.n_pairs), text("voters.pairs"), text("voters.pairs-text")),
+  );
+  draw();
+}
+
+function draw() {
+  const flagged = voters.filter((row) => !row.excluded && (quality?.get(row.key)?.flags.length ?? 0) > 0);
+  const left = voters.filter((row) => row.excluded);
+  fill(
+    find("flagged"),
+    flagged.length + left.length === 0
+      ? element("p", { class: "muted" }, text(quality === null ? "loading" : "voters.no-flag"))
+      : element("ul", { class: "people" }, ...[...flagged, ...left].map(person)),
+  );
+  const columns = [
+    { head: text("columns.voter"), cell: nameOf },
+    { head: text("columns.source"), cell: (row) => text(`sources.${row.source}`) },
+    { head: text("columns.votes"), cell: (row) => number(row.n_votes), number: true },
+    {
+      head: text("columns.hand"),
+      cell: (row) => (row.n_comparisons === 0 ? "–" : text("of", { done: row.n_answered, of: row.n_comparisons })),
+      number: true,
+    },
+    { head: text("columns.seconds"), cell: (row) => number(quality?.get(row.key)?.seconds, 1), number: true },
+    { head: text("columns.left"), cell: (row) => percent(quality?.get(row.key)?.left.share), number: true },
+    { head: text("columns.agreement"), cell: (row) => percent(quality?.get(row.key)?.agreement.share), number: true },
+    { head: text("columns.last"), cell: (row) => time(row.last_vote) },
+    { head: text("columns.state"), cell: marks },
+    { head: text("columns.actions"), cell: actions },
+  ];
+  const place = find("voters");
+  if (voters.length === 0) fill(place, element("p", { class: "muted" }, text("voters.nobody")));
+  else fill(place, table(columns, voters, text("voters.all")));
+  find("more-line").hidden = voters.length >= Math.min(all, 1000);
+}
+
+function nameOf(row) {
+  return row.name ?? element("code", { title: row.key }, row.key.slice(0, 8));
+}
+
+function words(row) {
+  return row.name ?? row.key.slice(0, 8);
+}
+
+function marks(row) {
+  const found = [];
+  if (row.withdrawn) found.push(badge(text("voters.withdrawn")));
+  if (row.excluded) found.push(badge(text("voters.excluded"), "bad"));
+  for (const flag of quality?.get(row.key)?.flags ?? []) found.push(badge(text(`flags.${flag.kind}`), "warning"));
+  return found.length === 0 ? "" : element("span", { class: "badges" }, ...found);
+}
+
+function person(row) {
+  const flags = quality?.get(row.key)?.flags ?? [];
+  return element(
+    "li",
+    { class: "person" },
+    element(
+      "div",
+      { class: "stack stack-small" },
+      element("p", { class: "row" }, element("strong", {}, nameOf(row)), marks(row)),
+      ...flags.map((flag) => element("p", { class: "small" }, `${text(`flags.${flag.kind}`)}: `, reason(row, flag))),
+    ),
+    actions(row),
+  );
+}
+
+/** Why a flag was put, by the numbers that it is about. */
+function reason(row, { kind }) {
+  const found = quality.get(row.key);
+  const shares = {
+    speed: found.fast,
+    side: found.left,
+    attention: found.attention,
+    gold: found.gold,
+    repeats: found.repeats,
+    agreement: found.agreement,
+  };
+  if (kind === "random") return text("reasons.random", { share: percent(found.random) });
+  return text(`reasons.${kind}`, { share: shareText(shares[kind]) });
+}
+
+function shareText(share) {
+  return share.n === 0 ? "–" : text("of", { done: number(share.n_so), of: number(share.n) });
+}
+
+function actions(row) {
+  const made = element("div", { class: "row actions" });
+  if (row.n_votes > 0 || row.excluded) {
+    const what = text(row.excluded ? "voters.include" : "voters.exclude");
+    const named = { "aria-label": `${what} ${words(row)}` };
+    made.append(button(what, `exclude-${row.key}`, () => askExclusion(row), "", named));
+  }
+  if (!row.withdrawn) {
+    const what = text("voters.withdraw");
+    const named = { "aria-label": `${what} ${words(row)}` };
+    made.append(button(what, `withdraw-${row.key}`, () => askWithdrawal(row), "quiet", named));
+  }
+  return made;
+}
+
+function askWithdrawal(row) {
+  chosen = row;
+  find("withdraw-error").hidden = true;
+  withdrawing.showModal();
+}
+
+async function askExclusion(row) {
+  chosen = row;
+  const verb = row.excluded ? "include" : "exclude";
+  find("exclude-title").textContent = text(`voters.${verb}-title`, { name: words(row) });
+  find("exclude-go").textContent = text(`voters.${verb}-go`);
+  find("exclude-reason").value = "";
+  find("exclude-error").hidden = true;
+  const place = find("exclude-preview");
+  fill(place, element("p", { class: "muted" }, text("loading")));
+  excluding.showModal();
+  try {
+    const { json } = await campaign.get(`/voters/${row.key}/exclusion`);
+    fill(place, ...change(json.preview));
+  } catch (error) {
+    fill(place, element("p", { class: "muted" }, explained(error)));
+  }
+}
+
+function change(found) {
+  const about = { votes: number(found.n_votes), others: number(found.n_others), tau: number(found.tau_w, 3) };
+  const columns = [
+    { head: text("columns.item"), cell: ([item]) => label(item) },
+    { head: text("columns.rank-now"), cell: ([, now]) => number(now, now % 1 === 0 ? 0 : 1), number: true },
+    { head: text("columns.rank-then"), cell: ([, , then]) => number(then, then % 1 === 0 ? 0 : 1), number: true },
+  ];
+  return [
+    element("p", {}, text("voters.change", about)),
+    found.changes.length === 0
+      ? element("p", { class: "muted" }, text("voters.no-change"))
+      : element(
+          "div",
+          { class: "scroll", tabindex: "0", role: "region", "aria-label": text("voters.moved") },
+          table(columns, found.changes, text("voters.moved")),
+        ),
+  ];
+}
+
+async function exclude(event) {
+  event.preventDefault();
+  const verb = chosen.excluded ? "include" : "exclude";
+  await once(event.submitter, find("exclude-error"), async () => {
+    await campaign.post(`/voters/${chosen.key}/${verb}`, { reason: find("exclude-reason").value.trim() });
+    excluding.close();
+    say(text(`voters.${verb}d-done`));
+  });
+  refresh();
+}
+
+async function withdraw(event) {
+  event.preventDefault();
+  await once(event.submitter, find("withdraw-error"), async () => {
+    const { json } = await campaign.post(`/voters/${chosen.key}/withdraw`);
+    withdrawing.close();
+    say(text("voters.withdrawn-done", { n: number(json.voided) }));
+  });
+  refresh();
+}

@@ -1,0 +1,93 @@
+"""The ranking of a continuous campaign in its bundle, and tables that do not agree with the votes."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from adaptive.ledger import ContinuousPlan
+from adaptive.ledger.bundle import bundle_bytes, restore_bundle, verify_bundle
+from adaptive.ledger.bundle.strengths import check_strengths
+from adaptive.ledger.continuous import draw_batch, finish
+from adaptive.ledger.errors import BundleError
+from adaptive.ledger.results import result_of
+from adaptive.ledger.voters import set_excluded, voter_named
+from tests.adaptive.ledger.bundle.zips import edited, members_of
+from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of
+
+
+def continuous(target, items=ITEMS, n_batches=4):
+    campaign = ledger_at(target).new_campaign(ContinuousPlan(8, 60, batch=12), items, VOTERS, 1)
+    for number in range(1, n_batches + 1):
+        draw_batch(campaign.database, campaign.info)
+        record(campaign, rows_of(campaign, number, number, silent=0.05))
+    return campaign
+
+
+@pytest.mark.parametrize("items", [ITEMS, PAIRS, list(range(8))], ids=["text", "pairs", "numbers"])
+@pytest.mark.parametrize("ended", [False, True])
+def test_the_table_has_the_strengths_that_the_ledger_gives(items, ended, sqlite, tmp_path):
+    campaign = continuous(sqlite, items)
+    info = campaign.info
+    campaign.run(lambda c: set_excluded(c, info, voter_named(c, info, "Bob"), True, "too fast"))
+    if ended:
+        finish(campaign.database, info, least_answered=0.5)
+    expected = campaign.database.read(lambda c: result_of(c, info, interim=True)).to_csv()
+    wanted = [line.split(",") for line in expected.splitlines()]
+    data = bundle_bytes(campaign)
+    table = members_of(data)["result.csv"]
+    names = table.splitlines()[0].split(",")
+    assert names[-2:] == ["rank", "strength"]
+    columns = [wanted[0].index(name) for name in names]
+    rows = list(csv.reader(io.StringIO(expected, newline="")))
+    assert list(csv.reader(io.StringIO(table, newline=""))) == [[row[at] for at in columns] for row in rows]
+    (tmp_path / "b.zip").write_bytes(data)
+    assert verify_bundle(tmp_path / "b.zip").n_votes > 20
+    again = restore_bundle(tmp_path / "b.zip", ledger_at(str(tmp_path / "other.db")))
+    assert bundle_bytes(again) == data
+    (records,) = (
+        each for each in json.loads(members_of(data)["croissant.json"])["recordSet"] if each["name"] == "result"
+    )
+    assert [each["name"] for each in records["field"]] == names
+
+
+def test_another_table_is_refused_and_another_last_digit_is_not(sqlite, tmp_path):
+    data = bundle_bytes(continuous(sqlite))
+
+    def changed(change):
+        (tmp_path / "b.zip").write_bytes(edited(data, "result.csv", change))
+        return verify_bundle(tmp_path / "b.zip")
+
+    def one_strength(more):
+        def change(text):
+            lines = text.splitlines()
+            start, _, strength = lines[2].rpartition(",")
+            return "\n".join([*lines[:2], f"{start},{float(strength) + more:.4f}", *lines[3:]]) + "\n"
+
+        return change
+
+    assert changed(one_strength(0.0002)).n_votes > 20
+    for change, message in [
+        (one_strength(0.01), "its strengths are not those that the votes give"),
+        (lambda text: text.replace("strength", "score"), "its columns or items are not those of the campaign"),
+        (lambda text: text.rsplit("\n", 2)[0] + "\n", "its columns or items are not those of the campaign"),
+        (lambda text: text + text.splitlines()[-1] + "\n", "an item comes twice"),
+        (lambda text: text.replace(",1.0,", ",8.0,", 1), "its ranks are not those of the strengths"),
+        (lambda text: text.replace(",1.0,", ",first,", 1), "cannot be read"),
+        (lambda text: text.replace(",1.0,", ",nan,", 1), "its ranks are not those of the strengths"),
+    ]:
+        with pytest.raises(BundleError, match=rf"result\.csv: {message}"):
+            changed(change)
+
+
+def test_items_of_one_strength_may_change_places():
+    wanted = "item,rank,strength\na,1.0,0.5\nb,2.0,0.4999\nc,3.0,-1.0\n"
+    check_strengths("item,rank,strength\nb,1.0,0.5\na,2.0,0.4999\nc,3.0,-1.0\n", wanted)
+    with pytest.raises(BundleError, match="its ranks"):
+        check_strengths("item,rank,strength\na,1.0,0.5\nc,2.0,-1.0\nb,3.0,0.4999\n", wanted)
+
+
+def test_a_campaign_without_votes_has_the_names_of_the_columns(sqlite):
+    campaign = ledger_at(sqlite).new_campaign(ContinuousPlan(8, 60, batch=12), PAIRS, VOTERS, 1)
+    assert members_of(bundle_bytes(campaign))["result.csv"] == "item_1,item_2,rank,strength\n"

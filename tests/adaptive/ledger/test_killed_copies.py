@@ -1,0 +1,200 @@
+"""Imports and backups that are killed at any moment: the copy is whole or not there, and the source is as it was."""
+
+import os
+import signal
+import sys
+
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner
+
+import adaptive.cli.run.campaign
+import adaptive.ledger.backup
+from adaptive.cli.main import main
+from adaptive.ledger import Ledger
+from adaptive.ledger.backup import back_up
+from adaptive.ledger.bundle import bundle_bytes, restore_bundle, verify_campaign
+from adaptive.ledger.protocols import import_protocol
+from adaptive.session.ballot_protocol import BallotProtocol
+from tests.adaptive.ledger import processes
+from tests.adaptive.ledger.campaigns import PLAN, answer_all, asked, campaign_of, check_ledger, query, vote
+from tests.adaptive.ledger.faults import Points
+
+
+class Lines:
+    """Counts the lines of a module that run, and kills the process before one of them."""
+
+    def __init__(self, module, fatal=None):
+        self.n_passed, self.fatal, self.file = 0, fatal, module.__file__
+
+    def __enter__(self):
+        sys.settrace(lambda frame, *_: self.trace if frame.f_code.co_filename == self.file else None)
+
+    def trace(self, _frame, event, _arg):
+        if event == "line":
+            if self.n_passed == self.fatal:
+                os.kill(os.getpid(), signal.SIGKILL)
+            self.n_passed += 1
+        return self.trace
+
+    def __exit__(self, *_):
+        sys.settrace(None)
+
+
+def killed_at_each_line(module, step, check):
+    """Run `step` in children that are killed, each before another line of the module, until one gets to its end."""
+    point = 0
+    while True:
+
+        def die(report, point=point):
+            with Lines(module, point):
+                step()
+            report("done")
+
+        child = processes.start(die)
+        lines = child.lines()
+        assert (child.wait(), lines) in ((-signal.SIGKILL, []), (0, ["done"]))
+        check(lines == ["done"])
+        if lines:
+            return point
+        point += 1
+
+
+@pytest.fixture
+def source(tmp_path):
+    """A file of a campaign with a closed ballot and an open one."""
+    ledger = Ledger.create(tmp_path / "source.db")
+    campaign = campaign_of(ledger)
+    answer_all(campaign)
+    campaign.close_ballot(1)
+    campaign.open_ballot()
+    place, _, voter = asked(campaign, 2)[0]
+    campaign.cast(vote(voter, place, number=2))
+    yield campaign
+    ledger.close()
+
+
+def whole(path, expected):
+    """Whether a ledger is there; it must be the campaign then, and nothing else must lie beside it."""
+    if not path.exists():
+        return False
+    ledger = Ledger.open(path)
+    assert bundle_bytes(ledger.campaign(), names=True) == expected
+    assert query(ledger, "SELECT count(*) FROM campaign") == [(1,)]
+    check_ledger(ledger)
+    ledger.close()
+    return True
+
+
+def test_a_backup_killed_at_any_line_is_whole_or_not_there(source, tmp_path):
+    copy, expected = tmp_path / "copy.db", bundle_bytes(source, names=True)
+
+    def check(done):
+        assert whole(copy, expected) or not done
+        assert bundle_bytes(source, names=True) == expected
+        copy.unlink(missing_ok=True)
+        back_up(source.database, copy)  # what was left behind is in nobody's way
+        assert whole(copy, expected)
+        copy.unlink()
+
+    assert killed_at_each_line(adaptive.ledger.backup, lambda: back_up(source.database, copy), check) > 15
+
+
+def imports(*arguments):
+    result = CliRunner().invoke(main, ["run", "import", *arguments])
+    assert result.exit_code == 0, result.output
+
+
+def test_a_new_ledger_of_an_import_killed_at_any_line_is_whole_or_not_there(source, tmp_path):
+    copy, expected = tmp_path / "copy.db", bundle_bytes(source, names=True)
+    (tmp_path / "b.zip").write_bytes(expected)
+
+    def check(done):
+        assert whole(copy, expected) or not done
+        copy.unlink(missing_ok=True)
+
+    def step():
+        imports(str(copy), str(tmp_path / "b.zip"))
+
+    assert killed_at_each_line(adaptive.cli.run.campaign, step, check) > 10
+    step()
+    assert whole(copy, expected)
+
+
+def test_a_new_ledger_of_an_import_killed_at_its_statements_is_not_there(source, tmp_path):
+    copy, expected = tmp_path / "copy.db", bundle_bytes(source, names=True)
+    (tmp_path / "b.zip").write_bytes(expected)
+
+    def run(report, fatal=None):
+        n_passed = 0
+
+        def passed(*_):
+            nonlocal n_passed
+            if n_passed == fatal:
+                os.kill(os.getpid(), signal.SIGKILL)
+            n_passed += 1
+
+        for event in ("before_cursor_execute", "after_cursor_execute", "commit"):
+            sa.event.listen(sa.Engine, event, passed)
+        imports(str(copy), str(tmp_path / "b.zip"))
+        report(str(n_passed))
+
+    n_points = int(processes.run(run)[0])
+    copy.unlink()
+    for fatal in [*range(0, n_points - 8, n_points // 8), *range(n_points - 8, n_points)]:
+        child = processes.start(lambda report, fatal=fatal: run(report, fatal))
+        assert child.lines() == []
+        assert child.wait() == -signal.SIGKILL
+        assert not copy.exists()
+    imports(str(copy), str(tmp_path / "b.zip"))
+    assert whole(copy, expected)
+
+
+@pytest.mark.parametrize(("what", "every"), [("bundle", 1), ("voting", 7)])
+def test_an_import_into_a_ledger_killed_at_a_statement_is_whole_or_not_there(ledger, what, every, source, tmp_path):
+    (tmp_path / "b.zip").write_bytes(bundle_bytes(source, names=True))
+    protocol = BallotProtocol(PLAN, 6, 3, 1)
+    protocol.open_ballot()
+    beside = campaign_of(ledger)
+    answer_all(beside)
+    before, point = bundle_bytes(beside), 0
+
+    def taken():
+        if what == "bundle":
+            return restore_bundle(tmp_path / "b.zip", ledger)
+        return import_protocol(ledger, protocol, "voting")
+
+    def die(report):
+        Points(ledger, point, of_statements=True)
+        taken()
+        report("done")
+
+    while query(ledger, "SELECT count(*) FROM campaign") == [(1,)]:
+        child = processes.start(die)
+        lines = child.lines()
+        assert (child.wait(), lines) in ((-signal.SIGKILL, []), (0, ["done"]))
+        assert query(ledger, "SELECT count(*) FROM campaign") == [(2 if lines else 1,)] or not lines
+        point += every
+        check_ledger(ledger)
+        assert bundle_bytes(beside) == before
+    assert point > 20
+    (key,) = query(ledger, "SELECT key FROM campaign ORDER BY id")[-1]
+    made = ledger.campaign(key)
+    verify_campaign(made)
+    if what == "bundle":
+        assert bundle_bytes(made, names=True) == (tmp_path / "b.zip").read_bytes()
+    else:
+        assert len(asked(made)) == 12
+
+
+def test_a_name_that_somebody_took_meanwhile_is_not_replaced(source, tmp_path):
+    (tmp_path / "b.zip").write_bytes(bundle_bytes(source))
+    copy = tmp_path / "copy.db"
+    with (  # noqa: PT012
+        pytest.raises(adaptive.cli.run.campaign.TableError, match=r"copy\.db: cannot be made: File exists"),
+        adaptive.cli.run.campaign.created(str(copy)) as made,
+    ):
+        restore_bundle(tmp_path / "b.zip", made)
+        copy.write_text("of somebody else")
+    assert copy.read_text() == "of somebody else"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []

@@ -1,0 +1,86 @@
+"""Where a campaign stands: the figures, and that they cost as little beside many votes as beside few."""
+
+import uuid
+
+from adaptive.ledger import Ledger, schema
+from adaptive.ledger.columns import insert_columns
+from adaptive.ledger.status import by_ballot, status_of
+from adaptive.plan import plan_ballots
+from tests.adaptive.ledger.campaigns import answer_all, asked, campaign_of, vote
+
+
+def status(campaign):
+    return campaign.database.read(lambda c: status_of(c, campaign.info))
+
+
+def steps_of_status(ledger, n_items):
+    """Steps of SQLite's machine, in hundreds, that the status of a ballot that is answered takes."""
+    campaign = campaign_of(ledger, plan=plan_ballots(n_items, n_ballots=2, fraction=0.5, presentations=20))
+    places = asked(campaign)
+    ballot = campaign.ballots()[0].id
+
+    def fill(connection):
+        columns = {
+            "event_id": [str(uuid.uuid4()) for _ in places],
+            "place": [place for place, _, _ in places],
+            "voter_id": [voter for _, _, voter in places],
+        }
+        same = {"ballot_id": ballot, "revision": 1, "kind": "cast", "answer": 1, "payload_hash": "", "received_at": 0}
+        insert_columns(connection, schema.vote_event, {**columns, **same})
+
+    campaign.run(fill)
+    n_steps = 0
+
+    def count():
+        nonlocal n_steps
+        n_steps += 1
+
+    def counted(connection):
+        connection.connection.dbapi_connection.set_progress_handler(count, 100)
+        return status_of(connection, campaign.info)
+
+    assert campaign.database.read(counted).n_voters == 3
+    return n_steps
+
+
+def test_no_vote_is_read_one_by_one(tmp_path):
+    """Beside ten times the votes it was ten times the steps, and 250 ms beside 400,000."""
+    few, many = Ledger.create(tmp_path / "few.db"), Ledger.create(tmp_path / "many.db")
+    assert steps_of_status(many, 2000) < 2 * steps_of_status(few, 200)
+    few.close()
+    many.close()
+
+
+def test_the_pace_is_that_of_the_votes_that_came_one_by_one(ledger):
+    campaign = campaign_of(ledger)
+    other = campaign_of(ledger)
+    answer_all(campaign)
+    answer_all(other)  # later, and of no account
+    assert status(campaign).votes_per_minute > 0
+    now = status(campaign)
+    assert (now.n_answered, now.n_votes, now.n_voters, now.expected_end) == (12, 12, 3, None)
+    campaign.close_ballot(1)
+    assert status(campaign).votes_per_minute is None
+
+
+def test_the_pace_is_not_sought_among_events_of_long_ago(ledger, monkeypatch):
+    campaign, other = campaign_of(ledger), campaign_of(ledger)
+    answer_all(campaign)
+    monkeypatch.setattr("adaptive.ledger.status._SEARCHED", 12)
+    assert status(campaign).votes_per_minute > 0
+    answer_all(other)
+    assert status(campaign).votes_per_minute is None
+
+
+def test_ballots_say_how_far_they_have_come(ledger):
+    campaign = campaign_of(ledger)
+    answer_all(campaign)
+    campaign.close_ballot(1)
+    campaign.open_ballot()
+    place, _, voter = asked(campaign, 2)[0]
+    campaign.cast(vote(voter, place, number=2))
+    first, second = campaign.database.read(lambda c: by_ballot(c, campaign.info))
+    assert (first.ballot, first.state, first.n_items, first.n_answered, first.n_comparisons) == (1, "closed", 6, 12, 12)
+    assert (first.n_sheets_done, first.n_sheets) == (3, 3)
+    assert first.opened_at < first.closed_at < second.opened_at
+    assert (second.state, second.n_items, second.n_answered, second.closed_at) == ("open", 3, 1, None)

@@ -1,0 +1,271 @@
+"""Who reads with what: keyboard, touch, screen reader, large text, dark screens, another direction of writing."""
+
+import pytest
+from playwright.sync_api import expect
+
+from adaptive.ledger import ItemContent, PageTexts
+from tests.adaptive.ledger.campaigns import query
+from tests.service.collect.browser.voting import PRACTICE, agree, answer, ready, saved, shown, voter, votes
+from tests.service.collect.browsing import ITEMS
+
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+
+RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
+LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+SENTENCE = " ".join(["each of these thirty words is here so that a voter reads a long item"] * 2)
+HEBREW = {"he": PageTexts("עצים", "איזה עץ גבוה יותר?", "הסתכלו על **שני** העצים.", "אני מסכים להשתתף.", "תודה!")}
+
+
+def check(page):
+    """No rule of WCAG 2.2 AA that axe knows is broken."""
+    found = axe.Axe().run(page, options=RULES)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def check_width(page):
+    """Nothing is wider than the screen."""
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+
+
+def check_targets(page):
+    """Each control is 44 px high and wide, at least; links in a text may be smaller."""
+    small = page.evaluate(
+        """() => [...document.querySelectorAll("button, a.button, .check, .bottom-link")]
+             .filter((control) => control.checkVisibility() && !control.matches(".skip-link"))
+             .map((control) => [control.innerText, control.getBoundingClientRect()])
+             .filter(([, box]) => box.width < 44 || box.height < 44)
+             .map(([text]) => text)"""
+    )
+    assert small == []
+
+
+def check_all(page):
+    check(page)
+    check_width(page)
+    check_targets(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1280])
+def test_every_page_and_state(site, visit, width, scheme):
+    campaign = site.campaign(
+        probing=PRACTICE,
+        items=[*ITEMS[:3], LONG, SENTENCE, "yew"],
+        pages={"sheets": 2, "completion_code": "C0DE", "completion_url": "https://crowd.example/done"},
+    )
+    page = visit(site.link(campaign), viewport={"width": width, "height": 700}, color_scheme=scheme)
+    expect(page.locator("#agree")).to_be_visible()
+    check_all(page)
+    agree(page)
+    check_all(page)
+    answer(page)
+    expect(page.locator("#next")).to_be_visible()
+    check_all(page)
+    page.locator("#next").click()
+    for _ in range(3):
+        ready(page)
+        check_all(page)
+        answer(page)
+    page.locator("#pause").click()
+    expect(page.get_by_role("heading", name="Paused")).to_be_focused()
+    check_all(page)
+    page.locator("#resume").click()
+    answer(page)
+    expect(page.get_by_role("heading", name="Sheet complete")).to_be_focused()
+    check_all(page)
+    page.goto(site.link(campaign))
+    expect(page.get_by_role("heading", name="Welcome back")).to_be_visible()
+    check_all(page)
+    page.goto(site.link(campaign, "finish"))
+    expect(page.get_by_role("heading", name="Not finished yet")).to_be_focused()
+    check_all(page)
+    page.get_by_role("link", name="Back to the comparisons").click()
+    page.locator("#more").click()
+    for _ in range(4):
+        answer(page)
+    page.locator("#to-finish").click()
+    expect(page.locator("#code")).to_have_text("C0DE")
+    check_all(page)
+    page.locator("#withdraw").click()
+    expect(page.locator("#stay")).to_be_focused()
+    check_all(page)
+    page.locator("#go").click()
+    expect(page.get_by_role("heading", name="You have withdrawn")).to_be_focused()
+    check_all(page)
+
+
+def test_messages_have_the_contrast_too(site, visit):
+    visit.breaks_requests = True
+    page = voter(site, visit, site.campaign(), color_scheme="dark")
+    page.context.set_offline(True)
+    answer(page)
+    expect(page.locator("#message")).to_be_visible()
+    check_all(page)
+
+
+def test_pages_for_those_without_a_link(site, visit):
+    visit.breaks_requests = True
+    closed = site.campaign(pages={"open_link": False})
+    for page_name in ("", "vote", "finish"):
+        page = visit(site.link(closed, page_name))
+        expect(page.get_by_role("heading", name="personal link")).to_be_visible()
+        check_all(page)
+    page = visit(f"{site.link(closed)}#{'x' * 43}")
+    expect(page.get_by_text("This link is not valid")).to_be_visible()
+    page = visit(f"{site.url}/v/{'0' * 32}")
+    expect(page.get_by_role("heading", name="This page does not exist")).to_be_visible()
+    check_all(page)
+
+
+def test_the_keyboard_alone_is_enough(site, visit):
+    campaign = site.campaign(pages={"sheets": 1, "completion_code": "C0DE"})
+    page = visit(site.link(campaign))
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip-link")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.locator("#agree")).to_be_focused()
+    page.keyboard.press("Enter")
+    given = {}
+    for key, side in (("1", "left"), ("ArrowRight", "right"), ("0", "tie")):
+        ready(page)
+        before = shown(page)
+        given[before] = side
+        page.keyboard.press(key)
+        page.wait_for_function(
+            f"document.querySelector('#content-left').innerText !== {before[0]!r} || "
+            f"document.querySelector('#content-right').innerText !== {before[1]!r}"
+        )
+        expect(page.locator("#question")).to_be_focused()
+    ready(page)
+    given[shown(page)] = "right"
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    expect(page.locator('[data-answer="right"]')).to_be_focused()
+    page.keyboard.press("Space")
+    expect(page.get_by_role("heading", name="Sheet complete")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#code")).to_have_text("C0DE")
+    assert votes(campaign) == given
+    assert {row[0] for row in query(campaign, "SELECT given_by FROM vote_event")} >= {"key"}
+
+
+def test_keys_can_be_switched_off_and_stay_off(site, visit):
+    campaign = site.campaign()
+    page = voter(site, visit, campaign)
+    page.locator("#keys").uncheck()
+    expect(page.locator(".key").first).to_be_hidden()
+    page.locator("#question").focus()
+    for key in ("1", "2", "0", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.reload()
+    ready(page)
+    page.keyboard.press("1")
+    expect(page.locator("#keys")).not_to_be_checked()
+    page.locator("#keys").check()
+    page.locator("#question").focus()
+    page.keyboard.press("Control+1")
+    assert votes(campaign) == {}
+    pair = shown(page)
+    page.keyboard.press("2")
+    saved(page, 1, 4)
+    assert votes(campaign) == {pair: "right"}
+
+
+def test_a_phone_stacks_the_options_and_says_so(site, visit):
+    campaign = site.campaign()
+    phone = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+    page = voter(site, visit, campaign, **phone)
+    expect(page.locator("#keys")).to_be_hidden()
+    left, right = (page.locator(f"#option-{side}").bounding_box() for side in ("left", "right"))
+    assert right["y"] >= left["y"] + left["height"]
+    first = shown(page)
+    box = page.locator("#content-right").bounding_box()
+    page.touchscreen.tap(box["x"] + 5, box["y"] + 5)  # the whole card of a short text is its button
+    saved(page, 1, 4)
+    assert votes(campaign) == {first: "right"}
+    found = query(
+        campaign,
+        "SELECT given_by, layout, response_ms FROM vote_event WHERE ballot_id IN "
+        "(SELECT id FROM ballot WHERE campaign_id = :id)",
+        id=campaign.info.id,
+    )
+    assert [row[:2] for row in found] == [("touch", "stacked")]
+    assert 200 <= found[0][2] < 10_000
+
+
+def test_time_in_another_tab_is_not_the_voter_s(site, visit):
+    campaign = site.campaign()
+    page = voter(site, visit, campaign)
+    page.evaluate(
+        """async () => {
+             const turn = (hidden) => {
+               Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+               document.dispatchEvent(new Event("visibilitychange"));
+             };
+             turn(true);
+             await new Promise((resolve) => setTimeout(resolve, 1500));
+             turn(false);
+           }"""
+    )
+    page.keyboard.press("1")
+    saved(page, 1, 4)
+    statement = "SELECT e.response_ms FROM vote_event e JOIN ballot b ON b.id = e.ballot_id WHERE b.campaign_id = :id"
+    assert 200 <= query(campaign, statement, id=campaign.info.id)[0][0] < 1500
+
+
+def test_a_language_from_right_to_left_keeps_left_at_the_left(site, visit):
+    campaign = site.campaign(items=["שקד", "אלון", "ברוש", "ארז", "זית", "תמר"], pages={"texts": HEBREW})
+    page = visit(site.link(campaign))
+    check_all(page)
+    agree(page)
+    expect(page.locator("html")).to_have_attribute("dir", "rtl")
+    left, right = (page.locator(f"#option-{side}").bounding_box() for side in ("left", "right"))
+    assert left["x"] < right["x"]
+    check_all(page)
+    pair = shown(page)
+    page.keyboard.press("ArrowLeft")
+    saved(page, 1, 4)
+    assert votes(campaign) == {pair: "left"}
+
+
+def test_pictures_sounds_and_markdown(site, visit):
+    visit.breaks_requests = True  # the server of this test has no such files
+    kinds = [
+        ItemContent("markdown", "# Ash\n\n*Fraxinus* [more](https://tree.example/)"),
+        ItemContent("image", "birch.png", "a birch"),
+        ItemContent("audio", "cedar.mp3", "wind in a cedar"),
+    ]
+    campaign = site.campaign(contents=kinds * 2)
+    page = voter(site, visit, campaign)
+    seen = set()
+    for _ in range(4):
+        ready(page)
+        seen |= {page.locator(f"#content-{side}").get_attribute("class").split("-")[-1] for side in ("left", "right")}
+        check(page)
+        assert page.evaluate(
+            "[...document.querySelectorAll('audio')].every((sound) => sound.paused && !sound.autoplay)"
+        )
+        assert page.evaluate("[...document.querySelectorAll('#pair img')].every((image) => image.alt !== '')")
+        page.locator('[data-answer="left"].choose').click()
+        page.wait_for_timeout(50)
+    assert seen == {"markdown", "image", "audio"}
+
+
+def test_the_german_interface(site, visit):
+    texts = {
+        "de": PageTexts("Bäume", "Welcher Baum ist höher?", "", "Ich nehme teil."),
+        "en": PageTexts("Trees", "Which?"),
+    }
+    campaign = site.campaign(pages={"texts": texts})
+    page = visit(site.link(campaign), locale="en-GB")
+    expect(page.get_by_role("heading", name="Trees")).to_be_visible()
+    page.get_by_role("link", name="Deutsch").click()
+    expect(page.get_by_role("heading", name="Ihre Einwilligung")).to_be_visible()
+    agree(page)
+    answer(page)
+    expect(page.locator("#status")).to_have_text("Gespeichert. 1 von 4")
+    page.goto(site.link(campaign, "vote"))  # without the language in the address
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    expect(page.get_by_role("heading", name="Welcher Baum ist höher?")).to_be_visible()

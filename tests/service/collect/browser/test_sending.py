@@ -1,0 +1,269 @@
+"""What a network, a second window and an impatient hand do to votes: nothing is lost, and nothing counts twice."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.service.collect.browser.voting import (
+    agree,
+    another_votes,
+    answer,
+    events,
+    ready,
+    saved,
+    shown,
+    unsent,
+    voter,
+    votes,
+)
+from tests.service.collect.browsing import change_pages
+
+VOTES = re.compile(r"/v1/votes/[-0-9a-f]{36}$")
+WARNING = "#message"
+
+
+@pytest.fixture
+def campaign(site):
+    return site.campaign()
+
+
+def test_an_answer_that_is_lost_after_the_commit_is_asked_for_again(site, visit, campaign):
+    visit.breaks_requests = True
+    page = voter(site, visit, campaign)
+    sent = []
+
+    def lose_the_first(route):
+        sent.append(route.request.url)
+        if len(sent) == 1:
+            route.fetch()  # the server has it
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route(VOTES, lose_the_first)
+    pair = shown(page)
+    answer(page)
+    saved(page, 1, 4)
+    assert len(sent) == 2
+    assert len(set(sent)) == 1  # the same event
+    assert (votes(campaign), events(campaign)) == ({pair: "left"}, 1)
+    assert unsent(page) == 0
+
+
+def test_a_vote_without_a_network_is_kept_and_the_next_one_waits_for_it(site, visit, campaign):
+    visit.breaks_requests = True
+    page = voter(site, visit, campaign)
+    first = shown(page)
+    page.context.set_offline(True)
+    answer(page)
+    expect(page.locator(WARNING)).to_contain_text("No connection")
+    assert unsent(page) == 1
+    second = shown(page)
+    ready(page)
+    page.locator('[data-answer="right"]').click()
+    expect(page.locator("#option-right")).to_have_class(re.compile("is-chosen"))
+    assert shown(page) == second
+    assert (unsent(page), events(campaign)) == (1, 0)
+    page.context.set_offline(False)
+    saved(page, 2, 4)
+    expect(page.locator(WARNING)).to_be_hidden()
+    assert votes(campaign) == {first: "left", second: "right"}
+    assert (unsent(page), events(campaign)) == (0, 2)
+
+
+def test_a_reload_sends_what_was_not_sent(site, visit, campaign):
+    visit.breaks_requests = True
+    page = voter(site, visit, campaign)
+    first = shown(page)
+    page.route(VOTES, lambda route: route.abort())
+    answer(page)
+    expect(page.locator(WARNING)).to_contain_text("No connection")
+    page.unroute(VOTES)
+    page.reload()
+    ready(page)
+    assert shown(page) != first
+    expect(page.locator("#count")).to_have_text("1 of 4")
+    assert (votes(campaign), unsent(page)) == ({first: "left"}, 0)
+    page.locator("#undo").click()
+    expect(page.locator("#status")).to_contain_text("Taken back")
+    assert shown(page) == first
+    assert votes(campaign) == {}
+
+
+def test_a_busy_server_is_given_the_time_that_it_asks_for(site, visit, campaign):
+    visit.breaks_requests = True
+    page = voter(site, visit, campaign)
+    moments = []
+
+    def busy_once(route):
+        moments.append(page.evaluate("performance.now()"))
+        if len(moments) == 1:
+            route.fulfill(status=503, headers={"Retry-After": "2"}, json={"type": "urn:rankcorr:problem:busy"})
+        else:
+            route.continue_()
+
+    page.route(VOTES, busy_once)
+    answer(page)
+    expect(page.locator(WARNING)).to_contain_text("The server is busy")
+    page.evaluate("window.dispatchEvent(new Event('online'))")  # no reason to come before
+    saved(page, 1, 4)
+    assert len(moments) == 2
+    assert moments[1] - moments[0] >= 2_000
+    assert events(campaign) == 1
+
+
+def test_two_windows_keep_one_vote_and_show_it(site, visit, campaign):
+    visit.breaks_requests = True
+    one = voter(site, visit, campaign)
+    other = visit(site.link(campaign, "vote"), context=one.context)
+    ready(other)
+    first = shown(one)
+    assert shown(other) == first
+    answer(one, "left")
+    saved(one, 1, 4)
+    answer(other, "right")
+    expect(other.locator(WARNING)).to_have_text(
+        "This pair was answered before, perhaps in another window. What stands: the first option."
+    )
+    assert shown(other) != first
+    expect(other.locator("#count")).to_have_text("1 of 4")
+    assert (votes(campaign), events(campaign)) == ({first: "left"}, 1)
+
+
+def test_a_double_click_is_one_vote(site, visit, campaign):
+    page = voter(site, visit, campaign)
+    first = shown(page)
+    ready(page)
+    page.locator('[data-answer="left"]').dblclick()
+    saved(page, 1, 4)
+    ready(page)
+    assert votes(campaign) == {first: "left"}
+    second = shown(page)
+    page.evaluate(
+        """async () => {
+             const button = document.querySelector('[data-answer="left"]');
+             for (let click = 0; click < 5; click += 1) {
+               button.click();
+               await new Promise((resolve) => setTimeout(resolve, 20));
+             }
+           }"""
+    )
+    saved(page, 2, 4)
+    ready(page)
+    assert votes(campaign) == {first: "left", second: "left"}
+    expect(page.locator("#count")).to_have_text("2 of 4")
+
+
+def test_the_back_button_answers_nothing_twice(site, visit, campaign):
+    page = voter(site, visit, campaign)
+    answer(page)
+    saved(page, 1, 4)
+    second = shown(page)
+    page.go_back()
+    expect(page.get_by_role("heading", name="Welcome back")).to_be_visible()
+    expect(page.locator("#answered")).to_have_text("Answers so far: 1")
+    page.go_forward()
+    ready(page)
+    assert shown(page) == second
+    assert events(campaign) == 1
+
+
+def test_a_slow_network_keeps_the_pace_of_the_voter(site, visit, campaign):
+    page = voter(site, visit, campaign)
+    pairs = []
+    site.delay = 0.3
+    try:
+        for side in ("left", "right", "left", "right"):
+            pairs.append(shown(page))
+            answer(page, side)
+        expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    finally:
+        site.delay = 0.0
+    assert votes(campaign) == dict(zip(pairs, ("left", "right", "left", "right"), strict=True))
+    assert events(campaign) == 4
+
+
+def test_a_late_vote_is_said_to_be_late_and_another_sheet_comes(site, visit, campaign):
+    visit.breaks_requests = True
+    page = voter(site, visit, campaign)
+    answer(page)
+    saved(page, 1, 4)
+    for _ in range(2):
+        another_votes(campaign)
+    campaign.close_ballot(1, least_answered=0.0)
+    campaign.open_ballot()
+    answer(page)
+    expect(page.locator(WARNING)).to_contain_text("came too late")
+    ready(page)
+    expect(page.locator("#count")).to_have_text("0 of 2")  # on a sheet of the second ballot
+    assert (unsent(page), events(campaign)) == (0, 9)
+    answer(page)
+    saved(page, 1, 2)
+    assert events(campaign) == 10
+
+
+def test_another_consent_text_leads_to_the_welcome_page_and_the_vote_comes_after(site, visit, campaign):
+    visit.breaks_requests = True
+    page = voter(site, visit, campaign)
+    first = shown(page)
+    page.route(
+        VOTES,
+        lambda route: route.fulfill(status=403, json={"type": "urn:rankcorr:problem:consent-needed", "status": 403}),
+    )
+    change_pages(campaign, consent_version="2")
+    page.wait_for_timeout(2_100)  # the server looks for changes every two seconds
+    page.locator('[data-answer="left"]').click()
+    expect(page.get_by_role("heading", name="Your consent")).to_be_visible()
+    assert unsent(page) == 1
+    page.unroute(VOTES)
+    agree(page)
+    expect(page.locator("#count")).to_have_text("1 of 4")
+    assert votes(campaign) == {first: "left"}
+
+
+def test_a_vote_of_another_voter_is_not_sent_as_ones_own(site, visit, campaign):
+    visit.breaks_requests = True
+    page = visit(site.invitation(campaign, "anna"))
+    agree(page)
+    page.route(VOTES, lambda route: route.abort())
+    answer(page)
+    expect(page.locator(WARNING)).to_contain_text("No connection")
+    page.unroute(VOTES)
+    page.goto("about:blank")
+    page.goto(site.invitation(campaign, "bert"))
+    agree(page)
+    expect(page.locator("#count")).to_have_text("0 of 4")
+    assert (unsent(page), events(campaign)) == (1, 0)
+
+
+def test_a_refused_vote_is_asked_for_again(site, visit, campaign):
+    visit.breaks_requests = True
+    page = voter(site, visit, campaign)
+    first = shown(page)
+    refusal = {"type": "urn:rankcorr:problem:invalid-request", "status": 422}
+    page.route(VOTES, lambda route: route.fulfill(status=422, json=refusal), times=1)
+    page.locator('[data-answer="left"]').click()
+    expect(page.locator(WARNING)).to_have_text("The answer could not be saved. Please answer again.")
+    assert shown(page) == first
+    answer(page, "right")
+    saved(page, 1, 4)
+    assert votes(campaign) == {first: "right"}
+
+
+def test_undo_takes_back_the_last_answer_of_a_sheet_even_after_a_reload(site, visit, campaign):
+    page = voter(site, visit, campaign)
+    for _ in range(3):
+        answer(page)
+    last = shown(page)
+    answer(page)
+    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    page.locator("#undo-done").click()
+    ready(page)
+    assert shown(page) == last
+    expect(page.locator("#count")).to_have_text("3 of 4")
+    answer(page, "right")
+    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    assert votes(campaign)[last] == "right"

@@ -1,0 +1,80 @@
+"""A program that organises a campaign, and voters who answer whatever they are asked."""
+
+from tests.service.collect.browsing import Voter
+
+ADMIN = "an-admin-token-of-tests"
+ITEMS = ["ash", "birch", "cedar", "fir", "oak", "yew"]
+CSV = "item\n" + "\n".join(ITEMS) + "\n"
+REQUEST = {
+    "name": "trees",
+    "items_csv": CSV,
+    "voters": 4,
+    "seed": 1,
+    "plan": {"n_ballots": 2, "fraction": 0.5, "presentations": 4},
+    "settings": {"sheet_size": 3},
+    "pages": {"texts": [{"language": "en", "title": "Trees", "question": "Which is taller?"}], "open_link": True},
+}
+
+
+class Organiser:
+    """Calls of the API with a token."""
+
+    def __init__(self, app, token, key=None):
+        self.app, self.token, self.key = app, token, key
+        self.client = app.test_client()
+
+    def call(self, method, path, *, token=None, headers=None, **options):
+        given = {"Authorization": f"Bearer {self.token if token is None else token}", **(headers or {})}
+        return self.client.open(path, method=method, headers=given, **options)
+
+    def make(self, **fields):
+        """Make a campaign, and be its organiser."""
+        answer = self.call("POST", "/v1/campaigns", json={**REQUEST, **fields})
+        assert answer.status_code == 201, answer.text
+        return Organiser(self.app, answer.json["token"], answer.json["campaign"])
+
+    def get(self, path="", *, status=200, **options):
+        answer = self.call("GET", f"/v1/campaigns/{self.key}{path}", **options)
+        assert answer.status_code == status, answer.text
+        return answer
+
+    def post(self, path, body=None, *, status=200, **options):
+        answer = self.call("POST", f"/v1/campaigns/{self.key}{path}", json=body or {}, **options)
+        assert answer.status_code == status, answer.text
+        return answer
+
+    def put(self, path, body, *, status=200, **options):
+        answer = self.call("PUT", f"/v1/campaigns/{self.key}{path}", json=body, **options)
+        assert answer.status_code == status, answer.text
+        return answer
+
+    def open(self, **body):
+        return self.post("/ballots", body, status=201)
+
+    def close(self, number, **body):
+        stamp = self.get(f"/ballots/{number}").headers["ETag"]
+        return self.post(f"/ballots/{number}/close", body, headers={"If-Match": stamp})
+
+    def voter(self):
+        """A voter who comes by the open link and agrees."""
+        came = Voter(self.app.test_client(), self)
+        assert came.begin(consent="1").status_code == 201
+        return came
+
+    def answer_all(self, prefer=min):
+        """Voters come until nothing is left to answer: each prefers the item that `prefer` takes of two labels."""
+        while self.answer(prefer=prefer)[1]:
+            pass
+
+    def answer(self, most=None, *, prefer=min):
+        """A voter who comes answers all there is, or so many pairs; the voter, and how many, are returned."""
+        came, given = self.voter(), 0
+        while (sheet := came.sheet()) is not None:
+            for pair in sheet["pairs"]:
+                left, right = (pair[side]["text"] for side in ("left", "right"))
+                answer = came.vote(pair["id"], "left" if prefer([left, right]) == left else "right", response_ms=1500)
+                assert answer.status_code == 200, answer.text
+                given += 1
+                if given == most:
+                    return came, given
+        return came, given
