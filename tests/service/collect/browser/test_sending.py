@@ -164,6 +164,23 @@ def test_two_windows_keep_one_vote_and_show_it(site, visit, campaign):
     assert (votes(campaign), events(campaign)) == ({first: "left"}, 1)
 
 
+def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(site, visit, campaign):
+    visit.breaks_requests = True
+    one = voter(site, visit, campaign)
+    for number in range(3):
+        answer(one)
+        saved(one, number + 1, 4)
+    other = visit(site.link(campaign, "vote"), context=one.context)
+    ready(other)
+    last = shown(other)
+    answer(one, "tie")
+    answer(other, "right")
+    expect(other.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    expect(other.locator(WARNING)).to_contain_text("What stands: both alike.")
+    assert votes(campaign)[last] == "tie"
+    assert events(campaign) == 4
+
+
 def test_a_double_click_is_one_vote(site, visit, campaign):
     page = voter(site, visit, campaign)
     first = shown(page)
