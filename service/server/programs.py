@@ -14,6 +14,12 @@ from service.http.settings import HttpSettings
 from service.server.settings import ServerSettings
 from service.settings import Settings
 
+# The dependencies of rankcorr-service that rankcorr does not have, as they are imported.
+NEEDED: Final = (
+    *("flask", "flask_cors", "flask_smorest", "flask_swagger_ui"),
+    *("gunicorn", "marshmallow", "orjson", "prometheus_client"),
+)
+NEEDED_FOR_PAGES: Final = ("markdown_it", "nh3")
 PROGRAM: Final = "RANKCORR_PROGRAM"  # set by the command for gunicorn
 
 
@@ -36,6 +42,8 @@ class Program:
         Where it listens unless told otherwise.
     warm_up : str
         Compiles the kernels that requests can reach.
+    needed : tuple of str
+        Packages without which it cannot start.
     prepare : str, optional
         Takes the settings before the processes start; what it raises as a `SettingError` stops the start.
     """
@@ -46,6 +54,7 @@ class Program:
     settings: type[HttpSettings]
     bind: str
     warm_up: str
+    needed: tuple[str, ...] = NEEDED
     prepare: str | None = None
 
     def read(self, environment: Mapping[str, str] = os.environ) -> tuple[ServerSettings, HttpSettings]:
@@ -84,6 +93,7 @@ COLLECT: Final = Program(
     settings=CollectSettings,
     bind="127.0.0.1:8080",
     warm_up="service.server.warm_up:warm_up_campaigns",
+    needed=(*NEEDED, *NEEDED_FOR_PAGES),
     prepare="service.collect.ledger:prepare",
 )
 PROGRAMS: Final = {program.name: program for program in (SERVE, COLLECT)}
