@@ -1,7 +1,7 @@
 """A campaign to try everything with: ``python -m service.collect.sample`` makes it, and prints links.
 
-The ledger is that of RANKCORR_LEDGER; with a token in RANKCORR_TOKENS there is a link to make campaigns, too. A sample that is there already is used again, with a new link for its organiser:
-of the old one the ledger knows only a hash.
+The ledger is that of RANKCORR_LEDGER; with a token in RANKCORR_TOKENS there is a link to make campaigns, too. A sample
+that is there already is used again, with a new link for its organiser: of the old one the ledger knows only a hash.
 """
 
 from __future__ import annotations

@@ -42,6 +42,7 @@ def test_label_studio_8083_not_usable_on_a_phone(site, visit):
         box = buttons.nth(place).bounding_box()
         assert min(box["width"], box["height"]) >= FINGER
     for _ in range(4):
+        page.wait_for_timeout(600)  # sooner, a second tap belongs to the pair before
         answer(page, "right", by="tap")
     expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
     assert list(votes(campaign).values()) == ["right"] * 4
