@@ -1,8 +1,9 @@
 """Print whether a campaign that is answered over HTTP ranks as well as `simulate` says it would.
 
 Voters of the voter model answer, in random order, a campaign of 200 items through the API of rankcorr-collect:
-sheets go to whoever comes. tau_w of the true ranking with the result is compared with that of `simulate`, which gives each voter
-the comparisons of a slot. Run it with ``.venv/bin/python benchmarks/collect_rankings.py``. Nothing here asserts.
+sheets go to whoever comes. tau_w of the true ranking with the result is compared with that of `simulate`, which gives
+each voter the comparisons of a slot. Run it with ``.venv/bin/python benchmarks/collect_rankings.py``. Nothing here
+asserts.
 """
 
 import argparse
