@@ -17,6 +17,7 @@ PATIENCE = 10_000  # milliseconds
 
 # Chromium says so of each answer of 4xx or 5xx and of each broken connection, which some tests bring about.
 NETWORK = "Failed to load resource"
+POLICY = "Content Security Policy"
 
 
 def pytest_collection_modifyitems(items):
@@ -93,7 +94,7 @@ class Visits:
         self.browser = browser
         self.contexts = []
         self.complaints = []
-        self.breaks_requests = False  # whether the test brings about failed requests, which the browser reports
+        self.breaks_requests = self.breaks_policy = False  # what a test brings about, and the browser reports
 
     def __call__(self, url=None, context=None, **options):
         page = (context or self.context(**options)).new_page()
@@ -110,8 +111,8 @@ class Visits:
 
     def check(self):
         """No page has thrown an error, or met the content security policy."""
-        allowed = NETWORK if self.breaks_requests else "-"
-        assert [text for text in self.complaints if not text.startswith(allowed)] == []
+        allowed = [NETWORK] * self.breaks_requests + [POLICY] * self.breaks_policy
+        assert [text for text in self.complaints if not any(each in text for each in allowed)] == []
 
     def _watch(self, page):
         page.on("pageerror", lambda error: self.complaints.append(str(error)))

@@ -267,3 +267,42 @@ def test_undo_takes_back_the_last_answer_of_a_sheet_even_after_a_reload(site, vi
     answer(page, "right")
     expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
     assert votes(campaign)[last] == "right"
+
+
+def test_an_answer_after_undo_is_to_the_pair_that_was_taken_back(site, visit, campaign):
+    page = voter(site, visit, campaign)
+    first = shown(page)
+    answer(page)
+    saved(page, 1, 4)
+    second = shown(page)
+    ready(page)
+    site.delay = 0.5
+    try:
+        page.locator("#undo").click()
+        page.keyboard.press("2")  # too soon: the second pair is still shown
+        page.keyboard.press("2")
+        expect(page.locator("#status")).to_contain_text("Taken back")
+    finally:
+        site.delay = 0.0
+    assert shown(page) == first
+    answer(page, "right")
+    saved(page, 1, 4)
+    assert shown(page) == second
+    assert votes(campaign) == {first: "right"}
+
+
+def test_a_vote_left_over_that_is_refused_is_spoken_of(site, visit, campaign):
+    visit.breaks_requests = True
+    page = voter(site, visit, campaign)
+    other = visit(site.link(campaign, "vote"), context=page.context)
+    ready(other)
+    page.route(VOTES, lambda route: route.abort())
+    answer(page, "left")
+    expect(page.locator(WARNING)).to_contain_text("No connection")
+    answer(other, "right")
+    saved(other, 1, 4)
+    page.unroute(VOTES)
+    page.reload()
+    ready(page)
+    expect(page.locator(WARNING)).to_contain_text("What stands: the second option.")
+    assert unsent(page) == 0
