@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from adaptive.ledger import Ledger, LedgerBusyError, LedgerError, RevisionError, UnreachableError
+from adaptive.ledger.locking import lock_ballot
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
     PLAN,
@@ -158,30 +159,34 @@ def test_a_session_that_the_server_ends_is_replaced(ledger):
     assert campaign.cast(vote(voter, place)).revision == 1
 
 
-def test_a_step_that_others_keep_from_running_is_refused_and_changes_nothing(ledger, monkeypatch):
-    monkeypatch.setattr(ledger.database, "patience", 0.3)
-    of_sqlite(ledger)
+def test_a_step_that_others_keep_from_running_is_refused_and_changes_nothing(ledger):
     campaign = campaign_of(ledger)
     place, _, voter = asked(campaign)[0]
-    other = Ledger.open(ledger.database.path)
+    ballot = campaign.ballots()[0].id
+    url = ledger.database.url
+    target = url.database if ledger.database.is_sqlite else url.render_as_string(hide_password=False)
+    hasty = Ledger.create(target.replace("+psycopg", ""), patience=0.3)
     held, done = threading.Event(), threading.Event()
 
-    def hold(_):
+    def hold(connection):
+        lock_ballot(connection, ballot, exclusive=True)
         held.set()
         done.wait(10)
 
-    thread = threading.Thread(target=lambda: other.database.write(hold))
+    thread = threading.Thread(target=lambda: ledger.database.write(hold))
     thread.start()
     held.wait(10)
+    began = time.monotonic()
     try:
-        with pytest.raises(LedgerBusyError, match="nothing was changed"):
-            campaign.cast(vote(voter, place))
+        with pytest.raises(LedgerBusyError, match=r"busy for 0.3 s, .* nothing was changed"):
+            hasty.campaign(campaign.key).cast(vote(voter, place))
+        assert 0.3 <= time.monotonic() - began < 5.0
     finally:
         done.set()
         thread.join()
-    other.close()
     assert query(ledger, "SELECT count(*) FROM vote_event") == [(0,)]
-    assert campaign.cast(vote(voter, place)).revision == 1
+    assert hasty.campaign(campaign.key).cast(vote(voter, place)).revision == 1
+    hasty.close()
 
 
 def test_a_process_that_stands_still_in_a_transaction_is_ended_by_the_server(ledger):

@@ -110,12 +110,17 @@ def test_a_database_that_ends_and_comes_back(tmp_path):
         database.stop(signal.SIGINT)
         assert server.ask("GET", "/health/ready", timeout=10)[0] == 503
         assert server.ask("GET", "/health/live", timeout=10)[0] == 200
+        vote = (f"/v1/votes/{new_id()}", {"pair": second["id"], "answer": "left"})
+        began = time.monotonic()
+        status, headers, _ = voter.ask("PUT", *vote)
+        assert (status, "Retry-After" in headers) == (503, True)
+        assert time.monotonic() - began < 10.0
         answers = []
-        waiting = threading.Thread(target=lambda: answers.append(voter.vote(second)))
+        waiting = threading.Thread(target=lambda: answers.append(insist(voter, "PUT", *vote)))
         waiting.start()
         time.sleep(1)
         database.start()
         waiting.join(60)
-        assert answers[0][0] == 200  # it has waited for the database
+        assert answers[0]["answer"] == "left"
         eventually(lambda: server.ask("GET", "/health/ready")[0] == 200, 40, "that it is ready again")
         assert n_votes(campaign) == 2

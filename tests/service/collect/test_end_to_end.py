@@ -1,0 +1,118 @@
+"""A whole campaign over HTTP, with voters of the voter model, ends as it would without the network."""
+
+import http.client
+import json
+import random
+import threading
+import time
+
+import numpy as np
+
+from adaptive.plan import plan_ballots
+from adaptive.protocol import Standing, ballot_rng, close_ballot
+from adaptive.simulation.similarity import exponential_similarity
+from adaptive.simulation.voters import VoterPopulation
+from adaptive.votes import Vote
+from tests.service.collect.browsing import Voter
+from tests.service.collect.killing import Killed
+from tests.service.collect.live import LiveVoter
+from tests.service.collect.simulated import Minds, asking, run_ballots, simulated_campaign
+
+N_ITEMS, N_VOTERS, SEED = 20, 5, 7
+PLAN = plan_ballots(N_ITEMS, n_ballots=2, fraction=0.5, presentations=6)
+BROKEN = (http.client.HTTPException, OSError)
+
+
+def minds():
+    rng = np.random.default_rng(SEED)
+    pool = VoterPopulation(N_VOTERS, oversight=(0.05, 0.3)).draw(rng)
+    return Minds(pool, pool.opinions(exponential_similarity(N_ITEMS), rng), SEED)
+
+
+def ended(folder):
+    folder.mkdir()
+    return simulated_campaign(str(folder / "votes.db"), PLAN, N_VOTERS, SEED, sheet_size=4)
+
+
+def run(campaign, asks):
+    run_ballots(campaign, asks, minds(), np.random.default_rng(SEED))
+    return [record.to_dict() for record in campaign.result().ballots]
+
+
+def insisting(voter, before):
+    """Ask until there is an answer, as a page does."""
+
+    def ask(method, path, document):
+        end = time.monotonic() + 120
+        before()
+        while True:
+            try:
+                status, _, body = voter.ask(method, path, document)
+            except BROKEN:
+                status, body = 0, b""
+            if status == 200:
+                return json.loads(body)
+            assert status in (0, 503), body
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+    return ask
+
+
+def test_kills_in_the_middle_of_a_campaign_change_nothing_of_its_result(tmp_path, make_app):
+    plain = ended(tmp_path / "plain")
+    app = make_app(ledger=str(tmp_path / "plain" / "votes.db"))
+    undisturbed = run(plain, [asking(Voter(app.test_client(), plain)) for _ in range(N_VOTERS)])
+    killed = ended(tmp_path / "killed")
+    rng, threads, n_asked = random.Random(SEED), [], 0
+    with Killed(tmp_path, str(tmp_path / "killed" / "votes.db")) as server:
+        kills = {20: lambda: server.kill_worker(rng), 50: server.kill_all, 90: lambda: server.kill_worker(rng)}
+
+        def count():
+            nonlocal n_asked
+            n_asked += 1
+            if n_asked in kills:
+                threads.append(threading.Timer(rng.uniform(0.0, 0.005), kills[n_asked]))
+                threads[-1].start()
+
+        voters = [LiveVoter(server.server.ask, killed) for _ in range(N_VOTERS)]
+        for voter in voters:
+            voter.come()
+        disturbed = run(killed, [insisting(voter, count) for voter in voters])
+        for thread in threads:
+            thread.join()
+    assert len(threads) == 3
+    assert disturbed == undisturbed
+    for campaign in (plain, killed):
+        campaign.database.close()
+
+
+def test_the_votes_of_the_ledger_give_the_records_of_the_protocol(tmp_path, make_app):
+    campaign, voting = ended(tmp_path / "plain"), minds()
+    app = make_app(ledger=str(tmp_path / "plain" / "votes.db"))
+    records = run(campaign, [asking(Voter(app.test_client(), campaign)) for _ in range(N_VOTERS)])
+    standing = Standing.first(PLAN)
+    for stored, record in zip(campaign.ballots(), records, strict=True):
+        ballot, answers = asked_and_answered(campaign, stored, voting)
+        again, standing = close_ballot(
+            PLAN, standing, ballot, answers, rng=ballot_rng(SEED, stored.number, "cut")
+        )
+        assert again.to_dict() == record
+    campaign.database.close()
+
+
+def asked_and_answered(campaign, stored, voting):
+    """A ballot as it was drawn, and what its voters think of it; who had which sheet is all that the ledger says."""
+    from adaptive.ledger.draws import load_ballot
+    from tests.adaptive.ledger.campaigns import query
+
+    ballot = campaign.database.read(lambda connection: load_ballot(connection, campaign.info, stored))
+    places = {voter: at for at, (voter,) in enumerate(query(campaign, "SELECT id FROM voter ORDER BY id"))}
+    rows = query(
+        campaign,
+        "SELECT c.left_item, c.right_item, l.voter_id FROM comparison c JOIN lease l ON l.ballot_id = c.ballot_id "
+        "AND l.sheet = c.sheet WHERE c.ballot_id = :ballot ORDER BY c.place",
+        ballot=stored.id,
+    )
+    answers = [voting.answer(places[voter], stored.number, left, right) for left, right, voter in rows]
+    return ballot, [int(Vote[answer.upper()]) for answer in answers]
