@@ -1,10 +1,12 @@
 """The OpenAPI document of rankcorr-collect: valid, complete, and named as generated clients name functions."""
 
 import re
+from pathlib import Path
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+import service.collect
 from service.collect import CollectSettings, create_app
 
 DOCUMENT = create_app(CollectSettings()).test_client().get("/openapi.json").json
@@ -48,3 +50,11 @@ def test_every_path_parameter_is_documented():
             if isinstance(operation, dict) and "operationId" in operation:
                 known = {each["name"] for each in [*operation.get("parameters", []), *methods.get("parameters", [])]}
                 assert wanted <= known, path
+
+
+def test_every_kind_of_problem_is_named():
+    told = DOCUMENT["components"]["schemas"]["Problem"]["properties"]["type"]["description"]
+    source = "".join(path.read_text(encoding="utf-8") for path in Path(service.collect.__path__[0]).rglob("*.py"))
+    raised = set(re.findall(r'Problem\([^()]*(?:\([^()]*\)[^()]*)*kind="([a-z-]+)"', source))
+    assert {"no-such-ballot", "link-unknown"} <= raised
+    assert [kind for kind in raised if kind not in re.findall("[a-z-]+", told)] == []

@@ -13,18 +13,22 @@ import {
   label,
   number,
   percent,
+  plot,
   table,
   text,
 } from "./page.js";
 
 const STEP = 50;
 const SELDOM = 30_000; // milliseconds; a ranking fits all votes
-const PLOTS = ["strengths", "ranks", "in-top", "voters"];
+const SHARE = 20; // and takes the server no more than this part of the time
+const PLOTS = ["strengths", "ranks", "in-top"];
 const FORMATS = ["bundle", "ranking", "csv", "arena", "label_studio", "potato", "choix"];
 let most = STEP;
 let found = null;
 let final = false;
-let asked = 0;
+let next = 0; // when the ranking may be asked for again
+let asking = false;
+let timer = null;
 
 begin(async () => {
   exports();
@@ -42,12 +46,21 @@ function progress({ status }) {
     find("none").hidden = false;
     return;
   }
-  if (found !== null && Date.now() - asked < SELDOM && !final) return;
-  asked = Date.now();
-  results();
+  if (!found?.final) soon();
+}
+
+/** Ask for the ranking as soon as it may be asked for again. */
+function soon() {
+  clearTimeout(timer);
+  if (asking) timer = setTimeout(soon, SELDOM);
+  else if (final || Date.now() >= next) results();
+  else timer = setTimeout(soon, next - Date.now());
 }
 
 async function results() {
+  if (document.hidden) return; // the page asks when it is seen again
+  asking = true;
+  const began = Date.now();
   try {
     const { json, tag } = await campaign.get(`/results?interim=${!final}`);
     complain(null);
@@ -62,6 +75,9 @@ async function results() {
     plots(tag);
   } catch (error) {
     complain(error);
+  } finally {
+    asking = false;
+    next = Date.now() + Math.max(SELDOM, SHARE * (Date.now() - began));
   }
 }
 
@@ -139,25 +155,11 @@ function interval(row, n) {
 }
 
 function plots(tag) {
-  const version = encodeURIComponent(tag ?? "");
-  fill(
-    find("plots"),
-    ...PLOTS.map((name) => {
-      const address = `${campaign.base}/plots/${name}.svg?interim=${!final}`;
-      const image = element("img", { alt: text(`plots.${name}`), loading: "lazy" });
-      const made = element(
-        "figure",
-        { class: "plot" },
-        image,
-        element("figcaption", {}, text(`plots.${name}`), " ", element("a", { href: address, download: `${name}.svg` }, "SVG")),
-      );
-      image.addEventListener("error", () => {
-        made.hidden = true; // too many items, or nobody to compare: there is no such figure
-      });
-      image.src = `${address}#${version}`;
-      return made;
-    }),
-  );
+  const known = found.rows[0].rank_low !== undefined; // intervals, which very many items have not
+  find("plots-part").hidden = !known;
+  if (!known) return;
+  const address = (name) => `${campaign.base}/plots/${name}.svg?interim=${!final}`;
+  fill(find("plots"), ...PLOTS.map((name) => plot(address(name), name, tag)));
 }
 
 function exports() {

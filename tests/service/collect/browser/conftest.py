@@ -6,11 +6,13 @@ import time
 from dataclasses import dataclass, field
 
 import pytest
+from flask import Flask
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from service.collect import CollectSettings, create_app
 from service.http.state import state
 from tests.service.collect.browsing import invited, new_campaign
+from tests.service.collect.organiser import ADMIN
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE = 10_000  # milliseconds
@@ -39,6 +41,7 @@ class Site:
 
     url: str
     ledger: str
+    app: Flask
     asked: list[tuple[str, str, str]] = field(default_factory=list)  # method, path with its query, Referer
     delay: float = 0.0  # seconds before each answer to /v1
 
@@ -56,9 +59,10 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    app = create_app(CollectSettings(ledger=str(folder / "collect.db"), joins_per_minute=0, votes_per_minute=0))
+    chosen = {"ledger": str(folder / "collect.db"), "tokens": (ADMIN,)}
+    app = create_app(CollectSettings(**chosen, joins_per_minute=0, votes_per_minute=0))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
-    made = Site(f"http://127.0.0.1:{server.server_port}", str(folder / "collect.db"))
+    made = Site(f"http://127.0.0.1:{server.server_port}", chosen["ledger"], app)
 
     def recorded(environ, start_response):
         path = environ["PATH_INFO"]
