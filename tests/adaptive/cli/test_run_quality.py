@@ -181,7 +181,8 @@ def test_the_settings_are_kept(asking, folder):
     assert (settings.probing.known_per_sheet, settings.probing.repeats, settings.probing.overlap) == (1, 0.25, 0.25)
 
 
-def test_link_makes_another_link_of_the_organiser(asking):
+@pytest.mark.usefixtures("asking")
+def test_link_makes_another_link_of_the_organiser():
     links = [run_ok("run", "link", "v.db", "--url", "https://votes.example.org/").strip() for _ in range(2)]
     assert links[0] != links[1]
     for link in links:
