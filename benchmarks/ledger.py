@@ -1,8 +1,8 @@
-"""Print how fast a ledger takes votes, and what it loses when processes and servers are killed: wanted, nothing.
+"""Print how fast a ledger takes votes, and what is read from one with many.
 
-Each figure is from processes that vote as servers do: 4 processes of 6 threads. PostgreSQL is the server of
-``--postgresql``, in a database that is made and dropped; the one that is stopped hard is a server of its own, where
-Debian's programs are installed. Run it with ``.venv/bin/python benchmarks/ledger.py``; ``--only`` runs some parts.
+Each figure of votes is from processes that vote as servers do: 4 processes of 6 threads. PostgreSQL is the server of
+``--postgresql``, in a database that is made and dropped. Run it with ``.venv/bin/python benchmarks/ledger.py``;
+``--only`` runs some parts. `ledger_crashes.py` kills processes and servers.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from multiprocessing import SimpleQueue
 from pathlib import Path
 
 import numpy as np
@@ -213,120 +214,6 @@ def race(campaign: Campaign) -> tuple[int, int, int, float]:
     return len(records), int(records[0].tally.answered.sum()) // 2, n_stored, took[0]
 
 
-def print_kills(server: str, n_kills: int) -> None:
-    heading(
-        f"Processes killed at random while they vote, {n_kills} times",
-        *("database", "acknowledged", "lost", "doubled", "answers lost", "locked afterwards, ms"),
-    )
-    for kind in ("SQLite", "PostgreSQL"):
-        with database(kind, server) as target:
-            campaign = opened(target, max(200, 20 * n_kills), 20)
-            row(kind, *killed(campaign, n_kills))
-            campaign.database.close()
-
-
-def voting_crowd(campaign: Campaign, parts: list[Places], acknowledge: int) -> None:
-    def votes(mine: Places) -> None:
-        for each in mine:
-            cast(campaign, *each)
-            os.write(acknowledge, f"{each[0]}\n".encode())
-
-    in_threads(*(lambda mine=mine: votes(mine) for mine in parts))
-
-
-def killed(campaign: Campaign, n_kills: int) -> tuple[int, int, int, int, str]:
-    wanted, rng = to_vote(campaign), random.Random(1)
-    acknowledged: set[str] = set()
-    pauses = []
-    for _ in range(n_kills):
-        left = [each for each in wanted if each[0] not in acknowledged][:600]
-        reading, writing = os.pipe()
-
-        child = FORK.Process(target=voting_crowd, args=(campaign, by_voter(left, N_THREADS), writing))
-        child.start()
-        os.close(writing)
-        time.sleep(rng.uniform(0.1, 0.5))
-        child.kill()
-        child.join()
-        start = time.monotonic()
-        event_id, place, voter = wanted[-1]
-        cast(campaign, event_id, place, voter)
-        pauses.append(time.monotonic() - start)
-        with os.fdopen(reading) as lines:
-            acknowledged.update(line.strip() for line in lines if line.endswith("\n"))
-    stored = stored_events(campaign)
-    known = [each for each in wanted if each[0] in stored]
-    for each in known:  # whoever got no answer sends the vote again
-        cast(campaign, *each)
-    again = stored_events(campaign)
-    unanswered = len(set(stored) - acknowledged - {wanted[-1][0]})
-    return (
-        len(acknowledged),
-        len(acknowledged - set(stored)),
-        len(again) - len(set(again)) + len(again) - len(stored),
-        unanswered,
-        f"{1e3 * max(pauses):.0f}",
-    )
-
-
-def stored_events(campaign: Campaign) -> list[str]:
-    rows = campaign.database.read(
-        lambda connection: connection.execute(sa.text("SELECT event_id FROM vote_event")).all()
-    )
-    return [event_id for (event_id,) in rows]
-
-
-def print_restarts(n_restarts: int) -> None:
-    import signal
-
-    from tests.adaptive.ledger.databases import binaries, own_server
-
-    if binaries() is None:
-        print("\nThe programs of PostgreSQL are not installed: no server is stopped.")
-        return
-    heading(
-        f"PostgreSQL stopped while 24 voters vote, {n_restarts} times each",
-        *("signal", "acknowledged", "lost", "doubled", "errors", "longest vote, s"),
-    )
-    for how in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
-        with own_server() as own:
-            campaign = opened(own.url, 2000, 20)
-            row(how.name, *stopped(campaign, lambda own=own, how=how: own.stop(how), own.start, n_restarts))
-            campaign.database.close()
-
-
-def stopped(
-    campaign: Campaign, stop: Callable[[], None], start: Callable[[], None], n_restarts: int
-) -> tuple[int, int, int, int, str]:
-    done, errors, took, over = [], [], [], threading.Event()
-
-    def votes(mine: Places) -> None:
-        for each in mine:
-            if over.is_set():
-                return
-            began = time.monotonic()
-            try:
-                cast(campaign, *each)
-                done.append(each)
-            except AdaptiveError as error:
-                errors.append(error)
-            took.append(time.monotonic() - began)
-
-    def restarts() -> None:
-        for _ in range(n_restarts):
-            time.sleep(0.7)
-            stop()
-            start()
-        time.sleep(0.7)
-        over.set()
-
-    parts = by_voter(to_vote(campaign), 24)
-    in_threads(restarts, *(lambda mine=mine: votes(mine) for mine in parts))
-    stored = stored_events(campaign)
-    lost = {event_id for event_id, _, _ in done} - set(stored)
-    return len(done), len(lost), len(stored) - len(set(stored)), len(errors), f"{max(took):.1f}"
-
-
 def print_size(server: str, sizes: list[tuple[str, int, int]]) -> None:
     heading(
         "One vote in a ledger with many",
@@ -353,6 +240,65 @@ def print_size(server: str, sizes: list[tuple[str, int, int]]) -> None:
                 f"{closing:.1f}",
             )
             campaign.database.close()
+
+
+def print_reading(server: str, sizes: list[tuple[str, int, int]]) -> None:
+    heading(
+        "What is read from a ledger with many votes",
+        *("database", "items", "votes", "status: p50, ms", "longest, ms", "interim result, s", "memory of it, MB"),
+        "load average",
+    )
+    fresh = multiprocessing.get_context("spawn")  # a fork would begin with the memory of its parent
+    for kind, n_items, presentations in sizes:
+        with database(kind, server) as target:
+            campaign = opened(target, n_items, presentations, n_voters=200)
+            places = to_vote(campaign)
+            fill(campaign, places[500:])
+            for each in places[:300]:
+                cast(campaign, *each)
+            campaign.database.close()
+            pipe = fresh.SimpleQueue()
+            reader = fresh.Process(target=read, args=(target, pipe))
+            reader.start()
+            n_votes, took, result, memory = pipe.get()
+            reader.join()
+            p50, longest = 1e3 * np.quantile(took, [0.5, 1.0])
+            row(
+                *(
+                    kind,
+                    f"{n_items:,}",
+                    f"{n_votes:,}",
+                    f"{p50:.1f}",
+                    f"{longest:.0f}",
+                    f"{result:.1f}",
+                    f"{memory:.0f}",
+                ),
+                load(),
+            )
+
+
+def read(target: str, pipe: SimpleQueue) -> None:
+    """Seconds of status, 50 times, and of an interim result; megabytes that both took."""
+    from adaptive.ledger.results import result_of
+    from adaptive.ledger.status import status_of
+
+    campaign = Ledger.open(target).campaign()
+    took = []
+    for _ in range(50):
+        start = time.monotonic()
+        now = campaign.database.read(lambda c: status_of(c, campaign.info))
+        took.append(time.monotonic() - start)
+    start = time.monotonic()
+    campaign.database.read(lambda c: result_of(c, campaign.info, interim=True))
+    result = time.monotonic() - start
+    pipe.put((now.n_votes, took, result, most_memory()))
+    campaign.database.close()
+
+
+def most_memory() -> float:
+    """Megabytes that this process had at most; `getrusage` would count its parent before it."""
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(lines["VmHWM"].split()[0]) / 1e3
 
 
 def fill(campaign: Campaign, places: Places) -> None:
@@ -385,23 +331,20 @@ def load() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Print how fast a ledger takes votes, and what it loses.")
+    parser = argparse.ArgumentParser(description="Print how fast a ledger takes votes, and what is read from it.")
     parser.add_argument("--seconds", type=float, default=60.0, help="of each load (default: 60)")
     parser.add_argument("--rounds", type=int, default=50, help="races of closers (default: 50)")
-    parser.add_argument("--kills", type=int, default=100, help="killed processes (default: 100)")
-    parser.add_argument("--restarts", type=int, default=5, help="restarts of a server for each signal (default: 5)")
-    parser.add_argument("--only", nargs="+", choices=["speed", "closing", "kills", "restarts", "size"])
+    parser.add_argument("--only", nargs="+", choices=["speed", "closing", "size", "reading"])
     parser.add_argument("--postgresql", default="postgresql://postgres@127.0.0.1/postgres", metavar="URL")
     chosen = parser.parse_args()
     parts: dict[str, Callable[[], None]] = {
         "speed": lambda: print_speed(chosen.postgresql, chosen.seconds),
         "closing": lambda: print_closing(chosen.postgresql, chosen.rounds),
-        "kills": lambda: print_kills(chosen.postgresql, chosen.kills),
-        "restarts": lambda: print_restarts(chosen.restarts),
         "size": lambda: print_size(
             chosen.postgresql,
             [("SQLite", 20_000, 40), ("PostgreSQL", 20_000, 40), ("PostgreSQL", 50_000, 40)],
         ),
+        "reading": lambda: print_reading(chosen.postgresql, [("SQLite", 20_000, 40), ("PostgreSQL", 50_000, 40)]),
     }
     machine("sqlalchemy", "psycopg", "rankcorr")
     print(f"Load average before: {load()}")

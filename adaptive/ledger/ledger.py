@@ -215,7 +215,7 @@ class Campaign:
         ballots = self.ballots()
         if ballots and ballots[-1].state != "closed":
             raise LedgerError(
-                f"ballot {len(ballots)} is open: close it before the next is opened; --again writes it anew"
+                f"ballot {len(ballots)} is open: close it before the next is opened, or write it once more"
             )
         if len(ballots) == plan.n_ballots:
             raise LedgerError(f"all {plan.n_ballots} ballots are closed: none is left to open")

@@ -236,11 +236,11 @@ def result_of(
             paper = ProtocolResult(info.plan, info.items, standing.mean, records)
         elif not interim:
             raise LedgerError(
-                f"the result needs all {info.plan.n_ballots} ballots; {n_closed} are closed; --interim "
-                f"gives one by strengths alone"
+                f"the result needs all {info.plan.n_ballots} ballots; {n_closed} are closed; an interim one goes by "
+                f"strengths alone"
             )
     elif not interim and n_closed < max(1, len(ballots)):
-        raise LedgerError("the campaign goes on; --interim gives the ranking of now")
+        raise LedgerError("the campaign goes on: its ranking of now is an interim one")
     excluded = excluded_voters(connection, info.id)
     votes = votes_of(connection, info, without=excluded)
     if not votes.n_comparisons:

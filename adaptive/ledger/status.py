@@ -189,11 +189,15 @@ def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
 
 def by_ballot(connection: sa.Connection, info: CampaignInfo) -> list[BallotProgress]:
     """Progress of each ballot, or batch, that was opened."""
+    ballot = schema.ballot
+    # Of their own: in the grouped query 120 kB of places would go through the sums with each sheet, for 30 ms.
+    places = connection.execute(sa.select(ballot.c.number, ballot.c.places).where(ballot.c.campaign_id == info.id))
+    n_items = {row.number: len(value_of(row.places)) for row in places}
     return [
         BallotProgress(
             ballot=row.number,
             state=row.state,
-            n_items=len(value_of(row.places)),
+            n_items=n_items[row.number],
             n_comparisons=row.n_comparisons,
             n_answered=int(row.n_answered),
             n_sheets=row.n_sheets,
@@ -272,7 +276,6 @@ def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:
             ballot.c.id,
             ballot.c.number,
             ballot.c.state,
-            ballot.c.places,
             ballot.c.n_comparisons,
             ballot.c.opened_at,
             ballot.c.closed_at,

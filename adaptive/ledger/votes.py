@@ -21,10 +21,8 @@ from adaptive.ledger.database import Database, clock
 from adaptive.ledger.encoding import json_of, now
 from adaptive.ledger.errors import ConflictError, LateVoteError, LedgerBusyError, LedgerError
 from adaptive.ledger.locking import (
-    ballot_numbered,
     count_answers,
     count_statement,
-    lock_ballot,
     locked_state,
     open_overdue,
 )
@@ -39,14 +37,11 @@ __all__ = [
     "VoteCast",
     "answer_code",
     "answer_name",
-    "ballot_numbered",
     "cast",
     "check_event_id",
     "correct",
-    "count_answers",
     "event_row",
     "late_message",
-    "lock_ballot",
     "retract",
     "why_late",
 ]

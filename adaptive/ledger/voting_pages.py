@@ -161,13 +161,14 @@ def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages,
     version, before = pages_of(connection, info)
     if version != replaces:
         raise LedgerError(f"the pages are of version {version} by now, and the change was made to version {replaces}")
-    same_version = before.consent_version == pages.consent_version
-    if version and same_version and _consents(before) != _consents(pages):
+    if version and before.consent_version == pages.consent_version and _consent_changed(before, pages):
         raise LedgerError("the text of the consent is another: it needs another consent_version")
     row = {"campaign_id": info.id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
     connection.execute(sa.insert(schema.voting_pages).values(row))
     return version + 1
 
 
-def _consents(pages: VotingPages) -> dict[str, str]:
-    return {language: texts.consent for language, texts in pages.texts.items()}
+def _consent_changed(before: VotingPages, after: VotingPages) -> bool:
+    """Whether somebody may have agreed to another text; nobody has read one in a language that is new."""
+    both = before.texts.keys() & after.texts.keys()
+    return any(before.texts[language].consent != after.texts[language].consent for language in both)

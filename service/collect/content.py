@@ -26,7 +26,7 @@ def shown_content(content: ItemContent, label: Hashable) -> Content:
     r"""What the pages get of an item.
 
     >>> shown_content(ItemContent("markdown", "**oak**<script>alert(1)</script>"), "oak")["html"]
-    '<p><strong>oak</strong>&lt;script&gt;alert(1)&lt;/script&gt;</p>\\n'
+    '<p><strong>oak</strong>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n'
     """
     if content.kind in ("image", "audio"):
         return {"kind": content.kind, "url": ASSETS + (content.content or ""), "alt": content.alt_text}
@@ -48,7 +48,7 @@ def rendered(markdown: str, *, below: int = 1) -> str:
         Level of the heading that the text stands below; its own headings begin one level lower.
 
     >>> rendered("# Trees")
-    '<h2>Trees</h2>\\n'
+    '<h2>Trees</h2>\n'
     """
     tokens = _markdown().parse(markdown)
     for token in tokens:

@@ -11,7 +11,12 @@ from service.collect.schemas.voting import VOTING_COMPONENTS
 from service.http.problems import ALL_STATUSES, LIBRARY_KINDS
 from service.openapi.specification import problem_component
 
-_OWN: Final = (*(kind for _, _, kind in KINDS), *("consent-needed", "consent-changed", "event-reused", "unfinished"))
+_OWN: Final = (
+    *(kind for _, _, kind in KINDS),
+    *("consent-needed", "consent-changed", "event-reused", "unfinished"),
+    *("cross-site", "link-unknown", "not-invited", "session-needed"),
+    *(f"no-such-{what}" for what in ("ballot", "campaign", "format", "pair", "plot", "vote", "voter")),
+)
 _KINDS: Final = (
     ", ".join(dict.fromkeys((*(kind for kind, _ in ALL_STATUSES.values()), *_OWN)))
     + ", duplicate-key, malformed-request, stopping, or the class of an error of the libraries: "

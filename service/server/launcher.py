@@ -21,11 +21,6 @@ METRICS_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 KERNEL_FOLDER: Final = "NUMBA_CACHE_DIR"
 RUN_FOLDER: Final = "RANKCORR_RUN_FOLDER"  # set by the command for gunicorn, which removes the folder when it ends
 
-# The dependencies of rankcorr-service that rankcorr does not have.
-NEEDED: Final = (
-    *("flask", "flask_cors", "flask_smorest", "flask_swagger_ui"),
-    *("gunicorn", "marshmallow", "orjson", "prometheus_client"),
-)
 # -P: `service.server.run` is ours, and not found in the folder from which the service is started.
 GUNICORN: Final = ("-P", "-m", "service.server.run", "--config", "python:service.server.gunicorn_config")
 
@@ -46,7 +41,7 @@ def launch(program: Program, arguments: Sequence[str] | None = None) -> None:
     parser = _parser(program)
     asked = parser.parse_args(arguments)
     environment = dict(os.environ)
-    if missing := [name for name in NEEDED if find_spec(name) is None]:
+    if missing := [name for name in program.needed if find_spec(name) is None]:
         _refuse(parser, f"{', '.join(missing)} cannot be imported: install rankcorr-service")
     try:
         server, application = program.read(environment)

@@ -14,7 +14,14 @@ from service.http.settings import HttpSettings
 from service.server.settings import ServerSettings
 from service.settings import Settings
 
+# The dependencies of rankcorr-service that rankcorr does not have, as they are imported.
+NEEDED: Final = (
+    *("flask", "flask_cors", "flask_smorest", "flask_swagger_ui"),
+    *("gunicorn", "marshmallow", "orjson", "prometheus_client"),
+)
+NEEDED_FOR_PAGES: Final = ("markdown_it", "nh3")
 PROGRAM: Final = "RANKCORR_PROGRAM"  # set by the command for gunicorn
+NOTICE: Final = "RANKCORR_NOTICE"  # what is said once requests are taken; `make collect` sets it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +43,8 @@ class Program:
         Where it listens unless told otherwise.
     warm_up : str
         Compiles the kernels that requests can reach.
+    needed : tuple of str
+        Packages without which it cannot start.
     prepare : str, optional
         Takes the settings before the processes start; what it raises as a `SettingError` stops the start.
     """
@@ -46,6 +55,7 @@ class Program:
     settings: type[HttpSettings]
     bind: str
     warm_up: str
+    needed: tuple[str, ...] = NEEDED
     prepare: str | None = None
 
     def read(self, environment: Mapping[str, str] = os.environ) -> tuple[ServerSettings, HttpSettings]:
@@ -62,7 +72,8 @@ class Program:
 
     def warnings(self, environment: Mapping[str, str]) -> list[str]:
         """A line for each variable that looks like a setting and is none."""
-        return unknown(environment, ServerSettings, self.settings.limits_type, self.settings)
+        ours = {name: value for name, value in environment.items() if name != NOTICE}
+        return unknown(ours, ServerSettings, self.settings.limits_type, self.settings)
 
     def table(self) -> list[tuple[str, Any, str]]:
         """Variable, default and meaning of each setting."""
@@ -84,6 +95,7 @@ COLLECT: Final = Program(
     settings=CollectSettings,
     bind="127.0.0.1:8080",
     warm_up="service.server.warm_up:warm_up_campaigns",
+    needed=(*NEEDED, *NEEDED_FOR_PAGES),
     prepare="service.collect.ledger:prepare",
 )
 PROGRAMS: Final = {program.name: program for program in (SERVE, COLLECT)}

@@ -37,7 +37,7 @@ class Contents:
     ----------
     campaign : dict
         Key, name, mode, plan, slots, seed, settings and time.
-    items, ballots, voters, leases, votes, late_votes, probes, probe_events, audit : list of dict
+    items, pages, ballots, voters, leases, votes, late_votes, probes, probe_events, audit : list of dict
         Rows in their order; a ballot is named by its number, a voter by the random key.
     drawn : dict of int to DrawnColumns
         Comparisons by number of ballot.
@@ -47,6 +47,7 @@ class Contents:
 
     campaign: Row
     items: Sequence[Row]
+    pages: Sequence[Row]
     ballots: Sequence[Row]
     drawn: Mapping[int, DrawnColumns]
     slots: Mapping[int, Array]
@@ -137,6 +138,7 @@ def gathered(connection: sa.Connection, info: CampaignInfo, *, names: bool) -> C
     return Contents(
         campaign=first,
         items=_rows(connection, schema.item, ("place", "label", "kind", "content", "alt_text"), info, by="place"),
+        pages=_pages(connection, info, names=names),
         ballots=ballots,
         drawn=drawn,
         slots=slots,
@@ -160,6 +162,13 @@ def _rows(
     own = table.c.id if table is schema.campaign else table.c.campaign_id
     wanted = sa.select(*(table.c[name] for name in columns)).where(own == info.id).order_by(table.c[by])
     return [dict(row._mapping) for row in connection.execute(wanted)]
+
+
+def _pages(connection: sa.Connection, info: CampaignInfo, *, names: bool) -> list[Row]:
+    """Every version of the voting pages; what proves a voter's work to a platform is for their organiser alone."""
+    rows = _rows(connection, schema.voting_pages, ("version", "at", "pages"), info, by="version")
+    hidden = {} if names else dict.fromkeys(("study", "completion_code", "completion_url"))
+    return [{**row, "pages": {**value_of(row["pages"]), **hidden}} for row in rows]
 
 
 def _ballots(connection: sa.Connection, info: CampaignInfo) -> list[Row]:

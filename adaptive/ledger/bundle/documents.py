@@ -17,6 +17,7 @@ __all__ = ["croissant", "data_sheet"]
 _FILES: Final = {
     "items.csv": "Items by place, counted from 0: label as JSON, kind and content as shown.",
     "plan.json": "The plan, its seed and settings, and when the campaign was made (microseconds since 1970, UTC).",
+    "pages.json": "What voters were shown, version by version: question, instructions, the text they agreed to.",
     "voters.csv": "Voters by random key: where they came from, when they joined and left.",
     "ballots.json": "Ballots: their items, digests, and, once closed, the scores and the items that go on.",
     "comparisons.csv": "Every comparison as drawn: sheet, position on it, slot, and the places of the two items.",

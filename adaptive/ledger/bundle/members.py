@@ -11,10 +11,12 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
+from adaptive.errors import AdaptiveError
 from adaptive.ledger.bundle.contents import ANSWERED, Contents, Row
 from adaptive.ledger.draws import DrawnColumns
 from adaptive.ledger.encoding import json_of
 from adaptive.ledger.errors import BundleError
+from adaptive.ledger.voting_pages import VotingPages
 from adaptive.tables import csv_text
 
 __all__ = ["BALLOTS_FORMAT", "data_members", "parsed"]
@@ -119,6 +121,7 @@ def data_members(contents: Contents) -> dict[str, str]:
     return {
         "plan.json": _pretty(contents.campaign),
         "items.csv": _table(_ITEM_COLUMNS, contents.items),
+        "pages.json": _pretty(list(contents.pages)),
         "voters.csv": _table(_VOTER_COLUMNS, contents.voters),
         "ballots.json": _pretty(ballots),
         "comparisons.csv": _comparisons(contents),
@@ -156,6 +159,7 @@ def parsed(members: Mapping[str, str]) -> Contents:
     found = Contents(
         campaign=campaign,
         items=_cells(members, "items.csv", _ITEM_COLUMNS),
+        pages=_parsed_pages(members),
         ballots=ballots["ballots"],
         drawn=drawn,
         slots=slots,
@@ -172,6 +176,22 @@ def parsed(members: Mapping[str, str]) -> Contents:
         if members[name] != text:
             raise BundleError(f"{name}: is not written as a bundle is: {_first_difference(members[name], text)}")
     return found
+
+
+def _parsed_pages(members: Mapping[str, str]) -> list[Row]:
+    rows = _json(members, "pages.json")
+    if not isinstance(rows, list):
+        raise BundleError("pages.json: a list is wanted")
+    for place, row in enumerate(rows):
+        where = f"pages.json: [{place}]"
+        _check(where, row, {"version": _WHOLE, "at": _WHOLE, "pages": (dict,)})
+        if row["version"] != place + 1:
+            raise BundleError(f"{where}: version {place + 1} is missing")
+        try:
+            VotingPages.from_dict(row["pages"])
+        except (AdaptiveError, KeyError, TypeError, ValueError) as error:
+            raise BundleError(f"{where}: these are no voting pages: {error}") from error
+    return rows
 
 
 def _pretty(value: Any) -> str:

@@ -76,6 +76,8 @@ def _insert(connection: sa.Connection, contents: Contents) -> None:
         .returning(schema.campaign.c.id)
     ).scalar_one()
     _add(connection, schema.item, contents.items, {"campaign_id": campaign_id})
+    pages = [{**row, "pages": json_of(row["pages"])} for row in contents.pages]
+    _add(connection, schema.voting_pages, pages, {"campaign_id": campaign_id})
     ballots = _insert_ballots(connection, contents, campaign_id)
     voters = _insert_voters(connection, contents, campaign_id, hash_key)
     leases = _insert_leases(connection, contents, ballots, voters)

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
+from adaptive.ledger.contents import ItemContent, contents_of
 from adaptive.ledger.counting import standing_votes
 from adaptive.ledger.draws import drawn_columns, stored_ballots
 from adaptive.ledger.encoding import value_of
@@ -18,7 +19,7 @@ from adaptive.ledger.voters import excluded_voters, keys_of, names_of
 from adaptive.ledger.votes import answer_name
 from rankcorr.checks import shown
 
-__all__ = ["Answered", "Presented", "gathered", "presented"]
+__all__ = ["Answered", "gathered", "presented"]
 
 
 @dataclass(frozen=True)
@@ -54,34 +55,12 @@ class Answered:
     is_excluded: bool
 
 
-@dataclass(frozen=True)
-class Presented:
-    """What voters are shown of an item, beside its label.
-
-    Attributes
-    ----------
-    kind : {"text", "markdown", "image", "audio"}
-    content : str or None
-        Text, or where the image or the sound is; None where the label is all there is.
-    alt_text : str or None
-    """
-
-    kind: str
-    content: str | None
-    alt_text: str | None
-
-
-def presented(connection: sa.Connection, info: CampaignInfo) -> dict[Hashable, Presented]:
+def presented(connection: sa.Connection, info: CampaignInfo) -> dict[Hashable, ItemContent]:
     """What is shown of each item; empty where no item has more than its label."""
-    item = schema.item
-    rows = connection.execute(
-        sa.select(item.c.place, item.c.kind, item.c.content, item.c.alt_text)
-        .where(item.c.campaign_id == info.id)
-        .order_by(item.c.place)
-    ).all()
-    if all(row.content is None for row in rows):
+    contents = contents_of(connection, info.id)
+    if all(each.content is None for each in contents):
         return {}
-    return {info.items[row.place]: Presented(row.kind, row.content, row.alt_text) for row in rows}
+    return dict(zip(info.items, contents, strict=True))
 
 
 def gathered(

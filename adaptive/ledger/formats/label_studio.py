@@ -20,8 +20,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from adaptive.errors import TableError, VoteError
+from adaptive.ledger.contents import ItemContent
 from adaptive.ledger.encoding import time_text
-from adaptive.ledger.formats.gathered import Answered, Presented
+from adaptive.ledger.formats.gathered import Answered
 from adaptive.ledger.formats.rows import Came, json_rows, label_in_json, name_in
 from adaptive.tables import item_cells
 from rankcorr.checks import shown
@@ -30,7 +31,7 @@ from rankcorr.io.records import TextTable
 __all__ = ["read", "write"]
 
 
-def write(votes: Sequence[Answered], items: Mapping[Hashable, Presented]) -> str:
+def write(votes: Sequence[Answered], items: Mapping[Hashable, ItemContent]) -> str:
     """Return a JSON list with one task on each line; a comparison without a vote is a task without annotations."""
     lines = [json.dumps(_task(vote, items), ensure_ascii=False) for vote in votes]
     return "[\n" + ",\n".join(lines) + "\n]\n"
@@ -67,7 +68,7 @@ def read(path: str | os.PathLike[str]) -> list[Came]:
     return found
 
 
-def _task(vote: Answered, items: Mapping[Hashable, Presented]) -> dict[str, Any]:
+def _task(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
     data = {"comparison": vote.comparison, "voter": vote.voter, "text1": _text(vote.left), "text2": _text(vote.right)}
     for side, label in ((1, vote.left), (2, vote.right)):
         if label in items:

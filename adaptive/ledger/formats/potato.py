@@ -12,7 +12,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final
 
 from adaptive.errors import TableError, VoteError
-from adaptive.ledger.formats.gathered import Answered, Presented
+from adaptive.ledger.contents import ItemContent
+from adaptive.ledger.formats.gathered import Answered
 from adaptive.ledger.formats.rows import Came, json_rows, label_in_json, name_in
 from adaptive.tables import item_cells
 from rankcorr.checks import shown
@@ -24,7 +25,7 @@ _SELECTION: Final = {"left": "A", "right": "B", "tie": "tie"}
 _ANSWER: Final = {selection: answer for answer, selection in _SELECTION.items()}
 
 
-def write(votes: Sequence[Answered], items: Mapping[Hashable, Presented]) -> str:
+def write(votes: Sequence[Answered], items: Mapping[Hashable, ItemContent]) -> str:
     """Return one line for each comparison; one without a vote has no preference, and is an instance to annotate."""
     return "".join(json.dumps(_instance(vote, items), ensure_ascii=False) + "\n" for vote in votes)
 
@@ -50,7 +51,7 @@ def read(path: str | os.PathLike[str]) -> list[Came]:
     return found
 
 
-def _instance(vote: Answered, items: Mapping[Hashable, Presented]) -> dict[str, Any]:
+def _instance(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
     texts = [" ".join(item_cells(label)) for label in (vote.left, vote.right)]
     instance: dict[str, Any] = {"id": vote.comparison, "responses": texts}
     if items:

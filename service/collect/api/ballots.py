@@ -8,9 +8,8 @@ from adaptive.ledger import Campaign
 from adaptive.ledger.continuous import draw_batch, finish
 from adaptive.ledger.draws import stored_ballots
 from adaptive.ledger.results import preview_of, result_of
-from adaptive.ledger.rows import by_ballot
 from adaptive.ledger.stamps import ballot_stamp, campaign_stamp
-from adaptive.ledger.status import status_of
+from adaptive.ledger.status import by_ballot, status_of
 from service.collect.access import organiser
 from service.collect.api.blueprints import CAMPAIGNS, CONDITIONAL, OF_ORGANISERS
 from service.collect.conditional import stamped, wanted_stamp

@@ -27,13 +27,15 @@ _TYPES: Final = {
     "jsonl": "application/jsonl",
     "zip": "application/zip",
 }
+_FILE: Final = {"schema": {"type": "string", "format": "binary"}}
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # of the members of a zip: equal exports are equal files
 
 
 @blueprint.route("/<key>/exports/<form>", methods=["GET"])
 @blueprint.arguments(ExportQuery, location="query")
 @operation("exportCampaign")
-@blueprint.response(200, {"type": "string", "format": "binary"}, content_type="application/octet-stream")
+@blueprint.doc(responses={200: {"content": {kind.partition(";")[0]: _FILE for kind in _TYPES.values()}}})
+@blueprint.response(200)
 def export(query: dict[str, bool], key: str, form: str) -> Response:
     """A file to download: bundle (a zip of the whole campaign), ranking, csv, arena, label_studio, potato or choix.
 

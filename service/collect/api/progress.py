@@ -8,9 +8,8 @@ from typing import Any
 from adaptive.ledger import Campaign
 from adaptive.ledger.feed import events_after
 from adaptive.ledger.quality import CampaignQuality, Limits, quality_of
-from adaptive.ledger.rows import by_ballot
 from adaptive.ledger.stamps import campaign_stamp
-from adaptive.ledger.status import status_of
+from adaptive.ledger.status import by_ballot, status_of
 from service.collect.access import organiser
 from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
 from service.collect.conditional import tagged

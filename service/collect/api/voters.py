@@ -9,8 +9,8 @@ from adaptive.ledger import Campaign
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.participation import leave
 from adaptive.ledger.quality import exclusion_preview
-from adaptive.ledger.rows import voter_of_key, voter_rows
 from adaptive.ledger.stamps import campaign_stamp
+from adaptive.ledger.voter_rows import voter_of_key, voter_rows
 from adaptive.ledger.voters import set_excluded
 from service.collect.access import organiser
 from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS

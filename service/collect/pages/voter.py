@@ -13,6 +13,7 @@ from markupsafe import Markup
 from werkzeug.wrappers import Response
 
 from adaptive.ledger import Campaign
+from adaptive.ledger.continuous import may_draw
 from adaptive.ledger.sheets import is_sheet_left
 from service.collect import access
 from service.collect.content import rendered
@@ -62,7 +63,9 @@ def _page(key: str, page: str) -> Response:
     if is_preview and access.organiser_of_request(campaign) is None:
         return redirect(url_for("voter_pages.welcome", key=key))
     _, pages = collecting().campaigns.pages(campaign)
-    is_left = page != "welcome" or campaign.database.read(lambda each: is_sheet_left(each, campaign.info))
+    is_left = page != "welcome" or campaign.database.read(
+        lambda connection: is_sheet_left(connection, campaign.info) or may_draw(connection, campaign.info)
+    )
     tag = _chosen(list(pages.texts))
     texts, interface = pages.texts[tag], Texts(tag)
     # The language in the address is kept from page to page; where there is none, the scripts know the voter's.

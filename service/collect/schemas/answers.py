@@ -9,8 +9,8 @@ from marshmallow import ValidationError, validates_schema
 from adaptive.ledger.feed import LedgerEvent
 from adaptive.ledger.quality import CampaignQuality, ExclusionPreview
 from adaptive.ledger.results import ClosePreview
-from adaptive.ledger.rows import BallotProgress, VoterRow
-from adaptive.ledger.status import CampaignStatus
+from adaptive.ledger.status import BallotProgress, CampaignStatus
+from adaptive.ledger.voter_rows import VoterRow
 from adaptive.model.accuracy import Cut
 from rankcorr.checks import shown
 from service.collect.schemas.campaigns import Line

@@ -205,7 +205,7 @@ def test_the_document_is_valid_and_served(client):
     document = client.get("/openapi.json").json
     OpenAPIV31SpecValidator(document).validate()
     assert document["info"]["title"] == "rankcorr-collect"
-    assert set(document["components"]["securitySchemes"]) == {"token", "voter"}
+    assert set(document["components"]["securitySchemes"]) == {"organiser", "token", "voter"}
     problem = document["components"]["schemas"]["Problem"]["properties"]
     assert {"answer", "missing"} <= set(problem)
     kinds = problem["type"]["description"]

@@ -106,6 +106,12 @@ def test_the_command_makes_the_ledger_and_becomes_gunicorn(started, tmp_path):
     Ledger.open(tmp_path / "votes.db").close()
 
 
+def test_missing_packages_are_named(monkeypatch, capsys, started):
+    monkeypatch.setattr("service.server.launcher.find_spec", lambda name: None if name == "nh3" else object())
+    assert refused(capsys) == "rankcorr-collect: error: nh3 cannot be imported: install rankcorr-service\n"
+    assert not started
+
+
 def test_programs_are_chosen_by_their_name():
     assert set(PROGRAMS) == {"rankcorr-serve", "rankcorr-collect"}
     assert chosen_program({}) is SERVE

@@ -11,7 +11,7 @@ import pytest
 from service import Settings
 from service.server import launcher as command
 from service.server.launcher import prepare
-from service.server.programs import SERVE
+from service.server.programs import COLLECT, NEEDED_FOR_PAGES, SERVE
 from service.server.serve import main
 from service.server.settings import ServerSettings, usable_cores
 from tests.distributions import ROOT, requirements
@@ -94,11 +94,13 @@ def test_missing_packages_are_named(monkeypatch, capsys, started):
 
 
 def test_the_packages_that_are_needed_are_the_dependencies_that_the_library_does_not_have():
+    imported = {"markdown_it_py": "markdown_it"}
     library, own = (
-        {requirement.name.replace("-", "_") for requirement in requirements(folder)[""]}
+        {imported.get(name, name) for name in (each.name.replace("-", "_") for each in requirements(folder)[""])}
         for folder in (ROOT, ROOT / "service")
     )
-    assert set(command.NEEDED) == own - library - {"rankcorr", "rankcorr_adaptive"}
+    assert set(COLLECT.needed) == own - library - {"rankcorr", "rankcorr_adaptive"}
+    assert set(SERVE.needed) == set(COLLECT.needed) - set(NEEDED_FOR_PAGES)
 
 
 def test_the_command_becomes_gunicorn_with_folders_of_this_run(monkeypatch, started, tmp_path):

@@ -160,6 +160,17 @@ export function qrImage(svg, name) {
   return element("img", { class: "qr", src: `data:image/svg+xml;base64,${btoa(svg)}`, alt: text("links.qr-alt", { name }) });
 }
 
+/** A figure that the server draws; `tag` tells the browser when it is another. */
+export function plot(address, name, tag) {
+  const words = text(`plots.${name}`);
+  return element(
+    "figure",
+    { class: "plot" },
+    element("img", { alt: words, loading: "lazy", src: `${address}#${encodeURIComponent(tag ?? "")}` }),
+    element("figcaption", {}, words, " ", element("a", { href: address, download: `${name}.svg` }, "SVG")),
+  );
+}
+
 /** Show one of the sections with [data-view]. */
 export function show(view, focus = false) {
   for (const section of main.querySelectorAll("[data-view]")) section.hidden = section.dataset.view !== view;

@@ -13,13 +13,14 @@ import {
   label,
   number,
   percent,
+  plot,
   table,
   text,
 } from "./page.js";
 
 const STEP = 50;
 const SELDOM = 30_000; // milliseconds; a ranking fits all votes
-const PLOTS = ["strengths", "ranks", "in-top", "voters"];
+const PLOTS = ["strengths", "ranks", "in-top"];
 const FORMATS = ["bundle", "ranking", "csv", "arena", "label_studio", "potato", "choix"];
 let most = STEP;
 let found = null;
@@ -139,25 +140,11 @@ function interval(row, n) {
 }
 
 function plots(tag) {
-  const version = encodeURIComponent(tag ?? "");
-  fill(
-    find("plots"),
-    ...PLOTS.map((name) => {
-      const address = `${campaign.base}/plots/${name}.svg?interim=${!final}`;
-      const image = element("img", { alt: text(`plots.${name}`), loading: "lazy" });
-      const made = element(
-        "figure",
-        { class: "plot" },
-        image,
-        element("figcaption", {}, text(`plots.${name}`), " ", element("a", { href: address, download: `${name}.svg` }, "SVG")),
-      );
-      image.addEventListener("error", () => {
-        made.hidden = true; // too many items, or nobody to compare: there is no such figure
-      });
-      image.src = `${address}#${version}`;
-      return made;
-    }),
-  );
+  const known = found.rows[0].rank_low !== undefined; // intervals, which very many items have not
+  find("plots-part").hidden = !known;
+  if (!known) return;
+  const address = (name) => `${campaign.base}/plots/${name}.svg?interim=${!final}`;
+  fill(find("plots"), ...PLOTS.map((name) => plot(address(name), name, tag)));
 }
 
 function exports() {

@@ -16,6 +16,7 @@ import {
   number,
   once,
   percent,
+  plot,
   say,
   table,
   text,
@@ -65,6 +66,9 @@ function showQuality(found) {
     figure(number(found.quality.alpha, 2), text("voters.alpha"), text("voters.alpha-text")),
     figure(number(found.quality.n_pairs), text("voters.pairs"), text("voters.pairs-text")),
   );
+  const compared = found.quality.agreement.n > 0;
+  find("plot").hidden = !compared;
+  if (compared) fill(find("plot"), plot(`${campaign.base}/plots/voters.svg`, "voters", JSON.stringify(found.quality.agreement)));
   draw();
 }
 

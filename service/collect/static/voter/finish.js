@@ -43,6 +43,7 @@ async function drained(me) {
     waiting: onwait,
     refused: (_entry, refusal) => {
       if (refusal.needsWelcome) problem = refusal;
+      else if (refusal.kind === "late") find("late").hidden = false;
       return refusal.needsWelcome ? "keep" : "remove";
     },
   });

@@ -1,7 +1,8 @@
 // How a voter answers: buttons, keys, touch. Each answer comes with how it was given.
 
 const KEYS = { 1: "left", 2: "right", ArrowLeft: "left", ArrowRight: "right" };
-const BUSY = "audio, video, input, select, textarea, dialog, [contenteditable]";
+const BUSY = "input, select, textarea, dialog, [contenteditable]";
+const PLAYER = "audio, video"; // has the arrows for itself
 
 /** Call `choose(answer, how)` for each answer; `keysOn()` says whether keys count. */
 export function listen(section, choose, keysOn) {
@@ -15,7 +16,7 @@ export function listen(section, choose, keysOn) {
   });
   document.addEventListener("keydown", (event) => {
     if (section.hidden || event.repeat || event.ctrlKey || event.metaKey || event.altKey || !keysOn()) return;
-    if (event.target.closest?.(BUSY)) return;
+    if (event.target.closest?.(event.key.startsWith("Arrow") ? `${BUSY}, ${PLAYER}` : BUSY)) return;
     const answer = event.key === "0" ? middle(section) : KEYS[event.key];
     const button = answer && section.querySelector(`[data-answer="${answer}"]`);
     if (!button || isOff(button)) return;

@@ -21,7 +21,9 @@ let sender;
 let sheet = null;
 let current = null; // the pair that is shown
 let waiting = null; // what the voter wants as soon as the last vote has arrived
-let isComplete = false;
+let isComplete = false; // whether the last vote of the sheet is on its way
+let isUndoing = false;
+let notice = ""; // what must be said with the next pair
 
 wire();
 if (!changeLanguage(remembered)) await begin();
@@ -37,10 +39,9 @@ async function begin() {
     showKeys();
     sender = new Sender(api, new Store(campaign, me.voter), { sent, refused, waiting: onwait, idle });
     await sender.drained();
-    tell("message", "");
     showProgress(me.progress);
     if (remembered.value.complete && me.progress.answered === me.progress.of) return complete(me);
-    if (me.step === "finish") return leaveTo("finish");
+    if (me.step === "finish") return leaveTo(me.progress.votes > 0 ? "finish" : "");
     await openSheet();
   } catch (error) {
     failed(error);
@@ -51,7 +52,7 @@ async function begin() {
 /** The sheet in hand, or the next one. */
 async function openSheet() {
   const { sheet: given, me } = await untilAnswered(() => api.nextSheet(), onwait);
-  tell("message", "");
+  sayNotice();
   if (given === null) return nothing(me);
   sheet = new Sheet(given, remembered);
   isComplete = false;
@@ -82,7 +83,7 @@ function allowed() {
 }
 
 function choose(answer, how) {
-  if (current === null || current.answer !== null) return;
+  if (current === null || current.answer !== null || isUndoing) return;
   const response = stopwatch.read();
   const given = { answer, given_by: how, layout: layout(), ...(response === undefined ? {} : { response_ms: response }) };
   mark(answer);
@@ -145,21 +146,30 @@ function refused(entry, problem) {
     return "keep";
   }
   waiting = null;
+  isUndoing = false;
   const id = entry.kind === "retract" ? entry.pair : entry.vote.pair;
   const pair = sheet?.pair(id);
   if (problem.kind === "late") {
     forgetAnswer(remembered, id);
-    if (sheet !== null) setTimeout(reopen, 0, text(entry.kind === "retract" ? "said.not-undone" : "said.late"));
+    notice = text(entry.kind === "retract" ? "said.not-undone" : "said.late");
+    if (sheet !== null || entry.kind === "retract") setTimeout(reopen, 0);
   } else if (entry.kind === "retract") {
     forgetAnswer(remembered, id);
-    setTimeout(reopen, 0, text("said.not-undone"));
-  } else if (pair !== undefined && problem.kind === "conflict" && problem.body.answer) {
+    notice = text("said.not-undone");
+    setTimeout(reopen, 0);
+  } else if (sheet === null && problem.body.answer) {
+    notice = text("said.conflict", { answer: named(problem.body.answer) }); // found left over when the page was opened
+  } else if (pair !== undefined && problem.body.answer) {
     pair.answer = problem.body.answer;
     pair.event_id = null;
     forgetAnswer(remembered, id);
-    warn(text("said.conflict", { answer: named(problem.body.answer) }));
+    notice = text("said.conflict", { answer: named(problem.body.answer) });
     if (pair === current) advance();
     else if (current !== null) present(current);
+    if (current !== null) sayNotice(); // otherwise the sheet is complete, which says it
+  } else if (problem.status === 404) {
+    notice = text("said.refused"); // not on a sheet of this voter
+    setTimeout(reopen, 0);
   } else if (pair !== undefined) {
     sheet.reopened(pair);
     isComplete = false;
@@ -169,38 +179,41 @@ function refused(entry, problem) {
   return "remove";
 }
 
-async function reopen(message) {
+function sayNotice() {
+  warn(notice);
+  notice = "";
+}
+
+async function reopen() {
   try {
     isComplete = false;
     await openSheet();
-    warn(message);
   } catch (error) {
     failed(error);
   }
 }
 
 function undo() {
-  const last = sheet === null ? lastRemembered(remembered) : sheet.last;
+  if (isUndoing) return;
   if (waiting !== null) {
     waiting = null; // nothing was sent yet
     mark(null);
     return;
   }
-  if (last === undefined && sender.isIdle) return;
-  whenIdle(() => {
-    const target = sheet === null ? lastRemembered(remembered) : sheet.last;
-    if (target === undefined) return undefined;
-    return sender.add({ kind: "retract", event_id: newId(), target: target.event_id, pair: target.pair });
-  }, text("said.saving"));
+  const target = sheet === null ? lastRemembered(remembered) : sheet.last;
+  if (target === undefined) return;
+  isUndoing = true;
+  const entry = { kind: "retract", event_id: newId(), target: target.event_id, pair: target.pair };
+  whenIdle(() => sender.add(entry), text("said.saving"));
 }
 
 async function takenBack(entry) {
   forgetAnswer(remembered, entry.pair);
-  isComplete = false;
+  isComplete = isUndoing = false;
   remembered.set({ complete: false });
   const pair = sheet?.pair(entry.pair);
   if (pair === undefined) {
-    await reopen("");
+    await reopen();
   } else {
     sheet.reopened(pair);
     present(pair);
@@ -209,7 +222,7 @@ async function takenBack(entry) {
 }
 
 function skip() {
-  if (current === null || waiting !== null) return;
+  if (current === null || waiting !== null || isUndoing) return;
   sheet.skip(current);
   advance();
   say(text("said.skipped"));
@@ -217,6 +230,7 @@ function skip() {
 
 function pause() {
   stopwatch.stop();
+  if (waiting !== null) isUndoing = false;
   waiting = null;
   mark(null);
   const how = { invitation: "invitation", platform: "platform" }[remembered.value.arrival] ?? "browser";
@@ -227,7 +241,7 @@ function pause() {
 
 async function resume() {
   show("loading");
-  await reopen("");
+  await reopen();
 }
 
 /** Each pair of the sheet is answered, and the server has it. */
@@ -239,7 +253,7 @@ async function complete(known) {
   find("pause").hidden = true;
   try {
     const me = known ?? (await untilAnswered(() => api.me(), onwait));
-    tell("message", "");
+    sayNotice();
     showProgress(me.progress);
     showDone(me);
   } catch (error) {
@@ -251,15 +265,18 @@ function nothing(me) {
   find("pause").hidden = true;
   sheet = null;
   current = null;
-  if (me.progress.votes === 0) return leaveTo("finish");
+  if (me.progress.votes === 0) return leaveTo("");
   return showDone(me);
 }
 
 function showDone({ available: isMore, reason, progress }) {
   find("more").hidden = !isMore;
   find("done-text").textContent = text(isMore ? "done.text" : reason === "limit" ? "done.limit" : "done.none-left");
-  find("to-finish").hidden = isMore && progress.sheets_limit !== null; // the code comes after the last sheet
+  const { sheets_done: done, sheets_limit: limit } = progress;
+  find("to-finish").hidden = data.preview !== undefined || (isMore && limit !== null); // the code comes after the last
   find("to-finish").classList.toggle("button-primary", !isMore);
+  find("done-count").hidden = limit === null || limit === 1;
+  find("done-count").textContent = text("done.count", { done, limit });
   find("undo-done").hidden = lastRemembered(remembered) === undefined;
   show("done");
 }
@@ -267,7 +284,7 @@ function showDone({ available: isMore, reason, progress }) {
 async function more() {
   remembered.set({ complete: false, sheet: null, answered: [], skipped: [] });
   show("loading");
-  await reopen("");
+  await reopen();
 }
 
 function onwait(problem) {
@@ -310,6 +327,6 @@ function wire() {
   let left = 0;
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) left = performance.now();
-    else if (performance.now() - left > STALE && current !== null && waiting === null && sender.isIdle) reopen("");
+    else if (performance.now() - left > STALE && current !== null && waiting === null && sender.isIdle) reopen();
   });
 }

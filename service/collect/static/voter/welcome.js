@@ -7,7 +7,7 @@ import { campaign, changeLanguage, data, find, home, pageOf, show, tell, text } 
 const api = new Api(campaign);
 const remembered = rememberedOf(campaign);
 // What the link said, for as long as this tab has not handed it in: it survives a change of language.
-const arrival = new Memory("sessionStorage", `rankcorr:${campaign}`, { token: null, platform: null });
+const arrival = new Memory("sessionStorage", `rankcorr:${campaign}`, { token: null, platform: null, message: "" });
 let isKnown = data.known !== undefined; // whether a cookie says who this is
 
 find("agree").addEventListener("click", agree);
@@ -15,12 +15,14 @@ window.addEventListener("pageshow", (event) => event.persisted && location.reloa
 window.addEventListener("hashchange", () => location.hash.length > 20 && location.reload()); // another link in the same tab
 if (!changeLanguage(remembered)) {
   takeFromAddress();
+  tell("message", arrival.value.message);
+  arrival.set({ message: "" });
   await begin();
 }
 
 function takeFromAddress() {
   const query = new URLSearchParams(location.search);
-  const secret = decodeURIComponent(location.hash.slice(1));
+  const secret = location.hash.slice(1);
   const participant = query.get("PROLIFIC_PID");
   let kept = true;
   if (participant !== null) {
@@ -110,7 +112,7 @@ async function agree() {
     location.assign(pageOf("vote"));
   } catch (error) {
     if (error instanceof Problem && error.kind === "consent-changed") {
-      sessionStorage.setItem("rankcorr:message", text("welcome.consent-changed"));
+      arrival.set({ message: text("welcome.consent-changed") });
       location.reload();
       return;
     }

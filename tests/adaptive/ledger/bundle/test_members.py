@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import tracemalloc
 from dataclasses import replace
 
@@ -9,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptive.ledger.bundle import bundle_bytes
+from adaptive.ledger import Ledger, PageTexts, VotingPages
+from adaptive.ledger.bundle import bundle_bytes, restore_bundle
 from adaptive.ledger.bundle.checking import votes_csv
 from adaptive.ledger.bundle.contents import gathered
 from adaptive.ledger.bundle.members import data_members, parsed
 from adaptive.ledger.encoding import label_text
 from adaptive.ledger.errors import BundleError
+from adaptive.ledger.voting_pages import pages_of, set_pages
 from tests.adaptive.ledger.bundle.zips import members_of
 from tests.adaptive.ledger.voted import voted
 
@@ -69,3 +72,49 @@ def test_lines_of_nothing_are_refused_one_by_one(name, before, sqlite):
         assert tracemalloc.get_traced_memory()[1] < 3 * n_lines
     finally:
         tracemalloc.stop()
+
+
+PAGES = VotingPages({"en": PageTexts("Fruit", "Which?", consent="I agree.")}, completion_code="C0DE", study="s1")
+
+
+def campaign_with_pages(target):
+    campaign = voted(target)
+    for version in range(2):
+        shown = replace(PAGES, consent_version=str(version + 1))
+        campaign.run(lambda c, shown=shown, before=version: set_pages(c, campaign.info, shown, replaces=before))
+    return campaign
+
+
+def test_pages_are_in_a_bundle_version_by_version(sqlite, tmp_path):
+    campaign = campaign_with_pages(sqlite)
+    for names in (False, True):
+        data = bundle_bytes(campaign, names=names)
+        assert ("C0DE" in members_of(data)["pages.json"]) == names  # it proves a voter's work to a platform
+        (tmp_path / "b.zip").write_bytes(data)
+        ledger = Ledger.create(tmp_path / f"{names}.db")
+        again = restore_bundle(tmp_path / "b.zip", ledger)
+        version, pages = again.database.read(lambda connection, again=again: pages_of(connection, again.info))
+        assert version == 2
+        hidden = {} if names else {"completion_code": None, "study": None}
+        assert pages == replace(PAGES, consent_version="2", **hidden)
+        assert bundle_bytes(again, names=names) == data
+        ledger.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows.pop(0), r"pages\.json: \[0\]: version 1 is missing"),
+        (lambda rows: rows[0].pop("at"), r"pages\.json: \[0\]: missing or unknown: 'at'"),
+        (lambda rows: rows[1].update(pages={}), r"pages\.json: \[1\]: these are no voting pages"),
+        (lambda rows: rows[1]["pages"].update(completion_url="http://a"), "these are no voting pages"),
+        (lambda rows: rows[1].update(version="2"), "version must be of type int"),
+    ],
+)
+def test_pages_that_no_ledger_writes_are_refused(change, message, sqlite):
+    members = members_of(bundle_bytes(campaign_with_pages(sqlite)))
+    rows = json.loads(members["pages.json"])
+    change(rows)
+    members["pages.json"] = json.dumps(rows)
+    with pytest.raises(BundleError, match=message):
+        parsed(members)

@@ -12,7 +12,7 @@ from adaptive.tables import csv_text
 from tests.adaptive.ledger.bundle.zips import edited
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, ledger_at, voted
 
-PLUM = ("image", "https://example.org/plum.png", "a plum")
+PLUM = ("image", "fruit/plum.png", "a plum")
 KIWI = ("markdown", "**kiwi**", "")
 
 

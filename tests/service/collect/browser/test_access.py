@@ -45,8 +45,7 @@ def check_all(page):
     check_targets(page)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
 def test_every_page_and_state(site, visit, width, scheme):
     campaign = site.campaign(
         probing=PRACTICE,
@@ -94,6 +93,25 @@ def test_every_page_and_state(site, visit, width, scheme):
     check_all(page)
 
 
+def test_text_of_twice_the_size_needs_no_scrolling_to_the_side(site, visit):
+    campaign = site.campaign(probing=PRACTICE, items=[*ITEMS[:3], LONG, SENTENCE, "yew"])
+    page = visit(site.link(campaign), viewport={"width": 640, "height": 700})
+    larger = "document.documentElement.style.fontSize = '200%'"
+    page.evaluate(larger)
+    check_width(page)
+    agree(page)
+    page.evaluate(larger)
+    for _ in range(5):
+        ready(page)
+        check_width(page)
+        check_targets(page)
+        answer(page)
+        if page.locator("#next").is_visible():
+            page.locator("#next").click()
+    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    check_width(page)
+
+
 def test_messages_have_the_contrast_too(site, visit):
     visit.breaks_requests = True
     page = voter(site, visit, site.campaign(), color_scheme="dark")
@@ -110,8 +128,9 @@ def test_pages_for_those_without_a_link(site, visit):
         page = visit(site.link(closed, page_name))
         expect(page.get_by_role("heading", name="personal link")).to_be_visible()
         check_all(page)
-    page = visit(f"{site.link(closed)}#{'x' * 43}")
-    expect(page.get_by_text("This link is not valid")).to_be_visible()
+    for secret in ("x" * 43, "%", "%20x"):
+        page = visit(f"{site.link(closed)}#{secret}")
+        expect(page.get_by_text("This link is not valid")).to_be_visible()
     page = visit(f"{site.url}/v/{'0' * 32}")
     expect(page.get_by_role("heading", name="This page does not exist")).to_be_visible()
     check_all(page)
@@ -248,8 +267,13 @@ def test_pictures_sounds_and_markdown(site, visit):
             "[...document.querySelectorAll('audio')].every((sound) => sound.paused && !sound.autoplay)"
         )
         assert page.evaluate("[...document.querySelectorAll('#pair img')].every((image) => image.alt !== '')")
-        page.locator('[data-answer="left"].choose').click()
-        page.wait_for_timeout(50)
+        sound = page.locator("#pair audio").first
+        if sound.count():
+            sound.focus()
+            page.keyboard.press("ArrowLeft")  # is the player's
+        answered = page.locator("#count").inner_text()
+        page.keyboard.press("1")
+        expect(page.locator("#count")).not_to_have_text(answered)
     assert seen == {"markdown", "image", "audio"}
 
 

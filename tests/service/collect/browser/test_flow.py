@@ -2,7 +2,21 @@
 
 from playwright.sync_api import expect
 
-from tests.service.collect.browser.voting import PRACTICE, agree, answer, ready, saved, shown, votes
+from service.collect import access
+from tests.adaptive.ledger.campaigns import query
+from tests.service.collect.browser.voting import (
+    PRACTICE,
+    agree,
+    another_votes,
+    answer,
+    events,
+    ready,
+    saved,
+    shown,
+    voter,
+    votes,
+)
+from tests.service.collect.browsing import token_of
 
 
 def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
@@ -49,3 +63,152 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     expect(page.locator("#counted")).to_have_text("The server has counted your answers: 4")
     secret = link.partition("#")[2]
     assert not [asked for asked in site.asked if secret in "".join(asked)]
+
+
+def n_voters(campaign):
+    return query(
+        campaign, "SELECT count(*) FROM voter WHERE campaign_id = :id AND source = 'open'", id=campaign.info.id
+    )
+
+
+def test_a_mere_visit_makes_no_voter(site, visit):
+    campaign = site.campaign()
+    page = visit(site.link(campaign))
+    expect(page.locator("#agree")).to_be_visible()
+    assert n_voters(campaign) == [(0,)]
+    page.reload()
+    agree(page)
+    assert n_voters(campaign) == [(1,)]
+
+
+def test_that_nothing_is_left_is_said_before_consent(site, visit):
+    campaign = site.campaign()
+    for _ in range(3):
+        another_votes(campaign)
+    page = visit(site.link(campaign))
+    expect(page.get_by_role("heading", name="Nothing left to do")).to_be_visible()
+    expect(page.locator("#agree")).to_be_hidden()
+    page = visit(site.invitation(campaign))
+    expect(page.get_by_role("heading", name="Nothing left to do")).to_be_visible()
+    expect(page.locator("#agree")).to_be_hidden()
+
+
+def test_a_pause_ends_on_another_device(site, visit):
+    campaign = site.campaign()
+    link = site.invitation(campaign)
+    page = visit(link)
+    agree(page)
+    first = shown(page)
+    answer(page)
+    saved(page, 1, 4)
+    second = shown(page)
+    page.locator("#pause").click()
+    expect(page.get_by_text("open your personal link there")).to_be_visible()
+    page.keyboard.press("1")  # no pair is shown
+    other = visit(link, viewport={"width": 375, "height": 667}, has_touch=True, is_mobile=True)
+    expect(other.locator("#answered")).to_have_text("Answers so far: 1")
+    other.get_by_role("link", name="Continue").tap()
+    ready(other)
+    assert shown(other) == second
+    other.locator("#undo").tap()  # also what another device answered
+    expect(other.locator("#status")).to_contain_text("Taken back")
+    assert shown(other) == first
+    other.locator('[data-answer="right"]').tap()
+    saved(other, 1, 4)
+    other.locator('[data-answer="tie"]').tap()
+    saved(other, 2, 4)
+    page.locator("#resume").click()
+    ready(page)
+    expect(page.locator("#count")).to_have_text("2 of 4")
+    assert votes(campaign) == {first: "right", second: "tie"}
+
+
+def test_a_participant_of_prolific_comes_goes_and_comes_again(site, visit):
+    campaign = site.campaign(
+        pages={"open_link": False, "platform": "prolific", "study": "6f0c", "sheets": 1, "completion_code": "CC"}
+    )
+    secret = token_of(campaign, "study")
+    participant = "0123456789abcdef01234567"
+    query_text = f"?PROLIFIC_PID={participant}&STUDY_ID=6f0c&SESSION_ID="
+    page = visit(f"{site.link(campaign, query=query_text)}s1#{secret}")
+    expect(page.locator("#agree")).to_be_visible()
+    assert page.url == site.link(campaign)
+    page.reload()  # and this tab still knows who came
+    agree(page)
+    first = shown(page)
+    answer(page)
+    saved(page, 1, 4)
+    page = visit(f"{site.link(campaign, query=query_text)}s2#{secret}")
+    agree(page)
+    expect(page.locator("#count")).to_have_text("1 of 4")
+    assert votes(campaign) == {first: "left"}
+    assert query(campaign, "SELECT count(*) FROM voter WHERE source = 'prolific'") == [(1,)]
+    for _ in range(3):
+        answer(page)
+    page.locator("#to-finish").click()
+    expect(page.locator("#code")).to_have_text("CC")
+    asked = [asked for asked in site.asked if campaign.key in asked[1]]
+    assert not [each for each in asked if secret in "".join(each) or participant in each[2]]  # in no path or Referer
+
+
+def test_no_code_before_all_is_counted(site, visit):
+    visit.breaks_requests = True
+    campaign = site.campaign(pages={"sheets": 1, "completion_code": "C0DE"})
+    page = voter(site, visit, campaign)
+    for _ in range(3):
+        answer(page)
+    saved(page, 3, 4)
+    other = visit(site.link(campaign, "finish"), context=page.context)
+    expect(other.locator("#missing")).to_have_text("Comparisons of your sheet without an answer: 1")
+    page.route("**/v1/votes/*", lambda route: route.abort())
+    ready(page)
+    page.locator('[data-answer="left"]').click()
+    expect(page.locator("#message")).to_contain_text("No connection")
+    page.goto(site.link(campaign, "finish"))
+    expect(page.locator("#message")).to_be_visible()
+    expect(page.locator("#code")).to_be_hidden()
+    assert events(campaign) == 3
+    page.unroute("**/v1/votes/*")
+    expect(page.locator("#code")).to_have_text("C0DE")  # it sends what was left
+    assert events(campaign) == 4
+
+
+def test_who_withdraws_is_asked_first_and_then_forgotten(site, visit):
+    campaign = site.campaign()
+    page = voter(site, visit, campaign)
+    answer(page)
+    saved(page, 1, 4)
+    page.get_by_role("link", name="Finish or withdraw").click()
+    page.locator("#withdraw").click()
+    page.keyboard.press("Escape")
+    assert len(votes(campaign)) == 1
+    page.locator("#withdraw").click()
+    page.locator("#go").click()
+    expect(page.get_by_role("heading", name="You have withdrawn")).to_be_focused()
+    assert votes(campaign) == {}
+    assert page.evaluate("localStorage.length") == 0
+    page.goto(site.link(campaign, "vote"))
+    expect(page.locator("#agree")).to_be_visible()  # a stranger again
+
+
+def test_an_organiser_sees_the_page_and_sends_nothing(site, visit):
+    campaign = site.campaign(probing=PRACTICE)
+    context = visit.context()
+    name = access.cookie_name(access.ORGANISER_COOKIE, campaign)
+    context.add_cookies([{"name": name, "value": token_of(campaign, "organiser session"), "url": site.url}])
+    before = len(site.asked)
+    page = visit(site.link(campaign, "vote", "?preview=1"), context=context)
+    ready(page)
+    expect(page.get_by_text("This is a preview")).to_be_visible()
+    answer(page, "left")
+    expect(page.locator("#feedback-text")).to_have_text("That is the expected answer.")
+    page.locator("#next").click()
+    for _ in range(5):
+        answer(page)
+    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    page.locator("#undo-done").click()
+    ready(page)
+    assert not [asked for asked in site.asked[before:] if asked[1].startswith("/v1/")]
+    assert events(campaign) == 0
+    stranger = visit(site.link(campaign, "vote", "?preview=1"))
+    expect(stranger.locator("#agree")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Rows of what an organiser watches: each ballot, and each voter with what is known of them."""
+"""Voters one by one, with what is known of each."""
 
 from __future__ import annotations
 
@@ -13,34 +13,7 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.status import by_voter
 from rankcorr.checks import shown
 
-__all__ = ["BallotProgress", "VoterRow", "by_ballot", "voter_of_key", "voter_rows"]
-
-
-@dataclass(frozen=True)
-class BallotProgress:
-    """A ballot, or a batch of a continuous campaign.
-
-    Attributes
-    ----------
-    ballot : int
-    state : {"open", "closing", "closed"}
-    n_items, n_comparisons, n_answered : int
-    n_sheets, n_sheets_done : int
-    opened_at : str
-        ISO 8601.
-    closed_at : str or None
-        None while it is open.
-    """
-
-    ballot: int
-    state: str
-    n_items: int
-    n_comparisons: int
-    n_answered: int
-    n_sheets: int
-    n_sheets_done: int
-    opened_at: str
-    closed_at: str | None
+__all__ = ["VoterRow", "voter_of_key", "voter_rows"]
 
 
 @dataclass(frozen=True)
@@ -76,38 +49,6 @@ class VoterRow:
     last_vote: str | None
     excluded: bool
     withdrawn: bool
-
-
-def by_ballot(connection: sa.Connection, info: CampaignInfo) -> tuple[BallotProgress, ...]:
-    """All ballots so far; no vote is read, whatever their number."""
-    ballot, sheet = schema.ballot, schema.sheet
-    done = sa.case((sheet.c.n_answered == sheet.c.n_comparisons, 1), else_=0)
-    rows = connection.execute(
-        sa.select(
-            ballot,
-            sa.func.coalesce(sa.func.sum(sheet.c.n_answered), 0).label("n_answered"),
-            sa.func.count(sheet.c.number).label("n_sheets"),
-            sa.func.coalesce(sa.func.sum(done), 0).label("n_done"),
-        )
-        .outerjoin(sheet, sheet.c.ballot_id == ballot.c.id)
-        .where(ballot.c.campaign_id == info.id)
-        .group_by(ballot.c.id)
-        .order_by(ballot.c.number)
-    )
-    return tuple(
-        BallotProgress(
-            ballot=row.number,
-            state=row.state,
-            n_items=row.places.count(",") + 1,  # a list of numbers, as JSON
-            n_comparisons=row.n_comparisons,
-            n_answered=int(row.n_answered),
-            n_sheets=row.n_sheets,
-            n_sheets_done=int(row.n_done),
-            opened_at=time_text(row.opened_at),
-            closed_at=None if row.closed_at is None else time_text(row.closed_at),
-        )
-        for row in rows
-    )
 
 
 def voter_rows(connection: sa.Connection, info: CampaignInfo, *, names: bool = False) -> tuple[VoterRow, ...]:

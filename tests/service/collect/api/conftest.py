@@ -1,6 +1,6 @@
 import pytest
 
-from tests.service.collect.organising.organiser import ADMIN, Organiser
+from tests.service.collect.organiser import ADMIN, Organiser
 
 
 @pytest.fixture

@@ -1,5 +1,11 @@
 """A program that organises a campaign, and voters who answer whatever they are asked."""
 
+import re
+from functools import cache
+
+from jsonschema import Draft202012Validator
+from werkzeug.exceptions import NotFound
+
 from tests.service.collect.browsing import Voter
 
 ADMIN = "an-admin-token-of-tests"
@@ -25,7 +31,9 @@ class Organiser:
 
     def call(self, method, path, *, token=None, headers=None, **options):
         given = {"Authorization": f"Bearer {self.token if token is None else token}", **(headers or {})}
-        return self.client.open(path, method=method, headers=given, **options)
+        answer = self.client.open(path, method=method, headers=given, **options)
+        check_answer(self.app, answer)
+        return answer
 
     def make(self, **fields):
         """Make a campaign, and be its organiser."""
@@ -78,3 +86,40 @@ class Organiser:
                 if given == most:
                     return came, given
         return came, given
+
+
+def problem(answer):
+    """Kind and detail of a refusal."""
+    assert answer.mimetype == "application/problem+json", answer.text
+    return answer.json["type"].rpartition(":")[2], answer.json["detail"]
+
+
+def check_answer(app, answer):
+    """What comes back is what the document says of the operation."""
+    try:
+        rule, _ = app.url_map.bind("").match(answer.request.path, answer.request.method, return_rule=True)
+    except NotFound:
+        return
+    path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule)
+    operation = document(app)["paths"][path][answer.request.method.lower()]
+    told = operation["responses"].get(str(answer.status_code))
+    if answer.status_code == 304:
+        return
+    assert told is not None, f"{answer.status_code} of {path} is not documented"
+    kinds = told.get("content", {})
+    assert answer.status_code != 200 or answer.mimetype in kinds
+    if answer.mimetype != "application/json" or kinds[answer.mimetype]["schema"].get("format") == "binary":
+        return
+    steps = ["paths", path, answer.request.method.lower(), "responses", str(answer.status_code)]
+    pointer = "/".join(step.replace("/", "~1") for step in [*steps, "content", "application/json", "schema"])
+    validator(app, pointer).validate(answer.json)
+
+
+@cache
+def document(app):
+    return app.test_client().get("/openapi.json").json
+
+
+@cache
+def validator(app, pointer):
+    return Draft202012Validator({**document(app), "$ref": f"#/{pointer}"})

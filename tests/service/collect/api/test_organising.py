@@ -3,7 +3,7 @@
 import io
 import zipfile
 
-from tests.service.collect.organising.organiser import ITEMS
+from tests.service.collect.organiser import ITEMS
 
 
 def test_a_campaign_goes_from_its_items_to_the_exported_ranking(organiser):

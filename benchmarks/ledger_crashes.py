@@ -1,0 +1,155 @@
+"""Print what a ledger loses when processes and servers are killed while 24 voters vote: wanted, nothing.
+
+PostgreSQL is the server of ``--postgresql``, in a database that is made and dropped; the one that is stopped hard is a
+server of its own, where Debian's programs are installed. Run it with ``.venv/bin/python benchmarks/ledger_crashes.py``;
+``--only`` runs some parts.
+"""
+
+import argparse
+import os
+import random
+import threading
+import time
+from collections.abc import Callable
+
+import sqlalchemy as sa
+from ledger import FORK, N_THREADS, Places, by_voter, cast, database, in_threads, load, opened, to_vote
+from report import heading, machine, row
+
+from adaptive.errors import AdaptiveError
+from adaptive.ledger import Campaign
+
+
+def print_kills(server: str, n_kills: int) -> None:
+    heading(
+        f"Processes killed at random while they vote, {n_kills} times",
+        *("database", "acknowledged", "lost", "doubled", "answers lost", "locked afterwards, ms"),
+    )
+    for kind in ("SQLite", "PostgreSQL"):
+        with database(kind, server) as target:
+            campaign = opened(target, max(200, 20 * n_kills), 20)
+            row(kind, *killed(campaign, n_kills))
+            campaign.database.close()
+
+
+def voting_crowd(campaign: Campaign, parts: list[Places], acknowledge: int) -> None:
+    def votes(mine: Places) -> None:
+        for each in mine:
+            cast(campaign, *each)
+            os.write(acknowledge, f"{each[0]}\n".encode())
+
+    in_threads(*(lambda mine=mine: votes(mine) for mine in parts))
+
+
+def killed(campaign: Campaign, n_kills: int) -> tuple[int, int, int, int, str]:
+    wanted, rng = to_vote(campaign), random.Random(1)
+    acknowledged: set[str] = set()
+    pauses = []
+    for _ in range(n_kills):
+        left = [each for each in wanted if each[0] not in acknowledged][:600]
+        reading, writing = os.pipe()
+
+        child = FORK.Process(target=voting_crowd, args=(campaign, by_voter(left, N_THREADS), writing))
+        child.start()
+        os.close(writing)
+        time.sleep(rng.uniform(0.1, 0.5))
+        child.kill()
+        child.join()
+        start = time.monotonic()
+        event_id, place, voter = wanted[-1]
+        cast(campaign, event_id, place, voter)
+        pauses.append(time.monotonic() - start)
+        with os.fdopen(reading) as lines:
+            acknowledged.update(line.strip() for line in lines if line.endswith("\n"))
+    stored = stored_events(campaign)
+    known = [each for each in wanted if each[0] in stored]
+    for each in known:  # whoever got no answer sends the vote again
+        cast(campaign, *each)
+    again = stored_events(campaign)
+    unanswered = len(set(stored) - acknowledged - {wanted[-1][0]})
+    return (
+        len(acknowledged),
+        len(acknowledged - set(stored)),
+        len(again) - len(set(again)) + len(again) - len(stored),
+        unanswered,
+        f"{1e3 * max(pauses):.0f}",
+    )
+
+
+def stored_events(campaign: Campaign) -> list[str]:
+    rows = campaign.database.read(
+        lambda connection: connection.execute(sa.text("SELECT event_id FROM vote_event")).all()
+    )
+    return [event_id for (event_id,) in rows]
+
+
+def print_restarts(n_restarts: int) -> None:
+    import signal
+
+    from tests.adaptive.ledger.databases import binaries, own_server
+
+    if binaries() is None:
+        print("\nThe programs of PostgreSQL are not installed: no server is stopped.")
+        return
+    heading(
+        f"PostgreSQL stopped while 24 voters vote, {n_restarts} times each",
+        *("signal", "acknowledged", "lost", "doubled", "errors", "longest vote, s"),
+    )
+    for how in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
+        with own_server() as own:
+            campaign = opened(own.url, 2000, 20)
+            row(how.name, *stopped(campaign, lambda own=own, how=how: own.stop(how), own.start, n_restarts))
+            campaign.database.close()
+
+
+def stopped(
+    campaign: Campaign, stop: Callable[[], None], start: Callable[[], None], n_restarts: int
+) -> tuple[int, int, int, int, str]:
+    done, errors, took, over = [], [], [], threading.Event()
+
+    def votes(mine: Places) -> None:
+        for each in mine:
+            if over.is_set():
+                return
+            began = time.monotonic()
+            try:
+                cast(campaign, *each)
+                done.append(each)
+            except AdaptiveError as error:
+                errors.append(error)
+            took.append(time.monotonic() - began)
+
+    def restarts() -> None:
+        for _ in range(n_restarts):
+            time.sleep(0.7)
+            stop()
+            start()
+        time.sleep(0.7)
+        over.set()
+
+    parts = by_voter(to_vote(campaign), 24)
+    in_threads(restarts, *(lambda mine=mine: votes(mine) for mine in parts))
+    stored = stored_events(campaign)
+    lost = {event_id for event_id, _, _ in done} - set(stored)
+    return len(done), len(lost), len(stored) - len(set(stored)), len(errors), f"{max(took):.1f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Print what a ledger loses when processes and servers are killed.")
+    parser.add_argument("--kills", type=int, default=100, help="killed processes (default: 100)")
+    parser.add_argument("--restarts", type=int, default=5, help="restarts of a server for each signal (default: 5)")
+    parser.add_argument("--only", nargs="+", choices=["kills", "restarts"])
+    parser.add_argument("--postgresql", default="postgresql://postgres@127.0.0.1/postgres", metavar="URL")
+    chosen = parser.parse_args()
+    parts: dict[str, Callable[[], None]] = {
+        "kills": lambda: print_kills(chosen.postgresql, chosen.kills),
+        "restarts": lambda: print_restarts(chosen.restarts),
+    }
+    machine("sqlalchemy", "psycopg", "rankcorr")
+    print(f"Load average before: {load()}")
+    for name in chosen.only or parts:
+        parts[name]()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Tables of items, with all that is wrong by line."""
+
+import pytest
+
+from adaptive.errors import TableError
+from adaptive.ledger.contents import ItemContent
+from adaptive.ledger.item_sheets import read_item_sheet
+
+
+def faults(text):
+    return [str(fault) for fault in read_item_sheet(text.encode()).faults]
+
+
+def test_items_are_read_with_their_contents():
+    sheet = read_item_sheet("\ufeffitem;kind;content;alt_text;note\nash;image;a/ash.png;An ash;x\nÖl;;;;\n".encode())
+    assert sheet.items == ("ash", "Öl")
+    assert sheet.contents == (ItemContent("image", "a/ash.png", "An ash"), ItemContent("text", None, None))
+    assert sheet.checked() is sheet
+
+
+def test_items_of_several_parts_are_tuples():
+    assert read_item_sheet(b"item_1,item_2\nsalary,wage\nsalary,tax\n").items == (("salary", "wage"), ("salary", "tax"))
+
+
+def test_cells_with_several_lines_count_as_one_row():
+    text = 'item,kind,content\nash,markdown,"# Ash\n\nA tree."\noak,film,x\n'
+    assert faults(text) == [
+        "line 5: column \"kind\": the kind of an item is text, markdown, image or audio; got 'film'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ("ash,image,,Ash", 'column "content": an item of kind image needs its content; got none'),
+        ("ash,audio,/etc/x.mp3,Ash", 'column "content": the content of audio is the path of a file'),
+        ("ash,image,ash.png,", 'column "alt_text": an item of kind image needs a text that says what it is'),
+        ("ash,markdown,,", 'column "content": an item of kind markdown needs its content'),
+        (",,,", 'column "item": empty cell'),
+        ("ash,text", '4 cells are wanted, as in the first row; got 2, none for "content", "alt_text"'),
+        ("fir,,,", "column \"item\": 'fir' is also on line 2; items must be unique"),
+    ],
+)
+def test_what_is_wrong_has_its_line_and_column(row, fault):
+    found = faults(f"item,kind,content,alt_text\nfir,,,\n{row}\noak,,,\n")
+    assert len(found) == 1
+    assert found[0].startswith("line 3: ")
+    assert fault in found[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (b"", "the file is empty"),
+        (b"item\nf\xfcr\n", "line 2: byte 0xfc is not UTF-8"),
+        (b"name\nash\n", 'a column "item" is wanted'),
+        (b"item,item\nash,oak\n", "more than one column has this name"),
+        (b"item\n", "no items, only the names of the columns"),
+        (b"item\nash\n", "a single item; two are needed"),
+        (b'item\n"ash\n', "a quote is opened here and never closed"),
+    ],
+)
+def test_a_table_that_cannot_be_read_has_one_fault(data, fault):
+    (found,) = read_item_sheet(data).faults
+    assert fault in str(found)
+
+
+def test_the_first_faults_are_an_error_where_one_is_wanted():
+    sheet = read_item_sheet(b"item\n" + b"ash\n" * 9)
+    with pytest.raises(TableError, match=r"line 3: .*line 7: .*; and 3 more"):
+        sheet.checked()

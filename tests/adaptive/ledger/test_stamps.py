@@ -1,0 +1,179 @@
+"""Stamps: what shows that something has changed, and closing what was looked at; and the ledger as a feed."""
+
+import threading
+
+import pytest
+
+from adaptive.ledger import ChangedError, ContinuousPlan, LedgerError, Settings, VotingPages
+from adaptive.ledger.continuous import draw_batch, finish
+from adaptive.ledger.feed import events_after
+from adaptive.ledger.founding import found
+from adaptive.ledger.participation import invite, leave
+from adaptive.ledger.stamps import ballot_stamp, campaign_stamp
+from adaptive.ledger.tokens import holder_of
+from adaptive.ledger.voters import set_excluded
+from adaptive.ledger.voting_pages import pages_of, set_pages
+from tests.adaptive.ledger.campaigns import (
+    ITEMS,
+    PLAN,
+    answer_all,
+    asked,
+    campaign_of,
+    check_ledger,
+    new_id,
+    query,
+    vote,
+)
+
+
+def stamp(campaign):
+    return campaign.database.read(lambda connection: campaign_stamp(connection, campaign.info))
+
+
+def of_ballot(campaign, number=1):
+    return campaign.database.read(lambda connection: ballot_stamp(connection, campaign.info, number))
+
+
+def test_the_stamp_of_a_campaign_changes_with_whatever_happens(ledger):
+    campaign = campaign_of(ledger)
+    info, (place, _, voter) = campaign.info, asked(campaign)[0]
+    seen = [stamp(campaign)]
+    assert stamp(campaign) == seen[0]
+    steps = [
+        lambda: campaign.cast(vote(voter, place)),
+        lambda: campaign.run(lambda c: invite(c, info, ["Ada"])),
+        lambda: campaign.run(lambda c: set_excluded(c, info, voter, True, "x")),
+        lambda: campaign.run(lambda c: set_pages(c, info, VotingPages(), replaces=0)),
+        lambda: campaign.run(lambda c: leave(c, info, voter)),
+        lambda: answer_rest(campaign),
+        lambda: campaign.close_ballot(1, least_answered=0.5),
+        lambda: campaign.reopen(1, "x"),
+    ]
+    for step in steps:
+        step()
+        seen.append(stamp(campaign))
+    assert len(set(seen)) == len(seen)
+
+
+def answer_rest(campaign):
+    for place, _, voter in asked(campaign):
+        if voter is not None:
+            campaign.cast(vote(voter, place))
+
+
+def test_the_stamp_of_a_ballot_is_of_its_state_and_of_who_is_left_out(ledger):
+    campaign = campaign_of(ledger)
+    voter = asked(campaign)[0][2]
+    opened = of_ballot(campaign)
+    answer_all(campaign)
+    assert of_ballot(campaign) == opened
+    campaign.run(lambda c: set_excluded(c, campaign.info, voter, True, "x"))
+    excluded = of_ballot(campaign)
+    campaign.run(lambda c: set_excluded(c, campaign.info, voter, False, "x"))
+    included = of_ballot(campaign)
+    campaign.close_ballot(1)
+    closed = of_ballot(campaign)
+    campaign.reopen(1, "x")
+    assert len({opened, excluded, included, closed, of_ballot(campaign)}) == 5
+    with pytest.raises(LedgerError, match="ballot 2 has not been opened"):
+        of_ballot(campaign, 2)
+
+
+def test_a_ballot_closes_as_it_was_looked_at_or_not_at_all(ledger):
+    campaign = campaign_of(ledger)
+    answer_all(campaign)
+    seen = of_ballot(campaign)
+    campaign.run(lambda c: set_excluded(c, campaign.info, asked(campaign)[0][2], True, "x"))
+    with pytest.raises(ChangedError, match="ballot 1 was closed or opened, or its voters changed"):
+        campaign.close_ballot(1, least_answered=0.1, stamp=seen)
+    assert [each.state for each in campaign.ballots()] == ["open"]
+    campaign.close_ballot(1, least_answered=0.1, stamp=of_ballot(campaign))
+    check_ledger(campaign)
+
+
+def test_a_continuous_campaign_ends_as_it_was_looked_at(ledger):
+    plan = ContinuousPlan(6, 20, batch=5)
+    campaign = ledger.new_campaign(plan, ITEMS, 3, 1, settings=Settings(least_answered=0))
+    draw_batch(campaign.database, campaign.info)
+    seen = of_ballot(campaign)
+    draw_batch(campaign.database, campaign.info, at_once=True)
+    with pytest.raises(ChangedError, match="a batch was drawn"):
+        finish(campaign.database, campaign.info, stamp=seen)
+    assert {each.state for each in campaign.ballots()} == {"open"}
+    assert finish(campaign.database, campaign.info, stamp=of_ballot(campaign, 2)) == 2
+
+
+def test_a_campaign_is_made_with_pages_and_token_or_not_at_all(ledger):
+    made = found(ledger, PLAN, ITEMS, 3, 1, name="trees", settings=Settings(), pages=VotingPages(open_link=True))
+    campaign = made.campaign
+    holder = campaign.database.read(lambda connection: holder_of(connection, made.token, ["organiser"]))
+    assert holder.campaign_key == campaign.key
+    version, pages = campaign.database.read(lambda connection: pages_of(connection, campaign.info))
+    assert (version, pages.open_link) == (1, True)
+    with pytest.raises(LedgerError, match="one for each of the 6 items"):
+        found(ledger, PLAN, ITEMS, 3, 1, name="x", settings=Settings(), pages=VotingPages(), contents=[])
+    assert query(ledger, "SELECT name FROM campaign") == [("trees",)]
+
+
+def read_feed(campaign, after=0, most=1_000):
+    return campaign.run(lambda connection: events_after(connection, campaign.info, after, most=most))
+
+
+def test_the_feed_has_each_event_once_in_order(ledger):
+    campaign = campaign_of(ledger)
+    other = campaign_of(ledger, items=[f"{item}2" for item in ITEMS])
+    answer_all(campaign)
+    answer_all(other)
+    events, after = [], 0
+    while part := read_feed(campaign, after, most=5):
+        events += part
+        after = part[-1].number
+    assert [event.comparison for event in events] == [f"1-{place}" for place, _, _ in asked(campaign)]
+    assert [event.number for event in events] == sorted(event.number for event in events)
+    keys = dict(query(ledger, "SELECT id, key FROM voter"))
+    assert [event.voter for event in events] == [keys[voter] for _, _, voter in asked(campaign)]
+    assert {event.answer for event in events} == {"left"}
+    assert events[0].left in ITEMS
+
+
+def test_no_event_appears_below_one_that_was_read(ledger):
+    """A vote whose number is given and which is not committed yet is waited for."""
+    if ledger.database.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    campaign = campaign_of(ledger)
+    rows = asked(campaign)
+    began, go_on = threading.Event(), threading.Event()
+
+    def slow(connection):
+        from adaptive.ledger.locking import lock_ballot
+
+        ballot = campaign.ballots()[0].id
+        lock_ballot(connection, ballot, exclusive=False)
+        place, _, voter = rows[0]
+        import sqlalchemy as sa
+
+        values = {"id": new_id(), "ballot": ballot, "place": place, "voter": voter}
+        connection.execute(
+            sa.text(
+                "INSERT INTO vote_event (event_id, ballot_id, place, voter_id, answer, received_at, payload_hash, "
+                "revision, kind) VALUES (:id, :ballot, :place, :voter, 1, 0, '', 1, 'cast')"
+            ),
+            values,
+        )
+        began.set()
+        assert go_on.wait(10)
+
+    writer = threading.Thread(target=lambda: campaign.database.write(slow))
+    writer.start()
+    assert began.wait(10)
+    place, _, voter = rows[1]
+    campaign.cast(vote(voter, place))  # a later number, committed before
+    found_events = []
+    reader = threading.Thread(target=lambda: found_events.extend(read_feed(campaign)))
+    reader.start()
+    reader.join(0.3)
+    assert not found_events
+    go_on.set()
+    reader.join(10)
+    writer.join(10)
+    assert [event.comparison for event in found_events] == [f"1-{rows[0][0]}", f"1-{rows[1][0]}"]

@@ -1,0 +1,209 @@
+"""Making a campaign, after its items and its plan were looked at."""
+
+import pytest
+
+from tests.adaptive.ledger.campaigns import query
+from tests.service.collect.organiser import ADMIN, ITEMS, REQUEST, Organiser, problem
+
+
+def made(admin, **fields):
+    return admin.call("POST", "/v1/campaigns", json={**REQUEST, **fields})
+
+
+def rows(target):
+    from adaptive.ledger import Ledger
+
+    return query(Ledger.create(target), "SELECT name FROM campaign")
+
+
+def test_a_campaign_is_made_with_its_pages_and_its_organisers_link(admin, target):
+    answer = made(admin)
+    assert answer.status_code == 201
+    key, token = answer.json["campaign"], answer.json["token"]
+    assert answer.json["organiser_url"] == f"http://localhost/o/{key}#{token}"
+    organiser = Organiser(admin.app, token, key)
+    about = organiser.get().json
+    assert about["voters"] == 4
+    assert about["seed"] == "1"
+    assert about["settings"]["sheet_size"] == 3
+    assert about["settings"]["assigned"] is False
+    assert about["voter_url"] == f"http://localhost/v/{key}"
+    pages = organiser.get("/pages").json
+    assert (pages["version"], pages["pages"]["open_link"]) == (1, True)
+    assert rows(target) == [("trees",)]
+
+
+def test_items_come_with_their_contents(admin):
+    csv = "item,kind,content,alt_text\nash,image,ash.png,An ash\noak,markdown,**oak**,\nfir,,,\n"
+    organiser = admin.make(items_csv=csv, plan={"n_ballots": 2, "fraction": 0.8, "presentations": 2})
+    found = {row["item"]: row for row in organiser.get("/items").json["items"]}
+    assert (found["ash"]["kind"], found["ash"]["content"], found["ash"]["alt_text"]) == ("image", "ash.png", "An ash")
+    assert (found["oak"]["kind"], found["oak"]["content"]) == ("markdown", "**oak**")
+    assert (found["fir"]["kind"], found["fir"]["content"]) == ("text", None)
+
+
+def test_items_of_several_parts_stay_tuples(admin):
+    csv = "item_1\titem_2\nsalary\twage\nsalary\ttax\nwage\ttax\n"
+    organiser = admin.make(items_csv=csv, plan={"n_ballots": 2, "fraction": 0.8, "presentations": 2})
+    assert ["salary", "tax"] in [row["item"] for row in organiser.get("/items").json["items"]]
+
+
+def test_a_seed_is_drawn_where_none_is_given(admin):
+    request = {name: value for name, value in REQUEST.items() if name != "seed"}
+    seeds = {
+        admin.make(**request, seed=int(Organiser(admin.app, token, key).get().json["seed"])).get().json["seed"]
+        for answer in [admin.call("POST", "/v1/campaigns", json=request) for _ in range(2)]
+        for key, token in [(answer.json["campaign"], answer.json["token"])]
+    }
+    assert len(seeds) == 2
+
+
+def test_pairs_whose_answer_is_known_are_read_from_csv(admin):
+    csv = "left,right,winner,kind\nash,birch,left,attention\n"
+    organiser = admin.make(settings={"probes_csv": csv, "repeats": 0.25})
+    probing = organiser.get().json["settings"]["probing"]
+    assert (probing["repeats"], len(probing["known"])) == (0.25, 1)
+    assert organiser.get("/plan").json["spending"]["n_probes"] > 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer", "says"),
+    [
+        ({"name": ""}, "/name", "a text that is not empty"),
+        ({"name": "two\nlines"}, "/name", "one line"),
+        ({"items_csv": "item\nash\nash\n"}, "/items_csv", "line 3: column \"item\": 'ash' is also on line 2"),
+        ({"items_csv": "item\nash\n"}, "/items_csv", "a single item"),
+        ({"items_csv": "tree\nash\noak\n"}, "/items_csv", 'a column "item" is wanted'),
+        ({"items_csv": "item,kind\nash,film\noak,\n"}, "/items_csv", "the kind of an item is text"),
+        ({"voters": 0}, "/voters", "of at least 1"),
+        ({"voters": "4"}, "/voters", "a whole number"),
+        ({"seed": -1}, "/seed", "of at least 0"),
+        ({"plan": {}}, "/plan", "exactly one of presentations"),
+        ({"plan": {"presentations": 4, "hours": 1}}, "/plan", "exactly one of presentations"),
+        ({"plan": {"hours": 1}}, "/plan/seconds", "this field is needed"),
+        ({"plan": {"mode": "continuous", "presentations": 4}}, "/plan/presentations", "does not go with mode"),
+        ({"plan": {"mode": "continuous"}}, "/plan/budget", "a continuous campaign has a budget"),
+        ({"plan": {"mode": "both"}}, "/plan/mode", "must be one of 'ballots', 'continuous'"),
+        ({"plan": {"presentations": 4, "n_ballots": 9}}, "/plan", "every ballot needs two items"),
+        ({"plan": {"presentations": 4, "fraction": 1}}, "/plan/fraction", "below 1"),
+        ({"plan": {"mode": "continuous", "budget": 9, "colour": 1}}, "/plan/colour", "unknown field"),
+        ({"settings": {"sheet_size": 0}}, "/settings/sheet_size", "of at least 1"),
+        ({"settings": {"repeats": 0.9}}, "/settings/repeats", "of at most 0.5"),
+        ({"settings": {"probes_csv": "left,right\nash,oak\n"}}, "/settings/probes_csv", 'no column "winner"'),
+        (
+            {"settings": {"probes_csv": "left,right,winner,kind\nash,elm,left,gold\n"}},
+            "/settings/probes_csv",
+            "is no item of the campaign",
+        ),
+        ({"settings": {"pay": {}}}, "/settings/pay", "pay is per vote or per hour; got neither"),
+        ({"settings": {"pay": {"per_hour": 12}}}, "/settings/pay", "needs the seconds"),
+        ({"pages": {"texts": []}}, "/pages", "in one language at least"),
+        ({"pages": {"texts": [{"language": "E", "title": "T", "question": "Q"}]}}, "/pages", "a language is a tag"),
+        ({"pages": {"texts": [{"language": "en", "title": "", "question": "Q"}]}}, "/pages", "title must be one line"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_and_nothing_is_made(admin, target, fields, pointer, says):
+    answer = made(admin, **fields)
+    assert answer.status_code == 422, answer.text
+    assert problem(answer)[0] == "invalid-request"
+    assert says in " ".join(answer.json["errors"][pointer])
+    assert rows(target) == []
+
+
+def test_only_a_token_of_the_service_makes_campaigns(make_app, admin):
+    for token in ("", "another-token-of-nobody"):
+        answer = admin.call("POST", "/v1/campaigns", json=REQUEST, token=token)
+        assert (answer.status_code, problem(answer)[0]) == (401, "token-needed")
+    closed = Organiser(make_app(), ADMIN)
+    assert closed.call("POST", "/v1/campaigns", json=REQUEST).status_code == 403
+    assert closed.call("POST", "/v1/campaigns/check", json={"items_csv": "item\na\nb\n"}).status_code == 403
+    assert closed.call("POST", "/v1/campaigns/plan", json={}).status_code in (403, 422)
+
+
+def test_a_table_is_checked_with_all_that_is_wrong_by_line(admin):
+    csv = "item,kind,content,alt_text\nash,image,ash.png,\n oak,,,\nfir,text\nelm,image,../x.png,Elm\nyew,,,\nyew,,,\n"
+    answer = admin.call("POST", "/v1/campaigns/check", json={"items_csv": csv})
+    assert answer.status_code == 200
+    faults = [(fault["line"], fault["column"]) for fault in answer.json["faults"]]
+    assert faults == [(2, "alt_text"), (3, "item"), (4, None), (5, "content"), (7, "item")]
+    assert answer.json["n_items"] == 1
+    assert answer.json["first"] == [{"item": "yew", "kind": "text", "content": None, "alt_text": None}]
+
+
+@pytest.mark.parametrize(
+    ("csv", "message"),
+    [
+        ("item\n", "no items"),
+        ("item\n\"ash\noak\n", "a quote is opened here and never closed"),
+        ("item\nash\0oak\n", "a null byte"),
+        ("   \n", "the file is empty"),
+        ("Item\nash\noak\n", 'did you mean "item"?'),
+    ],
+)  # fmt: skip
+def test_a_table_that_cannot_be_read_says_why(admin, csv, message):
+    answer = admin.call("POST", "/v1/campaigns/check", json={"items_csv": csv})
+    assert message in answer.json["faults"][0]["message"]
+
+
+def test_of_very_many_faults_the_first_hundred_are_listed(admin):
+    csv = "item\n" + "ash\n" * 300
+    assert len(admin.call("POST", "/v1/campaigns/check", json={"items_csv": csv}).json["faults"]) == 100
+
+
+def test_a_plan_says_what_it_asks_and_costs(admin):
+    # 40 items: 200 and 100 comparisons of 10 presentations; 6 s each are half an hour, at 12 an hour and a fee of 25 %.
+    body = {
+        "n_items": 40,
+        "voters": 10,
+        "plan": {"n_ballots": 2, "presentations": 10},
+        "settings": {"pay": {"per_hour": 12, "seconds": 6, "fee": 0.25, "currency": "EUR"}, "sheet_size": 10},
+    }
+    found = admin.call("POST", "/v1/campaigns/plan", json=body).json
+    assert found["plan"]["sizes"] == [40, 20]
+    assert found["plan"]["comparisons"] == [200, 100]
+    spending = found["spending"]
+    assert (spending["n_comparisons"], spending["n_sheets"], spending["hours"]) == (300, 20, 0.5)
+    assert (spending["pay"], spending["fee"], spending["cost"]) == pytest.approx((6.0, 1.5, 7.5))
+    assert found["outlook"] is None
+    assert "few_top_presentations" in [each["code"] for each in found["advice"]]
+
+
+def test_the_accuracy_of_a_plan_is_simulated(admin):
+    body = {"n_items": 30, "voters": 10, "plan": {"presentations": 10}, "accuracy": True}
+    found = admin.call("POST", "/v1/campaigns/plan", json=body).json["outlook"]
+    assert found["n_simulations"] == 40
+    for name in ("scores", "strengths"):
+        reached = found[name]
+        assert reached["low"] <= reached["mean"] <= reached["high"]
+        assert 0.7 < reached["mean"] <= 1
+    again = admin.call("POST", "/v1/campaigns/plan", json=body).json["outlook"]
+    assert again == found
+
+
+def test_the_accuracy_of_a_continuous_plan_is_simulated_too(admin):
+    body = {"n_items": 20, "voters": 10, "plan": {"mode": "continuous", "budget": 300}, "accuracy": True}
+    found = admin.call("POST", "/v1/campaigns/plan", json=body).json
+    assert found["plan"]["batch"] == 50
+    assert found["outlook"]["scores"] is None
+    assert found["outlook"]["strengths"]["mean"] > 0.7
+
+
+def test_what_would_take_minutes_is_not_simulated(admin):
+    body = {"n_items": 5_000, "voters": 10, "plan": {"mode": "continuous", "budget": 200_000}, "accuracy": True}
+    assert admin.call("POST", "/v1/campaigns/plan", json=body).json["outlook"]["n_simulations"] == 0
+
+
+def test_a_plan_of_too_many_comparisons_is_refused(admin):
+    body = {"n_items": 200_000, "voters": 10, "plan": {"presentations": 1_000}}
+    answer = admin.call("POST", "/v1/campaigns/plan", json=body)
+    assert answer.status_code == 422
+    assert "at most 2,000,000 comparisons" in answer.json["errors"]["/plan"][0]
+
+
+def test_a_campaign_opens_to_its_own_organiser_alone(admin, organiser):
+    other = admin.make(name="other")
+    for token in ("", other.token, ADMIN):
+        answer = organiser.call("GET", f"/v1/campaigns/{organiser.key}", token=token)
+        assert (answer.status_code, problem(answer)[0]) == (401, "token-needed")
+    for key in ("0" * 32, "trees", ITEMS[0]):  # as for a campaign that is there: keys cannot be guessed
+        assert organiser.call("GET", f"/v1/campaigns/{key}").status_code == 401

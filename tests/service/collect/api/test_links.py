@@ -1,0 +1,94 @@
+"""Invitations, the open link, and links of platforms."""
+
+import csv
+import io
+
+import pytest
+
+from tests.adaptive.ledger.campaigns import query
+from tests.service.collect.browsing import Voter
+from tests.service.collect.organiser import problem
+
+
+def test_each_invitation_lets_one_voter_in(voting):
+    made = voting.post("/invitations", {"voters": ["Ada", "Grace"]}, status=201).json
+    keys = set()
+    for invitation in made["invitations"]:
+        assert invitation["qr"] is None
+        came = Voter(voting.app.test_client(), voting)
+        assert came.begin(token=invitation["url"].partition("#")[2], consent="1").status_code == 201
+        keys.add(came.me().json["voter"])
+    assert len(keys) == 2
+    rows = list(csv.reader(io.StringIO(made["csv"])))
+    assert rows == [["voter", "link"], *[[each["name"], each["url"]] for each in made["invitations"]]]
+
+
+def test_cells_that_a_spreadsheet_would_run_are_guarded(voting):
+    made = voting.post("/invitations", {"voters": ['=HYPERLINK("x")', "@SUM(1)"]}, status=201).json
+    rows = list(csv.reader(io.StringIO(made["csv"])))
+    assert [row[0] for row in rows[1:]] == ['\'=HYPERLINK("x")', "'@SUM(1)"]
+
+
+def test_voters_without_a_name_are_invited_by_number(voting):
+    made = voting.post("/invitations", {"number": 3, "qr": True}, status=201).json["invitations"]
+    assert len({each["url"] for each in made}) == 3
+    assert all("<svg" in each["qr"] for each in made)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"voters": ["Ada"], "number": 1},
+        {"voters": []},
+        {"voters": ["Ada", "Ada"]},
+        {"voters": [" Ada"]},
+        {"voters": ["A\nda"]},
+        {"voters": [7]},
+        {"voters": "Ada"},
+        {"number": 0},
+        {"number": 2_001},
+        {"number": 1, "emails": []},
+    ],
+)
+def test_a_list_that_means_nothing_invites_nobody(voting, target, body):
+    from adaptive.ledger import Ledger
+
+    voting.post("/invitations", body, status=422)
+    assert query(Ledger.open(target), "SELECT 1 FROM voter") == []
+
+
+def test_the_open_link_is_there_where_the_pages_allow_it(organiser, admin):
+    found = organiser.get("/links").json
+    assert found["open_url"] == found["voter_url"] == f"http://localhost/v/{organiser.key}"
+    assert "<svg" in found["open_qr"]
+    closed = admin.make(pages={"texts": [{"language": "en", "title": "T", "question": "Q"}]})
+    assert closed.get("/links").json["open_url"] is None
+
+
+def test_links_name_the_address_under_which_voters_find_the_service(make_app):
+    from tests.service.collect.organiser import ADMIN, Organiser
+
+    organiser = Organiser(make_app(tokens=(ADMIN,), public_url="https://votes.example.org"), ADMIN).make()
+    assert organiser.get("/links").json["voter_url"] == f"https://votes.example.org/v/{organiser.key}"
+
+
+def test_a_link_of_a_platform_lets_its_participants_in(admin):
+    texts = [{"language": "en", "title": "T", "question": "Q"}]
+    organiser = admin.make(pages={"texts": texts, "platform": "prolific", "study": "5f00000000000000000000aa"})
+    organiser.open()
+    url = organiser.post("/study-links", status=201).json["url"]
+    assert "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}#" in url
+    platform = {
+        "name": "prolific",
+        "participant": "5f00000000000000000000bb",
+        "study": "5f00000000000000000000aa",
+        "session": "5f00000000000000000000cc",
+        "secret": url.partition("#")[2],
+    }
+    came = Voter(organiser.app.test_client(), organiser)
+    assert came.begin(platform=platform, consent="1").status_code == 201
+
+
+def test_a_campaign_on_no_platform_has_no_link_of_one(organiser):
+    assert problem(organiser.post("/study-links", status=409))[0] == "not-possible"

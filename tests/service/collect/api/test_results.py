@@ -1,0 +1,132 @@
+"""The ranking, figures and files."""
+
+import io
+import json
+import zipfile
+
+import pytest
+
+from tests.service.collect.organiser import ITEMS, problem
+
+
+@pytest.fixture
+def voted(voting):
+    """A campaign whose first ballot is answered and open."""
+    voting.answer_all()
+    return voting
+
+
+def test_before_the_last_ballot_the_ranking_is_interim(voted):
+    refused = voted.get("/results", status=409)
+    assert problem(refused)[0] == "not-possible"
+    found = voted.get("/results?interim=true").json
+    assert not found["final"]
+    assert [row["item"] for row in found["rows"]] == ITEMS
+    assert "ybar" not in found["rows"][0]
+    assert found["top"] == 3
+    assert voted.get("/results?interim=true&top=2").json["cut"]["k"] == 2
+
+
+def test_without_a_vote_there_is_no_ranking(voting):
+    assert problem(voting.get("/results?interim=true", status=409))[0] == "not-possible"
+    assert problem(voting.get("/plots/strengths.svg?interim=true", status=409))[0] == "not-possible"
+    assert problem(voting.get("/exports/ranking", status=409))[0] == "not-possible"
+
+
+@pytest.mark.parametrize("query", ["top=0", "top=6", "top=x", "interim=1", "interim=true&k=2"])
+def test_a_cut_that_is_none_is_refused(voted, query):
+    assert problem(voted.get(f"/results?{query}", status=422))[0] == "invalid-request"
+
+
+@pytest.mark.parametrize("name", ["strengths", "ranks", "in-top", "voters"])
+def test_figures_are_svg_that_may_do_nothing(voted, name):
+    if name == "voters":  # with an overlap, or pairs that repeat: here six items are compared twelve times by two
+        drawn = voted.call("GET", f"/v1/campaigns/{voted.key}/plots/voters.svg")
+        if drawn.status_code == 409:
+            assert problem(drawn)[1] == "no two voters have answered the same pair yet"
+            return
+    drawn = voted.get(f"/plots/{name}.svg?interim=true")
+    assert drawn.mimetype == "image/svg+xml"
+    assert "sandbox" in drawn.headers["Content-Security-Policy"]
+    assert drawn.headers["X-Content-Type-Options"] == "nosniff"
+    assert b"<script" not in drawn.data
+
+
+def test_labels_are_text_in_figures(admin):
+    label = "<script>alert(1)</script>"
+    organiser = admin.make(
+        items_csv=f"item\n{label}\nash\noak\n", plan={"n_ballots": 2, "fraction": 0.8, "presentations": 2}
+    )
+    organiser.open()
+    organiser.answer_all()
+    assert b"<script" not in organiser.get("/plots/strengths.svg?interim=true").data
+
+
+def test_a_figure_or_format_that_is_none_is_not_there(voted):
+    assert problem(voted.get("/plots/pie.svg", status=404))[0] == "no-such-plot"
+    assert problem(voted.get("/exports/xlsx", status=404))[0] == "no-such-format"
+    assert problem(voted.get("/exports/csv?guard=maybe", status=422))[0] == "invalid-request"
+
+
+def test_each_format_is_a_file_to_save(voted):
+    endings = {"csv": "csv", "arena": "jsonl", "label_studio": "json", "potato": "jsonl", "choix": "zip"}
+    for form, ending in endings.items():
+        answer = voted.get(f"/exports/{form}")
+        name = answer.headers["Content-Disposition"]
+        assert name.startswith("attachment; filename=")
+        assert name.endswith(f'-{voted.key[:8]}.{ending}"')
+        assert (answer.headers["Rankcorr-Votes"], answer.headers["Rankcorr-Left-Out"]) == ("12", "0")
+        assert answer.headers["Cache-Control"] == "no-store"
+    assert len(json.loads(voted.get("/exports/label_studio").text)) == 12
+    files = zipfile.ZipFile(io.BytesIO(voted.get("/exports/choix").data))
+    assert sorted(files.namelist()) == ["items.csv", "pairs.csv"]
+    assert voted.get("/exports/choix").data == voted.get("/exports/choix").data
+
+
+def test_names_are_exported_only_where_they_are_asked_for(voting):
+    from tests.service.collect.browsing import Voter
+
+    link = voting.post("/invitations", {"voters": ["Ada Lovelace"]}, status=201).json["invitations"][0]["url"]
+    came = Voter(voting.app.test_client(), voting)
+    came.begin(token=link.partition("#")[2], consent="1")
+    came.vote(came.sheet()["pairs"][0]["id"])
+    key = came.me().json["voter"]
+    for form in ("csv", "arena", "label_studio", "potato", "bundle"):
+        plain = voting.get(f"/exports/{form}").data
+        plain = b"".join(_members(plain)) if form == "bundle" else plain
+        assert b"Ada Lovelace" not in plain
+        named = voting.get(f"/exports/{form}?names=true").data
+        assert b"Ada Lovelace" in (b"".join(_members(named)) if form == "bundle" else named)
+    assert key in voting.get("/exports/csv").text
+
+
+def test_cells_that_a_spreadsheet_would_run_are_guarded_unless_asked(admin):
+    organiser = admin.make(
+        items_csv="item\n=1+1\nash\noak\n", plan={"n_ballots": 2, "fraction": 0.8, "presentations": 2}
+    )
+    organiser.open()
+    organiser.answer_all()
+    assert "'=1+1" in organiser.get("/exports/csv").text
+    plain = organiser.get("/exports/csv?guard=false").text
+    assert "=1+1" in plain
+    assert "'=1+1" not in plain
+
+
+def test_comparisons_without_a_vote_are_exported_where_they_are_asked_for(voting):
+    voting.answer(2)
+    assert len(voting.get("/exports/csv").text.splitlines()) == 3
+    assert len(voting.get("/exports/csv?unanswered=true").text.splitlines()) == 13
+
+
+def test_the_bundle_is_one_that_anybody_can_check(voted, tmp_path):
+    from adaptive.ledger.bundle import verify_bundle
+
+    voted.close(1)
+    path = tmp_path / "campaign.zip"
+    path.write_bytes(voted.get("/exports/bundle").data)
+    assert verify_bundle(path).n_votes == 12
+
+
+def _members(data):
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    return [archive.read(name) for name in archive.namelist()]

@@ -1,0 +1,271 @@
+"""An organiser's pages: a campaign from a file to its ranking, by mouse and by keyboard, on a phone and on a desk."""
+
+import csv
+import io
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.service.collect.browser.test_access import check, check_all, check_width
+from tests.service.collect.organiser import ADMIN, Organiser
+
+CSV = "item\n" + "\n".join(f"term {number}" for number in range(12)) + "\n"
+LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+PAGES = ("", "/ballots", "/voters", "/items", "/result", "/settings")
+
+
+@pytest.fixture
+def organiser(site):
+    """A campaign of twelve items whose first ballot is open, with an overlap between voters."""
+    labels = [LONG, " ".join(["a label of many words"] * 5), *(f"term {number}" for number in range(10))]
+    settings = {"sheet_size": 10, "overlap": 0.3, "pay": {"per_hour": 12, "seconds": 6, "currency": "EUR"}}
+    made = Organiser(site.app, ADMIN).make(
+        items_csv="item\n" + "\n".join(labels) + "\n",
+        plan={"n_ballots": 2, "presentations": 6},
+        settings=settings,
+    )
+    made.open()
+    return made
+
+
+def page_of(site, visit, organiser, page="", **options):
+    """A page of a browser that has come by the organiser's link."""
+    found = visit(f"{site.url}/o/{organiser.key}{page}#{organiser.token}", **options)
+    expect(found.locator('[data-view="shown"]')).to_be_visible()
+    return found
+
+
+def wait_for_image(image):
+    """Wait until an image is drawn; one that is broken has no width."""
+    image.evaluate("(image) => image.complete || new Promise((done) => { image.onload = image.onerror = done; })")
+    assert image.evaluate("(image) => image.naturalWidth") > 0
+
+
+def test_a_campaign_is_made_from_a_file(site, visit):
+    page = visit(f"{site.url}/o/new#{ADMIN}")
+    expect(page.locator("#form")).to_be_visible()
+    assert ADMIN not in page.url
+    page.set_input_files("#file", {"name": "terms.csv", "mimeType": "text/csv", "buffer": CSV.encode()})
+    expect(page.locator("#sheet .notice-good")).to_have_text("12 items, nothing wrong.")
+    expect(page.locator("#name")).to_have_value("terms")
+    expect(page.locator("#outlook")).to_contain_text("Comparisons")
+    expect(page.locator("#outlook")).to_contain_text("By strengths", timeout=60_000)
+    page.locator("#pay").select_option("per_hour")
+    expect(page.locator("#outlook")).to_contain_text("EUR")
+    page.locator("#title-0").fill("Terms")
+    page.locator("#question-0").fill("Which is clearer?")
+    page.locator("#open-link-allowed").check()
+    check_all(page)
+    page.locator("#make").click()
+    expect(page.get_by_role("heading", name="The campaign is made")).to_be_focused()
+    link = page.locator("#made-link input").input_value()
+    assert "#" in link
+    check_all(page)
+    page.locator("#made-go").click()
+    expect(page.locator("#campaign-name")).to_have_text("terms")
+    expect(page.locator("#open-link input")).to_have_value(link.replace("/o/", "/v/").partition("#")[0])
+
+
+def test_what_is_wrong_with_a_file_is_listed_by_line(site, visit):
+    page = visit(f"{site.url}/o/new#{ADMIN}")
+    wrong = "item,kind,content,alt_text\nash,image,ash.png,\noak,,,\noak,,,\n"
+    page.set_input_files("#file", {"name": "wrong.csv", "mimeType": "text/csv", "buffer": wrong.encode()})
+    rows = page.locator("#sheet tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.nth(0)).to_contain_text("alt_text")
+    expect(rows.nth(1)).to_contain_text("'oak' is also on line 3")
+    check(page)
+    page.locator("#title-0").fill("T")
+    page.locator("#question-0").fill("Q")
+    page.locator("#make").click()
+    expect(page.locator("#form-error")).to_have_text("The items are still missing.")
+    latin = "item\nf\xfcr\nzwei\n".encode("latin-1")
+    page.set_input_files("#file", {"name": "latin.csv", "mimeType": "text/csv", "buffer": latin})
+    expect(page.locator("#sheet")).to_contain_text("not UTF-8")
+
+
+def test_a_token_is_asked_for_where_there_is_none(site, visit):
+    visit.breaks_requests = True
+    page = visit(f"{site.url}/o/new")
+    expect(page.locator("#token-form")).to_be_visible()
+    check_all(page)
+    page.locator("#token").fill("a-token-that-nobody-has")
+    page.keyboard.press("Enter")
+    expect(page.locator("#token-error")).to_have_text("This token is not valid.")
+    page.locator("#token").fill(ADMIN)
+    page.keyboard.press("Enter")
+    expect(page.locator("#form")).to_be_visible()
+
+
+def test_a_ballot_is_watched_closed_and_ranked(site, visit, organiser):
+    page = page_of(site, visit, organiser)
+    assert organiser.token not in page.url
+    expect(page.locator("#progress-text")).to_contain_text("0 of 36")
+    organiser.answer_all()
+    expect(page.locator("#progress-text")).to_contain_text("36 of 36", timeout=15_000)  # by itself
+    page.get_by_role("link", name="Look at the ballot, or close it").click()
+    page.get_by_role("button", name="Close …").click(timeout=60_000)
+    page.get_by_role("button", name="Close", exact=True).click()
+    expect(page.locator("#now")).to_contain_text("Ballot 2 comes next")
+    page.get_by_role("button", name="Open again …").click()
+    page.locator("#reopen-reason").fill("a group came late")
+    page.locator("#reopen-form [type=submit]").click()
+    page.get_by_role("button", name="Close …").click(timeout=60_000)
+    page.get_by_role("button", name="Close", exact=True).click()
+    page.get_by_role("button", name="Open ballot 2").click()
+    expect(page.locator("#now")).to_contain_text("If ballot 2 were closed now")
+    organiser.answer_all()
+    organiser.close(2)
+    page.get_by_role("link", name="Ranking").click()
+    expect(page.locator("#which")).to_contain_text("The final ranking", timeout=60_000)
+    expect(page.locator("#ranking tbody tr")).to_have_count(12)
+    expect(page.locator("#ranking tbody tr").first).to_contain_text(LONG)
+    page.locator("#plots img").first.scroll_into_view_if_needed()
+    wait_for_image(page.locator("#plots img").first)
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Ranking (CSV)").click()
+    assert saved.value.suggested_filename == f"ranking-{organiser.key[:8]}.csv"
+    assert saved.value.path().read_text(encoding="utf-8").splitlines()[1].startswith(LONG)
+
+
+def test_voters_are_invited_by_name(site, visit, organiser):
+    page = page_of(site, visit, organiser)
+    page.get_by_text("Invite voters with links of their own").click()
+    page.locator("#names").fill("Ada\n\n=Grace\n")
+    page.locator("#qr").check()
+    page.get_by_role("button", name="Make links").click()
+    expect(page.get_by_role("heading", name="New links")).to_be_focused()
+    expect(page.locator("#invited-list tbody tr")).to_have_count(2)
+    wait_for_image(page.locator("#invited-list img").last)
+    check_all(page)
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Save as CSV").click()
+    rows = list(csv.reader(io.StringIO(saved.value.path().read_text(encoding="utf-8-sig"))))
+    assert [row[0] for row in rows] == ["voter", "Ada", "'=Grace"]
+    link = page.locator("#invited-list code").first.inner_text()
+    assert rows[1][1] == link
+    voter = visit(link)
+    expect(voter.locator("#agree")).to_be_visible()
+
+
+def test_who_stands_out_is_looked_at_left_out_and_taken_back(site, visit, organiser):
+    voters = [organiser.voter() for _ in range(2)]
+    while sheets := [(voter, sheet) for voter in voters if (sheet := voter.sheet()) is not None]:
+        for voter, sheet in sheets:
+            for pair in sheet["pairs"]:
+                hasty = voter is voters[1]
+                by_length = len(pair["left"]["text"]) > len(pair["right"]["text"])
+                voter.vote(pair["id"], "left" if hasty or by_length else "right", response_ms=200 if hasty else 4_000)
+    page = page_of(site, visit, organiser, "/voters")
+    flagged = page.locator(".person")
+    expect(flagged).to_have_count(1, timeout=60_000)
+    expect(flagged).to_contain_text("answers came within a second")
+    check_all(page)
+    flagged.get_by_role("button", name="Leave out …").click()
+    expect(page.locator("#exclude-preview")).to_contain_text("of all others", timeout=60_000)
+    check(page)
+    page.locator("#exclude-reason").fill("answered in no time")
+    page.keyboard.press("Enter")
+    expect(page.locator("#exclude-dialog")).not_to_be_visible()
+    expect(flagged).to_contain_text("left out")
+    flagged.get_by_role("button", name="Take back in …").click()
+    page.locator("#exclude-reason").fill("a mistake of ours")
+    page.keyboard.press("Enter")
+    expect(flagged.locator(".badge-bad")).to_have_count(0)
+    flagged.get_by_role("button", name="Erase …").click()
+    expect(page.get_by_role("button", name="Cancel").last).to_be_focused()
+    page.get_by_role("button", name="Erase", exact=True).click()
+    expect(page.locator("#withdraw-dialog")).not_to_be_visible()
+    expect(page.get_by_text("withdrawn").first).to_be_visible()
+
+
+def test_settings_are_changed_and_nobodys_change_is_lost(site, visit, organiser):
+    page = page_of(site, visit, organiser, "/settings")
+    page.locator("#new-language").fill("de")
+    page.keyboard.press("Enter")
+    page.locator("#title-1").fill("Bäume")
+    page.locator("#question-1").fill("Welcher ist höher?")
+    check_all(page)
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#saved")).to_have_text("Saved as version 2.")
+    read = organiser.get("/pages")
+    assert [each["language"] for each in read.json["pages"]["texts"]] == ["en", "de"]
+    organiser.put("/pages", {**read.json["pages"], "ties": False}, headers={"If-Match": read.headers["ETag"]})
+
+
+def test_a_change_that_somebody_else_has_made_is_not_overwritten(site, visit, organiser):
+    visit.breaks_requests = True
+    page = page_of(site, visit, organiser, "/settings")
+    read = organiser.get("/pages")
+    organiser.put("/pages", {**read.json["pages"], "ties": False}, headers={"If-Match": read.headers["ETag"]})
+    page.locator("#title-0").fill("Mine")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#form-error")).to_contain_text("Somebody else has changed this meanwhile.")
+    assert organiser.get("/pages").json["version"] == 2
+
+
+def test_without_a_session_a_page_shows_nothing(site, visit, organiser):
+    visit.breaks_requests = True
+    for link in (f"/o/{organiser.key}", f"/o/{organiser.key}#{'x' * 43}", f"/o/{'0' * 32}/result"):
+        page = visit(site.url + link)
+        expect(page.get_by_role("heading", name="Please open your organiser's link")).to_be_visible()
+        check_all(page)
+    page = page_of(site, visit, organiser)
+    page.get_by_role("button", name="Sign out in this browser").click()
+    expect(page.get_by_role("heading", name="Please open your organiser's link")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name="Please open your organiser's link")).to_be_visible()
+
+
+def test_a_page_in_the_background_asks_nothing_and_one_that_is_seen_again_asks_at_once(site, visit, organiser):
+    page = page_of(site, visit, organiser)
+    asked = f"/v1/campaigns/{organiser.key}/progress"
+    page.evaluate(
+        """() => {
+          Object.defineProperty(document, "hidden", { get: () => window.away ?? false, configurable: true });
+          window.away = true;
+          document.dispatchEvent(new Event("visibilitychange"));
+        }"""
+    )
+    page.wait_for_timeout(500)
+    before = sum(path == asked for _, path, _ in site.asked)
+    page.wait_for_timeout(6_000)
+    assert sum(path == asked for _, path, _ in site.asked) == before
+    page.evaluate("window.away = false; document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_timeout(1_000)
+    assert sum(path == asked for _, path, _ in site.asked) == before + 1
+
+
+def test_tokens_stand_in_no_address_that_the_server_sees(site, visit, organiser):
+    page_of(site, visit, organiser)
+    assert not [each for each in site.asked if organiser.token in "".join(each)]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (768, "light"), (1280, "dark")])
+def test_every_page_can_be_read_by_all(site, visit, organiser, width, scheme):
+    organiser.answer(10)
+    page = page_of(site, visit, organiser, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    for path in PAGES:
+        page.goto(f"{site.url}/o/{organiser.key}{path}")
+        expect(page.locator('[data-view="shown"]')).to_be_visible()
+        if path == "/result":
+            expect(page.locator("#ranking tbody tr").first).to_be_visible(timeout=60_000)
+        if path == "/ballots":
+            expect(page.locator("#now .button").first).to_be_visible(timeout=60_000)
+        if path in ("/voters", "/items"):
+            expect(page.locator("tbody tr").first).to_be_visible(timeout=60_000)
+        check_all(page)
+
+
+def test_every_page_is_there_in_german(site, visit, organiser):
+    page = page_of(site, visit, organiser, locale="de-AT", viewport={"width": 320, "height": 700})
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    expect(page.get_by_role("heading", name="Übersicht")).to_be_visible()
+    for path in PAGES:
+        page.goto(f"{site.url}/o/{organiser.key}{path}")
+        expect(page.locator('[data-view="shown"]')).to_be_visible()
+        check_width(page)
+    page.goto(f"{site.url}/o/{organiser.key}?lang=en")
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    page.get_by_role("link", name="Ballots").click()
+    expect(page.get_by_role("heading", name="Ballots", exact=True)).to_be_visible()  # the choice goes along
