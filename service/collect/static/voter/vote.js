@@ -52,8 +52,7 @@ async function begin() {
 /** The sheet in hand, or the next one. */
 async function openSheet() {
   const { sheet: given, me } = await untilAnswered(() => api.nextSheet(), onwait);
-  warn(notice);
-  notice = "";
+  sayNotice();
   if (given === null) return nothing(me);
   sheet = new Sheet(given, remembered);
   isComplete = false;
@@ -160,13 +159,17 @@ function refused(entry, problem) {
     setTimeout(reopen, 0);
   } else if (sheet === null && problem.body.answer) {
     notice = text("said.conflict", { answer: named(problem.body.answer) }); // found left over when the page was opened
-  } else if (pair !== undefined && problem.kind === "conflict" && problem.body.answer) {
+  } else if (pair !== undefined && problem.body.answer) {
     pair.answer = problem.body.answer;
     pair.event_id = null;
     forgetAnswer(remembered, id);
-    warn(text("said.conflict", { answer: named(problem.body.answer) }));
+    notice = text("said.conflict", { answer: named(problem.body.answer) });
     if (pair === current) advance();
     else if (current !== null) present(current);
+    if (current !== null) sayNotice(); // otherwise the sheet is complete, which says it
+  } else if (problem.status === 404) {
+    notice = text("said.refused"); // not on a sheet of this voter
+    setTimeout(reopen, 0);
   } else if (pair !== undefined) {
     sheet.reopened(pair);
     isComplete = false;
@@ -174,6 +177,11 @@ function refused(entry, problem) {
     warn(text("said.refused"));
   }
   return "remove";
+}
+
+function sayNotice() {
+  warn(notice);
+  notice = "";
 }
 
 async function reopen() {
@@ -186,18 +194,17 @@ async function reopen() {
 }
 
 function undo() {
-  const last = sheet === null ? lastRemembered(remembered) : sheet.last;
+  if (isUndoing) return;
   if (waiting !== null) {
     waiting = null; // nothing was sent yet
     mark(null);
     return;
   }
-  if (last === undefined || isUndoing) return;
+  const target = sheet === null ? lastRemembered(remembered) : sheet.last;
+  if (target === undefined) return;
   isUndoing = true;
-  whenIdle(() => {
-    const target = sheet === null ? lastRemembered(remembered) : sheet.last;
-    return sender.add({ kind: "retract", event_id: newId(), target: target.event_id, pair: target.pair });
-  }, text("said.saving"));
+  const entry = { kind: "retract", event_id: newId(), target: target.event_id, pair: target.pair };
+  whenIdle(() => sender.add(entry), text("said.saving"));
 }
 
 async function takenBack(entry) {
@@ -246,7 +253,7 @@ async function complete(known) {
   find("pause").hidden = true;
   try {
     const me = known ?? (await untilAnswered(() => api.me(), onwait));
-    tell("message", "");
+    sayNotice();
     showProgress(me.progress);
     showDone(me);
   } catch (error) {
@@ -265,9 +272,9 @@ function nothing(me) {
 function showDone({ available: isMore, reason, progress }) {
   find("more").hidden = !isMore;
   find("done-text").textContent = text(isMore ? "done.text" : reason === "limit" ? "done.limit" : "done.none-left");
-  find("to-finish").hidden = data.preview !== undefined || (isMore && progress.sheets_limit !== null); // the code comes after the last sheet
-  find("to-finish").classList.toggle("button-primary", !isMore);
   const { sheets_done: done, sheets_limit: limit } = progress;
+  find("to-finish").hidden = data.preview !== undefined || (isMore && limit !== null); // the code comes after the last
+  find("to-finish").classList.toggle("button-primary", !isMore);
   find("done-count").hidden = limit === null || limit === 1;
   find("done-count").textContent = text("done.count", { done, limit });
   find("undo-done").hidden = lastRemembered(remembered) === undefined;

@@ -22,7 +22,7 @@ if (!changeLanguage(remembered)) {
 
 function takeFromAddress() {
   const query = new URLSearchParams(location.search);
-  const secret = decodeURIComponent(location.hash.slice(1));
+  const secret = location.hash.slice(1);
   const participant = query.get("PROLIFIC_PID");
   let kept = true;
   if (participant !== null) {

@@ -128,8 +128,9 @@ def test_pages_for_those_without_a_link(site, visit):
         page = visit(site.link(closed, page_name))
         expect(page.get_by_role("heading", name="personal link")).to_be_visible()
         check_all(page)
-    page = visit(f"{site.link(closed)}#{'x' * 43}")
-    expect(page.get_by_text("This link is not valid")).to_be_visible()
+    for secret in ("x" * 43, "%", "%20x"):
+        page = visit(f"{site.link(closed)}#{secret}")
+        expect(page.get_by_text("This link is not valid")).to_be_visible()
     page = visit(f"{site.url}/v/{'0' * 32}")
     expect(page.get_by_role("heading", name="This page does not exist")).to_be_visible()
     check_all(page)

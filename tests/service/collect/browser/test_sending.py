@@ -1,5 +1,6 @@
 """What a network, a second window and an impatient hand do to votes: nothing is lost, and nothing counts twice."""
 
+import random
 import re
 
 import pytest
@@ -49,6 +50,38 @@ def test_an_answer_that_is_lost_after_the_commit_is_asked_for_again(site, visit,
     assert len(set(sent)) == 1  # the same event
     assert (votes(campaign), events(campaign)) == ({pair: "left"}, 1)
     assert unsent(page) == 0
+
+
+def test_a_bad_network_loses_and_doubles_nothing(site, visit):
+    visit.breaks_requests = True
+    campaign = site.campaign(voters=1, sheet_size=12)
+    page = voter(site, visit, campaign)
+    rng = random.Random(5)
+    fates = []
+
+    def chance(route):
+        fates.append(rng.choice(["fine", "fine", "never arrives", "answer lost", "busy"]))
+        if fates[-1] == "answer lost":
+            route.fetch()
+        if fates[-1] in ("never arrives", "answer lost"):
+            route.abort()
+        elif fates[-1] == "busy":
+            route.fulfill(status=503, headers={"Retry-After": "0"}, json={"type": "urn:rankcorr:problem:busy"})
+        else:
+            route.continue_()
+
+    page.route(VOTES, chance)
+    given = {}
+    for number in range(12):
+        side = rng.choice(["left", "right", "tie"])
+        given[shown(page)] = side
+        answer(page, side)
+        if number == 6:
+            page.reload()
+            ready(page)
+    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    assert set(fates) == {"fine", "never arrives", "answer lost", "busy"}
+    assert (len(given), votes(campaign), events(campaign)) == (12, given, 12)
 
 
 def test_a_vote_without_a_network_is_kept_and_the_next_one_waits_for_it(site, visit, campaign):
@@ -129,6 +162,23 @@ def test_two_windows_keep_one_vote_and_show_it(site, visit, campaign):
     assert shown(other) != first
     expect(other.locator("#count")).to_have_text("1 of 4")
     assert (votes(campaign), events(campaign)) == ({first: "left"}, 1)
+
+
+def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(site, visit, campaign):
+    visit.breaks_requests = True
+    one = voter(site, visit, campaign)
+    for number in range(3):
+        answer(one)
+        saved(one, number + 1, 4)
+    other = visit(site.link(campaign, "vote"), context=one.context)
+    ready(other)
+    last = shown(other)
+    answer(one, "tie")
+    answer(other, "right")
+    expect(other.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    expect(other.locator(WARNING)).to_contain_text("What stands: both alike.")
+    assert votes(campaign)[last] == "tie"
+    assert events(campaign) == 4
 
 
 def test_a_double_click_is_one_vote(site, visit, campaign):
