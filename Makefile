@@ -20,13 +20,17 @@ demo: .venv/.runtime ## Install the libraries, compare real rankings, plan and s
 serve: .venv/.service ## Install the service, and start it on http://127.0.0.1:8000
 	@$(BIN)/rankcorr-serve
 
-# The votes are in .collect, which nothing here removes. COLLECT_BIND may be another address.
+# The votes are in .collect, which nothing here removes, and so is the token with which campaigns are made. COLLECT_BIND
+# may be another address. The links are printed once they can be opened.
 COLLECT_BIND ?= 127.0.0.1:8080
 
 collect: .venv/.service ## Install the service, and collect votes on a sample campaign on http://127.0.0.1:8080
 	@mkdir -p .collect
-	@RANKCORR_LEDGER=.collect/votes.db $(BIN)/python -m service.collect.sample --url http://$(COLLECT_BIND)
-	@RANKCORR_LEDGER=.collect/votes.db RANKCORR_BIND=$(COLLECT_BIND) $(BIN)/rankcorr-collect
+	@test -s .collect/token || (umask 077 && $(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(32))' > .collect/token)
+	@export RANKCORR_LEDGER=.collect/votes.db RANKCORR_BIND=$(COLLECT_BIND) && \
+		export RANKCORR_TOKENS="$${RANKCORR_TOKENS:-$$(cat .collect/token)}" && \
+		RANKCORR_NOTICE="$$($(BIN)/python -m service.collect.sample --url http://$(COLLECT_BIND))" && \
+		export RANKCORR_NOTICE && exec $(BIN)/rankcorr-collect
 
 # "logical", because "auto" is the number of physical cores. A file stays in one process, because its tests share fixtures;
 # files begin in the order of tests/conftest.py.

@@ -55,6 +55,12 @@ def rate(log: Log, seconds: float) -> str:
     return f"{sum(due + taken < seconds for due, taken in log.took) / seconds:,.0f}"
 
 
+def worked(server: Killed) -> float:
+    """Seconds of processor time that the workers have had."""
+    stats = [Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split() for worker in server.server.workers()]
+    return sum(int(each[11]) + int(each[12]) for each in stats) / os.sysconf("SC_CLK_TCK")
+
+
 def load() -> str:
     return f"{os.getloadavg()[0]:.1f}"
 
@@ -63,7 +69,7 @@ def print_speed(postgresql: str, seconds: float, runs: int) -> None:
     heading(
         f"Votes over HTTP, {seconds:g} s",
         *("database", "voters", "offered, votes/s", "taken, votes/s", "p50, ms", "p99, ms", "longest, ms"),
-        *("503", "lost", "doubled", "load average"),
+        *("503", "lost", "doubled", "processor time of the workers, ms a vote", "load average"),
     )
     cases = (
         ("SQLite", N_VOTERS, 80.0),
@@ -75,12 +81,14 @@ def print_speed(postgresql: str, seconds: float, runs: int) -> None:
         for _ in range(runs):
             with collecting(kind, postgresql, max(400, int(50 * seconds))) as (server, campaign, _):
                 think = n_voters / offered if offered else 0.0
+                before = worked(server)
                 log = Crowd(server.address, campaign.key, n_voters, think=think).run(seconds, arrival=10.0)
+                each = f"{1e3 * (worked(server) - before) / max(1, len(log.took)):.1f}"
                 found = losses(campaign, log)
             shown = f"{offered:.0f}" if offered else "all they can"
             times = milliseconds(log, seconds)
             said = len(log.heard_503_after)
-            row(kind, n_voters, shown, rate(log, seconds), *times, said, found.lost, found.doubled, load())
+            row(kind, n_voters, shown, rate(log, seconds), *times, said, found.lost, found.doubled, each, load())
 
 
 def print_overload(postgresql: str, seconds: float) -> None:
@@ -122,7 +130,7 @@ def print_kills(postgresql: str, n_kills: int) -> None:
     heading(
         f"A worker and the whole server killed in turn while {N_VOTERS} voters offer 60 votes/s, {n_kills} times",
         *("database", "acknowledged", "lost", "doubled", "counted wrongly", "answers lost", "broken connections"),
-        *("p50, ms", "longest, s", "load average"),
+        *("from sending to the answer: p50, ms", "longest, s", "load average"),
     )
     for kind in ("SQLite", "PostgreSQL"):
         with collecting(kind, postgresql, 3_000) as (server, campaign, _):
@@ -132,7 +140,7 @@ def print_kills(postgresql: str, n_kills: int) -> None:
             log = crowd.run()
             killing.join()
             found = losses(campaign, log)
-        took = [taken for _, taken in log.took]
+        took = log.answered_after
         row(
             *(kind, f"{len(log.acknowledged):,}", found.lost, found.doubled, found.miscounted, log.repeated),
             *(log.broken, f"{1e3 * np.median(took):.0f}", f"{max(took):.1f}", load()),

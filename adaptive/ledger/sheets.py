@@ -110,7 +110,9 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
     """Lease the next sheet to a voter who comes for one; None where nothing is left for that voter.
 
     The sheet in hand is given again until it is done. Then comes a sheet that nobody has, or whose lease has expired,
-    without a pair that the voter was asked before in its ballot; sheets that were begun come first.
+    without a pair that the voter was asked before in its ballot; sheets that were begun come first. In a continuous
+    campaign sheets with a pair of an earlier batch that the voter was asked come last: an answer that is known tells
+    little, but more than none.
 
     Raises
     ------
@@ -130,6 +132,7 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
             return lease_of_voter(connection, voter_id)
         _end(connection, current.id, "done")
     tried: list[tuple[int, int]] = []
+    seen: list[tuple[tuple[int, int], Any]] = []
     # First a sheet that nobody else looks at; then, where there is none, one that another looked at and let go.
     for waits in (False, True):
         while (free := _free_sheet(connection, info, tried, waits)) is not None:
@@ -137,11 +140,19 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
             held = _held(connection, *free)
             if (held is not None and not held.expired) or _shares_pairs(connection, info, *free, voter_id):
                 continue
-            if held is not None:
-                _end(connection, held.id, "expired")
-            _leased(connection, *free, voter_id, exclusive=True, expires_at=_expiry(connection, info))
-            return lease_of_voter(connection, voter_id)
-    return None
+            if info.mode == "ballots" or not _was_asked(connection, *free, voter_id):
+                return _claimed(connection, info, free, held, voter_id)
+            seen.append((free, held))
+    return _claimed(connection, info, *seen[0], voter_id) if seen else None
+
+
+def _claimed(
+    connection: sa.Connection, info: CampaignInfo, free: tuple[int, int], held: Any, voter_id: int
+) -> Lease | None:
+    if held is not None:
+        _end(connection, held.id, "expired")
+    _leased(connection, *free, voter_id, exclusive=True, expires_at=_expiry(connection, info))
+    return lease_of_voter(connection, voter_id)
 
 
 def lease_of_voter(connection: sa.Connection, voter_id: int) -> Lease | None:
@@ -293,6 +304,24 @@ def _shares_pairs(connection: sa.Connection, info: CampaignInfo, ballot_id: int,
             if found is not None:
                 return True
     return False
+
+
+def _was_asked(connection: sa.Connection, ballot_id: int, sheet: int, voter_id: int) -> bool:
+    """Whether the voter was leased a pair of this sheet in another ballot."""
+    lease, mine, theirs = schema.lease, schema.comparison.alias("mine"), schema.comparison.alias("theirs")
+    same = sa.or_(
+        sa.and_(mine.c.left_item == theirs.c.left_item, mine.c.right_item == theirs.c.right_item),
+        sa.and_(mine.c.left_item == theirs.c.right_item, mine.c.right_item == theirs.c.left_item),
+    )
+    found = connection.execute(
+        sa.select(sa.literal(1))
+        .select_from(lease)
+        .join(mine, sa.and_(mine.c.ballot_id == lease.c.ballot_id, mine.c.sheet == lease.c.sheet))
+        .join(theirs, sa.and_(theirs.c.ballot_id == ballot_id, theirs.c.sheet == sheet, same))
+        .where(lease.c.voter_id == voter_id, lease.c.ballot_id != ballot_id)
+        .limit(1)
+    ).first()
+    return found is not None
 
 
 def _holders_of_slots(connection: sa.Connection, info: CampaignInfo) -> dict[int, int]:

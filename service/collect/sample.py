@@ -1,7 +1,7 @@
-"""A campaign to try everything with: ``python -m service.collect.sample`` makes it, and prints two links.
+"""A campaign to try everything with: ``python -m service.collect.sample`` makes it, and prints links.
 
-The ledger is that of RANKCORR_LEDGER. A sample that is there already is used again, with a new link for its organiser:
-of the old one the ledger knows only a hash.
+The ledger is that of RANKCORR_LEDGER; with a token in RANKCORR_TOKENS there is a link to make campaigns, too. A sample
+that is there already is used again, with a new link for its organiser: of the old one the ledger knows only a hash.
 """
 
 from __future__ import annotations
@@ -137,14 +137,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--url", default="http://127.0.0.1:8080", help="where the service is (default: %(default)s)")
     url = parser.parse_args(arguments).url.rstrip("/")
     try:
-        ledger = Ledger.create(CollectSettings.from_environment().ledger)
+        settings = CollectSettings.from_environment()
+        ledger = Ledger.create(settings.ledger)
         try:
             links = sample(ledger, url)
         finally:
             ledger.close()
     except (SettingError, AdaptiveError) as error:
         parser.exit(2, f"{parser.prog}: error: {error}\n")
-    sys.stdout.write(f"To vote:      {links.voter}\nTo organise:  {links.organiser}\n")
+    sys.stdout.write(f"To vote:             {links.voter}\nTo organise:         {links.organiser}\n")
+    if settings.tokens:
+        sys.stdout.write(f"To make a campaign:  {url}/o/new#{settings.tokens[0]}\n")
 
 
 if __name__ == "__main__":

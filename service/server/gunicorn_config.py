@@ -14,7 +14,7 @@ from typing import Any
 from service.http import metrics
 from service.http.state import state
 from service.server.launcher import METRICS_FOLDER, RUN_FOLDER, run_prefix
-from service.server.programs import chosen_program, named
+from service.server.programs import NOTICE, chosen_program, named
 from service.server.settings import connections_within, usable_cores
 
 LARGE_BODY = 1_000_000
@@ -62,6 +62,9 @@ def on_starting(arbiter: Any) -> None:
 def when_ready(arbiter: Any) -> None:
     """Say where to look, and let the first SIGTERM begin the drain."""
     arbiter.log.info("The page /docs shows every request and answer")
+    if notice := os.environ.get(NOTICE):
+        sys.stdout.write(f"\n{notice}\n\n")
+        sys.stdout.flush()
     arbiter.handle_term = partial(drain, arbiter)
 
 

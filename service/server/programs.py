@@ -21,6 +21,7 @@ NEEDED: Final = (
 )
 NEEDED_FOR_PAGES: Final = ("markdown_it", "nh3")
 PROGRAM: Final = "RANKCORR_PROGRAM"  # set by the command for gunicorn
+NOTICE: Final = "RANKCORR_NOTICE"  # what is said once requests are taken; `make collect` sets it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +72,8 @@ class Program:
 
     def warnings(self, environment: Mapping[str, str]) -> list[str]:
         """A line for each variable that looks like a setting and is none."""
-        return unknown(environment, ServerSettings, self.settings.limits_type, self.settings)
+        ours = {name: value for name, value in environment.items() if name != NOTICE}
+        return unknown(ours, ServerSettings, self.settings.limits_type, self.settings)
 
     def table(self) -> list[tuple[str, Any, str]]:
         """Variable, default and meaning of each setting."""

@@ -2,8 +2,19 @@
 
 import pytest
 
-from adaptive.ledger import ItemContent, KnownPair, LedgerError, PageTexts, Probing, Settings, VoteCast, VotingPages
+from adaptive.ledger import (
+    ContinuousPlan,
+    ItemContent,
+    KnownPair,
+    LedgerError,
+    PageTexts,
+    Probing,
+    Settings,
+    VoteCast,
+    VotingPages,
+)
 from adaptive.ledger.contents import contents_of
+from adaptive.ledger.continuous import draw_batch
 from adaptive.ledger.participation import (
     consent,
     invite,
@@ -332,3 +343,24 @@ def test_an_event_is_found_by_its_id(ledger):
     found = campaign.database.read(lambda connection: pair_of_event(connection, campaign.info, given.event_id))
     assert found == KnownEvent(1, hand.sheet, hand.pairs[1].place, False, voter)
     assert campaign.database.read(lambda connection: pair_of_event(connection, campaign.info, new_id())) is None
+
+
+def test_a_pair_of_an_earlier_batch_comes_to_its_voter_last(ledger):
+    plan = ContinuousPlan(n_items=6, budget=30, batch=10)
+    campaign = ledger.new_campaign(plan, 6, 10, 1, settings=Settings(assigned=False))
+    voters = [joined(campaign) for _ in range(2)]
+
+    def pairs_of(voter):
+        """All that a voter is given of the batches that are there, in order."""
+        pairs = []
+        while (hand := claimed(campaign, voter)[0]) is not None:
+            pairs += [frozenset((pair.left, pair.right)) for pair in hand.pairs]
+            answer(campaign, voter, hand)
+        return pairs
+
+    draw_batch(campaign.database, campaign.info)
+    before = [pairs_of(voter) for voter in voters]
+    draw_batch(campaign.database, campaign.info, at_once=True)
+    known = [pair in before[0] for pair in pairs_of(voters[0])]
+    assert set(known) == {False, True}
+    assert known == sorted(known)

@@ -70,6 +70,7 @@ class Log:
 
     acknowledged: dict[str, tuple[str, str]] = field(default_factory=dict)  # event id -> pair, answer
     took: list[tuple[float, float]] = field(default_factory=list)  # of each vote: when it was due, seconds since then
+    answered_after: list[float] = field(default_factory=list)  # of each vote: seconds since it was sent first
     refused: Counter[tuple[int, str]] = field(default_factory=Counter)  # votes that will not count: status, kind
     heard_503_after: list[float] = field(default_factory=list)  # seconds until each 503
     without_retry_after: int = 0
@@ -190,7 +191,9 @@ class Crowd:
     def _vote(self, pair: str, due: float, cookie: str) -> Steps:
         event, answer = str(uuid.UUID(int=self._rng.getrandbits(128), version=4)), self._rng.choice(ANSWERS)
         vote = {"pair": pair, "answer": answer, "response_ms": 1_000, "given_by": "key", "layout": "side by side"}
+        sent = time.monotonic()
         found = yield from self._answered("PUT", f"/v1/votes/{event}", vote, cookie=cookie)
+        self.log.answered_after.append(time.monotonic() - sent)
         self.log.took.append((due - self._begin, time.monotonic() - due))
         if found.status == 200:
             said = found.document

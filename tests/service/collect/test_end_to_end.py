@@ -94,9 +94,7 @@ def test_the_votes_of_the_ledger_give_the_records_of_the_protocol(tmp_path, make
     standing = Standing.first(PLAN)
     for stored, record in zip(campaign.ballots(), records, strict=True):
         ballot, answers = asked_and_answered(campaign, stored, voting)
-        again, standing = close_ballot(
-            PLAN, standing, ballot, answers, rng=ballot_rng(SEED, stored.number, "cut")
-        )
+        again, standing = close_ballot(PLAN, standing, ballot, answers, rng=ballot_rng(SEED, stored.number, "cut"))
         assert again.to_dict() == record
     campaign.database.close()
 

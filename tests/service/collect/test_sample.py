@@ -56,13 +56,22 @@ def test_the_sample_stands_beside_other_campaigns(ledger):
     assert sample(ledger, URL).voter.endswith(ledger.campaign(NAME).key)
 
 
-def test_the_command_prints_both_links(tmp_path, monkeypatch, capsys):
+def test_the_command_prints_links(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "votes.db"))
     main(["--url", "http://127.0.0.1:9000/"])
     lines = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"To vote: +http://127\.0\.0\.1:9000/v/[0-9a-f]{32}", lines[0])
     assert re.fullmatch(r"To organise: +http://127\.0\.0\.1:9000/o/[0-9a-f]{32}#[A-Za-z0-9_-]{43}", lines[1])
     assert len(lines) == 2
+
+
+def test_with_a_token_there_is_a_link_to_make_campaigns(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "votes.db"))
+    monkeypatch.setenv("RANKCORR_TOKENS", "founder-of-campaigns")
+    main([])
+    assert re.search(
+        r"^To make a campaign: +http://127\.0\.0\.1:8080/o/new#founder-of-campaigns$", capsys.readouterr().out, re.M
+    )
 
 
 def test_a_ledger_that_cannot_be_made_is_an_error_of_one_line(tmp_path, monkeypatch, capsys):

@@ -29,11 +29,11 @@ def shown(page):
     return tuple(page.locator(f"#content-{side}").inner_text() for side in ("left", "right"))
 
 
-def answer(page, side="left"):
-    """Answer the pair that is shown, and wait until something else is shown."""
+def answer(page, side="left", *, by="click"):
+    """Answer the pair that is shown, by a click or a tap, and wait until something else is shown."""
     ready(page)
     before = shown(page)
-    page.locator(f'[data-answer="{side}"]').click()
+    getattr(page.locator(f'[data-answer="{side}"]'), by)()
     page.wait_for_function(
         """before => document.querySelector("#voting")?.hidden !== false
            || !document.querySelector("#feedback").hidden
