@@ -1,0 +1,120 @@
+"""The loops that describe the ties and the weights of each group, compiled by numba."""
+
+import numpy as np
+
+from rankcorr.evaluation.grouped_kernels import MOST_PAIRED, counted_ranks, sorted_ranks
+from rankcorr.kernels import Array, kernel, rank_weights
+
+N_TRAITS = 7
+
+
+@kernel
+def ranks_of(values: Array, ranks: Array, order: Array) -> None:
+    """Mid-ranks of a group, by the faster way for its size."""
+    if values.size <= MOST_PAIRED:
+        counted_ranks(values, ranks)
+    else:
+        sorted_ranks(values, ranks, order)
+
+
+@kernel
+def pattern_of(ranks: Array) -> int:
+    """A number that two lists of one length share if they have the same ties; others share it once in 2^64.
+
+    The mid-ranks, whatever their order, say how the items tie: their scrambled values (splitmix64) are summed.
+    """
+    total = np.uint64(0)
+    for rank in ranks:
+        bits = np.uint64(int(2.0 * rank)) * np.uint64(0x9E3779B97F4A7C15)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        total += bits ^ (bits >> np.uint64(31))
+    return total
+
+
+@kernel
+def sums_of(ranks: Array, weights: Array, sizes: Array, sums: Array) -> None:
+    """Sums over the items of one ranking, f the weight of an item and t the number of items tied with it, and itself.
+
+    In this order: f times how many items are worse less how many are better; f; f^2; (t - 1) f^2; t - 1; (t - 1) f.
+    """
+    n_items = ranks.size
+    sizes[:n_items] = 0
+    for rank in ranks:
+        sizes[int(rank) - 1] += 1  # the integer part of a mid-rank tells groups apart
+    sums[:] = 0.0
+    for item in range(n_items):
+        weight, others = weights[item], float(sizes[int(ranks[item]) - 1] - 1)
+        sums[0] += weight * (n_items + 1 - 2.0 * ranks[item])
+        sums[1] += weight
+        sums[2] += weight * weight
+        sums[3] += others * weight * weight
+        sums[4] += others
+        sums[5] += others * weight
+
+
+@kernel
+def untied_weight(own: Array, other: Array, n_items: int) -> float:
+    """Mean over permutations of the sum of w_i w_j over the ordered pairs not tied in one ranking, w additive (Eq. 9).
+
+    With w = f + g, f of this ranking and g of the other, which is permuted, g_i has the mean of all g, and g_i g_j that
+    of all pairs.
+    """
+    n_pairs = n_items * (n_items - 1.0)
+    mean = other[1] / n_items
+    mean_product = (other[1] ** 2 - other[2]) / n_pairs
+    own_products = own[1] ** 2 - own[2] - own[3]
+    own_sums = 2.0 * (own[1] * (n_items - 1.0) - own[5])
+    return own_products + mean * own_sums + mean_product * (n_pairs - own[4])
+
+
+@kernel
+def group_traits(
+    x_values: Array,
+    y_values: Array,
+    offsets: Array,
+    tables: Array,
+    starts: Array,
+    expected: bool,
+    patterns: Array,
+    traits: Array,
+) -> None:
+    """Set the patterns of ties of x and y, and what the chance level of each group depends on, in O(n) after ranking.
+
+    The first trait is the mean of the numerator of tau_w over permutations, which is -2 a b / (n (n - 1)) for additive
+    weights, with a and b the first of the sums of each ranking, over the root of the means of its two norms; the others
+    are the number of items that share the weight, the two norms, 1/n, and a and b themselves.
+    """
+    most = 1
+    for group in range(traits.shape[0]):
+        most = max(most, offsets[group + 1] - offsets[group])
+    ranks, weights = np.empty(most), np.empty(most)
+    order, sizes = np.empty(most, np.int32), np.empty(most, np.int32)
+    sums = np.empty((2, 6))
+    for group in range(traits.shape[0]):
+        start, stop = offsets[group], offsets[group + 1]
+        n = stop - start
+        traits[group] = 0.0
+        patterns[group] = 0
+        if n < 2:
+            continue
+        first = starts[n]
+        table = tables[first : first + (n if expected else 2 * n - 1)]
+        for side in range(2):
+            values = x_values[start:stop] if side == 0 else y_values[start:stop]
+            ranks_of(values, ranks[:n], order[:n])
+            patterns[group, side] = pattern_of(ranks[:n])
+            rank_weights(ranks[:n], table, expected, weights[:n])
+            sums_of(ranks[:n], weights[:n], sizes, sums[side])
+        x, y = sums[0], sums[1]
+        total = x[1] + y[1]
+        x_norm, y_norm = untied_weight(x, y, n), untied_weight(y, x, n)
+        if total == 0.0 or x_norm <= 0.0 or y_norm <= 0.0:
+            continue
+        traits[group, 0] = -2.0 * x[0] * y[0] / (n * (n - 1.0) * np.sqrt(x_norm * y_norm))
+        traits[group, 1] = np.log(total * total / (x[2] + y[2]))
+        traits[group, 2] = np.log(x_norm / (total * total))
+        traits[group, 3] = np.log(y_norm / (total * total))
+        traits[group, 4] = 1.0 / n
+        traits[group, 5] = x[0] / (x[1] * n)
+        traits[group, 6] = y[0] / (y[1] * n)
