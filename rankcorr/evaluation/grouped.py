@@ -68,7 +68,7 @@ def grouped(
     x, y, offsets = (read_only(column) for column in (x, y, offsets))
     n_groups = offsets.size - 1
     values = np.empty(n_groups)
-    options = (*tables_of(coefficient, np.diff(offsets)), _kind(coefficient))
+    options = (*tables_of(coefficient, np.diff(offsets)), kind_of(coefficient))
 
     def run(block: slice) -> None:
         grouped_kernels.grouped_coefficients(
@@ -125,7 +125,7 @@ def tables_of(coefficient: Coefficient, sizes: Offsets) -> tuple[Values, Offsets
     return read_only(np.concatenate([*tables, np.ones(1)])), starts, expected, scheme
 
 
-def _kind(coefficient: Coefficient) -> int:
+def kind_of(coefficient: Coefficient) -> int:
     """Number of the formula, as the kernels know it."""
     if coefficient.variant is None:
         return RHO

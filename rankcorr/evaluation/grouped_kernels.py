@@ -6,6 +6,7 @@ A group is a query with its documents. Columns hold the values of all groups, on
 
 import numpy as np
 
+from rankcorr.inference.exchange_kernels import shuffle
 from rankcorr.inference.kernels import quotient
 from rankcorr.kernels import Array, item_weights, kernel, midranks, pair_sums, weighted_moments
 
@@ -100,6 +101,44 @@ def tau_of_many(
 
 
 @kernel
+def ranked(values: Array, ranks: Array, order: Array) -> int:
+    """Set the mid-ranks of a group, largest first, by the faster way for its size; return 0 if none are tied.
+
+    `order` receives the positions from best to worst of a group of more than `MOST_PAIRED`.
+    """
+    if values.size <= MOST_PAIRED:
+        return 1 if counted_ranks(values, ranks) else 0
+    return int(sorted_ranks(values, ranks, order))
+
+
+@kernel
+def coefficient_of(
+    x: Array,
+    x_ties: int,
+    x_order: Array,
+    y: Array,
+    y_ties: int,
+    table: Array,
+    expected: bool,
+    scheme: int,
+    kind: int,
+    sums: Array,
+    moments: Array,
+) -> float:
+    """Coefficient of two vectors of mid-ranks; nan where it is undefined.
+
+    `sums` has at least `MOST_PAIRED` columns or one for each item, `moments` has the shape (1, 4).
+    """
+    if kind == RHO:
+        weighted_moments(x, y.reshape(1, y.size), table, expected, scheme, moments)
+        return float(quotient(moments[0, 0], moments[0, 1], moments[0, 2])) if moments[0, 3] > 0.0 else np.nan
+    if x.size <= MOST_PAIRED:
+        weights = item_weights(x, y, table, expected, scheme)
+        return float(tau_of_few(x, y, weights, x_ties > 0, y_ties > 0, kind, sums))
+    return float(tau_of_many(x, x_order, y, y_ties, table, expected, scheme, kind))
+
+
+@kernel
 def grouped_coefficients(
     x_values: Array,
     y_values: Array,
@@ -130,33 +169,41 @@ def grouped_coefficients(
     most = 1
     for group in range(values.size):
         most = max(most, offsets[group + 1] - offsets[group])
-    few = min(most, MOST_PAIRED)
     x_ranks, y_ranks = np.empty(most), np.empty(most)
-    sums = np.empty((4, few))
-    moments = np.empty((1, 4))
     x_order, y_order = np.empty(most, np.int32), np.empty(most, np.int32)
+    sums, moments = np.empty((4, min(most, MOST_PAIRED))), np.empty((1, 4))
     for group in range(values.size):
         start, stop = offsets[group], offsets[group + 1]
-        n_items = stop - start
+        n = stop - start
         values[group] = np.nan
-        if n_items < 2:
-            continue
-        x_group, y_group = x_values[start:stop], y_values[start:stop]
-        x, y = x_ranks[:n_items], y_ranks[:n_items]
-        is_small = n_items <= MOST_PAIRED
-        if is_small:
-            x_ties, y_ties = int(counted_ranks(x_group, x)), int(counted_ranks(y_group, y))
-        else:
-            x_ties = sorted_ranks(x_group, x, x_order[:n_items])
-            y_ties = sorted_ranks(y_group, y, y_order[:n_items])
-        first = starts[n_items]
-        table = tables[first : first + (n_items if expected else 2 * n_items - 1)]
-        if kind == RHO:
-            weighted_moments(x, y.reshape(1, n_items), table, expected, scheme, moments)
-            if moments[0, 3] > 0.0:
-                values[group] = quotient(moments[0, 0], moments[0, 1], moments[0, 2])
-        elif is_small:
-            weights = item_weights(x, y, table, expected, scheme)
-            values[group] = tau_of_few(x, y, weights, x_ties > 0, y_ties > 0, kind, sums)
-        else:
-            values[group] = tau_of_many(x, x_order[:n_items], y, y_ties, table, expected, scheme, kind)
+        if n > 1:
+            x, y = x_ranks[:n], y_ranks[:n]
+            x_ties = ranked(x_values[start:stop], x, x_order[:n])
+            y_ties = ranked(y_values[start:stop], y, y_order[:n])
+            first = starts[n]
+            table = tables[first : first + (n if expected else 2 * n - 1)]
+            values[group] = coefficient_of(
+                x, x_ties, x_order[:n], y, y_ties, table, expected, scheme, kind, sums, moments
+            )
+
+
+@kernel
+def permuted_coefficients(
+    rng: np.random.Generator,
+    x_values: Array,
+    y_values: Array,
+    table: Array,
+    expected: bool,
+    scheme: int,
+    kind: int,
+    values: Array,
+) -> None:
+    """Set the coefficients of one group with its y in random orders."""
+    n = x_values.size
+    x, y, order = np.empty(n), np.empty(n), np.empty(n, np.int32)
+    x_order = np.empty(n, np.int32)
+    sums, moments = np.empty((4, min(n, MOST_PAIRED))), np.empty((1, 4))
+    x_ties, y_ties = ranked(x_values, x, x_order), ranked(y_values, y, order)
+    for number in range(values.size):
+        shuffle(rng, y, n)
+        values[number] = coefficient_of(x, x_ties, x_order, y, y_ties, table, expected, scheme, kind, sums, moments)

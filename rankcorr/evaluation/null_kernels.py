@@ -2,19 +2,10 @@
 
 import numpy as np
 
-from rankcorr.evaluation.grouped_kernels import MOST_PAIRED, counted_ranks, sorted_ranks
+from rankcorr.evaluation.grouped_kernels import ranked
 from rankcorr.kernels import Array, kernel, rank_weights
 
 N_TRAITS = 7
-
-
-@kernel
-def ranks_of(values: Array, ranks: Array, order: Array) -> None:
-    """Mid-ranks of a group, by the faster way for its size."""
-    if values.size <= MOST_PAIRED:
-        counted_ranks(values, ranks)
-    else:
-        sorted_ranks(values, ranks, order)
 
 
 @kernel
@@ -102,7 +93,7 @@ def group_traits(
         table = tables[first : first + (n if expected else 2 * n - 1)]
         for side in range(2):
             values = x_values[start:stop] if side == 0 else y_values[start:stop]
-            ranks_of(values, ranks[:n], order[:n])
+            ranked(values, ranks[:n], order[:n])
             patterns[group, side] = pattern_of(ranks[:n])
             rank_weights(ranks[:n], table, expected, weights[:n])
             sums_of(ranks[:n], weights[:n], sizes, sums[side])

@@ -22,7 +22,7 @@ from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import StandardizationError
 from rankcorr.evaluation.columns import Codes, read_only
-from rankcorr.evaluation.grouped import blocks_of, grouped, tables_of
+from rankcorr.evaluation.grouped import blocks_of, kind_of, tables_of
 from rankcorr.inference.null import MAX_EXACT_ITEMS, null_of
 from rankcorr.inference.sorted_items import derived_seed
 from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardized
@@ -182,11 +182,13 @@ def _drawn(coefficient: Coefficient, x: Values, y: Values, n_resamples: int, see
         options = {"missing": "raise", "n_resamples": n_resamples, "seed": seed, "workers": 1, "progress": None}
         return null_of(coefficient, *rankings, **options).values  # type: ignore[arg-type]
 
-    from rankcorr.inference.permutation_kernels import permuted_rows
+    from rankcorr.evaluation.grouped_kernels import permuted_coefficients
 
-    rows = np.empty((n_resamples, y.size))
-    permuted_rows(np.random.default_rng(seed), read_only(y), rows)
-    values = grouped(coefficient, np.tile(x, n_resamples), rows.ravel(), np.arange(n_resamples + 1) * x.size)
+    tables, starts, expected, scheme = tables_of(coefficient, np.array([x.size]))
+    first = int(starts[x.size])
+    table = tables[first : first + (x.size if expected else 2 * x.size - 1)]
+    values, rng = np.empty(n_resamples), np.random.default_rng(seed)
+    permuted_coefficients(rng, read_only(x), read_only(y), table, expected, scheme, kind_of(coefficient), values)
     return values[~np.isnan(values)]
 
 
