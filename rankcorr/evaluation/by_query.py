@@ -102,7 +102,7 @@ class Competition:
         return QueryValues(np.bincount(group, weights=relevant & (place < k), minlength=n_relevant.size) / k)
 
     def _relevance(self) -> tuple[Any, ...]:
-        """Place, from 0, whether relevant, and query of each row of the run, best first; relevant ones of each query."""
+        """Place, relevance and query of each row of the run, best first; number of relevant documents of each query."""
         if self._ordered is None:
             joint, qrels = self._joint, self._joint.qrels
             sizes = joint.stops - joint.starts
@@ -161,4 +161,3 @@ def standardized_by_query(values: Values, exponents: Values) -> Values:
 
 def _by_id(ids: list[str], codes: NDArray[np.int64], values: NDArray[Any]) -> dict[str, Any]:
     return dict(zip((ids[code] for code in codes.tolist()), values.tolist(), strict=True))
-

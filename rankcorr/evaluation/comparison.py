@@ -180,4 +180,6 @@ class RunComparison(TableResult):
     def __repr__(self) -> str:
         best = ", ".join(f"{row.run} {row.mean:.4f}" for row in self.rows[:5])
         more = ", ..." if len(self.rows) > 5 else ""
-        return f"<RunComparison of {len(self.rows)} runs over {len(self.queries):,} queries, {self.metric}: {best}{more}>"
+        return (
+            f"<RunComparison of {len(self.rows)} runs over {len(self.queries):,} queries, {self.metric}: {best}{more}>"
+        )

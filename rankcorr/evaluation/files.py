@@ -22,7 +22,7 @@ from rankcorr.evaluation.judgements import Qrels, Run
 from rankcorr.io.records import TextTable, printable
 from rankcorr.notices import give_notice
 
-Format: TypeAlias = Literal["trec", "msmarco", "beir", "json"]
+Form: TypeAlias = Literal["trec", "msmarco", "beir", "json"]
 
 FORMATS: Final = ("trec", "msmarco", "beir", "json")
 BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
@@ -59,13 +59,11 @@ class Columns(NamedTuple):
     lines: list[int]
 
 
-def read_qrels(
-    path: str | os.PathLike[str], *, format: Format | None = None, duplicates: Duplicates = "error"
-) -> Qrels:
+def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplicates: Duplicates = "error") -> Qrels:
     r"""Read qrels from a file in UTF-8, which may be compressed by gzip.
 
     ====== ==================================================================
-    format lines
+    form   lines
     ====== ==================================================================
     trec   query, anything, document, relevance; spaces or tabs
     msmarco  the same, separated by tabs
@@ -77,7 +75,7 @@ def read_qrels(
     ----------
     path : str or path-like
         ``"-"`` is standard input.
-    format : {"trec", "msmarco", "beir", "json"}, optional
+    form : {"trec", "msmarco", "beir", "json"}, optional
         By default told from the first line: an object is JSON, BEIR's head is BEIR, anything else TREC.
     duplicates : {"error", "first", "max"}
         What becomes of a document that a query has more than once.
@@ -98,21 +96,21 @@ def read_qrels(
     ...     read_qrels(file)["q1"]
     {'a': 2.0, 'b': 0.0}
     """
-    made: Qrels = _read(Qrels, path, format, duplicates)
+    made: Qrels = _read(Qrels, path, form, duplicates)
     return made
 
 
 def read_run(
     path: str | os.PathLike[str],
     *,
-    format: Format | None = None,
+    form: Form | None = None,
     duplicates: Duplicates = "error",
     name: str | None = None,
 ) -> Run:
     r"""Read a run from a file in UTF-8, which may be compressed by gzip.
 
     ====== ==================================================================
-    format lines
+    form   lines
     ====== ==================================================================
     trec   query, anything, document, rank, score, name; spaces or tabs
     msmarco  query, document, rank, separated by tabs: the rank decides
@@ -126,7 +124,7 @@ def read_run(
     ----------
     path : str or path-like
         ``"-"`` is standard input.
-    format : {"trec", "msmarco", "beir", "json"}, optional
+    form : {"trec", "msmarco", "beir", "json"}, optional
         By default told from the first line: an object is JSON, BEIR's head is BEIR, three fields are MS MARCO's, and
         anything else is TREC.
     duplicates : {"error", "first", "max"}
@@ -149,18 +147,18 @@ def read_run(
     <Run 'bm25' of 1 query, 2 documents>
     """
     stem = "stdin" if path == "-" else re.sub(r"(\.(gz|txt|tsv|run|trec|json))+$", "", Path(path).name)
-    made: Run = _read(Run, path, format, duplicates, stem if name is None else name)
+    made: Run = _read(Run, path, form, duplicates, stem if name is None else name)
     return made
 
 
-def _read(kind: Any, path: Any, format_: str | None, duplicates: str, name: str | None = None) -> Any:
+def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | None = None) -> Any:
     check_choice("duplicates", duplicates, DUPLICATES)
-    if format_ is not None:
-        check_choice("format", format_, FORMATS)
+    if form is not None:
+        check_choice("form", form, FORMATS)
     table = TextTable(os.fspath(path), wanted=_WANTED)
     text = table.text()
     layouts = QRELS_LAYOUTS if kind is Qrels else RUN_LAYOUTS
-    chosen = format_ or _told(text, kind)
+    chosen = form or _told(text, kind)
     found = _json(table, text, kind.value_name) if chosen == "json" else _lines(table, text, layouts[chosen])
     if kind is Run and found.ranks:
         _check_ranks(table, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -84,7 +85,7 @@ def blocks_of(offsets: Offsets, n_rows: int = BLOCK_ROWS) -> list[slice]:
     n_groups = offsets.size - 1
     marks = np.arange(offsets[0], offsets[-1] + 1, n_rows)
     edges = np.unique(np.append(np.searchsorted(offsets[:-1], marks), [0, n_groups])).tolist()
-    return [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 def reasons(values: Values, x: Values, y: Values, offsets: Offsets) -> dict[int, str]:
@@ -130,4 +131,3 @@ def kind_of(coefficient: Coefficient) -> int:
     if coefficient.variant is None:
         return RHO
     return TAU_B if coefficient.variant == "b" else TAU_A
-

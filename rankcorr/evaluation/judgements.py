@@ -142,8 +142,8 @@ class QueryColumns:
         frame : data frame
         query, document, value : str, optional
             Names of the columns. By default the one of these names that the frame has: "query", "query_id", "qid",
-            "q_id"; "document", "document_id", "doc_id", "docno", "docid"; for qrels "relevance", "rel", "label", "gold";
-            for a run "score", "sim".
+            "q_id"; "document", "document_id", "doc_id", "docno", "docid"; for qrels "relevance", "rel", "label",
+            "gold"; for a run "score", "sim".
         duplicates, name
             As in `from_columns`.
 
@@ -207,8 +207,8 @@ class QueryColumns:
         fields = ("query_id", "doc_id", next((each for each in cls.value_columns if _all_have(rows, each)), ""))
         if not rows or not all(_all_have(rows, field) for field in fields):
             raise ColumnError(
-                f"{cls.__name__} can be read from a dict of dicts, a data frame, a file, an object of ranx, and entries "
-                f"of ir_measures; got {shown(given)}"
+                f"{cls.__name__} can be read from a dict of dicts, a data frame, a file, an object of ranx, and "
+                f"entries of ir_measures; got {shown(given)}"
             )
         return cls.from_columns(*([getattr(row, field) for row in rows] for field in fields))
 

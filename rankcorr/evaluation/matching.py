@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import offending, shown, whole_number
+from rankcorr.checks import shown, whole_number
 from rankcorr.errors import OptionError
 from rankcorr.evaluation.columns import Codes, read_only
 from rankcorr.evaluation.errors import QueryMismatchError, UnjudgedError
@@ -264,8 +264,8 @@ def _unknown(run: Run, qrels: Qrels) -> tuple[Hashable, ...]:
 def _check_types(gold: tuple[Any, ...], other: tuple[Any, ...], what: str, name: str) -> None:
     if type(gold[0]) is not type(other[0]):
         raise QueryMismatchError(
-            f"{what} ids of qrels are {_kind(gold[0])}, such as {gold[0]!r}, and those of {name} are {_kind(other[0])}, "
-            f"such as {other[0]!r}: no two would match"
+            f"{what} ids of qrels are {_kind(gold[0])}, such as {gold[0]!r}, and those of {name} are "
+            f"{_kind(other[0])}, such as {other[0]!r}: no two would match"
         )
 
 
@@ -289,5 +289,5 @@ def _refuse_unjudged(joint: Joined, n_unjudged: Codes) -> None:
     listed = ", ".join(map(shown, pairs[:5]))
     raise UnjudgedError(
         f"every retrieved document needs a judgement; without one (query, document): {listed}"
-        f"{f', ... ({total:,} in all)' if total > 5 else ''}; unjudged=\"zero\" or \"omit\" says what they count"
+        f'{f", ... ({total:,} in all)" if total > 5 else ""}; unjudged="zero" or "omit" says what they count'
     )

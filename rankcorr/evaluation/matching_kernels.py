@@ -22,7 +22,13 @@ def first_rows(offsets: Array, codes: Array, table: Array, firsts: Array) -> Non
 
 @kernel
 def count_matches(
-    gold_offsets: Array, gold_codes: Array, run_starts: Array, run_stops: Array, run_codes: Array, table: Array, n: Array
+    gold_offsets: Array,
+    gold_codes: Array,
+    run_starts: Array,
+    run_stops: Array,
+    run_codes: Array,
+    table: Array,
+    n: Array,
 ) -> None:
     """Set how many documents of each query are in both, in the run alone and in qrels alone: a row of `n` each.
 
@@ -91,4 +97,3 @@ def fill_matches(
                     codes[place] = code
                     place += 1
                 table[code] = -1
-

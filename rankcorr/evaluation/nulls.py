@@ -121,8 +121,8 @@ def standardization(
     largest = float(np.abs(of_patterns).max())
     if largest > MAX_EXPONENT:
         raise StandardizationError(
-            f"chance alone gives nearly the same value for almost every order, so that standardized values could not be "
-            f"told apart (exponent {shown(round(largest, 2))}, at most {MAX_EXPONENT:g}); a larger n0 helps"
+            f"chance alone gives nearly the same value for almost every order, so that standardized values could not "
+            f"be told apart (exponent {shown(round(largest, 2))}, at most {MAX_EXPONENT:g}); a larger n0 helps"
         )
     exponents[usable] = of_patterns[pattern]
     return Standardization(exponents, firsts.size, chosen.size, error)
@@ -159,7 +159,7 @@ def _patterns(keys: NDArray[np.uint64]) -> tuple[Codes, Codes, Codes]:
 
 
 def _chosen(sizes: NDArray[np.uint64], traits: Values, counts: Codes) -> Codes:
-    """Patterns that are drawn: short lists, the most frequent ones, and others spread over the expected chance level."""
+    """Patterns that are drawn: short lists, the most frequent ones, and others spread over the chance level."""
     if counts.size <= MOST_DRAWN:
         return np.arange(counts.size)
     short = np.flatnonzero(sizes <= MAX_EXACT_ITEMS)

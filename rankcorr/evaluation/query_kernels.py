@@ -8,7 +8,7 @@ from rankcorr.kernels import Array, kernel
 
 @kernel
 def flipped_sums(rng: np.random.Generator, differences: Array, sums: Array) -> None:
-    """Sum the differences with random signs, a row of `sums` for each resample and a column for each row of differences.
+    """Sum the differences with random signs: a row of `sums` for each resample, a column for each row of differences.
 
     All rows have the same signs. 63 signs come from one random number.
     """

@@ -1,6 +1,6 @@
 """Values by query -> intervals of their mean, and tests of whether it is 0; the unit is the query.
 
-Columns are runs or differences of runs, with nan where a query has no value; each column is judged over its own queries.
+Columns are runs or differences of runs, nan where a query has no value; each column is judged over its own queries.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def studentized(columns: Values, draws: Draws) -> Values:
     # Rounding alone must not make a column of equal values vary.
     centred[np.abs(centred) < ROUNDING] = 0.0
     parts = np.hstack([centred, centred**2, known])
-    n_queries, n_columns = columns.shape
+    n_queries = columns.shape[0]
 
     def task(rng: np.random.Generator, size: int) -> Values:
         counts = np.empty((size, n_queries))
@@ -72,9 +72,9 @@ def studentized(columns: Values, draws: Draws) -> Values:
 
 
 def intervals(columns: Values, ratios: Values, level: float) -> tuple[Values, Values]:
-    """Bootstrap-t intervals of the mean of each column, from its `studentized` resamples; nan for fewer than two queries.
+    """Bootstrap-t intervals of the mean of each column, from its `studentized` resamples.
 
-    A column whose values are all equal has an interval of no width.
+    nan for fewer than two queries. A column whose values are all equal has an interval of no width.
     """
     found = Means.of(columns)
     low, high = np.full(found.n.size, math.nan), np.full(found.n.size, math.nan)
