@@ -10,7 +10,7 @@
 >>> from rankcorr.evaluation import evaluate
 >>> evaluation = evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"a": 9.5, "c": 7.0, "b": 3.5}})
 >>> round(evaluation.mean(), 4)
-0.4112
+0.6252
 """
 
 from rankcorr.evaluation.compare import compare_runs

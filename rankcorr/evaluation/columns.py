@@ -127,7 +127,7 @@ def checked_values(column: Any, what: str) -> NDArray[np.float64]:
     """
     arrow = _arrow(column)
     if arrow is not None and arrow.null_count == 0 and str(arrow.type) == "double":
-        values = arrow.chunk(0).to_numpy() if arrow.num_chunks == 1 else arrow.to_numpy()
+        values: NDArray[np.float64] = arrow.chunk(0).to_numpy() if arrow.num_chunks == 1 else arrow.to_numpy()
     else:
         series = None if isinstance(column, PLAIN) else series_of(column, what)
         given = column if series is None else series.values

@@ -115,7 +115,7 @@ def evaluate(
     >>> run = {"q1": {"a": 9.1, "c": 8.7, "b": 1.2}, "q2": {"d": 3.3, "a": 1.0}}
     >>> evaluation = evaluate(qrels, run, metrics=["tau_w", "ap", "p@1"])
     >>> evaluation.of("tau_w").round(4).tolist(), evaluation.mean("p@1")
-    ([0.4112, 1.0], 1.0)
+    ([0.6252, 1.0], 1.0)
     """
     named = as_metrics(metrics)
     check_choice("unjudged", unjudged, UNJUDGED)

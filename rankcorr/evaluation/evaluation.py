@@ -161,7 +161,8 @@ class Evaluation(TableResult):
     def __repr__(self) -> str:
         best = ", ".join(f"{row['run']} {row['metric']} {row['mean']:.4f}" for row in self.table()[:5])
         more = ", ..." if len(self.runs) * len(self.metrics) > 5 else ""
-        return f"<Evaluation of {len(self.queries):,} queries: {best}{more}>"
+        queries = "1 query" if len(self.queries) == 1 else f"{len(self.queries):,} queries"
+        return f"<Evaluation of {queries}: {best}{more}>"
 
     def _place(self, names: tuple[str, ...], asked: str | None, what: str) -> int:
         if asked is None and len(names) == 1:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankcorr.checks import check_choice, counted
+from rankcorr.checks import check_choice
 from rankcorr.errors import TableError
 from rankcorr.evaluation.columns import DUPLICATES, Duplicates
 from rankcorr.evaluation.errors import DuplicateDocumentError, RankColumnWarning
@@ -160,12 +160,13 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
     layouts = QRELS_LAYOUTS if kind is Qrels else RUN_LAYOUTS
     chosen = form or _told(text, kind)
     found = _json(table, text, kind.value_name) if chosen == "json" else _lines(table, text, layouts[chosen])
-    if kind is Run and found.ranks:
-        _check_ranks(table, found)
     try:
-        return kind.from_columns(found.queries, found.documents, found.values, duplicates=duplicates, name=name)
+        made = kind.from_columns(found.queries, found.documents, found.values, duplicates=duplicates, name=name)
     except DuplicateDocumentError as error:
         raise DuplicateDocumentError(f"{table.name}{_where(found)}: {error}") from error
+    if kind is Run and found.ranks:
+        _check_ranks(table, found)
+    return made
 
 
 def _told(text: str, kind: Any) -> str:
@@ -270,7 +271,7 @@ def _check_ranks(table: TextTable, found: Columns) -> None:
         line = found.lines[int(order[wrong[0] + 1])]
         give_notice(
             f"{table.name}:{line}: the rank contradicts the score, which is larger than that of a smaller rank; so in "
-            f"{counted(queries, 'query').replace('querys', 'queries')}. Scores decide",
+            f"{'1 query' if queries == 1 else f'{queries:,} queries'}. Scores decide",
             RankColumnWarning,
             stacklevel=5,
         )

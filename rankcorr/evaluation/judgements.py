@@ -20,6 +20,7 @@ from rankcorr.evaluation.columns import (
     Rows,
     checked_values,
     coded,
+    read_only,
     sorted_rows,
 )
 from rankcorr.evaluation.errors import ColumnError
@@ -282,13 +283,16 @@ class QueryColumns:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return self.to_dict() == other.to_dict()  # type: ignore[attr-defined]
+        return self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
         return hash((type(self), self.queries, self.values.tobytes()))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a {type(self).__name__} is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (type(self), self._rows, self.name)
 
     def __repr__(self) -> str:
         named = "" if self.name is None else f" {self.name!r}"
@@ -333,6 +337,12 @@ class Run(QueryColumns):
 
 QrelsLike: TypeAlias = Qrels | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
 RunLike: TypeAlias = Run | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
+
+
+def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColumns:
+    """Make it again after pickle, which forgets that arrays are read-only."""
+    arrays = {field: read_only(getattr(rows, field)) for field in ("offsets", "codes", "values")}
+    return kind._unchecked(rows._replace(**arrays), name)
 
 
 def _column(columns: Mapping[Any, Any], asked: str | None, known: tuple[str, ...], what: str) -> Any:

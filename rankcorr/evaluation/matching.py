@@ -226,14 +226,14 @@ def trec_order(joint: Joined) -> Codes:
     tied = (np.diff(scores[order]) == 0) & (np.diff(group[order]) == 0)
     if tied.any():
         order = np.lexsort((-_id_places(joint)[joint.codes[rows]], -scores, group))
-    return rows[order]
+    return np.asarray(rows[order])
 
 
 def _rows(joint: Joined) -> Codes:
     """Rows of the run of each query of qrels, one query after the other."""
     sizes = joint.stops - joint.starts
     n_before = np.cumsum(sizes) - sizes
-    return np.arange(int(sizes.sum())) + np.repeat(joint.starts - n_before, sizes)
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(joint.starts - n_before, sizes))
 
 
 def _within(joint: Joined, depth: int) -> NDArray[np.bool_]:

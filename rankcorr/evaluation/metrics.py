@@ -188,9 +188,9 @@ def _familiar(name: str) -> Familiar:
     head, known = re.split(r"[@(]", name, maxsplit=1)[0], package.measures.registry
     exact = known if head in known else {each.lower(): each for each in known}
     if head not in known and head.lower() in exact:
-        name = exact[head.lower()] + name[len(head) :]
+        head = exact[head.lower()]
     try:
-        return Familiar(package.parse_measure(name), name.lower())
+        return Familiar(package.parse_measure(head + name[len(head) :]), name.lower())
     except (NameError, ValueError, SyntaxError, TypeError, AssertionError) as error:
         raise MetricError(
             f"{shown(name)} is no metric: tau_w, rho_w, tau, rho, ap, p@K, tau_ap, rbo, or one of ir_measures, such as "

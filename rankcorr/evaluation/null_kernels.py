@@ -9,30 +9,21 @@ N_TRAITS = 7
 
 
 @kernel
-def pattern_of(ranks: Array) -> int:
-    """A number that two lists of one length share if they have the same ties; others share it once in 2^64.
-
-    The mid-ranks, whatever their order, say how the items tie: their scrambled values (splitmix64) are summed.
-    """
-    total = np.uint64(0)
-    for rank in ranks:
-        bits = np.uint64(int(2.0 * rank)) * np.uint64(0x9E3779B97F4A7C15)
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        total += bits ^ (bits >> np.uint64(31))
-    return total
-
-
-@kernel
-def sums_of(ranks: Array, weights: Array, sizes: Array, sums: Array) -> None:
-    """Sums over the items of one ranking, f the weight of an item and t the number of items tied with it, and itself.
+def described(ranks: Array, weights: Array, sizes: Array, scrambles: Array, sums: Array) -> int:
+    """Set sums over the items of one ranking; f is the weight of an item, t the number of items tied with it and itself.
 
     In this order: f times how many items are worse less how many are better; f; f^2; (t - 1) f^2; t - 1; (t - 1) f.
+    Returns the pattern of ties: the distinct mid-ranks say how the items tie, whatever their order, and the random
+    numbers that stand for them are combined. Two patterns of one length have the same number once in 2^63.
     """
     n_items = ranks.size
     sizes[:n_items] = 0
+    pattern = 0
     for rank in ranks:
-        sizes[int(rank) - 1] += 1  # the integer part of a mid-rank tells groups apart
+        key = int(rank) - 1  # the integer part of a mid-rank tells groups apart
+        if sizes[key] == 0:
+            pattern ^= scrambles[int(2.0 * rank) - 2]
+        sizes[key] += 1
     sums[:] = 0.0
     for item in range(n_items):
         weight, others = weights[item], float(sizes[int(ranks[item]) - 1] - 1)
@@ -42,6 +33,7 @@ def sums_of(ranks: Array, weights: Array, sizes: Array, sums: Array) -> None:
         sums[3] += others * weight * weight
         sums[4] += others
         sums[5] += others * weight
+    return pattern
 
 
 @kernel
@@ -56,7 +48,7 @@ def untied_weight(own: Array, other: Array, n_items: int) -> float:
     mean_product = (other[1] ** 2 - other[2]) / n_pairs
     own_products = own[1] ** 2 - own[2] - own[3]
     own_sums = 2.0 * (own[1] * (n_items - 1.0) - own[5])
-    return own_products + mean * own_sums + mean_product * (n_pairs - own[4])
+    return float(own_products + mean * own_sums + mean_product * (n_pairs - own[4]))
 
 
 @kernel
@@ -67,6 +59,7 @@ def group_traits(
     tables: Array,
     starts: Array,
     expected: bool,
+    scrambles: Array,
     patterns: Array,
     traits: Array,
 ) -> None:
@@ -94,9 +87,8 @@ def group_traits(
         for side in range(2):
             values = x_values[start:stop] if side == 0 else y_values[start:stop]
             ranked(values, ranks[:n], order[:n])
-            patterns[group, side] = pattern_of(ranks[:n])
             rank_weights(ranks[:n], table, expected, weights[:n])
-            sums_of(ranks[:n], weights[:n], sizes, sums[side])
+            patterns[group, side] = described(ranks[:n], weights[:n], sizes, scrambles, sums[side])
         x, y = sums[0], sums[1]
         total = x[1] + y[1]
         x_norm, y_norm = untied_weight(x, y, n), untied_weight(y, x, n)

@@ -128,37 +128,36 @@ def standardization(
     return Standardization(exponents, firsts.size, chosen.size, error)
 
 
-def _traits(
-    coefficient: Coefficient, x: Values, y: Values, offsets: Codes, workers: int
-) -> tuple[NDArray[np.uint64], Values]:
+def _traits(coefficient: Coefficient, x: Values, y: Values, offsets: Codes, workers: int) -> tuple[Codes, Values]:
     """Length and patterns of ties of each group, shape (n_groups, 3), and its traits."""
     from rankcorr.evaluation import null_kernels
 
     n_groups = offsets.size - 1
-    patterns, traits = np.zeros((n_groups, 2), np.uint64), np.zeros((n_groups, null_kernels.N_TRAITS))
+    patterns, traits = np.zeros((n_groups, 2), np.int64), np.zeros((n_groups, null_kernels.N_TRAITS))
     tables, starts, expected, _ = tables_of(coefficient, np.diff(offsets))
     x, y, offsets = (read_only(column) for column in (x, y, offsets))
 
+    scrambles = np.random.default_rng(0).integers(0, 1 << 62, 2 * starts.size)
+
     def run(block: slice) -> None:
-        null_kernels.group_traits(
-            x, y, offsets[block.start : block.stop + 1], tables, starts, expected, patterns[block], traits[block]
-        )
+        part = offsets[block.start : block.stop + 1]
+        null_kernels.group_traits(x, y, part, tables, starts, expected, scrambles, patterns[block], traits[block])
 
     in_threads(run, blocks_of(offsets), workers)
-    return np.column_stack([np.diff(offsets).astype(np.uint64), patterns]), traits
+    return np.column_stack([np.diff(offsets), patterns]), traits
 
 
-def _patterns(keys: NDArray[np.uint64]) -> tuple[Codes, Codes, Codes]:
+def _patterns(keys: Codes) -> tuple[Codes, Codes, Codes]:
     """First group of each pattern, the pattern of each group, and how many groups have it."""
     order = np.lexsort(keys.T)
-    is_new = np.append(True, (np.diff(keys[order].view(np.int64), axis=0) != 0).any(axis=1))
+    is_new = np.append(True, (np.diff(keys[order], axis=0) != 0).any(axis=1))
     pattern = np.empty(order.size, np.int64)
     pattern[order] = np.cumsum(is_new) - 1
     starts = np.flatnonzero(is_new)
     return order[starts], pattern, np.diff(np.append(starts, order.size))
 
 
-def _chosen(sizes: NDArray[np.uint64], traits: Values, counts: Codes) -> Codes:
+def _chosen(sizes: Codes, traits: Values, counts: Codes) -> Codes:
     """Patterns that are drawn: short lists, the most frequent ones, and others spread over the chance level."""
     if counts.size <= MOST_DRAWN:
         return np.arange(counts.size)

@@ -38,7 +38,7 @@ class QueryContest:
     @property
     def n_systems(self) -> int:
         """Number of runs."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     def pvalues(self, leader: int, others: Sequence[int]) -> tuple[Values, Values]:
         """P-value of the paired test of a run and each other one, and its lead over the queries that both have.
@@ -85,4 +85,4 @@ class QueryContest:
         typical = np.sqrt(variances.sum() / (n_runs * (n_runs - 1)))
         # Less two of its standard errors: only a spread that surely exceeds the typical one counts.
         own = np.sqrt(np.maximum(0.0, variances[0, 1:])) * (1 - min(1.0, 2 / np.sqrt(2 * n_queries)))
-        return np.divide(typical, own, out=np.ones(own.size), where=own > typical)
+        return np.asarray(np.divide(typical, own, out=np.ones(own.size), where=own > typical))

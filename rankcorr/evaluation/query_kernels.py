@@ -10,15 +10,15 @@ from rankcorr.kernels import Array, kernel
 def flipped_sums(rng: np.random.Generator, differences: Array, sums: Array) -> None:
     """Sum the differences with random signs: a row of `sums` for each resample, a column for each row of differences.
 
-    All rows have the same signs. 63 signs come from one random number.
+    All rows have the same signs. A random number has 53 bits, and gives as many signs.
     """
     n_pairs, n_queries = differences.shape
     signs = np.empty(n_queries)
     for resample in range(sums.shape[0]):
         bits = 0
         for query in range(n_queries):
-            if query % 63 == 0:
-                bits = rng.integers(0, 1 << 63)
+            if query % 53 == 0:
+                bits = int(rng.random() * 2.0**53)
             signs[query] = 1.0 if bits & 1 else -1.0
             bits >>= 1
         for pair in range(n_pairs):

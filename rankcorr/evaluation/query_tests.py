@@ -20,7 +20,8 @@ Values: TypeAlias = NDArray[np.float64]
 Test: TypeAlias = Literal["randomization", "t", "bootstrap"]
 
 TESTS: Final = ("randomization", "t", "bootstrap")
-RANDOMIZATION, T, BOOTSTRAP = TESTS
+RANDOMIZATION: Final = "randomization"
+T: Final = "t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def effect_sizes(columns: Values) -> Values:
     """Mean over the standard deviation of each column; nan for fewer than two queries, or without any spread."""
     found = Means.of(columns)
     spread = found.errors * np.sqrt(found.n)
-    return _divided(found.means, np.where(spread > ROUNDING, spread, 0.0))
+    return np.asarray(_divided(found.means, np.where(spread > ROUNDING, spread, 0.0)))
 
 
 def _flipped(columns: Values, draws: Draws) -> Values:
@@ -146,4 +147,5 @@ def _flipped(columns: Values, draws: Draws) -> Values:
 
 def _divided(numerator: Values, denominator: Values) -> Values:
     """Quotients, nan where the denominator is 0."""
-    return np.divide(numerator, denominator, out=np.full(numerator.shape, math.nan), where=denominator != 0)
+    undefined = np.full(numerator.shape, math.nan)
+    return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator != 0))

@@ -77,6 +77,8 @@ def plot_queries(
     if values.size == 0:
         raise OptionError(f"no query has a value for both {shown(one)} and {shown(other)}")
 
+    from matplotlib.ticker import MaxNLocator
+
     metric = SYMBOLS.get(comparison.metric, label_text(comparison.metric))
     what = f"{metric}{', standardized' * comparison.standardized}: {label_text(one)} less {label_text(other)}"
     better, worse = int((values > ROUNDING).sum()), int((values < -ROUNDING).sum())
@@ -93,6 +95,6 @@ def plot_queries(
         label = f"{100 * comparison.level:g} % interval of the mean, {signed(low)} to {signed(high)}"
         handles.append(axes.axhspan(low, high, color=ink.grey(0.2), alpha=0.25, linewidth=0, label=label))  # type: ignore[arg-type]
     axes.set_xlim(0.5 - 0.01 * values.size, values.size + 0.5 + 0.01 * values.size)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     add_legend(axes, handles, ax)
     return drawn(axes, ax)
