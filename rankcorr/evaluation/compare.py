@@ -65,7 +65,8 @@ def compare_runs(
     queries of the same kind. A test that resamples documents would call 35 of 100 pairs of equally good runs different
     at the level of 5 %.
 
-    - Intervals are bootstrap-t intervals of means, and of mean differences, from resampled queries.
+    - Intervals are bootstrap-t intervals of means, and of mean differences, from resampled queries; with up to four
+      queries they may have no end.
     - Tests are paired and two-sided. "randomization" flips the signs of the differences, all of them up to 12 queries;
       "t" is Student's test; "bootstrap" compares the studentized mean with those of resampled queries.
     - P-values of pairs are corrected by Holm's method. Those against the best run, and the groups, are those of

@@ -105,7 +105,9 @@ def standardization(
     def draw(number: int) -> Values:
         group = int(usable[firsts[number]])
         rows = slice(int(offsets[group]), int(offsets[group + 1]))
-        return _drawn(coefficient, x[rows], y[rows], n_resamples, derived_seed(seed, number))
+        # Sorted, and with a seed of its own: a pattern has the same null wherever its groups stand.
+        own_seed = derived_seed(seed, *keys[group].tolist())
+        return _drawn(coefficient, np.sort(x[rows]), np.sort(y[rows]), n_resamples, own_seed)
 
     nulls = in_threads(draw, chosen.tolist(), workers)
     own = np.array([exponent_of(values) if values.size else 0.0 for values in nulls])
@@ -158,7 +160,7 @@ def _patterns(keys: Codes) -> tuple[Codes, Codes, Codes]:
 
 
 def _chosen(sizes: Codes, traits: Values, counts: Codes) -> Codes:
-    """Patterns that are drawn: short lists, the most frequent ones, and others spread over the chance level."""
+    """Patterns that are drawn: short lists, frequent ones, others spread over the chance level, and outliers."""
     if counts.size <= MOST_DRAWN:
         return np.arange(counts.size)
     short = np.flatnonzero(sizes <= MAX_EXACT_ITEMS)
@@ -170,8 +172,22 @@ def _chosen(sizes: Codes, traits: Values, counts: Codes) -> Codes:
     frequent = frequent[counts[frequent] > 1]
     left = np.setdiff1d(left, frequent)
     by_level = left[np.argsort(traits[left, 0], kind="stable")]
-    spread = by_level[np.linspace(0, left.size - 1, MOST_DRAWN - frequent.size).round().astype(int)]
-    return np.unique(np.concatenate([short, frequent, spread]))
+    spread = by_level[np.linspace(0, left.size - 1, MOST_DRAWN // 4).round().astype(int)]
+    n_apart = MOST_DRAWN - frequent.size - np.unique(spread).size
+    apart = left[_apart(traits[left], n_apart)]
+    return np.unique(np.concatenate([short, frequent, spread, apart]))
+
+
+def _apart(traits: Values, number: int) -> Codes:
+    """Rows of which each is the farthest from those before it, so that no other row lies far from all of them."""
+    scale = traits.std(axis=0)
+    z = (traits - traits.mean(axis=0))[:, scale > 1e-9] / scale[scale > 1e-9]
+    chosen = [int(np.argmax((z**2).sum(axis=1)))]
+    distance = ((z - z[chosen[0]]) ** 2).sum(axis=1)
+    for _ in range(number - 1):
+        chosen.append(int(np.argmax(distance)))
+        distance = np.minimum(distance, ((z - z[chosen[-1]]) ** 2).sum(axis=1))
+    return np.unique(chosen)
 
 
 def _drawn(coefficient: Coefficient, x: Values, y: Values, n_resamples: int, seed: int) -> Values:

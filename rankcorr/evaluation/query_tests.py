@@ -63,7 +63,9 @@ def studentized(columns: Values, draws: Draws) -> Values:
         drawn_counts(rng, counts)
         sums, squares, n = np.hsplit(counts @ parts, 3)
         means = _divided(sums, n)
-        spread = _divided(np.maximum(0.0, squares - sums * means), n * (n - 1))
+        spread = squares - sums * means
+        spread[spread <= ROUNDING * squares] = 0.0  # all that were drawn are equal
+        spread = _divided(spread, n * (n - 1))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = means / np.sqrt(spread)
         ratios[(spread == 0) & (sums == 0)] = 0.0
@@ -75,7 +77,8 @@ def studentized(columns: Values, draws: Draws) -> Values:
 def intervals(columns: Values, ratios: Values, level: float) -> tuple[Values, Values]:
     """Bootstrap-t intervals of the mean of each column, from its `studentized` resamples.
 
-    nan for fewer than two queries. A column whose values are all equal has an interval of no width.
+    nan for fewer than two queries. A column whose values are all equal has an interval of no width. Up to four queries
+    are so few that an interval at 0.95 has no end: infinite.
     """
     found = Means.of(columns)
     low, high = np.full(found.n.size, math.nan), np.full(found.n.size, math.nan)

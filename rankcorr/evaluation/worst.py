@@ -112,7 +112,7 @@ def worst(
     ... }
     >>> found = worst(qrels, runs, k=1)[0]
     >>> found.query, found.difference, [each.document for each in found.documents]
-    ('q2', 2.0, ['d', 'a'])
+    ('q2', 2.0, ['a', 'd'])
     """
     ((name, chosen),) = as_metrics([metric]).items()
     numbers = {"k": whole_number(k), "n_documents": whole_number(n_documents)}

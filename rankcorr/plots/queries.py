@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final, overload
 
 import numpy as np
@@ -91,7 +92,7 @@ def plot_queries(
     axes.axhline(0, color=ink.full, linewidth=0.8)
     line = axes.axhline(mean, color=ink.full, linestyle="--", linewidth=1.6, label=f"mean {signed(mean)}")
     handles = [line]
-    if low == low:  # noqa: PLR0124 - there is no interval of a single query
+    if math.isfinite(high - low):  # of few queries an interval may have no end
         label = f"{100 * comparison.level:g} % interval of the mean, {signed(low)} to {signed(high)}"
         handles.append(axes.axhspan(low, high, color=ink.grey(0.2), alpha=0.25, linewidth=0, label=label))  # type: ignore[arg-type]
     axes.set_xlim(0.5 - 0.01 * values.size, values.size + 0.5 + 0.01 * values.size)

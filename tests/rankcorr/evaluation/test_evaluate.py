@@ -28,6 +28,7 @@ from rankcorr.evaluation.evaluation import mean_of
 from rankcorr.evaluation.grouped import GOLD_TIED, ONE_ITEM
 from rankcorr.evaluation.metrics import as_metric, as_metrics
 from rankcorr.measures import rank_biased_overlap, tau_ap
+from rankcorr.notices import collected_notices
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match
 
 GOLD = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1}, "q3": {"a": 1, "b": 1}, "q4": {"a": 0, "b": 3}}
@@ -39,8 +40,7 @@ FAMILIAR = ["ap", "p@1", "p@3", "p@10"]
 def test_coefficients_are_those_of_each_query(qrels, run, unjudged, unretrieved):
     assume(set(qrels) & set(run))
     wanted = naive_match(qrels, run, unjudged, unretrieved)
-    with np.testing.suppress_warnings() as filtered:
-        filtered.filter(UndefinedCorrelationWarning)
+    with collected_notices():
         options = {"unjudged": unjudged, "unretrieved": unretrieved, "standardized": False}
         found = evaluate(qrels, run, metrics=["tau_w", RhoW(n0=0, scheme="first"), "tau_ap"], **options)
         for place, query in enumerate(qrels):
@@ -112,7 +112,9 @@ def test_what_does_not_exist_can_count_zero_or_be_an_error():
 
 
 def test_a_mean_over_nothing_is_nan_with_a_warning():
-    with pytest.warns(UndefinedCorrelationWarning, match=r"a mean is undefined.*\(run, metric\): \('run', 'tau_w'\)") as w:
+    with pytest.warns(
+        UndefinedCorrelationWarning, match=r"a mean is undefined.*\(run, metric\): \('run', 'tau_w'\)"
+    ) as w:
         found = evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}})
     assert math.isnan(found.mean())
     assert w[0].filename == __file__
@@ -120,7 +122,9 @@ def test_a_mean_over_nothing_is_nan_with_a_warning():
 
 def test_overlap_takes_the_lists_as_they_are():
     found = evaluate(GOLD, SYSTEM, metrics=["rbo", RBO(p=0.5, ties="a")])
-    wanted = [rank_biased_overlap(GOLD["q1"], SYSTEM["q1"], p=p, ties=t).extrapolated for p, t in ((0.9, "w"), (0.5, "a"))]
+    wanted = [
+        rank_biased_overlap(GOLD["q1"], SYSTEM["q1"], p=p, ties=t).extrapolated for p, t in ((0.9, "w"), (0.5, "a"))
+    ]
     assert found.values[0, :, 0].tolist() == wanted
     assert found.metrics == ("rbo", "rbo(p=0.5, a)")
 
@@ -221,7 +225,9 @@ def test_values_are_standardized_each_by_its_own_null():
     for place, query in enumerate(qrels):
         null = null_distribution(qrels[query], run[query], n_resamples=20_000)
         standardized = found.of("tau_w", standardized=True)[place]
-        assert standardized == pytest.approx(null.standardize(found.of("tau_w")[place]), abs=1e-12 if place < 2 else 0.01)
+        assert standardized == pytest.approx(
+            null.standardize(found.of("tau_w")[place]), abs=1e-12 if place < 2 else 0.01
+        )
     np.testing.assert_array_equal(found.of("tau", standardized=True), found.of("tau"))
     assert np.isnan(found.of("ap", standardized=True)).all()
     with pytest.raises(OptionError, match="values were not standardized"):
