@@ -10,7 +10,7 @@ N_TRAITS = 7
 
 @kernel
 def described(ranks: Array, weights: Array, sizes: Array, scrambles: Array, sums: Array) -> int:
-    """Set sums over the items of one ranking; f is the weight of an item, t the number of items tied with it and itself.
+    """Set sums over the items of one ranking; f is the weight of an item, t the size of its tied group.
 
     In this order: f times how many items are worse less how many are better; f; f^2; (t - 1) f^2; t - 1; (t - 1) f.
     Returns the pattern of ties: the distinct mid-ranks say how the items tie, whatever their order, and the random

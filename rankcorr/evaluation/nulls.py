@@ -4,9 +4,8 @@ The chance level of a coefficient depends on the length of the lists and on thei
 share one null distribution. Where there are more patterns than nulls can be drawn for, the exponents of some of them
 are drawn, and the others are interpolated: a quadratic function of seven traits of length, ties and weights, which
 are known in closed form. Each drawn exponent is predicted without itself, and the mean that chance then has, which
-should be 0, is the error that is reported. Measured with 100 documents of five levels in random shares, and with 20 to
-150 documents of which 2 to 20 are relevant: its root mean square is 0.003 to 0.008, a thirtieth of the standard
-deviation of chance.
+should be 0, is the error that is reported. Measured on 40 to 150 documents with three kinds of ties, it is 0.003 to
+0.012 in root mean square, and 0.04 at most, where the standard deviation of chance is 0.2.
 """
 
 from __future__ import annotations

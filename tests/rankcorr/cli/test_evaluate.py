@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from rankcorr.evaluation import compare_runs, evaluate
+from rankcorr.evaluation import compare_runs, evaluate, read_qrels, read_run
 from tests.rankcorr.cli.commands import refusal, run, run_ok
 from tests.rankcorr.evaluation.test_compare import case
 
@@ -21,7 +21,7 @@ def files(tmp_path, monkeypatch):
             for query, own in found.items():
                 best_first = sorted(own, key=own.get, reverse=True)
                 file.writelines(f"{query} Q0 {d} {rank} {own[d]} {name}\n" for rank, d in enumerate(best_first, 1))
-    return qrels, runs
+    return read_qrels("qrels.txt"), {name: read_run(f"{name}.run.gz") for name in runs}
 
 
 RUNS = ["a.run.gz", "b.run.gz", "c.run.gz"]
@@ -77,13 +77,13 @@ def test_values_by_query(files):
     ]
 
 
-def test_options_of_weights_reach_the_coefficients(files):
+def test_options_of_weights_reach_the_coefficients(files):  # noqa: ARG001
     output = run_ok("evaluate", "qrels.txt", "a.run.gz", "--metric", "TAU_W", "--metric", "tau", "--n0", "10")
     assert "TauW(n0=10)" in output
     assert " tau " in output
 
 
-def test_what_was_left_out_is_said(files, tmp_path):
+def test_what_was_left_out_is_said(files, tmp_path):  # noqa: ARG001
     (tmp_path / "odd.run").write_text("q0 Q0 d0 1 3.0 x\nq0 Q0 new 2 2.0 x\nq0 Q0 d1 3 1.0 x\nzz Q0 d0 1 1.0 x\n")
     output = run_ok("evaluate", "qrels.txt", "odd.run", "--depth", "2", "--metric", "tau_w")
     line = "odd: 11 documents compared, 1 unjudged (of relevance 0), 9 not retrieved (last), 1 beyond the depth"

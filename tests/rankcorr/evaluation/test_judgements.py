@@ -14,7 +14,7 @@ from rankcorr.evaluation import ColumnError, DuplicateDocumentError, Qrels, Run
 
 COLUMNS = {"qid": ["q2", "q1", "q2"], "docno": ["a", "b", "c"], "score": [1.0, 2.0, 3.0]}
 WANTED = {"q2": {"a": 1.0, "c": 3.0}, "q1": {"b": 2.0}}
-FRAMES = [pd.DataFrame, pl.DataFrame, pa.table, lambda columns: pa.RecordBatch.from_pydict(columns)]
+FRAMES = [pd.DataFrame, pl.DataFrame, pa.table, pa.RecordBatch.from_pydict]
 
 
 def test_rows_are_sorted_by_query_once_in_the_order_of_their_first_rows():
@@ -40,7 +40,7 @@ def test_whole_numbers_are_ids_too(frame):
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_a_frame_without_the_column_says_what_it_has(frame):
-    with pytest.raises(ColumnError, match="no column for the document, such as 'document'.*it has 'qid', 'score'"):
+    with pytest.raises(ColumnError, match=r"no column for the document, such as 'document'.*it has 'qid', 'score'"):
         Run.from_frame(frame({"qid": ["a"], "score": [1.0]}))
     with pytest.raises(ColumnError, match="no column 'id' for the query; it has 'qid', 'docno', 'score'"):
         Run.from_frame(frame(COLUMNS), query="id")

@@ -39,7 +39,7 @@ def test_the_pair_can_be_turned():
     pair = comparison.pairs[0]
     (axes,) = plot_queries(comparison, first=pair.second, second=pair.first).axes
     assert axes.lines[1].get_ydata()[0] == -pair.difference
-    assert_allclose([bar.get_height() for bar in axes.containers[0]][0], -comparison.differences().min())
+    assert_allclose(axes.containers[0][0].get_height(), -comparison.differences().min())
 
 
 def test_few_queries_may_have_no_interval():
