@@ -341,8 +341,8 @@ RunLike: TypeAlias = Run | Mapping[Any, Mapping[Any, float]] | str | os.PathLike
 
 def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColumns:
     """Make it again after pickle, which forgets that arrays are read-only."""
-    arrays = {field: read_only(getattr(rows, field)) for field in ("offsets", "codes", "values")}
-    return kind._unchecked(rows._replace(**arrays), name)
+    offsets, codes, values = map(read_only, (rows.offsets, rows.codes, rows.values))
+    return kind._unchecked(rows._replace(offsets=offsets, codes=codes, values=values), name)
 
 
 def _column(columns: Mapping[Any, Any], asked: str | None, known: tuple[str, ...], what: str) -> Any:
