@@ -1,0 +1,177 @@
+"""Take the pictures of the documents anew: ``python -m tests.service.collect.browser.pictures``.
+
+A campaign is made on the page as a newcomer makes it, and voters who err now and then answer all of it. Three pages are
+pictured on the way: the plan, a pair on a phone, and the ranking.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+
+import numpy as np
+from flask import Flask
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from werkzeug.serving import make_server
+
+from service.collect import CollectSettings, create_app
+from service.http.state import state
+from tests.distributions import ROOT
+from tests.service.collect.browser.conftest import CHROMIUM, Quiet
+from tests.service.collect.organiser import ADMIN, Organiser
+
+FOLDER = ROOT / "docs" / "images"
+MOST_BYTES = 150_000
+SECONDS = 120_000  # milliseconds: kernels may have to be compiled first
+
+# In the order of their weight, so that the ranking can be judged by looking at it.
+ANIMALS = (
+    "blue whale",
+    "elephant",
+    "hippopotamus",
+    "giraffe",
+    "cow",
+    "horse",
+    "brown bear",
+    "lion",
+    "kangaroo",
+    "wolf",
+    "beaver",
+    "fox",
+    "cat",
+    "rabbit",
+    "hedgehog",
+    "squirrel",
+    "hamster",
+    "mouse",
+    "wasp",
+    "ant",
+)
+INSTRUCTIONS = "You will see **two animals** at a time. Choose the one that is heavier when it is fully grown."
+CONSENT = "We keep your answers and the time that they took. You may stop at any time, and have your data erased."
+VOTERS = 6
+
+
+def main() -> None:
+    """Take all pictures."""
+    if CHROMIUM is None:
+        sys.exit("there is no Chromium on the path")
+    FOLDER.mkdir(exist_ok=True)
+    logging.disable(logging.INFO)  # a line for each request
+    with tempfile.TemporaryDirectory() as folder, site(Path(folder)) as (app, url), sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_context(viewport={"width": 1100, "height": 800}, locale="en-GB").new_page()
+        page.set_default_timeout(SECONDS)
+        key, token = made(page, url)
+        organiser = Organiser(app, token, key)
+        organiser.open()
+        pair(browser, f"{url}/v/{key}")
+        vote(organiser)
+        end(organiser)
+        ranking(page, f"{url}/o/{key}/result")
+        browser.close()
+
+
+@contextlib.contextmanager
+def site(folder: Path) -> Iterator[tuple[Flask, str]]:
+    """A server on an empty ledger, and its address."""
+    settings = CollectSettings(ledger=str(folder / "votes.db"), tokens=(ADMIN,), votes_per_minute=0)
+    app = create_app(settings)
+    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield app, f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+        state(app).resources.close()
+
+
+def made(page: Page, url: str) -> tuple[str, str]:
+    """Make the campaign on the page, and picture its plan; its key and the organiser's token are returned."""
+    page.goto(f"{url}/o/new#{ADMIN}")
+    table = "\n".join(["item", *sorted(ANIMALS)])
+    page.set_input_files("#file", {"name": "animals.csv", "mimeType": "text/csv", "buffer": table.encode()})
+    page.locator("#name").fill("Heavier animals")
+    page.locator("[name=mode][value=continuous]").check()
+    page.locator("#voters").fill(str(VOTERS))
+    page.locator("#budget").fill("300")
+    page.locator("#batch").fill("30")
+    page.locator("#pay").select_option("per_hour")
+    page.locator("#rate").fill("15")
+    page.locator("#currency").fill("EUR")
+    page.locator("#title-0").fill("Heavier animals")
+    page.locator("#question-0").fill("Which animal is heavier?")
+    page.locator("#instructions-0").fill(INSTRUCTIONS)
+    page.locator("#consent-0").fill(CONSENT)
+    page.locator("#open-link-allowed").check()
+    expect(page.locator("#outlook")).to_contain_text("By strengths", timeout=SECONDS)
+    page.evaluate("scrollTo(0, 0)")
+    picture(page, "plan.png")
+    page.locator("#make").click()
+    _, _, key = page.locator("#made-link input").input_value().rpartition("/o/")
+    campaign, _, token = key.partition("#")
+    return campaign, token
+
+
+def pair(browser: Browser, link: str) -> None:
+    """Picture a pair on a phone."""
+    phone = {"width": 360, "height": 640}
+    page = browser.new_context(viewport=phone, has_touch=True, is_mobile=True, locale="en-GB").new_page()
+    page.set_default_timeout(SECONDS)
+    page.goto(link)
+    page.locator("#agree").tap()
+    expect(page.locator('#option-left .choose:not([aria-disabled="true"])')).to_be_visible()
+    picture(page, "pair.png")
+
+
+def vote(organiser: Organiser) -> None:
+    """Answer all that is asked, sheet by sheet; mistakes are likelier where two animals are near in their order."""
+    rng = np.random.default_rng(1)
+    voters = deque(organiser.voter() for _ in range(VOTERS))
+    while voters:
+        voter = voters.popleft()
+        if (sheet := voter.sheet()) is None:
+            continue
+        for asked in sheet["pairs"]:
+            left, right = (ANIMALS.index(asked[side]["text"]) for side in ("left", "right"))
+            answer = "left" if rng.logistic(left, 0.6) < rng.logistic(right, 0.6) else "right"
+            answered = voter.vote(asked["id"], answer, response_ms=2_500)
+            if answered.status_code != HTTPStatus.OK:
+                sys.exit(answered.text)
+        voters.append(voter)
+
+
+def end(organiser: Organiser) -> None:
+    """Close the last batch; whoever looked at a pair for the picture has left it unanswered."""
+    last = organiser.get("/progress").json["ballots"][-1]["ballot"]
+    organiser.close(last, least_answered=0.5)
+
+
+def ranking(page: Page, link: str) -> None:
+    """Picture the ranking."""
+    page.goto(link)
+    expect(page.locator("#ranking tbody tr")).to_have_count(len(ANIMALS), timeout=SECONDS)
+    picture(page, "ranking.png")
+
+
+def picture(page: Page, name: str) -> None:
+    """Save what is seen of a page."""
+    data = page.screenshot(animations="disabled")
+    if len(data) > MOST_BYTES:
+        sys.exit(f"{name} has {len(data):,} bytes; at most {MOST_BYTES:,} are wanted")
+    (FOLDER / name).write_bytes(data)
+    sys.stdout.write(f"{FOLDER.relative_to(ROOT) / name}: {len(data):,} bytes\n")
+
+
+if __name__ == "__main__":
+    main()
