@@ -77,3 +77,13 @@ def weighted_tau(a, b, weights, variant="b"):
     top = math.fsum(p * q for rows in zip(a_matrix, b_matrix, strict=True) for p, q in zip(*rows, strict=True))
     # 1 - sum_i w_i^2 without the difference, which loses digits when one weight is nearly all.
     return top / math.fsum(w_i * w_j for i, w_i in enumerate(weights) for j, w_j in enumerate(weights) if i != j)
+
+
+def by_group(x, y, groups, of_group):
+    """A coefficient of the rows of each group, by group; nan for one row."""
+    values = {}
+    for group in groups:
+        rows = [row for row, other in enumerate(groups) if other == group]
+        own = [x[row] for row in rows], [y[row] for row in rows]
+        values[group] = of_group(*own) if len(rows) > 1 else math.nan
+    return values

@@ -222,11 +222,14 @@ def _sheets(slot: Array, size: int | None) -> tuple[Array, Array, Array]:
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     counts = np.diff(np.append(starts, slot.size))
     within = np.arange(slot.size) - np.repeat(starts, counts)
-    chunk = within // size if size is not None else np.zeros_like(within)
+    # As few sheets as the size allows, and as even as can be: nobody comes for a sheet of one comparison.
+    n_sheets = np.ones_like(counts) if size is None else -(-counts // size)
+    cut, of = np.repeat(n_sheets, counts), np.repeat(counts, counts)
+    chunk = within * cut // of
     begins = np.concatenate([[True], (ordered[1:] != ordered[:-1]) | (chunk[1:] != chunk[:-1])])
     number = np.cumsum(begins) - 1
     sheet, position = np.empty_like(slot), np.empty_like(slot)
     sheet[order] = number
-    position[order] = within if size is None else within % size
+    position[order] = within - -(-chunk * of // cut)
     firsts = np.flatnonzero(begins)
     return sheet, position, np.column_stack([ordered[firsts], np.diff(np.append(firsts, slot.size))])

@@ -23,8 +23,9 @@ from adaptive.ledger.locking import count_answers, lock_ballot
 from adaptive.ledger.sheets import Lease, claim_sheet, is_sheet_left, lease_of_voter
 from adaptive.ledger.shown_sheets import Answered, ShownPair, answers_on, has_practised, shown_pairs
 from adaptive.ledger.tokens import issue
-from adaptive.ledger.voters import erase, register, withdraw
+from adaptive.ledger.voters import erase, excluded_voters, register, withdraw
 from adaptive.ledger.voting_pages import VotingPages
+from adaptive.plan import BallotPlan
 from rankcorr.checks import shown
 
 __all__ = [
@@ -38,10 +39,11 @@ __all__ = [
     "journey_with",
     "leave",
     "next_sheet",
+    "why_none_left",
 ]
 
 Step: TypeAlias = Literal["consent", "vote", "finish"]
-Reason: TypeAlias = Literal["limit", "none left"]
+Reason: TypeAlias = Literal["limit", "none left", "not open"]
 
 OPEN, INVITED = "open", "invitation"
 _PARTICIPANTS: Final = {
@@ -95,8 +97,8 @@ class Journey:
         The voter's answers that stand, of all ballots, without those to probes.
     available : bool
         Whether there is a pair to ask for, now.
-    reason : {"limit", "none left"} or None
-        Why there is none.
+    reason : {"limit", "none left", "not open"} or None
+        Why there is none; "not open": the first ballot, or the next one, is still to be opened.
     """
 
     voter_key: str
@@ -187,8 +189,10 @@ def journey_of(connection: sa.Connection, info: CampaignInfo, pages: VotingPages
     reason: Reason | None = None
     if not begun and pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
         reason = "limit"
-    elif not begun and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info)):
+    elif not begun and voter_id in excluded_voters(connection, info.id):
         reason = "none left"
+    elif not begun and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info)):
+        reason = why_none_left(connection, info)
     return journey_with(connection, info, pages, voter_id, hand, reason)
 
 
@@ -210,6 +214,15 @@ def journey_with(
     return Journey(key, step, hand, done, _n_votes(connection, info, voter_id), reason is None, reason)
 
 
+def why_none_left(connection: sa.Connection, info: CampaignInfo) -> Reason:
+    """Why there is no sheet to claim: all are given out or done, or a ballot is still to be opened."""
+    ballot = schema.ballot
+    states = connection.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == info.id)).scalars().all()
+    if not isinstance(info.plan, BallotPlan) or any(state != "closed" for state in states):
+        return "none left"
+    return "not open" if len(states) < info.plan.n_ballots else "none left"
+
+
 def next_sheet(
     connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int
 ) -> tuple[SheetInHand | None, Reason | None]:
@@ -222,8 +235,12 @@ def next_sheet(
         return hand, None  # probes that were put off: all comparisons are answered, and the lease would end
     if pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
         return None, "limit"
+    if voter_id in excluded_voters(connection, info.id):
+        return None, "none left"  # what would not count is not asked
     lease = claim_sheet(connection, info, voter_id)
-    return (None, "none left") if lease is None else (_sheet(connection, info, voter_id, lease), None)
+    if lease is None:
+        return None, why_none_left(connection, info)
+    return _sheet(connection, info, voter_id, lease), None
 
 
 def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:

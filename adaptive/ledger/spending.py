@@ -137,6 +137,8 @@ def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | Non
     drawn = _drawn(connection, info)
     probes = sum(drawn) + expected_probes(info.plan, len(info.slots), info.settings, n_opened=len(drawn))
     now, end = n_votes + n_probes, expected_votes + probes
+    if _has_ended(connection, info):  # what was never answered is not asked any more
+        expected_votes, probes, end = n_votes, n_probes, now
     return Spending(
         n_votes=n_votes,
         n_probes=n_probes,
@@ -173,11 +175,17 @@ def _sheets(numbers: list[int], n_slots: int, size: int | None, n_opened: int) -
         each, more = divmod(number, n_slots)
         for slot in range(min(number, n_slots)):
             left, is_first = each + (slot < more), slot >= known
-            while ballot >= n_opened and left > 0:
-                taken = left if size is None else min(size, left)
-                yield taken, is_first
-                left, is_first = left - taken, False
+            n_sheets = 1 if size is None else -(-left // size)
+            for sheet in range(n_sheets if ballot >= n_opened else 0):
+                yield (left + n_sheets - 1 - sheet) // n_sheets, is_first and sheet == 0
         known = max(known, min(number, n_slots))
+
+
+def _has_ended(connection: sa.Connection, info: CampaignInfo) -> bool:
+    ballot = schema.ballot
+    states = connection.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == info.id)).scalars().all()
+    last = info.plan.n_ballots if isinstance(info.plan, BallotPlan) else 1
+    return len(states) >= last and all(state == "closed" for state in states)
 
 
 def _drawn(connection: sa.Connection, info: CampaignInfo) -> list[int]:

@@ -5,6 +5,7 @@ import click
 from rankcorr import __version__
 from rankcorr.cli.compare import compare
 from rankcorr.cli.console import OneLineErrors
+from rankcorr.cli.evaluate import evaluate_command
 from rankcorr.cli.leaderboard import leaderboard_command
 from rankcorr.cli.plot import plot
 from rankcorr.cli.tests import run_tests
@@ -15,6 +16,7 @@ Example:
   rankcorr compare gold.csv system_a.csv system_b.csv
   rankcorr test gold.csv system_a.csv system_b.csv --versus
   rankcorr leaderboard gold.csv system_a.csv system_b.csv
+  rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10 --versus bm25.run
   rankcorr plot ranks gold.csv system_a.csv --out ranks.png
   rankcorr weights --n0 2 --top 10
 """
@@ -35,6 +37,7 @@ def main() -> None:
 main.add_command(compare)
 main.add_command(run_tests)
 main.add_command(leaderboard_command)
+main.add_command(evaluate_command)
 main.add_command(plot)
 main.add_command(weights)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,20 @@ class Competitor:
     total: float
     codes: Codes | None = None
     exponents: Values | None = None
+
+
+class Testable(Protocol):
+    """What groups are made from: systems from best to worst, and tests between them."""
+
+    @property
+    def n_systems(self) -> int:
+        """Number of systems."""
+
+    def pvalues(self, leader: int, others: Sequence[int]) -> tuple[Values, Values]:
+        """P-value of the paired test of a system and each other one, and its lead; nan where there is no test."""
+
+    def corrected(self, rows: Sequence[int], stage: int = 0) -> Values:
+        """P-value of the first of some systems against each other one, corrected for having been chosen."""
 
 
 class Contest:
@@ -183,7 +198,7 @@ class Contest:
         return replace(exchange, exponents=np.array(exponents)) if exponents else exchange
 
 
-def contested(contest: Contest, level: float) -> tuple[Values, Values, list[int]]:
+def contested(contest: Testable, level: float) -> tuple[Values, Values, list[int]]:
     """P-values of the best system against each, the same corrected, both nan for the best, and all groups, from 1.
 
     The first group is told from the others at 1 - level, each later one among m of all k systems at (1 - level) m / k,
@@ -211,7 +226,7 @@ def contested(contest: Contest, level: float) -> tuple[Values, Values, list[int]
     return pvalues, corrected, groups
 
 
-def _step_down(contest: Contest, pvalues: Values, alpha: float) -> Values:
+def _step_down(contest: Testable, pvalues: Values, alpha: float) -> Values:
     """Corrected p-values of the best against each other system, after those told apart have left."""
     corrected = np.full(pvalues.size, np.nan)
     left, largest = np.arange(1, pvalues.size), 0.0

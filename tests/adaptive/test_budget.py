@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from adaptive.budget import plan_for_budget, plan_for_top
+from adaptive.budget import most_ballots, plan_for_budget, plan_for_top, plan_one_way
 from adaptive.errors import PlanError
 from adaptive.plan import plan_ballots
 from tests.adaptive.plans import NO_INTEGERS, NOT_POSITIVE, PAPER, shapes
@@ -124,3 +124,35 @@ def test_a_wanted_top_is_an_integer(value):
 def test_a_wanted_top_is_at_least_1():
     with pytest.raises(PlanError, match=r"^top_presentations must be at least 1; got 0$"):
         plan_for_top(990, top_presentations=0, **PAPER)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [{}, {"presentations": 4, "comparisons": 100}, {"hours": 1, "seconds_per_comparison": 5, "presentations": 2}],
+)
+def test_a_plan_follows_from_exactly_one_number(numbers):
+    with pytest.raises(
+        PlanError, match="exactly one of presentations, top_presentations, comparisons, hours is wanted"
+    ):
+        plan_one_way(100, n_ballots=3, fraction=0.5, **numbers)
+
+
+def test_each_way_gives_the_plan_of_its_own_function():
+    shape = {"n_ballots": 3, "fraction": 0.5}
+    assert plan_one_way(100, **shape, presentations=7).presentations == 7
+    assert plan_one_way(100, **shape, top_presentations=20) == plan_for_top(100, **shape, top_presentations=20)
+    by_seconds = {"hours": 2, "seconds_per_comparison": 5}
+    assert plan_one_way(100, **shape, **by_seconds) == plan_for_budget(100, **shape, **by_seconds)
+    # Seconds say nothing of a budget of comparisons.
+    assert plan_one_way(100, **shape, comparisons=900, seconds_per_comparison=5) == plan_for_budget(
+        100, **shape, comparisons=900
+    )
+
+
+@pytest.mark.parametrize(("n_items", "fraction"), [(4, 0.5), (12, 0.5), (24, 0.3), (990, 0.5), (3, 0.7)])
+def test_the_most_ballots_are_as_many_as_make_a_plan(n_items, fraction):
+    most = most_ballots(n_items, fraction, most=50)
+    plan_one_way(n_items, n_ballots=most, fraction=fraction, presentations=2)
+    if most < 50:
+        with pytest.raises(PlanError, match="every ballot needs two items"):
+            plan_one_way(n_items, n_ballots=most + 1, fraction=fraction, presentations=2)

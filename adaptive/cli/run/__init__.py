@@ -29,6 +29,7 @@ _COMMANDS: Final = {
     "reopen": "closing",
     "quality": "voters",
     "exclude": "voters",
+    "link": "voters",
     "result": "results",
     "export": "exchange",
     "import": "exchange",

@@ -1,4 +1,4 @@
-"""`ballots run quality` and `exclude`: whose votes can be trusted, and what leaving somebody out changes."""
+"""`ballots run quality`, `exclude` and `link`: whose votes count, and the link of whoever decides that."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 from adaptive.cli.run.campaign import counted, ledger_argument
 from adaptive.ledger import Campaign
 from adaptive.ledger.quality import CampaignQuality, ExclusionPreview, Limits, exclusion_preview, quality_of
+from adaptive.ledger.tokens import issue
 from adaptive.ledger.voters import set_excluded, voter_named
 from adaptive.tables import item_cells
 from rankcorr import OptionError
@@ -25,6 +26,27 @@ Example:
   ballots run exclude voting.db 17 --reason "answered at random"
   ballots run exclude voting.db 17 --back --reason "a mistake of ours"
 """
+
+
+_LINK_EXAMPLE = """\b
+Example:
+  ballots run link voting.db --url https://votes.example.org
+"""
+
+
+@click.command(epilog=_LINK_EXAMPLE, short_help="A new link to the organiser's pages of rankcorr-collect.")
+@ledger_argument
+@click.option(
+    "--url", default="http://127.0.0.1:8080", show_default=True, metavar="URL", help="Where rankcorr-collect is."
+)
+def link(campaign: Campaign, url: str) -> None:
+    """Print a link with which the campaign in LEDGER is organised in a browser.
+
+    What stands behind # is a secret, of which the ledger keeps only a hash: whoever has lost a link gets another one
+    here. Those of before go on working.
+    """
+    token = campaign.run(lambda connection: issue(connection, campaign.info, "organiser"))
+    click.echo(f"{url.rstrip('/')}/o/{campaign.key}#{token}")
 
 
 @click.command(epilog=_QUALITY_EXAMPLE, short_help="Voters: speed, side, probes, agreement, and whom to look at.")

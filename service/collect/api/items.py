@@ -20,7 +20,7 @@ from service.openapi.blueprint import Blueprint, operation
 
 blueprint = Blueprint("items", __name__, url_prefix=CAMPAIGNS, description="Items and plan", **OF_ORGANISERS)
 
-_items = Remembered(8)
+_items = Remembered(2)  # rows of 200,000 items take 80 MB
 
 
 @blueprint.route("/<key>/items", methods=["GET"])

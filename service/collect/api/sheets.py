@@ -67,7 +67,7 @@ def finish(_request: dict[str, Any]) -> dict[str, Any]:
 
 def _next(campaign: Campaign, pages: VotingPages, voter_id: int) -> tuple[SheetInHand | None, Reason | None]:
     found = campaign.run(lambda connection: next_sheet(connection, campaign.info, pages, voter_id))
-    if found[1] != "none left":
+    if found[0] is not None or found[1] == "limit":
         return found
     if not campaign.database.read(lambda connection: may_draw(connection, campaign.info)):
         return found

@@ -29,7 +29,7 @@ from service.openapi.blueprint import Blueprint, operation
 
 blueprint = Blueprint("voters", __name__, url_prefix=CAMPAIGNS, description="Who votes", **OF_ORGANISERS)
 
-_voters = Remembered(8)
+_voters = Remembered(4)
 
 
 @blueprint.route("/<key>/voters", methods=["GET"])

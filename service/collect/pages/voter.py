@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
+import sqlalchemy as sa
 from flask import Blueprint, make_response, redirect, render_template, request, url_for
 from markupsafe import Markup
 from werkzeug.wrappers import Response
 
 from adaptive.ledger import Campaign
 from adaptive.ledger.continuous import may_draw
+from adaptive.ledger.participation import why_none_left
 from adaptive.ledger.sheets import is_sheet_left
 from service.collect import access
 from service.collect.content import rendered
@@ -63,9 +65,7 @@ def _page(key: str, page: str) -> Response:
     if is_preview and access.organiser_of_request(campaign) is None:
         return redirect(url_for("voter_pages.welcome", key=key))
     _, pages = collecting().campaigns.pages(campaign)
-    is_left = page != "welcome" or campaign.database.read(
-        lambda connection: is_sheet_left(connection, campaign.info) or may_draw(connection, campaign.info)
-    )
+    nothing = campaign.database.read(lambda each: _why_nothing(each, campaign)) if page == "welcome" else None
     tag = _chosen(list(pages.texts))
     texts, interface = pages.texts[tag], Texts(tag)
     # The language in the address is kept from page to page; where there is none, the scripts know the voter's.
@@ -85,7 +85,7 @@ def _page(key: str, page: str) -> Response:
         "home": home,
         "to_vote": f"{home}/vote{query}",
         "to_finish": f"{home}/finish{query}",
-        "nothing_left": not is_left,
+        "nothing": nothing,
         "instructions": _html(texts.instructions),
         "consent": _html(texts.consent),
         "thanks": _html(texts.thanks),
@@ -93,6 +93,13 @@ def _page(key: str, page: str) -> Response:
         "preview": json.dumps(_sample(campaign)) if is_preview else None,
     }
     return make_response(render_template(f"voter/{page}.html", **values))
+
+
+def _why_nothing(connection: sa.Connection, campaign: Campaign) -> str | None:
+    """Why there is nothing to ask anybody, now; None where there is something."""
+    if is_sheet_left(connection, campaign.info) or may_draw(connection, campaign.info):
+        return None
+    return why_none_left(connection, campaign.info)
 
 
 def _html(text: str) -> Markup | None:

@@ -77,7 +77,7 @@ _ME: Final = Component(
             "step": {"type": "string", "enum": ["consent", "vote", "finish"]},
             "consent_version": {"type": "string", "description": "The version to agree to."},
             "available": {"type": "boolean", "description": "Whether there is a pair to ask for, now."},
-            "reason": {"type": ["string", "null"], "enum": ["limit", "none left", None]},
+            "reason": {"type": ["string", "null"], "enum": ["limit", "none left", "not open", None]},
             "progress": _PROGRESS,
         },
     },

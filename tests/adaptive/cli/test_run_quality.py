@@ -6,6 +6,7 @@ import re
 import pytest
 
 from adaptive.ledger import Ledger
+from adaptive.ledger.tokens import holder_of
 from tests.adaptive.cli.commands import INIT, as_csv, refusal, rows_of, run_ok
 from tests.adaptive.cli.test_run import rows_in
 
@@ -178,3 +179,16 @@ def test_the_settings_are_kept(asking, folder):
     assert (settings.pay.per_answer, settings.pay.fee, settings.pay.currency) == (0.02, 0.25, "EUR")
     assert [each.kind for each in settings.probing.known] == ["attention", "gold"]
     assert (settings.probing.known_per_sheet, settings.probing.repeats, settings.probing.overlap) == (1, 0.25, 0.25)
+
+
+@pytest.mark.usefixtures("asking")
+def test_link_makes_another_link_of_the_organiser():
+    links = [run_ok("run", "link", "v.db", "--url", "https://votes.example.org/").strip() for _ in range(2)]
+    assert links[0] != links[1]
+    for link in links:
+        address, _, token = link.partition("#")
+        ledger = Ledger.open("v.db")
+        assert address == f"https://votes.example.org/o/{ledger.campaign().key}"
+        held = ledger.database.read(lambda connection, token=token: holder_of(connection, token, ["organiser"]))
+        assert held.campaign_key == ledger.campaign().key
+        ledger.close()

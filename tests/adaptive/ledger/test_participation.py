@@ -27,6 +27,7 @@ from adaptive.ledger.participation import (
 from adaptive.ledger.probes.answering import cast_probe
 from adaptive.ledger.shown_sheets import KnownEvent, pair_of_event
 from adaptive.ledger.tokens import holder_of, issue, revoke
+from adaptive.ledger.voters import set_excluded
 from adaptive.ledger.voting_pages import pages_of, set_pages
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, campaign_of, check_ledger, new_id, query, vote
 
@@ -364,3 +365,38 @@ def test_a_pair_of_an_earlier_batch_comes_to_its_voter_last(ledger):
     known = [pair in before[0] for pair in pairs_of(voters[0])]
     assert set(known) == {False, True}
     assert known == sorted(known)
+
+
+def test_who_is_left_out_gets_no_further_sheet(ledger):
+    campaign = web_campaign(ledger)
+    voter = joined(campaign)
+    hand, _ = claimed(campaign, voter)
+    campaign.run(lambda connection: set_excluded(connection, campaign.info, voter, True, "coins"))
+    assert claimed(campaign, voter)[0].sheet == hand.sheet  # what was begun is not taken away
+    answer(campaign, voter, hand)
+    assert claimed(campaign, voter) == (None, "none left")
+    assert journey(campaign, voter).step == "finish"
+    campaign.run(lambda connection: set_excluded(connection, campaign.info, voter, False, "a mistake"))
+    assert claimed(campaign, voter)[0] is not None
+
+
+def test_before_and_between_ballots_voting_is_not_open(ledger):
+    campaign = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=Settings(assigned=False, least_answered=0.0))
+    voter = joined(campaign)
+    assert claimed(campaign, voter) == (None, "not open")
+    for number in (1, 2):
+        assert journey(campaign, voter).reason == "not open"
+        campaign.open_ballot()
+        while (hand := claimed(campaign, joined(campaign))[0]) is not None:
+            answer(campaign, journey_holder(campaign, hand), hand)
+        assert journey(campaign, voter).reason == "none left"
+        campaign.close_ballot(number)
+    assert journey(campaign, voter).reason == "none left"  # the campaign is at its end
+
+
+@pytest.mark.parametrize(("size", "sheets"), [(None, [4, 4, 4]), (3, [2, 2] * 3), (2, [2, 2] * 3), (5, [4] * 3)])
+def test_sheets_are_few_and_even(ledger, size, sheets):
+    campaign = campaign_of(ledger, sheet_size=size)
+    assert query(campaign, "SELECT n_comparisons FROM sheet ORDER BY number") == [(n,) for n in sheets]
+    rows = query(campaign, "SELECT sheet, position FROM comparison ORDER BY sheet, position")
+    assert rows == [(sheet, place) for sheet, n in enumerate(sheets) for place in range(n)]

@@ -123,6 +123,13 @@ async function preview(ballot) {
     return;
   }
   asking = true;
+  if (seen?.ballot !== ballot) {
+    fill(
+      find("now"),
+      element("h2", {}, heading(ballot)),
+      element("p", { class: "muted", role: "status" }, text("computing")),
+    );
+  }
   const began = Date.now();
   let answer;
   try {

@@ -60,6 +60,10 @@ function soon() {
 async function results() {
   if (document.hidden) return; // the page asks when it is seen again
   asking = true;
+  if (found === null) {
+    find("which").hidden = false;
+    find("which").textContent = text("computing");
+  }
   const began = Date.now();
   try {
     const { json, tag } = await campaign.get(`/results?interim=${!final}`);
@@ -74,6 +78,7 @@ async function results() {
     ranking();
     plots(tag);
   } catch (error) {
+    find("which").hidden = found === null;
     complain(error);
   } finally {
     asking = false;

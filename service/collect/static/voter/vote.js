@@ -271,7 +271,7 @@ function nothing(me) {
 
 function showDone({ available: isMore, reason, progress }) {
   find("more").hidden = !isMore;
-  find("done-text").textContent = text(isMore ? "done.text" : reason === "limit" ? "done.limit" : "done.none-left");
+  find("done-text").textContent = text(isMore ? "done.text" : reason === "limit" ? "done.limit" : reason === "not open" ? "done.not-open" : "done.none-left");
   const { sheets_done: done, sheets_limit: limit } = progress;
   find("to-finish").hidden = data.preview !== undefined || (isMore && limit !== null); // the code comes after the last
   find("to-finish").classList.toggle("button-primary", !isMore);

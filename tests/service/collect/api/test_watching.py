@@ -79,7 +79,8 @@ def test_quality_flags_who_answers_in_no_time_and_on_one_side(admin):
             hasty.vote(pair["id"], "left", response_ms=200)
     found = {each["key"]: each for each in organiser.get("/quality").json["quality"]["voters"]}
     assert {"speed", "side"} <= {flag["kind"] for flag in found[hasty.me().json["voter"]]["flags"]}
-    assert found[honest.me().json["voter"]]["flags"] == []
+    # Of two voters the model cannot know which one flips coins.
+    assert {flag["kind"] for flag in found[honest.me().json["voter"]]["flags"]} <= {"random"}
     slow = organiser.get("/quality?fast=0.1").json["quality"]["voters"]
     assert "speed" not in [flag["kind"] for each in slow for flag in each["flags"]]
 

@@ -135,7 +135,7 @@ def pair(browser: Browser, link: str) -> None:
 
 
 def vote(organiser: Organiser) -> None:
-    """Answer all that is asked, sheet by sheet: the nearer two animals are in their order, the likelier is a mistake."""
+    """Answer all that is asked, sheet by sheet; mistakes are likelier where two animals are near in their order."""
     rng = np.random.default_rng(1)
     voters = deque(organiser.voter() for _ in range(VOTERS))
     while voters:

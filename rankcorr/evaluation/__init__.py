@@ -1,0 +1,69 @@
+"""Evaluation by query: qrels and runs in; values of each query, their means, and tests over queries out.
+
+- what is judged: `Qrels` and `Run`, from dicts, columns, data frames, files (`read_qrels`, `read_run`), and objects of
+  ranx and ir_measures; every function takes what they are made from too
+- values by query and their means, raw and standardized: `evaluate`; for plain arrays and columns: `correlate_groups`
+- which run is better, by how much, and how sure that is: `compare_runs`; on which queries and documents: `worst`
+- metrics with options: the coefficients of `rankcorr`, `RBO`, `TauAP`, `AveragePrecision`, `PrecisionAt`
+- errors: all are subclasses of `rankcorr.RankingError`
+
+>>> from rankcorr.evaluation import evaluate
+>>> evaluation = evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"a": 9.5, "c": 7.0, "b": 3.5}})
+>>> round(evaluation.mean(), 4)
+0.6252
+"""
+
+from rankcorr.evaluation.compare import compare_runs
+from rankcorr.evaluation.comparison import GroupComparison, PairedDifference, RunComparison, RunScore
+from rankcorr.evaluation.errors import (
+    ColumnError,
+    DuplicateDocumentError,
+    MetricError,
+    MissingMeasuresError,
+    QueryMismatchError,
+    RankColumnWarning,
+    UndefinedQueryError,
+    UnjudgedError,
+)
+from rankcorr.evaluation.evaluate import evaluate
+from rankcorr.evaluation.evaluation import ChanceLevel, Evaluation, Undefined
+from rankcorr.evaluation.files import read_qrels, read_run
+from rankcorr.evaluation.groups import GroupCorrelations, correlate_groups
+from rankcorr.evaluation.judgements import Qrels, Run
+from rankcorr.evaluation.matching import Coverage
+from rankcorr.evaluation.metrics import RBO, AveragePrecision, PrecisionAt, TauAP
+from rankcorr.evaluation.worst import DocumentDifference, QueryDifference, worst
+
+__all__ = [
+    "RBO",
+    "AveragePrecision",
+    "ChanceLevel",
+    "ColumnError",
+    "Coverage",
+    "DocumentDifference",
+    "DuplicateDocumentError",
+    "Evaluation",
+    "GroupComparison",
+    "GroupCorrelations",
+    "MetricError",
+    "MissingMeasuresError",
+    "PairedDifference",
+    "PrecisionAt",
+    "Qrels",
+    "QueryDifference",
+    "QueryMismatchError",
+    "RankColumnWarning",
+    "Run",
+    "RunComparison",
+    "RunScore",
+    "TauAP",
+    "Undefined",
+    "UndefinedQueryError",
+    "UnjudgedError",
+    "compare_runs",
+    "correlate_groups",
+    "evaluate",
+    "read_qrels",
+    "read_run",
+    "worst",
+]

@@ -1,0 +1,287 @@
+"""Read qrels and runs from the files of the field; anything doubtful is an error that names file, line and column.
+
+bytes -> text -> lines -> columns -> `Qrels` or `Run`. The whole file is read at once, about 200 bytes for each row.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rankcorr.checks import check_choice
+from rankcorr.errors import TableError
+from rankcorr.evaluation.columns import DUPLICATES, Duplicates
+from rankcorr.evaluation.errors import DuplicateDocumentError, RankColumnWarning
+from rankcorr.evaluation.judgements import Qrels, Run
+from rankcorr.io.records import TextTable, printable
+from rankcorr.notices import give_notice
+
+Form: TypeAlias = Literal["trec", "msmarco", "beir", "json"]
+
+FORMATS: Final = ("trec", "msmarco", "beir", "json")
+BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
+_WANTED: Final = "an id of a query, an id of a document and a number are wanted"
+
+
+class Layout(NamedTuple):
+    """What the fields of a line are: None for one that is not read, and for "beir" the head that comes first."""
+
+    fields: tuple[str | None, ...]
+    separator: str | None = None  # any white space
+    has_head: bool = False
+
+
+QRELS_LAYOUTS: Final = {
+    "trec": Layout(("query", None, "document", "relevance")),
+    "msmarco": Layout(("query", None, "document", "relevance"), "\t"),
+    "beir": Layout(("query", "document", "relevance"), "\t", True),
+}
+RUN_LAYOUTS: Final = {
+    "trec": Layout(("query", None, "document", "rank", "score", None)),
+    "msmarco": Layout(("query", "document", "rank"), "\t"),
+    "beir": Layout(("query", "document", "score"), "\t", True),
+}
+
+
+class Columns(NamedTuple):
+    """Columns of a file, and the line of each row; `ranks` is empty where the file has none beside scores."""
+
+    queries: list[str]
+    documents: list[str]
+    values: list[float]
+    ranks: list[float]
+    lines: list[int]
+
+
+def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplicates: Duplicates = "error") -> Qrels:
+    r"""Read qrels from a file in UTF-8, which may be compressed by gzip.
+
+    ====== ==================================================================
+    form   lines
+    ====== ==================================================================
+    trec   query, anything, document, relevance; spaces or tabs
+    msmarco  the same, separated by tabs
+    beir   query-id, corpus-id, score, with these names as the first line
+    json   one object: query to an object of document to relevance
+    ====== ==================================================================
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input.
+    form : {"trec", "msmarco", "beir", "json"}, optional
+        By default told from the first line: an object is JSON, BEIR's head is BEIR, anything else TREC.
+    duplicates : {"error", "first", "max"}
+        What becomes of a document that a query has more than once.
+
+    Raises
+    ------
+    TableError
+        With file, line and column: a line with another number of fields, an empty id, a value that is no number.
+    DuplicateDocumentError
+        A document that a query has more than once, and `duplicates` is "error".
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "qrels.txt")
+    ...     _ = file.write_text("q1 0 a 2\nq1 0 b 0\n")
+    ...     read_qrels(file)["q1"]
+    {'a': 2.0, 'b': 0.0}
+    """
+    made: Qrels = _read(Qrels, path, form, duplicates)
+    return made
+
+
+def read_run(
+    path: str | os.PathLike[str],
+    *,
+    form: Form | None = None,
+    duplicates: Duplicates = "error",
+    name: str | None = None,
+) -> Run:
+    r"""Read a run from a file in UTF-8, which may be compressed by gzip.
+
+    ====== ==================================================================
+    form   lines
+    ====== ==================================================================
+    trec   query, anything, document, rank, score, name; spaces or tabs
+    msmarco  query, document, rank, separated by tabs: the rank decides
+    beir   query-id, corpus-id, score, with these names as the first line
+    json   one object: query to an object of document to score
+    ====== ==================================================================
+
+    Scores decide, as in trec_eval. Ranks of a TREC run that contradict them are reported by a `RankColumnWarning`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input.
+    form : {"trec", "msmarco", "beir", "json"}, optional
+        By default told from the first line: an object is JSON, BEIR's head is BEIR, three fields are MS MARCO's, and
+        anything else is TREC.
+    duplicates : {"error", "first", "max"}
+        What becomes of a document that a query has more than once.
+    name : str, optional
+        What results call the run; by default the name of the file, without its folder and ending.
+
+    Raises
+    ------
+    TableError, DuplicateDocumentError
+        As `read_qrels`.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "bm25.run")
+    ...     _ = file.write_text("q1 Q0 b 1 9.5 bm25\nq1 Q0 a 2 3.1 bm25\n")
+    ...     read_run(file)
+    <Run 'bm25' of 1 query, 2 documents>
+    """
+    stem = "stdin" if path == "-" else re.sub(r"(\.(gz|txt|tsv|run|trec|json))+$", "", Path(path).name)
+    made: Run = _read(Run, path, form, duplicates, stem if name is None else name)
+    return made
+
+
+def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | None = None) -> Any:
+    check_choice("duplicates", duplicates, DUPLICATES)
+    if form is not None:
+        check_choice("form", form, FORMATS)
+    table = TextTable(os.fspath(path), wanted=_WANTED)
+    text = table.text()
+    layouts = QRELS_LAYOUTS if kind is Qrels else RUN_LAYOUTS
+    chosen = form or _told(text, kind)
+    found = _json(table, text, kind.value_name) if chosen == "json" else _lines(table, text, layouts[chosen])
+    try:
+        made = kind.from_columns(found.queries, found.documents, found.values, duplicates=duplicates, name=name)
+    except DuplicateDocumentError as error:
+        raise DuplicateDocumentError(f"{table.name}{_where(found)}: {error}") from error
+    if kind is Run and found.ranks:
+        _check_ranks(table, found)
+    return made
+
+
+def _told(text: str, kind: Any) -> str:
+    """Format of a text, from its first line."""
+    first = next(line for line in text.splitlines() if line.strip())
+    if first.lstrip().startswith("{"):
+        return "json"
+    fields = first.split()
+    if tuple(fields[:2]) == BEIR_HEAD[:2]:
+        return "beir"
+    return "msmarco" if kind is Run and len(fields) == 3 else "trec"
+
+
+def _lines(table: TextTable, text: str, layout: Layout) -> Columns:
+    """Columns of a file of lines."""
+    value_name = "score" if "score" in layout.fields else "relevance" if "relevance" in layout.fields else "rank"
+    query, document, value = (layout.fields.index(name) for name in ("query", "document", value_name))
+    rank = layout.fields.index("rank") if "rank" in layout.fields and value_name != "rank" else None
+    found = Columns([], [], [], [], [])
+    for line, fields in _fields(table, text, layout):
+        found.queries.append(_id(table, fields[query], line, "query"))
+        found.documents.append(_id(table, fields[document], line, "document"))
+        found.values.append(table.number(fields[value], line, value_name))
+        if rank is not None:
+            found.ranks.append(table.number(fields[rank], line, "rank"))
+        found.lines.append(line)
+    if not found.values:
+        table.fail("there is no line besides the head")
+    return found if value_name != "rank" else found._replace(values=[-each for each in found.values])
+
+
+def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, Sequence[str]]]:
+    """Fields of each line that is not blank, after the head."""
+    separator, wanted = layout.separator, len(layout.fields)
+    names = " ".join(name or "-" for name in layout.fields)
+    has_head = layout.has_head
+    for line, content in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        fields = content.split(separator)
+        if not content or content.isspace():
+            continue
+        if has_head:
+            if tuple(each.strip() for each in fields[:2]) != BEIR_HEAD[:2]:
+                table.fail(f"the first line must be the head {', '.join(BEIR_HEAD)}, separated by tabs", line)
+            has_head = False
+            continue
+        if len(fields) != wanted:
+            between = "white space" if separator is None else "tabs"
+            table.fail(f"{wanted} fields separated by {between} are wanted ({names}); got {len(fields)}", line)
+        yield line, fields
+
+
+def _id(table: TextTable, cell: str, line: int, column: str) -> str:
+    cell = cell.strip()
+    if not cell:
+        table.fail("empty cell; every row needs an id", line, column)
+    return cell
+
+
+def _json(table: TextTable, text: str, value_name: str) -> Columns:
+    """Columns of an object of query to an object of document to value; a name that comes twice is kept as such."""
+    try:
+        given = json.loads(text, object_pairs_hook=_Pairs, parse_constant=_Constant)
+    except json.JSONDecodeError as error:
+        table.fail(f"is not JSON: {error.msg}, column {error.colno}", error.lineno)
+    except RecursionError:
+        table.fail("is nested too deeply")
+    if not isinstance(given, _Pairs) or not all(isinstance(found, _Pairs) for _, found in given):
+        table.fail(f"an object of query to an object of document to {value_name} is wanted")
+    found = Columns([], [], [], [], [])
+    for query, documents in given:
+        for document, value in documents:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                table.fail(f'query "{printable(query)}", document "{printable(document)}": {value_name} is no number')
+            found.queries.append(query)
+            found.documents.append(document)
+            found.values.append(value)
+    if not found.values:
+        table.fail("there is no document")
+    return found
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object of JSON, with names that come twice."""
+
+
+class _Constant:
+    """NaN or Infinity, which are no JSON."""
+
+    def __init__(self, _text: str) -> None:
+        pass
+
+
+def _check_ranks(table: TextTable, found: Columns) -> None:
+    """Warn where, within a query, a smaller rank has a smaller score."""
+    codes = np.unique(np.array(found.queries), return_inverse=True)[1]
+    ranks, scores = np.array(found.ranks, float), np.array(found.values, float)
+    order = np.lexsort((-scores, ranks, codes))
+    same = np.diff(codes[order]) == 0
+    wrong = np.flatnonzero(same & (np.diff(scores[order]) > 0) & (np.diff(ranks[order]) > 0))
+    if wrong.size:
+        queries = len(set(codes[order][wrong].tolist()))
+        line = found.lines[int(order[wrong[0] + 1])]
+        give_notice(
+            f"{table.name}:{line}: the rank contradicts the score, which is larger than that of a smaller rank; so in "
+            f"{'1 query' if queries == 1 else f'{queries:,} queries'}. Scores decide",
+            RankColumnWarning,
+            stacklevel=5,
+        )
+
+
+def _where(found: Columns) -> str:
+    """The line of the first document that comes again, as part of a place in a file."""
+    seen: set[tuple[str, str]] = set()
+    for row, pair in enumerate(zip(found.queries, found.documents, strict=True)):
+        if pair in seen:
+            return f":{found.lines[row]}" if found.lines else ""
+        seen.add(pair)
+    raise TableError("no document comes twice")  # pragma: no cover - only called where one does

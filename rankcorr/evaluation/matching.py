@@ -1,0 +1,293 @@
+"""Qrels and a run -> the documents of each query that are compared, and counts of what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.checks import shown, whole_number
+from rankcorr.errors import OptionError
+from rankcorr.evaluation.columns import Codes, read_only
+from rankcorr.evaluation.errors import QueryMismatchError, UnjudgedError
+from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of
+from rankcorr.evaluation.judgements import Qrels, Run
+from rankcorr.results import Result
+from rankcorr.workers import in_threads
+
+Unjudged: TypeAlias = Literal["zero", "omit", "error"]
+Unretrieved: TypeAlias = Literal["last", "omit"]
+
+UNJUDGED: Final = ("zero", "omit", "error")
+UNRETRIEVED: Final = ("last", "omit")
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage(Result):
+    """What of qrels and a run was compared, and what was left out.
+
+    Attributes
+    ----------
+    n_queries : int
+        Number of queries of qrels.
+    not_in_run : tuple
+        Queries of qrels that the run does not have.
+    not_in_qrels : tuple
+        Queries of the run that qrels do not have, which are left out.
+    n_compared : int
+        Number of documents compared, over all queries.
+    n_unjudged : int
+        Number of retrieved documents without a judgement: of relevance 0, or left out.
+    n_unretrieved : int
+        Number of judged documents that the run did not retrieve: last, or left out.
+    n_cut : int
+        Number of documents of the run beyond the depth.
+    n_negative : int
+        Number of judgements below 0, which rank below documents of relevance 0.
+    """
+
+    n_queries: int
+    not_in_run: tuple[Hashable, ...]
+    not_in_qrels: tuple[Hashable, ...]
+    n_compared: int
+    n_unjudged: int
+    n_unretrieved: int
+    n_cut: int
+    n_negative: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Matched:
+    """Gold scores, scores of a run and documents of each query of qrels, sorted by query.
+
+    Attributes
+    ----------
+    x, y : ndarray of float64, shape (n_rows,)
+        Gold and the run.
+    offsets : ndarray of int64, shape (n_queries + 1,)
+    codes : ndarray of int64, shape (n_rows,)
+        Where in `documents` each is.
+    documents : tuple
+        Documents of qrels and of the run.
+    coverage : Coverage
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    offsets: Codes
+    codes: Codes
+    documents: tuple[Hashable, ...]
+    coverage: Coverage
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Joined:
+    """A run in the order of the queries of qrels, with documents as codes that both share, cut at a depth.
+
+    The run of query q of qrels is the rows from ``starts[q]`` to ``stops[q]``: none where the run does not have it.
+    """
+
+    qrels: Qrels
+    starts: Codes
+    stops: Codes
+    codes: Codes
+    values: NDArray[np.float64]
+    documents: tuple[Hashable, ...]
+    not_in_qrels: tuple[Hashable, ...]
+    n_cut: int
+
+    @property
+    def retrieved(self) -> NDArray[np.bool_]:
+        """Whether the run has each query of qrels."""
+        return self.stops > self.starts
+
+
+def checked_depth(depth: object) -> int | None:
+    """Return a depth as an int, or None for no limit."""
+    if depth is None:
+        return None
+    number = whole_number(depth)
+    if number is None or number < 1:
+        raise OptionError(f"depth must be a positive whole number; got {shown(depth)}")
+    return number
+
+
+def joined(qrels: Qrels, run: Run, depth: int | None, *, name: str = "the run") -> Joined:
+    """Find the queries and documents of qrels in a run, and keep the best `depth` documents of each query.
+
+    Documents that tie at the cut are taken by descending id, as trec_eval does.
+
+    Raises
+    ------
+    QueryMismatchError
+        No query is in both, or ids are text in one and numbers in the other.
+    """
+    _check_types(qrels.queries, run.queries, "query", name)
+    _check_types(qrels.documents, run.documents, "document", name)
+    places = np.array([run.places.get(query, -1) for query in qrels.queries], np.int64)
+    if (places < 0).all():
+        raise QueryMismatchError(
+            f"qrels and {name} share no query; qrels have {_some(qrels.queries)}, {name} has {_some(run.queries)}"
+        )
+    known = {document: code for code, document in enumerate(qrels.documents)}
+    mapped = np.array([known.setdefault(document, len(known)) for document in run.documents], np.int64)
+    starts = np.where(places >= 0, run.offsets[places], 0)
+    stops = np.where(places >= 0, run.offsets[places + 1], 0)
+    codes, values = mapped[run.codes], run.values
+    whole = Joined(qrels, starts, stops, read_only(codes), read_only(values), tuple(known), _unknown(run, qrels), 0)
+    if depth is None:
+        return whole
+    kept = _within(whole, depth)
+    n_before = np.append(0, np.cumsum(kept))
+    return replace(
+        whole,
+        starts=n_before[starts],
+        stops=n_before[stops],
+        codes=read_only(codes[kept]),
+        values=read_only(values[kept]),
+        n_cut=int((stops - starts).sum() - kept.sum()),
+    )
+
+
+def matched(joint: Joined, *, unjudged: Unjudged, unretrieved: Unretrieved, workers: int = 1) -> Matched:
+    """Bring together gold and the run's scores of the documents of each query.
+
+    Raises
+    ------
+    UnjudgedError
+        A retrieved document has no judgement, and `unjudged` is "error".
+    """
+    from rankcorr.evaluation.matching_kernels import count_matches, fill_matches
+
+    qrels = joint.qrels
+    n_queries, n_documents = qrels.n_queries, len(joint.documents)
+    n = np.zeros((n_queries, 3), np.int64)
+    # A block has a table of all documents, so that it should have as many rows at least.
+    blocks = blocks_of(qrels.offsets, max(BLOCK_ROWS, n_documents))
+
+    def count(block: slice) -> None:
+        table = np.full(n_documents, -1, np.int64)
+        part = joint.starts[block], joint.stops[block]
+        count_matches(qrels.offsets[block.start : block.stop + 1], qrels.codes, *part, joint.codes, table, n[block])
+
+    in_threads(count, blocks, workers)
+    n[~joint.retrieved] = 0
+    if unjudged == "error" and n[:, 1].any():
+        _refuse_unjudged(joint, n[:, 1])
+    sizes = n[:, 0] + (n[:, 1] if unjudged == "zero" else 0) + (n[:, 2] if unretrieved == "last" else 0)
+    offsets = np.append(0, np.cumsum(sizes))
+    x, y, codes = np.empty(offsets[-1]), np.empty(offsets[-1]), np.empty(offsets[-1], np.int64)
+
+    def fill(block: slice) -> None:
+        fill_matches(
+            qrels.offsets[block.start : block.stop + 1],
+            qrels.codes,
+            qrels.values,
+            joint.starts[block],
+            joint.stops[block],
+            joint.codes,
+            joint.values,
+            unjudged == "zero",
+            unretrieved == "last",
+            np.full(n_documents, -1, np.int64),
+            offsets[block.start : block.stop + 1],
+            x,
+            y,
+            codes,
+        )
+
+    in_threads(fill, blocks, workers)
+    coverage = Coverage(
+        n_queries=n_queries,
+        not_in_run=tuple(qrels.queries[q] for q in np.flatnonzero(~joint.retrieved).tolist()),
+        not_in_qrels=joint.not_in_qrels,
+        n_compared=int(offsets[-1]),
+        n_unjudged=int(n[:, 1].sum()),
+        n_unretrieved=int(n[:, 2].sum()),
+        n_cut=joint.n_cut,
+        n_negative=int((qrels.values < 0).sum()),
+    )
+    return Matched(x, y, offsets, codes, joint.documents, coverage)
+
+
+def trec_order(joint: Joined) -> Codes:
+    """Rows of the run of each query from best to worst, one query after the other; ties by descending id.
+
+    Scores are compared in single precision, as trec_eval keeps them.
+    """
+    sizes = joint.stops - joint.starts
+    group = np.repeat(np.arange(sizes.size), sizes)
+    rows = _rows(joint)
+    scores = joint.values[rows].astype(np.float32)
+    order = np.lexsort((-scores, group))
+    tied = (np.diff(scores[order]) == 0) & (np.diff(group[order]) == 0)
+    if tied.any():
+        order = np.lexsort((-_id_places(joint)[joint.codes[rows]], -scores, group))
+    return np.asarray(rows[order])
+
+
+def _rows(joint: Joined) -> Codes:
+    """Rows of the run of each query of qrels, one query after the other."""
+    sizes = joint.stops - joint.starts
+    n_before = np.cumsum(sizes) - sizes
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(joint.starts - n_before, sizes))
+
+
+def _within(joint: Joined, depth: int) -> NDArray[np.bool_]:
+    """Which rows of the run are among the first `depth` of a query of qrels."""
+    kept = np.zeros(joint.codes.size, bool)
+    if not ((joint.stops - joint.starts) > depth).any():
+        kept[_rows(joint)] = True
+        return kept
+    ordered = trec_order(joint)
+    sizes = joint.stops - joint.starts
+    place = np.arange(ordered.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    kept[ordered[place < depth]] = True
+    return kept
+
+
+def _id_places(joint: Joined) -> Codes:
+    """Place of each document when their ids are sorted as text."""
+    order = sorted(range(len(joint.documents)), key=lambda code: str(joint.documents[code]))
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places
+
+
+def _unknown(run: Run, qrels: Qrels) -> tuple[Hashable, ...]:
+    return tuple(query for query in run.queries if query not in qrels.places)
+
+
+def _check_types(gold: tuple[Any, ...], other: tuple[Any, ...], what: str, name: str) -> None:
+    if type(gold[0]) is not type(other[0]):
+        raise QueryMismatchError(
+            f"{what} ids of qrels are {_kind(gold[0])}, such as {gold[0]!r}, and those of {name} are "
+            f"{_kind(other[0])}, such as {other[0]!r}: no two would match"
+        )
+
+
+def _kind(value: object) -> str:
+    return "text" if isinstance(value, str) else "whole numbers"
+
+
+def _some(ids: tuple[Any, ...]) -> str:
+    return ", ".join(shown(each) for each in ids[:3]) + (", ..." if len(ids) > 3 else "")
+
+
+def _refuse_unjudged(joint: Joined, n_unjudged: Codes) -> None:
+    qrels, pairs = joint.qrels, []
+    for query in np.flatnonzero(n_unjudged).tolist():
+        judged = set(qrels.codes[qrels.offsets[query] : qrels.offsets[query + 1]].tolist())
+        codes = joint.codes[joint.starts[query] : joint.stops[query]].tolist()
+        pairs += [(qrels.queries[query], joint.documents[code]) for code in codes if code not in judged]
+        if len(pairs) > 5:
+            break
+    total = int(n_unjudged.sum())
+    listed = ", ".join(map(shown, pairs[:5]))
+    raise UnjudgedError(
+        f"every retrieved document needs a judgement; without one (query, document): {listed}"
+        f'{f", ... ({total:,} in all)" if total > 5 else ""}; unjudged="zero" or "omit" says what they count'
+    )

@@ -1,0 +1,241 @@
+"""Groups -> the exponent that standardizes the coefficient of each, by nulls that groups share.
+
+The chance level of a coefficient depends on the length of the lists and on their ties. Groups that have both in common
+share one null distribution. Where there are more patterns than nulls can be drawn for, the exponents of some of them
+are drawn, and the others are interpolated: a quadratic function of seven traits of length, ties and weights, which
+are known in closed form. Each drawn exponent is predicted without itself, and the mean that chance then has, which
+should be 0, is the error that is reported. Measured on 40 to 150 documents with three kinds of ties, it is 0.003 to
+0.012 in root mean square, and 0.04 at most, where the standard deviation of chance is 0.2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.checks import shown
+from rankcorr.coefficients import Coefficient
+from rankcorr.errors import StandardizationError
+from rankcorr.evaluation.columns import Codes, read_only
+from rankcorr.evaluation.grouped import blocks_of, kind_of, tables_of
+from rankcorr.inference.null import MAX_EXACT_ITEMS, null_of
+from rankcorr.inference.sorted_items import derived_seed
+from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardized
+from rankcorr.ranking import Ranking
+from rankcorr.weights import Uniform
+from rankcorr.workers import in_threads
+
+Values = NDArray[np.float64]
+
+# Patterns that are drawn: all of them where there are no more, otherwise so many, from which the others follow.
+MOST_DRAWN: Final = 128
+# Patterns of short lists, which are cheap to draw, and whose exponents are no smooth function of the traits.
+MOST_SHORT: Final = 512
+# Keeps the fit of 36 terms to 128 exponents stable where traits are nearly collinear; a hundredth changes no digit that
+# the error of the draws does not.
+RIDGE: Final = 1e-3
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Standardization:
+    """Exponents of the map that standardizes the coefficient of each group, and how they were found.
+
+    Attributes
+    ----------
+    exponents : ndarray of float64, shape (n_groups,)
+        0 where a group has fewer than two documents.
+    n_patterns : int
+        Number of different lengths and ties.
+    n_drawn : int
+        How many of them have a null distribution of their own.
+    error : float
+        Root mean square of what the mean of chance is where it should be 0, for interpolated exponents; nan where
+        none is interpolated.
+    """
+
+    exponents: Values
+    n_patterns: int
+    n_drawn: int
+    error: float
+
+
+def standardization(
+    coefficient: Coefficient,
+    x: Values,
+    y: Values,
+    offsets: Codes,
+    *,
+    n_resamples: int,
+    seed: int,
+    workers: int = 1,
+) -> Standardization:
+    """Find the exponent of each group.
+
+    Parameters
+    ----------
+    coefficient : Coefficient
+    x, y, offsets
+        As in `grouped`.
+    n_resamples : int
+        Number of random permutations of each drawn pattern; lists of at most 8 documents take every permutation.
+    seed : int
+    workers : int
+
+    Raises
+    ------
+    StandardizationError
+        Chance puts nearly everything at one value, so that standardized values could not be told apart.
+    """
+    n_groups = offsets.size - 1
+    if type(coefficient.weighting.weigher) is Uniform:  # the mean over permutations is 0 by symmetry
+        return Standardization(np.zeros(n_groups), 0, 0, math.nan)
+    keys, traits = _traits(coefficient, x, y, offsets, workers)
+    usable = np.flatnonzero((np.diff(offsets) > 1) & (traits[:, 4] > 0))
+    exponents = np.zeros(n_groups)
+    if usable.size == 0:
+        return Standardization(exponents, 0, 0, math.nan)
+    firsts, pattern, counts = _patterns(keys[usable])
+    chosen = _chosen(keys[usable[firsts], 0], traits[usable[firsts]], counts)
+
+    def draw(number: int) -> Values:
+        group = int(usable[firsts[number]])
+        rows = slice(int(offsets[group]), int(offsets[group + 1]))
+        # Sorted, and with a seed of its own: a pattern has the same null wherever its groups stand.
+        own_seed = derived_seed(seed, *keys[group].tolist())
+        return _drawn(coefficient, np.sort(x[rows]), np.sort(y[rows]), n_resamples, own_seed)
+
+    nulls = in_threads(draw, chosen.tolist(), workers)
+    own = np.array([exponent_of(values) if values.size else 0.0 for values in nulls])
+    of_patterns, error = np.zeros(firsts.size), math.nan
+    of_patterns[chosen] = own
+    if chosen.size < firsts.size:
+        long = np.flatnonzero(keys[usable[firsts[chosen]], 0] > MAX_EXACT_ITEMS)
+        known = long if long.size >= 2 * _terms(traits.shape[1]) else np.arange(chosen.size)
+        others = np.setdiff1d(np.arange(firsts.size), chosen)
+        of_traits = traits[usable[firsts]]
+        of_patterns[others], left_out = _interpolated(of_traits[chosen[known]], own[known], of_traits[others])
+        error = _error([nulls[place] for place in known.tolist()], left_out)
+    largest = float(np.abs(of_patterns).max())
+    if largest > MAX_EXPONENT:
+        raise StandardizationError(
+            f"chance alone gives nearly the same value for almost every order, so that standardized values could not "
+            f"be told apart (exponent {shown(round(largest, 2))}, at most {MAX_EXPONENT:g}); a larger n0 helps"
+        )
+    exponents[usable] = of_patterns[pattern]
+    return Standardization(exponents, firsts.size, chosen.size, error)
+
+
+def _traits(coefficient: Coefficient, x: Values, y: Values, offsets: Codes, workers: int) -> tuple[Codes, Values]:
+    """Length and patterns of ties of each group, shape (n_groups, 3), and its traits."""
+    from rankcorr.evaluation import null_kernels
+
+    n_groups = offsets.size - 1
+    patterns, traits = np.zeros((n_groups, 2), np.int64), np.zeros((n_groups, null_kernels.N_TRAITS))
+    tables, starts, expected, _ = tables_of(coefficient, np.diff(offsets))
+    x, y, offsets = (read_only(column) for column in (x, y, offsets))
+
+    scrambles = np.random.default_rng(0).integers(0, 1 << 62, 2 * starts.size)
+
+    def run(block: slice) -> None:
+        part = offsets[block.start : block.stop + 1]
+        null_kernels.group_traits(x, y, part, tables, starts, expected, scrambles, patterns[block], traits[block])
+
+    in_threads(run, blocks_of(offsets), workers)
+    return np.column_stack([np.diff(offsets), patterns]), traits
+
+
+def _patterns(keys: Codes) -> tuple[Codes, Codes, Codes]:
+    """First group of each pattern, the pattern of each group, and how many groups have it."""
+    order = np.lexsort(keys.T)
+    is_new = np.append(True, (np.diff(keys[order], axis=0) != 0).any(axis=1))
+    pattern = np.empty(order.size, np.int64)
+    pattern[order] = np.cumsum(is_new) - 1
+    starts = np.flatnonzero(is_new)
+    return order[starts], pattern, np.diff(np.append(starts, order.size))
+
+
+def _chosen(sizes: Codes, traits: Values, counts: Codes) -> Codes:
+    """Patterns that are drawn: short lists, frequent ones, others spread over the chance level, and outliers."""
+    if counts.size <= MOST_DRAWN:
+        return np.arange(counts.size)
+    short = np.flatnonzero(sizes <= MAX_EXACT_ITEMS)
+    short = short[np.argsort(-counts[short], kind="stable")][:MOST_SHORT]
+    left = np.setdiff1d(np.arange(counts.size), short)
+    if left.size <= MOST_DRAWN:
+        return np.union1d(short, left)
+    frequent = left[np.argsort(-counts[left], kind="stable")][: MOST_DRAWN // 4]
+    frequent = frequent[counts[frequent] > 1]
+    left = np.setdiff1d(left, frequent)
+    by_level = left[np.argsort(traits[left, 0], kind="stable")]
+    spread = by_level[np.linspace(0, left.size - 1, MOST_DRAWN // 4).round().astype(int)]
+    n_apart = MOST_DRAWN - frequent.size - np.unique(spread).size
+    apart = left[_apart(traits[left], n_apart)]
+    return np.unique(np.concatenate([short, frequent, spread, apart]))
+
+
+def _apart(traits: Values, number: int) -> Codes:
+    """Rows of which each is the farthest from those before it, so that no other row lies far from all of them."""
+    scale = traits.std(axis=0)
+    z = (traits - traits.mean(axis=0))[:, scale > 1e-9] / scale[scale > 1e-9]
+    chosen = [int(np.argmax((z**2).sum(axis=1)))]
+    distance = ((z - z[chosen[0]]) ** 2).sum(axis=1)
+    for _ in range(number - 1):
+        chosen.append(int(np.argmax(distance)))
+        distance = np.minimum(distance, ((z - z[chosen[-1]]) ** 2).sum(axis=1))
+    return np.unique(chosen)
+
+
+def _drawn(coefficient: Coefficient, x: Values, y: Values, n_resamples: int, seed: int) -> Values:
+    """Coefficients of x with permutations of y that exist."""
+    if x.size <= MAX_EXACT_ITEMS:
+        rankings = Ranking.from_scores(x), Ranking.from_scores(y)
+        options = {"missing": "raise", "n_resamples": n_resamples, "seed": seed, "workers": 1, "progress": None}
+        return null_of(coefficient, *rankings, **options).values  # type: ignore[arg-type]
+
+    from rankcorr.evaluation.grouped_kernels import permuted_coefficients
+
+    tables, starts, expected, scheme = tables_of(coefficient, np.array([x.size]))
+    first = int(starts[x.size])
+    table = tables[first : first + (x.size if expected else 2 * x.size - 1)]
+    values, rng = np.empty(n_resamples), np.random.default_rng(seed)
+    permuted_coefficients(rng, read_only(x), read_only(y), table, expected, scheme, kind_of(coefficient), values)
+    return values[~np.isnan(values)]
+
+
+def _interpolated(known: Values, exponents: Values, wanted: Values) -> tuple[Values, Values]:
+    """Exponents for the traits `wanted`, and those of the known ones as the other known ones predict them."""
+    centre, scale = known.mean(axis=0), known.std(axis=0)
+    varying = scale > 1e-9
+
+    def terms(traits: Values) -> Values:
+        z = np.clip((traits[:, varying] - centre[varying]) / scale[varying], -4, 4)  # no square runs away
+        n = z.shape[1]
+        squares = [z[:, i] * z[:, j] for i in range(n) for j in range(i, n)]
+        return np.column_stack([np.ones(len(z)), z, *squares])
+
+    design = terms(known)
+    penalty = RIDGE * len(known) * np.eye(design.shape[1])
+    penalty[0, 0] = 0.0
+    inverse = np.linalg.inv(design.T @ design + penalty)
+    fit = inverse @ design.T @ exponents
+    leverage = np.einsum("ij,jk,ik->i", design, inverse, design)
+    left_out = exponents - (exponents - design @ fit) / np.maximum(1e-3, 1 - leverage)
+    return terms(wanted) @ fit, left_out
+
+
+def _error(nulls: list[Values], exponents: Values) -> float:
+    """Root mean square of the mean of chance, standardized by these exponents, less what the draws themselves add."""
+    squares, noise = [], []
+    for values, exponent in zip(nulls, exponents.tolist(), strict=True):
+        squares.append(mean_standardized(values, exponent) ** 2)
+        noise.append(standardized(values, exponent).var() / values.size)
+    return math.sqrt(max(0.0, float(np.mean(squares)) - float(np.mean(noise))))
+
+
+def _terms(n_traits: int) -> int:
+    """Number of terms of a quadratic function."""
+    return (n_traits + 1) * (n_traits + 2) // 2

@@ -1,0 +1,154 @@
+"""Values by query -> intervals of their mean, and tests of whether it is 0; the unit is the query.
+
+Columns are runs or differences of runs, nan where a query has no value; each column is judged over its own queries.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.inference.inversion import ROUNDING
+from rankcorr.inference.paired_test import MAX_EXACT, all_swaps
+from rankcorr.inference.resampling import Draws
+
+Values: TypeAlias = NDArray[np.float64]
+Test: TypeAlias = Literal["randomization", "t", "bootstrap"]
+
+TESTS: Final = ("randomization", "t", "bootstrap")
+RANDOMIZATION: Final = "randomization"
+T: Final = "t"
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Mean, its standard error and the number of queries of each column; nan without queries, or for one alone."""
+
+    means: Values
+    errors: Values
+    n: Values
+
+    @classmethod
+    def of(cls, columns: Values) -> Means:
+        """Take them of a matrix with a row for each query."""
+        known = ~np.isnan(columns)
+        n = known.sum(axis=0).astype(np.float64)
+        sums = np.where(known, columns, 0.0).sum(axis=0)
+        means = _divided(sums, n)
+        squares = np.where(known, columns - means, 0.0) ** 2
+        return cls(means, np.sqrt(_divided(squares.sum(axis=0), n * (n - 1))), n)
+
+
+def studentized(columns: Values, draws: Draws) -> Values:
+    """Means of resampled queries less the mean, each over its standard error, shape (n_resamples, n_columns).
+
+    Queries are resampled as a whole, the same for all columns. nan where fewer than two queries with a value were
+    drawn; where all that were drawn are equal, 0 if they equal the mean, else infinite.
+    """
+    from rankcorr.evaluation.query_kernels import drawn_counts
+
+    known = ~np.isnan(columns)
+    centred = np.where(known, columns - Means.of(columns).means, 0.0)
+    # Rounding alone must not make a column of equal values vary.
+    centred[np.abs(centred) < ROUNDING] = 0.0
+    parts = np.hstack([centred, centred**2, known])
+    n_queries = columns.shape[0]
+
+    def task(rng: np.random.Generator, size: int) -> Values:
+        counts = np.empty((size, n_queries))
+        drawn_counts(rng, counts)
+        sums, squares, n = np.hsplit(counts @ parts, 3)
+        means = _divided(sums, n)
+        spread = squares - sums * means
+        spread[spread <= ROUNDING * squares] = 0.0  # all that were drawn are equal
+        spread = _divided(spread, n * (n - 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = means / np.sqrt(spread)
+        ratios[(spread == 0) & (sums == 0)] = 0.0
+        return np.asarray(np.where(n > 1, ratios, math.nan))
+
+    return np.concatenate(draws.in_blocks(task, n_queries))  # whatever the columns, the same draws
+
+
+def intervals(columns: Values, ratios: Values, level: float) -> tuple[Values, Values]:
+    """Bootstrap-t intervals of the mean of each column, from its `studentized` resamples.
+
+    nan for fewer than two queries. A column whose values are all equal has an interval of no width. Up to four queries
+    are so few that an interval at 0.95 has no end: infinite.
+    """
+    found = Means.of(columns)
+    low, high = np.full(found.n.size, math.nan), np.full(found.n.size, math.nan)
+    for column in np.flatnonzero(found.n > 1).tolist():
+        mean, error = found.means[column], found.errors[column]
+        if error <= ROUNDING:
+            low[column] = high[column] = mean
+            continue
+        known = ratios[~np.isnan(ratios[:, column]), column]
+        below, above = np.quantile(known, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
+        low[column], high[column] = mean - above * error, mean - below * error
+    return low, high
+
+
+def pvalues(columns: Values, test: Test, draws: Draws, ratios: Values | None = None) -> Values:
+    """Two-sided p-value that the mean of each column is 0; nan without queries, and where a test needs two.
+
+    - "randomization": signs of the differences are flipped at random; all of them up to 12 queries.
+    - "t": Student's test of the mean.
+    - "bootstrap": resampled means about their own centre, studentized.
+    """
+    found = Means.of(columns)
+    if test == RANDOMIZATION:
+        return _flipped(columns, draws)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed = np.where(np.abs(found.means) <= ROUNDING, 0.0, found.means / found.errors)
+    if test == T:
+        from scipy.special import stdtr
+
+        tails = 2 * stdtr(np.maximum(1, found.n - 1), -np.abs(observed))
+        return np.asarray(np.where(found.n > 1, tails, math.nan))
+    drawn = studentized(columns, draws) if ratios is None else ratios
+    # A resample in which nothing can be told counts as at least as extreme.
+    reached = (~(np.abs(drawn) < np.abs(observed) * (1 - ROUNDING))).sum(axis=0)
+    return np.asarray(np.where(found.n > 1, (1 + reached) / (1 + draws.n_resamples), math.nan))
+
+
+def effect_sizes(columns: Values) -> Values:
+    """Mean over the standard deviation of each column; nan for fewer than two queries, or without any spread."""
+    found = Means.of(columns)
+    spread = found.errors * np.sqrt(found.n)
+    return np.asarray(_divided(found.means, np.where(spread > ROUNDING, spread, 0.0)))
+
+
+def _flipped(columns: Values, draws: Draws) -> Values:
+    found = np.full(columns.shape[1], math.nan)
+    known = ~np.isnan(columns)
+    n = known.sum(axis=0)
+    for column in np.flatnonzero((n > 0) & (n <= MAX_EXACT)).tolist():
+        values = columns[known[:, column], column]
+        sums = (1.0 - 2.0 * all_swaps(values.size)) @ values
+        found[column] = np.mean(np.abs(sums) >= abs(values.sum()) - ROUNDING)
+    left = np.flatnonzero(n > MAX_EXACT)
+    if left.size:
+        from rankcorr.evaluation.query_kernels import flipped_sums
+
+        differences = np.ascontiguousarray(np.where(known, columns, 0.0)[:, left].T)
+        least = np.abs(differences.sum(axis=1)) - ROUNDING * n[left]
+
+        def task(rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+            sums = np.empty((size, left.size))
+            flipped_sums(rng, differences, sums)
+            return np.asarray((np.abs(sums) >= least).sum(axis=0))
+
+        reached = np.sum(draws.in_blocks(task, columns.shape[0]), axis=0)
+        found[left] = (1 + reached) / (1 + draws.n_resamples)
+    return found
+
+
+def _divided(numerator: Values, denominator: Values) -> Values:
+    """Quotients, nan where the denominator is 0."""
+    undefined = np.full(numerator.shape, math.nan)
+    return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator != 0))

@@ -1,0 +1,177 @@
+"""Which queries two runs differ most on, and which documents make the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from rankcorr.checks import check_choice, shown, whole_number
+from rankcorr.coefficients import Coefficient, TauW
+from rankcorr.contributions import contributions
+from rankcorr.errors import OptionError
+from rankcorr.evaluation.evaluate import RunsLike, evaluate, runs_of
+from rankcorr.evaluation.judgements import Qrels, QrelsLike
+from rankcorr.evaluation.matching import Matched, Unjudged, Unretrieved, joined, matched
+from rankcorr.evaluation.metrics import MetricLike, as_metrics
+from rankcorr.notices import collected_notices
+from rankcorr.ranking import Ranking
+from rankcorr.results import Result
+
+FIVE: Final = 5
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentDifference(Result):
+    """A document of a query, as two runs rank it.
+
+    Attributes
+    ----------
+    document : str or int
+    relevance : float
+    first_rank, second_rank : float
+        Mid-ranks among the documents compared; nan where a run is compared without the document.
+    cost : float
+        How much more of the coefficient the place of the document costs the first run than the second.
+    """
+
+    document: Hashable
+    relevance: float
+    first_rank: float
+    second_rank: float
+    cost: float
+
+
+@dataclass(frozen=True, eq=False)
+class QueryDifference(Result):
+    """A query on which two runs differ.
+
+    Attributes
+    ----------
+    query : str or int
+    first, second, difference : float
+        Values of the two runs, and the first less the second.
+    documents : tuple of DocumentDifference
+        Those that make the most difference, in either direction.
+    """
+
+    query: Hashable
+    first: float
+    second: float
+    difference: float
+    documents: tuple[DocumentDifference, ...]
+
+
+def worst(
+    qrels: QrelsLike,
+    runs: RunsLike,
+    *,
+    metric: MetricLike = "tau_w",
+    first: str | None = None,
+    second: str | None = None,
+    k: int = 10,
+    n_documents: int = FIVE,
+    unjudged: Unjudged = "zero",
+    unretrieved: Unretrieved = "last",
+    depth: int | None = None,
+) -> tuple[QueryDifference, ...]:
+    """List the queries on which two runs differ most, with the documents that make the difference.
+
+    What the place of a document costs a run is its part of 1 - tau_w, as in `contributions`, or of another rank
+    correlation that is the metric.
+
+    Parameters
+    ----------
+    qrels, runs, metric, unjudged, unretrieved, depth
+        As in `compare_runs`.
+    first, second : str, optional
+        Names of the two runs; not needed where there are only two.
+    k : int, default 10
+        Number of queries.
+    n_documents : int, default 5
+        Number of documents of each.
+
+    Returns
+    -------
+    tuple of QueryDifference
+        The largest difference first, whichever run is better; queries for which a value does not exist are left out.
+
+    Raises
+    ------
+    RankingError
+        As `compare_runs`.
+
+    Examples
+    --------
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> runs = {
+    ...     "old": {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 1, "d": 2}},
+    ...     "new": {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 2, "d": 1}},
+    ... }
+    >>> found = worst(qrels, runs, k=1)[0]
+    >>> found.query, found.difference, [each.document for each in found.documents]
+    ('q2', 2.0, ['a', 'd'])
+    """
+    ((name, chosen),) = as_metrics([metric]).items()
+    numbers = {"k": whole_number(k), "n_documents": whole_number(n_documents)}
+    for option, number in numbers.items():
+        if number is None or number < 1:
+            raise OptionError(f"{option} must be a positive whole number; got {shown(locals()[option])}")
+    found = runs_of(runs)
+    names = tuple(found)
+    if first is None and second is None and len(names) == 2:
+        first, second = names
+    check_choice("first", first, names)
+    check_choice("second", second, names)
+    pair = {str(first): found[str(first)], str(second): found[str(second)]}
+    if len(pair) < 2:
+        raise OptionError(f"two different runs are wanted; got {shown(first)} twice")
+    gold = Qrels.of(qrels)
+    options: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved}
+    evaluation = evaluate(gold, pair, metrics=[chosen], depth=depth, standardized=False, **options)
+    values = [evaluation.of(name, run) for run in pair]
+    differences = values[0] - values[1]
+    order = np.argsort(-np.abs(differences), kind="stable")[: np.count_nonzero(~np.isnan(differences))]
+    matches = [matched(joined(gold, run, depth), **options) for run in pair.values()]
+    coefficient = chosen if isinstance(chosen, Coefficient) else TauW()
+    return tuple(
+        QueryDifference(
+            query=gold.queries[query],
+            first=float(values[0][query]),
+            second=float(values[1][query]),
+            difference=float(differences[query]),
+            documents=_documents(gold, matches, coefficient, query)[:n_documents],
+        )
+        for query in order[:k].tolist()
+    )
+
+
+def _documents(
+    gold: Qrels, matches: list[Matched], coefficient: Coefficient, query: int
+) -> tuple[DocumentDifference, ...]:
+    """Documents of a query that either run is compared with, by how much their places cost one more than the other."""
+    parts = [_places(pairs, coefficient, query) for pairs in matches]
+    relevance = gold[gold.queries[query]]
+    nothing = (float("nan"), 0.0)
+    rows = []
+    for document in dict.fromkeys([*parts[0], *parts[1]]):
+        (first_rank, first_cost), (second_rank, second_cost) = (part.get(document, nothing) for part in parts)
+        cost = first_cost - second_cost
+        rows.append(DocumentDifference(document, relevance.get(document, 0.0), first_rank, second_rank, cost))
+    return tuple(sorted(rows, key=lambda row: -abs(row.cost)))
+
+
+def _places(pairs: Matched, coefficient: Coefficient, query: int) -> dict[Hashable, tuple[float, float]]:
+    """Rank and cost of each document of a query; none where the coefficient does not exist."""
+    rows = slice(int(pairs.offsets[query]), int(pairs.offsets[query + 1]))
+    if rows.stop - rows.start < 2:
+        return {}
+    x, y = Ranking.from_scores(pairs.x[rows]), Ranking.from_scores(pairs.y[rows])
+    with collected_notices() as notices:
+        found = contributions(x, y, coefficient=coefficient)
+    if notices:
+        return {}
+    documents = [pairs.documents[code] for code in pairs.codes[rows].tolist()]
+    return dict(zip(documents, zip(y.ranks.tolist(), found.cost.tolist(), strict=True), strict=True))

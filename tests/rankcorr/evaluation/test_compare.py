@@ -1,0 +1,189 @@
+import math
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from rankcorr import OptionError, holm
+from rankcorr.evaluation import MetricError, PairedDifference, compare_runs, evaluate, read_qrels, read_run, worst
+
+
+def case(n_queries=40, noises=(0.5, 0.6, 3.0), seed=0):
+    rng = np.random.default_rng(seed)
+    qrels = {f"q{q}": {f"d{d}": int(rng.integers(3)) for d in range(10)} for q in range(n_queries)}
+    runs = {
+        name: {q: {d: rel + noise * rng.normal() for d, rel in own.items()} for q, own in qrels.items()}
+        for name, noise in zip("abc", noises, strict=True)
+    }
+    return qrels, runs
+
+
+def test_the_better_runs_lead_and_the_poor_one_is_told_apart():
+    qrels, runs = case()
+    found = compare_runs(qrels, runs, n_resamples=2_000)
+    values = evaluate(qrels, runs, standardized=False)
+    assert [row.mean for row in found.rows] == sorted((values.mean("tau_w", run) for run in runs), reverse=True)
+    assert found.rows[-1].run == "c"
+    assert found.rows[-1].group > 1
+    assert [row.rank for row in found.rows] == [1.0, 2.0, 3.0]
+    assert all(row.low < row.mean < row.high for row in found.rows)
+    assert len(found.pairs) == 3
+    np.testing.assert_allclose(
+        [pair.corrected_pvalue for pair in found.pairs], holm([pair.pvalue for pair in found.pairs])
+    )
+    assert found.rows[1].pvalue == found.pair(found.runs[0], found.runs[1]).pvalue
+    assert (found.unit, found.metric, found.test) == ("queries", "tau_w", "randomization")
+
+
+@pytest.mark.parametrize("test", ["randomization", "t", "bootstrap"])
+def test_a_pair_is_described_in_full(test):
+    qrels, runs = case(noises=(0.5, 1.0, 1.0))
+    found = compare_runs(qrels, runs, metric="ap", baseline="c", test=test, n_resamples=999)
+    assert [(pair.first, pair.second) for pair in found.pairs] == [(run, "c") for run in found.runs if run != "c"]
+    pair = found.pairs[0]
+    differences = found.differences(pair.first, "c")
+    assert pair.difference == pytest.approx(differences.mean())
+    assert pair.effect_size == pytest.approx(differences.mean() / differences.std(ddof=1))
+    assert (pair.n_queries, pair.n_better, pair.n_worse) == (40, (differences > 0).sum(), (differences < 0).sum())
+    assert pair.low < pair.difference < pair.high
+    assert (pair.low > 0) == (pair.pvalue < 0.05)
+    np.testing.assert_array_equal(found.differences(), differences)
+
+
+def test_queries_that_one_run_lacks_are_left_out_of_its_pairs():
+    qrels, runs = case()
+    runs["a"] = {query: found for query, found in runs["a"].items() if query != "q0"}
+    found = compare_runs(qrels, runs, n_resamples=100)
+    sizes = {(pair.first, pair.second): pair.n_queries for pair in found.pairs}
+    assert {n for pair, n in sizes.items() if "a" in pair} == {39}
+    assert {n for pair, n in sizes.items() if "a" not in pair} == {40}
+    assert {row.run: row.n_queries for row in found.rows} == {"a": 39, "b": 40, "c": 40}
+    (lacking,) = (c.not_in_run for run, c in zip(found.runs, found.coverage, strict=True) if run == "a")
+    assert lacking == ("q0",)
+
+
+def test_standardized_values_are_compared_where_asked():
+    qrels, runs = case()
+    found = compare_runs(qrels, runs, standardized=True, n_resamples=100)
+    values = evaluate(qrels, runs)
+    assert found.standardized
+    for row in found.rows:
+        assert row.mean == values.mean("tau_w", row.run, standardized=True)
+
+
+def test_groups_of_queries():
+    qrels, runs = case()
+    groups = {query: "odd" if int(query[1:]) % 2 else "even" for query in qrels}
+    found = compare_runs(qrels, runs, groups=groups, baseline="c", n_resamples=500)
+    assert [(each.group, each.n_queries) for each in found.groups] == [("even", 20), ("odd", 20)]
+    even = {query: own for query, own in qrels.items() if groups[query] == "even"}
+    alone = evaluate(even, runs, standardized=False)
+    assert found.groups[0].means == pytest.approx([alone.mean("tau_w", run) for run in found.runs], abs=1e-12)
+    pairs = [pair for each in found.groups for pair in each.pairs]
+    np.testing.assert_allclose([p.corrected_pvalue for p in pairs], holm([p.pvalue for p in pairs]))
+    with pytest.raises(OptionError, match="every query of qrels needs a group; without one: 'q3'"):
+        compare_runs(qrels, runs, groups={query: 1 for query in qrels if query != "q3"})
+    with pytest.raises(OptionError, match="groups must be a mapping"):
+        compare_runs(qrels, runs, groups=["odd"])
+
+
+def test_runs_without_a_value_come_last():
+    qrels, runs = case(n_queries=14)
+    runs["d"] = {query: dict.fromkeys(found, 1.0) for query, found in qrels.items()}
+    with pytest.warns(UserWarning, match="a mean is undefined"):
+        found = compare_runs(qrels, runs, n_resamples=100)
+    last = found.rows[-1]
+    assert (last.run, last.group, last.n_queries) == ("d", None, 0)
+    assert math.isnan(last.rank)
+    assert math.isnan(found.pair("d", "a").pvalue)
+
+
+def test_equal_runs_tie():
+    qrels, runs = case()
+    found = compare_runs(qrels, {"x": runs["a"], "y": runs["a"]}, n_resamples=100)
+    assert [row.rank for row in found.rows] == [1.5, 1.5]
+    pair = found.pairs[0]
+    assert (pair.difference, pair.pvalue, pair.low, pair.high) == (0.0, 1.0, 0.0, 0.0)
+    assert math.isnan(pair.effect_size)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"metric": ["ap", "tau_w"]}, OptionError, "one metric is wanted"),
+        ({"metric": "nonsense"}, MetricError, "is no metric"),
+        ({"metric": "ap", "standardized": True}, OptionError, "only rank correlations can be standardized"),
+        ({"test": "sign"}, OptionError, "test must be one of 'randomization'"),
+        ({"baseline": "z"}, OptionError, "baseline must be one of 'a', 'b', 'c'"),
+        ({"level": 1}, OptionError, "level must be a number between 0 and 1"),
+        ({"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number"),
+    ],
+)
+def test_options_are_checked(options, error, message):
+    with pytest.raises(error, match=message):
+        compare_runs(*case(3), **options)
+
+
+def test_two_runs_are_wanted():
+    qrels, runs = case(3)
+    with pytest.raises(OptionError, match="at least two runs are wanted to compare; got 'run'"):
+        compare_runs(qrels, runs["a"])
+
+
+def test_results_as_tables():
+    qrels, runs = case(15)
+    found = compare_runs(qrels, runs, n_resamples=100)
+    assert found.to_frame()["run"].tolist() == list(found.runs)
+    content = found.to_dict()
+    assert content["rows"][0]["pvalue"] is None
+    assert content["pairs"][0].keys() == {field.name for field in fields(PairedDifference)}
+    assert repr(found).startswith("<RunComparison of 3 runs over 15 queries, tau_w: ")
+    assert compare_runs(qrels, runs, n_resamples=100) == found
+    with pytest.raises(OptionError, match="'a' and 'z' were not compared"):
+        found.pair("a", "z")
+    with pytest.raises(OptionError, match="there is no run 'z'"):
+        found.differences("a", "z")
+
+
+@pytest.mark.real_data
+def test_cranfield(data_dir):
+    folder = data_dir / "cranfield"
+    runs = [read_run(folder / f"run-{name}.txt.gz") for name in ("bm25", "lsa", "tfidf")]
+    found = compare_runs(read_qrels(folder / "qrels.txt.gz"), runs, metric="ndcg@10")
+    assert [(row.run, row.group) for row in found.rows] == [("run-lsa", 1), ("run-bm25", 2), ("run-tfidf", 2)]
+    assert found.pairs[0].difference == pytest.approx(0.0350, abs=5e-5)
+    assert found.pairs[0].pvalue < 0.01
+
+
+def test_the_worst_queries_and_their_documents():
+    qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1, "e": 0}, "q3": {"a": 1}}
+    best = {query: {document: float(rel) for document, rel in own.items()} for query, own in qrels.items()}
+    poor = {**best, "q2": {"a": 3.0, "z": 2.0, "d": 1.0}}
+    found = worst(qrels, {"best": best, "poor": poor})
+    assert [each.query for each in found] == ["q2", "q1"]
+    assert found[0].difference == found[0].first - found[0].second > 0
+    places = {each.document: (each.relevance, each.first_rank, each.second_rank) for each in found[0].documents}
+    assert places["d"] == (1.0, 1.0, 3.0)
+    assert places["z"][0] == 0.0
+    assert math.isnan(places["z"][1])
+    assert found[0].documents[0].document == "d"
+    assert found[0].documents[0].cost < 0  # it costs the second run more
+    assert found[1].difference == 0.0
+    assert len(worst(qrels, {"best": best, "poor": poor}, k=1, n_documents=2)[0].documents) == 2
+    turned = worst(qrels, {"best": best, "poor": poor}, metric="ap", first="poor", second="best", k=1)[0]
+    assert (turned.query, turned.difference < 0, turned.documents[0].cost > 0) == ("q2", True, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, "k must be a positive whole number; got 0"),
+        ({"n_documents": "3"}, "n_documents must be a positive whole number; got '3'"),
+        ({"first": "a"}, "second must be one of"),
+        ({"first": "a", "second": "a"}, "two different runs are wanted"),
+        ({}, "first must be one of"),
+    ],
+)
+def test_worst_checks_its_options(options, message):
+    with pytest.raises(OptionError, match=message):
+        worst(*case(3), **options)

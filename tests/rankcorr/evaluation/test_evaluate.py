@@ -1,0 +1,255 @@
+import math
+from itertools import product
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from rankcorr import OptionError, RhoW, TauW, UndefinedCorrelationWarning, null_distribution, weighted_tau
+from rankcorr.evaluation import (
+    RBO,
+    ColumnError,
+    MetricError,
+    MissingMeasuresError,
+    PrecisionAt,
+    Qrels,
+    Run,
+    TauAP,
+    UndefinedQueryError,
+    evaluate,
+    read_qrels,
+    read_run,
+)
+from rankcorr.evaluation.by_query import NOT_IN_RUN
+from rankcorr.evaluation.evaluation import mean_of
+from rankcorr.evaluation.grouped import GOLD_TIED, ONE_ITEM
+from rankcorr.evaluation.metrics import as_metric, as_metrics
+from rankcorr.measures import rank_biased_overlap, tau_ap
+from rankcorr.notices import collected_notices
+from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match
+
+GOLD = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1}, "q3": {"a": 1, "b": 1}, "q4": {"a": 0, "b": 3}}
+SYSTEM = {"q1": {"a": 9.0, "c": 8.0, "b": 7.0}, "q2": {"a": 1.0}, "q3": {"a": 2.0, "b": 1.0}, "q5": {"a": 1.0}}
+FAMILIAR = ["ap", "p@1", "p@3", "p@10"]
+
+
+@given(QRELS, RUNS, st.sampled_from(["zero", "omit"]), st.sampled_from(["last", "omit"]))
+def test_coefficients_are_those_of_each_query(qrels, run, unjudged, unretrieved):
+    assume(set(qrels) & set(run))
+    wanted = naive_match(qrels, run, unjudged, unretrieved)
+    with collected_notices():
+        options = {"unjudged": unjudged, "unretrieved": unretrieved, "standardized": False}
+        found = evaluate(qrels, run, metrics=["tau_w", RhoW(n0=0, scheme="first"), "tau_ap"], **options)
+        for place, query in enumerate(qrels):
+            rows = list(wanted[query].values())
+            x, y = [row[0] for row in rows], [row[1] for row in rows]
+            short = len(rows) < 2
+            values = [math.nan] * 3 if short else [weighted_tau(x, y), RhoW(n0=0, scheme="first")(x, y), tau_ap(x, y)]
+            np.testing.assert_allclose(found.values[0, :, place], values, atol=1e-12)
+
+
+@given(QRELS, RUNS)
+def test_precision_is_that_of_trec_eval(qrels, run):
+    assume(set(qrels) & set(run))
+    found = evaluate(qrels, run, metrics=FAMILIAR)
+    wanted = {
+        (str(each.measure).lower(), each.query_id): each.value
+        for each in ir_measures.iter_calc([ir_measures.parse_measure(name.upper()) for name in FAMILIAR], qrels, run)
+    }
+    for name, query in product(FAMILIAR, qrels):
+        assert found.of(name)[found.queries.index(query)] == pytest.approx(wanted[name, query], abs=1e-12)
+
+
+@pytest.mark.real_data
+def test_cranfield(data_dir):
+    folder = data_dir / "cranfield"
+    qrels = read_qrels(folder / "qrels.txt.gz")
+    runs = {name: read_run(folder / f"run-{name}.txt.gz") for name in ("bm25", "lsa", "tfidf")}
+    metrics = ["tau_w", "ap", "p@10", "ndcg@10", ir_measures.AP, ir_measures.P @ 10]
+    found = evaluate(qrels, runs, metrics=metrics, standardized=False)
+    # trec_eval's means, from the README of the data
+    for name, ndcg, average in (("bm25", 0.3551, 0.2867), ("lsa", 0.3901, 0.3302), ("tfidf", 0.3469, 0.2827)):
+        assert found.mean("ndcg@10", name) == pytest.approx(ndcg, abs=5e-5)
+        assert found.mean("ap", name) == pytest.approx(average, abs=5e-5)
+        np.testing.assert_allclose(found.of("ap", name), found.of("AP", name), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found.of("p@10", name), found.of("P@10", name), rtol=0, atol=1e-12)
+    query = qrels["40"]
+    system = runs["lsa"]["40"]
+    labels = {**system, **query}
+    gold = {document: query.get(document, 0) for document in labels}
+    scores = {document: system.get(document, -math.inf) for document in labels}
+    value = found.of("tau_w", "lsa")[qrels.queries.index("40")]
+    assert value == pytest.approx(float(weighted_tau(gold, scores)), abs=1e-12)
+    assert found.coverage[0].n_compared == 23_039
+
+
+def test_what_does_not_exist_is_counted_and_named():
+    found = evaluate(GOLD, SYSTEM, metrics=["tau_w", "ap", "rbo"])
+    by_metric = {(each.metric, each.reason): each.queries for each in found.undefined}
+    assert by_metric["tau_w", ONE_ITEM] == ("q2",)
+    assert by_metric["tau_w", GOLD_TIED] == ("q3",)
+    assert by_metric["tau_w", NOT_IN_RUN] == ("q4",)
+    assert ("ap", NOT_IN_RUN) not in by_metric  # 0, as ir_measures has it
+    assert found.of("ap").tolist()[3] == 0.0
+    assert set(by_metric) >= {("rbo", NOT_IN_RUN)}
+    assert (found.coverage[0].not_in_run, found.coverage[0].not_in_qrels) == (("q4",), ("q5",))
+    assert found.mean("tau_w") == pytest.approx(float(weighted_tau([2, 1, 0], [9, 7, 8])))
+    (row,) = [row for row in found.table() if row["metric"] == "tau_w"]
+    assert (row["n_queries"], row["n_undefined"]) == (1, 3)
+
+
+def test_what_does_not_exist_can_count_zero_or_be_an_error():
+    found = evaluate(GOLD, SYSTEM, undefined="zero")
+    assert found.of().tolist()[1:] == [0.0, 0.0, 0.0]
+    assert found.of(standardized=True).tolist()[1:] == [0.0, 0.0, 0.0]
+    assert found.mean() == pytest.approx(float(weighted_tau([2, 1, 0], [9, 7, 8])) / 4)
+    assert len(found.undefined) == 3
+    with pytest.raises(UndefinedQueryError, match="run 'run', tau_w: fewer than two documents; queries: 'q2'"):
+        evaluate(GOLD, SYSTEM, undefined="error")
+
+
+def test_a_mean_over_nothing_is_nan_with_a_warning():
+    with pytest.warns(
+        UndefinedCorrelationWarning, match=r"a mean is undefined.*\(run, metric\): \('run', 'tau_w'\)"
+    ) as w:
+        found = evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}})
+    assert math.isnan(found.mean())
+    assert w[0].filename == __file__
+
+
+def test_overlap_takes_the_lists_as_they_are():
+    found = evaluate(GOLD, SYSTEM, metrics=["rbo", RBO(p=0.5, ties="a")])
+    wanted = [
+        rank_biased_overlap(GOLD["q1"], SYSTEM["q1"], p=p, ties=t).extrapolated for p, t in ((0.9, "w"), (0.5, "a"))
+    ]
+    assert found.values[0, :, 0].tolist() == wanted
+    assert found.metrics == ("rbo", "rbo(p=0.5, a)")
+
+
+def test_runs_of_every_kind_and_their_names(tmp_path):
+    run = Run.from_dict(SYSTEM, name="mine")
+    path = tmp_path / "theirs.run"
+    path.write_text("q1 Q0 a 1 3 x\nq1 Q0 b 2 2 x\n")
+    frame = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["a", "b"], "score": [1.0, 2.0]})
+    assert evaluate(GOLD, SYSTEM).runs == ("run",)
+    assert evaluate(Qrels.from_dict(GOLD), run).runs == ("mine",)
+    assert evaluate(GOLD, [run, path]).runs == ("mine", "theirs")
+    assert evaluate(GOLD, frame).runs == ("run",)
+    assert evaluate(GOLD, {"one": SYSTEM, "two": path, "three": frame}).runs == ("one", "two", "three")
+    assert evaluate(GOLD, [run, path]).mean("tau_w", "mine") == evaluate(GOLD, run).mean()
+
+
+@pytest.mark.parametrize(
+    ("runs", "message"),
+    [
+        ({}, "there is no run to evaluate"),
+        ([], "there is no run to evaluate"),
+        ({3: Run.from_dict(SYSTEM)}, "names of runs must be text; got: 3"),
+        ([Run.from_dict(SYSTEM)] * 2, "each run of a list needs a name"),
+        ([Run.from_dict(SYSTEM, name="x")] * 2, "names of runs must be unique; more than once: 'x'"),
+    ],
+)
+def test_runs_that_cannot_be_told_apart(runs, message):
+    with pytest.raises(OptionError, match=message):
+        evaluate(GOLD, runs)
+
+
+def test_an_error_names_the_run():
+    with pytest.raises(ColumnError, match="run 'bad': there is no row"):
+        evaluate(GOLD, {"good": Run.from_dict(SYSTEM), "bad": {"q": {}}})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"unjudged": "last"}, "unjudged must be one of 'zero'"),
+        ({"unretrieved": "zero"}, "unretrieved must be one of 'last'"),
+        ({"undefined": "nan"}, "undefined must be one of 'omit'"),
+        ({"standardized": "yes"}, "standardized must be True or False"),
+        ({"n_resamples": 0}, "n_resamples must be a positive whole number"),
+        ({"seed": -1}, "seed must be a whole number"),
+        ({"workers": 0}, "workers must be a positive whole number"),
+    ],
+)
+def test_options_are_checked(options, message):
+    with pytest.raises(OptionError, match=message):
+        evaluate(GOLD, SYSTEM, **options)
+
+
+def test_metrics_by_name_and_value():
+    named = as_metrics(["TAU_W", TauW(n0=10), "P@5", "map", TauAP("b"), "rbo", "NDCG@10", "rr", ir_measures.ERR @ 20])
+    assert list(named) == ["tau_w", "TauW(n0=10)", "p@5", "ap", "tau_ap(b)", "rbo", "ndcg@10", "rr", "ERR@20"]
+    assert as_metric("alpha_ndcg@5").measure == ir_measures.alpha_nDCG @ 5
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        ([], "metrics must be a list of different metrics"),
+        (["ap", "map"], "metrics must be a list of different metrics"),
+        ("ndcg@ten", "'ndcg@ten' is no metric"),
+        ("nonsense", "'nonsense' is no metric"),
+        ("ndcg(", r"'ndcg\(' is no metric"),
+        (3, "a metric is a name, a coefficient or a measure of ir_measures; got 3"),
+    ],
+)
+def test_unknown_metrics(metrics, message):
+    with pytest.raises(MetricError, match=message):
+        evaluate(GOLD, SYSTEM, metrics=metrics)
+    with pytest.raises(OptionError, match="k must be a positive whole number"):
+        PrecisionAt(0)
+
+
+def test_without_ir_measures_its_metrics_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ir_measures", None)
+    assert evaluate(GOLD, SYSTEM, metrics=["tau_w", "ap"]).metrics == ("tau_w", "ap")
+    with pytest.raises(MissingMeasuresError, match=r"pip install 'rankcorr\[trec\]'"):
+        evaluate(GOLD, SYSTEM, metrics="ndcg@10")
+
+
+def test_familiar_measures_need_whole_numbers():
+    qrels = {"q": {"a": 0.5, "b": 1}}
+    with pytest.raises(MetricError, match=r"ndcg@10: .* whole numbers .* 0.5 for \(query, document\) \('q', 'a'\)"):
+        evaluate(qrels, {"q": {"a": 1.0}}, metrics="ndcg@10")
+    assert evaluate(qrels, {"q": {"a": 1.0, "b": 2.0}}).mean() == 1.0
+
+
+def test_values_are_standardized_each_by_its_own_null():
+    rng = np.random.default_rng(5)
+    qrels = {f"q{n}": {f"d{d}": int(rng.integers(3)) for d in range(n)} for n in (3, 6, 30)}
+    run = {query: {d: float(rng.integers(9)) for d in own} for query, own in qrels.items()}
+    found = evaluate(qrels, run, metrics=["tau_w", "tau", "ap"], n_resamples=20_000)
+    for place, query in enumerate(qrels):
+        null = null_distribution(qrels[query], run[query], n_resamples=20_000)
+        standardized = found.of("tau_w", standardized=True)[place]
+        assert standardized == pytest.approx(
+            null.standardize(found.of("tau_w")[place]), abs=1e-12 if place < 2 else 0.01
+        )
+    np.testing.assert_array_equal(found.of("tau", standardized=True), found.of("tau"))
+    assert np.isnan(found.of("ap", standardized=True)).all()
+    with pytest.raises(OptionError, match="values were not standardized"):
+        evaluate(qrels, run, standardized=False).of(standardized=True)
+
+
+def test_results_as_tables():
+    found = evaluate(GOLD, {"one": SYSTEM, "two": SYSTEM}, metrics=["tau_w", "ap"])
+    frame = found.to_frame()
+    assert frame.columns.tolist() == ["run", "query", "tau_w", "tau_w standardized", "ap"]
+    assert len(frame) == 8
+    content = found.to_dict()
+    assert content["values"][0][0][1] is None
+    assert content["means"][0]["mean"] == found.mean("tau_w", "one")
+    assert content["coverage"][0]["not_in_run"] == ["q4"]
+    assert repr(found).startswith("<Evaluation of 4 queries: one tau_w 0.6252, one ap ")
+    with pytest.raises(OptionError, match="run must be one of 'one', 'two'"):
+        found.of("ap")
+    assert math.isnan(mean_of(np.array([math.nan])))
+
+
+def test_progress_counts_runs():
+    seen = []
+    evaluate(GOLD, {"one": SYSTEM, "two": SYSTEM}, progress=seen.append)
+    assert seen == [1, 1]

@@ -1,0 +1,139 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankcorr import Rho, RhoW, Tau, TauW, Uniform, WeightError
+from rankcorr.evaluation.grouped import GOLD_TIED, NO_WEIGHT, ONE_ITEM, RUN_TIED, blocks_of, grouped, reasons
+from rankcorr.evaluation.grouped_kernels import MOST_PAIRED
+from rankcorr.notices import collected_notices
+from rankcorr.weights import SCHEMES, TIED_WEIGHTS, TopK
+from tests import naive
+from tests.strategies import scores, weighings
+
+
+def groups_of_scores(max_groups=4, max_items=9):
+    """Lists of pairs of score vectors, ties common; groups may have one row."""
+    pair = st.integers(1, max_items).flatmap(lambda n: st.tuples(scores(n), scores(n)))
+    return st.lists(pair, min_size=1, max_size=max_groups)
+
+
+def flat(pairs):
+    x, y = (np.concatenate([pair[side] for pair in pairs]) for side in range(2))
+    return x, y, np.append(0, np.cumsum([pair[0].size for pair in pairs]))
+
+
+def alone(coefficient, pairs):
+    """Each group by itself; nan for one row, and without weight."""
+    values = []
+    with collected_notices():
+        for x, y in pairs:
+            try:
+                values.append(float(coefficient(x, y)) if x.size > 1 else np.nan)
+            except WeightError:
+                values.append(np.nan)
+    return values
+
+
+@pytest.mark.needs_numba
+@given(groups_of_scores(), weighings(), st.sampled_from(SCHEMES), st.sampled_from(TIED_WEIGHTS), st.sampled_from("ab"))
+def test_every_option_gives_the_double_sum_of_each_group(pairs, weighing, scheme, tied_weights, variant):
+    options, f = weighing
+    x, y, offsets = flat(pairs)
+    groups = np.repeat(np.arange(len(pairs)), np.diff(offsets)).tolist()
+
+    def of_group(own_x, own_y, twin):
+        a, b = naive.midranks(own_x), naive.midranks(own_y)
+        if sum(naive.item_weights(a, b, f, scheme, tied_weights) if has_weight(a, b) else [0]) == 0:
+            return np.nan
+        return twin(a, b, naive.item_weights(a, b, f, scheme, tied_weights))
+
+    def has_weight(a, b):
+        of_a, of_b = naive.rank_weights(a, f, tied_weights), naive.rank_weights(b, f, tied_weights)
+        pairs_of_weights = zip(of_a, of_b, strict=True)
+        return any(
+            {"additive": p + q, "multiplicative": p * q, "first": p, "second": q}[scheme] for p, q in pairs_of_weights
+        )
+
+    shared = {**options, "scheme": scheme, "tied_weights": tied_weights}
+    for coefficient, twin in (
+        (TauW(**shared, variant=variant), lambda a, b, w: naive.weighted_tau(a, b, w, variant)),
+        (RhoW(**shared), naive.weighted_rho),
+    ):
+        wanted = naive.by_group(x.tolist(), y.tolist(), groups, lambda p, q, twin=twin: of_group(p, q, twin))
+        np.testing.assert_allclose(
+            grouped(coefficient, x, y, offsets), [wanted[group] for group in range(len(pairs))], atol=1e-12
+        )
+
+
+@given(groups_of_scores(max_groups=6, max_items=14))
+def test_each_group_is_as_by_itself(pairs):
+    for coefficient in (TauW(), TauW(variant="a"), RhoW(), Tau(), Rho(), TauW(weigher=Uniform())):
+        np.testing.assert_allclose(grouped(coefficient, *flat(pairs)), alone(coefficient, pairs), atol=1e-12)
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("levels", [2, 6, 10**6])
+@pytest.mark.parametrize("n_items", [MOST_PAIRED - 1, MOST_PAIRED, MOST_PAIRED + 1, 2_000])
+def test_small_and_large_groups_are_as_by_themselves(n_items, levels):
+    rng = np.random.default_rng(n_items)
+    pairs = [(rng.integers(0, levels, n).astype(float), rng.integers(0, 9, n).astype(float)) for n in (3, n_items, 2)]
+    for coefficient in (TauW(), TauW(n0=0, tied_weights="expected", variant="a"), RhoW(scheme="first"), Tau()):
+        np.testing.assert_allclose(grouped(coefficient, *flat(pairs)), alone(coefficient, pairs), rtol=0, atol=1e-12)
+
+
+def test_a_ranking_with_itself_and_its_reverse_are_exact():
+    x = np.array([3.0, 1.0, 2.0, 2.0, 5.0])
+    for coefficient in (TauW(), RhoW(), Tau(), Rho()):
+        values = grouped(coefficient, np.tile(x, 2), np.append(x, -x), np.array([0, 5, 10]))
+        assert values.tolist() == [1.0, -1.0] or coefficient.name in ("tau_w", "rho_w")
+        assert values[0] == 1.0
+        assert values[1] >= -1.0
+
+
+def test_a_custom_weigher_is_called_for_each_length_and_named_in_errors():
+    def steep(ranks):
+        if ranks.max() > 3:
+            raise ValueError("too long")
+        return ranks**-3.0
+
+    x = np.array([1.0, 2.0, 3.0, 1.0, 2.0])
+    np.testing.assert_allclose(
+        grouped(TauW(weigher=steep), x, x[::-1].copy(), np.array([0, 3, 5])),
+        alone(TauW(weigher=steep), [(x[:3], x[:1:-1]), (x[3:], x[1::-1])]),
+        atol=1e-12,
+    )
+    with pytest.raises(WeightError, match="for a list of 5 documents: steep failed"):
+        grouped(TauW(weigher=steep), x, x, np.array([0, 5]))
+
+
+def test_the_values_do_not_depend_on_the_number_of_threads():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(0, 900, 900)
+    offsets = np.append(0, np.cumsum(sizes))
+    x, y = rng.integers(0, 9, offsets[-1]).astype(float), rng.standard_normal(offsets[-1])
+    seen = []
+    one = grouped(TauW(), x, y, offsets, workers=1)
+    two = grouped(TauW(), x, y, offsets, workers=2, progress=seen.append)
+    assert one.tobytes() == two.tobytes()
+    assert sum(seen) == 900
+    assert len(seen) > 1
+
+
+def test_blocks_hold_every_group_once():
+    offsets = np.array([0, 0, 5, 5, 9, 30, 31])
+    for n_rows in (1, 4, 100):
+        groups = [group for block in blocks_of(offsets, n_rows) for group in range(block.start, block.stop)]
+        assert groups == list(range(6))
+    assert blocks_of(np.array([0]), 4) == []
+
+
+def test_what_is_undefined_has_a_reason():
+    x = np.array([1.0, 1.0, 1.0, 2.0, 1.0, 9.0, 1.0, 2.0, 3.0])
+    y = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0, 2.0, 1.0, 3.0])
+    offsets = np.array([0, 2, 4, 5, 5, 9])
+    values = grouped(TauW(), x, y, offsets)
+    assert reasons(values, x, y, offsets) == {0: GOLD_TIED, 1: RUN_TIED, 2: ONE_ITEM, 3: ONE_ITEM}
+    top = TauW(weigher=TopK(1), scheme="multiplicative")
+    nothing = grouped(top, np.array([2.0, 1.0]), np.array([1.0, 2.0]), np.array([0, 2]))
+    assert reasons(nothing, np.array([2.0, 1.0]), np.array([1.0, 2.0]), np.array([0, 2])) == {0: NO_WEIGHT}

@@ -1,0 +1,205 @@
+import pickle
+from collections import namedtuple
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from rankcorr import MissingValueError, NonNumericError, OptionError
+from rankcorr.errors import LabelError
+from rankcorr.evaluation import ColumnError, DuplicateDocumentError, Qrels, Run
+
+COLUMNS = {"qid": ["q2", "q1", "q2"], "docno": ["a", "b", "c"], "score": [1.0, 2.0, 3.0]}
+WANTED = {"q2": {"a": 1.0, "c": 3.0}, "q1": {"b": 2.0}}
+FRAMES = [pd.DataFrame, pl.DataFrame, pa.table, pa.RecordBatch.from_pydict]
+
+
+def test_rows_are_sorted_by_query_once_in_the_order_of_their_first_rows():
+    run = Run.from_columns(COLUMNS["qid"], COLUMNS["docno"], COLUMNS["score"], name="mine")
+    assert (run.queries, run.offsets.tolist(), run.documents) == (("q2", "q1"), [0, 2, 3], ("a", "b", "c"))
+    assert (run.codes.tolist(), run.values.tolist()) == ([0, 2, 1], [1.0, 3.0, 2.0])
+    assert run.to_dict() == WANTED
+    assert repr(run) == "<Run 'mine' of 2 queries, 3 documents>"
+    assert len(run) == 3
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_frames_of_every_kind_are_read(frame):
+    assert Run.from_frame(frame(COLUMNS)).to_dict() == WANTED
+    assert Run.of(frame(COLUMNS)).to_dict() == WANTED
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_whole_numbers_are_ids_too(frame):
+    columns = {"query": [7, 3, 7], "document": [1, 1, 2], "relevance": [1, 0, 2]}
+    assert Qrels.from_frame(frame(columns)).to_dict() == {7: {1: 1.0, 2: 2.0}, 3: {1: 0.0}}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_frame_without_the_column_says_what_it_has(frame):
+    with pytest.raises(ColumnError, match=r"no column for the document, such as 'document'.*it has 'qid', 'score'"):
+        Run.from_frame(frame({"qid": ["a"], "score": [1.0]}))
+    with pytest.raises(ColumnError, match="no column 'id' for the query; it has 'qid', 'docno', 'score'"):
+        Run.from_frame(frame(COLUMNS), query="id")
+    with pytest.raises(ColumnError, match="several columns may hold the query: 'query', 'qid'; name one by query="):
+        Run.from_frame(frame({**COLUMNS, "query": ["x", "y", "z"]}))
+
+
+def test_values_of_a_sorted_arrow_table_are_not_copied():
+    table = pa.table({"query": ["q"] * 3 + ["r"], "document": ["a", "b", "c", "a"], "score": [1.0, 2.0, 3.0, 4.0]})
+    run = Run.from_frame(table)
+    (chunk,) = table["score"].chunks
+    assert np.shares_memory(run.values, chunk.to_numpy())
+
+
+def test_numbers_of_the_caller_are_copied():
+    values = np.array([1.0, 2.0])
+    run = Run.from_columns(["q", "q"], ["a", "b"], values)
+    values[0] = 9.0
+    assert run.values.tolist() == [1.0, 2.0]
+
+
+def test_an_encoded_column_of_arrow_may_have_its_own_order_and_unused_ids():
+    queries = pa.DictionaryArray.from_arrays([2, 2, 0], ["late", "unused", "early"])
+    run = Run.from_columns(queries, pa.chunked_array([["a"], ["b", "a"]]), pa.array([1.0, 2.0, 3.0]))
+    assert run.to_dict() == {"early": {"a": 1.0, "b": 2.0}, "late": {"a": 3.0}}
+
+
+def test_columns_of_arrow_in_chunks():
+    table = pa.concat_tables([pa.table(COLUMNS), pa.table({name: column[:1] for name, column in COLUMNS.items()})])
+    with pytest.raises(DuplicateDocumentError, match=r"\('q2', 'a'\)"):
+        Run.from_frame(table)
+    assert Run.from_frame(table, duplicates="first").to_dict() == WANTED
+
+
+@pytest.mark.parametrize(("duplicates", "kept"), [("first", 1.0), ("max", 5.0)])
+def test_duplicates_are_an_error_or_chosen(duplicates, kept):
+    columns = ["q", "q", "r", "q"], ["a", "a", "a", "a"], [1.0, 5.0, 2.0, 3.0]
+    with pytest.raises(DuplicateDocumentError, match=r"more than once \(query, document\): \('q', 'a'\); duplicates="):
+        Run.from_columns(*columns)
+    assert Run.from_columns(*columns, duplicates=duplicates).to_dict() == {"q": {"a": kept}, "r": {"a": 2.0}}
+    with pytest.raises(OptionError, match="duplicates must be one of"):
+        Run.from_columns(*columns, duplicates="last")
+
+
+def test_many_duplicates_are_counted():
+    n = 100_000
+    with pytest.raises(DuplicateDocumentError, match=r"\(20 in all\)"):
+        Run.from_columns(np.arange(n) % 20, np.zeros(n, int), np.zeros(n))
+
+
+ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
+Qrel = namedtuple("Qrel", "query_id doc_id relevance iteration")
+
+
+class RanxRun:
+    """As ranx has it: the scores in `run`, and `to_dict`."""
+
+    name = "theirs"
+
+    def __init__(self, scores):
+        self.run = scores
+
+    def to_dict(self):
+        return self.run
+
+
+def test_objects_of_other_packages_are_read_by_what_they_have():
+    scored = [ScoredDoc("q2", "a", 1.0), ScoredDoc("q1", "b", 2.0), ScoredDoc("q2", "c", 3.0)]
+    assert Run.of(scored).to_dict() == WANTED
+    assert Run.of(iter(scored)).to_dict() == WANTED
+    assert Qrels.of([Qrel("q", "a", 2, "0")]).to_dict() == {"q": {"a": 2.0}}
+    run = Run.of(RanxRun(WANTED))
+    assert (run.to_dict(), run.name) == (WANTED, "theirs")
+
+
+@pytest.mark.parametrize("wrong", [3, [], None, [("q", "a", 1.0)], b"text", [Qrel("q", "a", 1, "0"), 3]])
+def test_what_cannot_be_read_is_said(wrong):
+    with pytest.raises(ColumnError, match="Qrels can be read from a dict of dicts"):
+        Qrels.of(wrong)
+
+
+def test_qrels_are_no_run():
+    qrels = Qrels.from_dict(WANTED)
+    with pytest.raises(ColumnError, match="Qrels was given where Run is wanted"):
+        Run.of(qrels)
+    assert Qrels.of(qrels) is qrels
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        (["q", 3], "query ids must be all text or all whole numbers; got both, such as 'q' and 3"),
+        (["q", None], "query id must be text or a whole number; got: None"),
+        (["q", 1.5], "got: 1.5"),
+        (["q", True], "got: True"),
+        (["q", ""], "each query needs an id; one is empty"),
+        (["q", ["r"]], "one cannot be hashed"),
+        ("qr", "must be a list or a series; got 'qr'"),
+        (pa.array(["q", None]), "each row needs a query id; 1 row have none"),
+        (pd.Series([1.0, np.nan]), "got: 1.0, nan"),
+        (["q"], "same length; got 1 queries, 2 documents, 2 scores"),
+    ],
+)
+def test_ids_that_cannot_be_used(queries, message):
+    with pytest.raises(ColumnError, match=message):
+        Run.from_columns(queries, ["a", "b"], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        ([1.0, np.nan], MissingValueError, "every document needs a score; nan in row 1"),
+        ([1.0, None], MissingValueError, "null in row 1"),
+        (pa.array([1.0, None]), MissingValueError, "null or masked in row 1"),
+        (pl.Series([None, 1.0]), MissingValueError, "null or masked in row 0"),
+        (np.ma.MaskedArray([1.0, 2.0], mask=[True, False]), MissingValueError, "null or masked in row 0"),
+        (pd.Series([np.nan, np.nan]), MissingValueError, "nan in row 0, 1"),
+        ([1.0, "2"], NonNumericError, "every score must be a real number; row 1 is '2'"),
+        ([1, 2**60], NonNumericError, r"beyond 2\^53"),
+        ([[1.0, 2.0], [3.0, 4.0]], ColumnError, "must have one dimension"),
+        ([[1.0], [3.0, 4.0]], ColumnError, "rows differ in length"),
+    ],
+)
+def test_values_that_cannot_be_used(values, error, message):
+    with pytest.raises(error, match=message):
+        Run.from_columns(["q", "q"], ["a", "b"], values)
+
+
+def test_infinite_scores_and_numbers_of_other_kinds_can_be_ordered():
+    assert Run.from_columns(["q", "q"], ["a", "b"], [np.inf, -np.inf]).values.tolist() == [np.inf, -np.inf]
+    assert Run.from_columns(["q", "q"], ["a", "b"], [Decimal("0.5"), 1]).values.tolist() == [0.5, 1.0]
+
+
+def test_there_is_a_row():
+    with pytest.raises(ColumnError, match="there is no row: a query, a document and a relevance are wanted"):
+        Qrels.from_dict({})
+    with pytest.raises(ColumnError, match="there is no row"):
+        Run.from_dict({"q": {}})
+    with pytest.raises(ColumnError, match="a mapping of query to a mapping of document to value is wanted"):
+        Run.from_dict({"q": 3})
+
+
+def test_they_are_values():
+    run = Run.from_dict(WANTED, name="mine")
+    other = Run.from_dict(WANTED)
+    assert run == other
+    assert hash(run) == hash(other)
+    assert run != Qrels.from_dict(WANTED)
+    assert run != Run.from_dict({"q": {"a": 1.0}})
+    again = pickle.loads(pickle.dumps(run))
+    assert again == run
+    assert again.name == "mine"
+    with pytest.raises(AttributeError, match="a Run is immutable"):
+        run.name = "yours"
+    with pytest.raises(ValueError, match="read-only"):
+        run.values[0] = 3.0
+    with pytest.raises(ValueError, match="read-only"):
+        again.values[0] = 3.0
+    with pytest.raises(TypeError, match=r"make it by Run\.from_dict"):
+        Run()
+    with pytest.raises(LabelError, match="there is no query: 'q9'"):
+        run["q9"]

@@ -1,0 +1,69 @@
+"""Differences by query: sorted bars, their mean and its interval."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rankcorr import OptionError
+from rankcorr.evaluation import compare_runs
+from rankcorr.plots import plot_queries
+from tests.rankcorr.evaluation.test_compare import case
+from tests.rankcorr.plots.figures import legend_of, minus, own_axes
+
+
+def test_the_differences_are_sorted_and_their_mean_and_interval_are_drawn():
+    comparison = compare_runs(*case(), n_resamples=500)
+    pair = comparison.pairs[1]
+    figure = plot_queries(comparison, first=pair.first, second=pair.second)
+    (axes,) = figure.axes
+    heights = [bar.get_height() for bar in axes.containers[0]]
+    assert_allclose(heights, np.sort(comparison.differences(pair.first, pair.second))[::-1])
+    zero, mean = axes.lines
+    assert zero.get_ydata()[0] == 0
+    assert mean.get_ydata()[0] == pair.difference
+    (band,) = (patch for patch in axes.patches if patch not in axes.containers[0])
+    assert_allclose([band.get_y(), band.get_y() + band.get_height()], [pair.low, pair.high])
+    equal = 40 - pair.n_better - pair.n_worse
+    assert axes.get_xlabel() == (
+        f"40 queries, sorted: better in {pair.n_better}, equal in {equal}, worse in {pair.n_worse}"
+    )
+    assert axes.get_ylabel() == rf"$\tau_w$: {pair.first} less {pair.second}"
+    assert legend_of(figure) == [
+        minus(f"mean {pair.difference:.3f}"),
+        minus(f"95 % interval of the mean, {pair.low:.3f} to {pair.high:.3f}"),
+    ]
+
+
+def test_the_pair_can_be_turned():
+    comparison = compare_runs(*case(), n_resamples=500)
+    pair = comparison.pairs[0]
+    (axes,) = plot_queries(comparison, first=pair.second, second=pair.first).axes
+    assert axes.lines[1].get_ydata()[0] == -pair.difference
+    assert_allclose(axes.containers[0][0].get_height(), -comparison.differences().min())
+
+
+def test_few_queries_may_have_no_interval():
+    comparison = compare_runs(*case(3), n_resamples=500)
+    assert len(legend_of(plot_queries(comparison))) == 1
+
+
+def test_axes_of_the_caller():
+    axes = own_axes()
+    assert plot_queries(compare_runs(*case(5), n_resamples=100), ax=axes) is axes
+    assert axes.get_xlabel().startswith("5 queries, sorted: better in ")
+
+
+def test_what_cannot_be_drawn():
+    comparison = compare_runs(*case(5), n_resamples=100)
+    with pytest.raises(OptionError, match="a RunComparison is wanted"):
+        plot_queries("comparison")
+    with pytest.raises(OptionError, match="first and second go together"):
+        plot_queries(comparison, first="a")
+    with pytest.raises(OptionError, match="'a' and 'z' were not compared"):
+        plot_queries(comparison, first="a", second="z")
+    qrels, runs = case(3)
+    runs["b"] = {query: dict.fromkeys(own, 1.0) for query, own in runs["b"].items()}
+    with pytest.warns(UserWarning, match="a mean is undefined"):
+        lacking = compare_runs(qrels, runs, n_resamples=100)
+    with pytest.raises(OptionError, match="no query has a value for both 'b' and 'a'"):
+        plot_queries(lacking, first="b", second="a")
