@@ -52,7 +52,7 @@ async function drained(me) {
 }
 
 function showFinished(answer) {
-  find("counted").textContent = text("finish.counted", { votes: answer.votes });
+  find("counted").textContent = text("finish.counted", { answers: answer.answers });
   const { completion_code: code, completion_url: url } = answer;
   find("completion").hidden = !code && !url;
   find("code-box").hidden = !code;

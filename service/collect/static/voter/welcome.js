@@ -93,7 +93,7 @@ function meet(me) {
   if (me.step === "finish") show(me.progress.votes > 0 ? "finished" : "nothing", { focus: false });
   else if (me.step === "consent") show(me.available ? "consent" : "nothing", { focus: false });
   else {
-    find("answered").textContent = text("welcome.answered", { votes: me.progress.votes });
+    find("answered").textContent = text("welcome.answered", { answers: me.progress.answers });
     show("continue", { focus: false });
   }
 }
