@@ -53,7 +53,7 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     answer(page, "left")
     assert shown(page) == second
     answer(page, "right")
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_focused()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_focused()
     assert votes(campaign) == {first: "left", third: "cannot say", fourth: "left", second: "right"}
     page.get_by_role("link", name="Finish", exact=True).click()
     expect(page.locator("#code")).to_have_text("C0DE-1")
@@ -159,7 +159,7 @@ def test_no_code_before_all_is_counted(site, visit):
         answer(page)
     saved(page, 3, 4)
     other = visit(site.link(campaign, "finish"), context=page.context)
-    expect(other.locator("#missing")).to_have_text("Comparisons of your sheet without an answer: 1")
+    expect(other.locator("#missing")).to_have_text("Comparisons of this part without an answer: 1")
     page.route("**/v1/votes/*", lambda route: route.abort())
     ready(page)
     page.locator('[data-answer="left"]').click()
@@ -205,7 +205,7 @@ def test_an_organiser_sees_the_page_and_sends_nothing(site, visit):
     page.locator("#next").click()
     for _ in range(5):
         answer(page)
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     page.locator("#undo-done").click()
     ready(page)
     assert not [asked for asked in site.asked[before:] if asked[1].startswith("/v1/")]
