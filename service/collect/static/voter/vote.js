@@ -40,13 +40,18 @@ async function begin() {
     sender = new Sender(api, new Store(campaign, me.voter), { sent, refused, waiting: onwait, idle });
     await sender.drained();
     showProgress(me.progress);
-    if (remembered.value.complete && me.progress.answered === me.progress.of) return complete(me);
+    if (remembered.value.complete && isStillDone(me)) return complete(me);
     if (me.step === "finish") return leaveTo(me.progress.votes > 0 ? "finish" : "");
     await openSheet();
   } catch (error) {
     failed(error);
   }
   return undefined;
+}
+
+/** Whether the sheet that this browser completed is what the voter should see; not once its ballot is closed and others wait. */
+function isStillDone({ available, progress: { answered, of } }) {
+  return answered === of && (of > 0 || !available);
 }
 
 /** The sheet in hand, or the next one. */
