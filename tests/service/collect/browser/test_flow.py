@@ -236,18 +236,31 @@ def test_an_organiser_sees_the_page_and_sends_nothing(site, visit):
     name = access.cookie_name(access.ORGANISER_COOKIE, campaign)
     context.add_cookies([{"name": name, "value": token_of(campaign, "organiser session"), "url": site.url}])
     before = len(site.asked)
-    page = visit(site.link(campaign, "vote", "?preview=1"), context=context)
-    ready(page)
+    page = visit(site.link(campaign, query="?preview=1"), context=context)
     expect(page.get_by_text("This is a preview")).to_be_visible()
+    expect(page.get_by_role("heading", name="What to do")).to_be_visible()
+    expect(page.get_by_text("I agree.", exact=True)).to_be_visible()
+    agree(page)
+    expect(page.get_by_text("This is a preview")).to_be_visible()
+    notice, badge = (page.locator(each).bounding_box() for each in ("#main > .notice:visible", "#practice .badge"))
+    assert badge["y"] - (notice["y"] + notice["height"]) >= 16
+    assert shown(page) == ("ash", "yew")  # the campaign's own practice
     answer(page, "left")
     expect(page.locator("#feedback-text")).to_have_text("That is the expected answer.")
     page.locator("#next").click()
-    for _ in range(5):
+    for done in range(2, 8):
         answer(page)
-    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
+        if done < 7:
+            expect(page.locator("#status")).to_have_text(f"{done} of 7")  # and not that it was saved
+    expect(page.locator("#done-text")).to_contain_text("The preview ends here")
     page.locator("#undo-done").click()
     ready(page)
+    expect(page.locator("#practice")).to_be_hidden()
     assert not [asked for asked in site.asked[before:] if asked[1].startswith("/v1/")]
     assert events(campaign) == 0
-    stranger = visit(site.link(campaign, "vote", "?preview=1"))
-    expect(stranger.locator("#agree")).to_be_visible()
+    page.get_by_role("link", name="Back to your campaign").click()
+    expect(page).to_have_url(f"{site.url}/o/{campaign.key}")
+    for place in ("", "vote"):
+        stranger = visit(site.link(campaign, place, "?preview=1"))
+        expect(stranger.locator("#agree")).to_be_visible()
+        expect(stranger.get_by_text("This is a preview")).to_be_hidden()
