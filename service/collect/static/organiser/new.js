@@ -243,7 +243,7 @@ async function done(made) {
   find("form").hidden = true;
   fill(find("made-link"), linkBox(made.organiser_url, text("made.link")));
   find("made-go").href = `/o/${made.campaign}${query}`;
-  find("made-preview").href = `/v/${made.campaign}/vote?preview=1`;
+  find("made-preview").href = `/v/${made.campaign}?preview=1`;
   const section = find("made");
   section.hidden = false;
   section.querySelector("h1").focus();

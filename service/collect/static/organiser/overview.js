@@ -109,7 +109,7 @@ async function links() {
   const [{ json: shared }, { json: shown }] = await Promise.all([campaign.get("/links"), campaign.get("/pages")]);
   const preview = element(
     "a",
-    { class: "button", href: `/v/${key}/vote?preview=1`, target: "_blank", rel: "noopener" },
+    { class: "button", href: `/v/${key}?preview=1`, target: "_blank", rel: "noopener" },
     text("preview"),
   );
   const open =
