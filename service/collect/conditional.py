@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
 
 from flask import Response, after_this_request, request
 
+from service.collect.remembered import Remembered
 from service.http.problems import Problem
 
 __all__ = ["stamped", "tagged", "wanted_stamp"]
 
+T = TypeVar("T")
 
-def tagged(stamp: str, make: Callable[[], Any]) -> Any:
-    """What `make` gives, under the stamp as its ETag; 304 for a client that has it already."""
-    if request.if_none_match.contains_weak(stamp):
+
+def tagged(
+    memory: Remembered, name: Hashable, stamp: str, make: Callable[[], T], answer: Callable[[T], Any], *parts: object
+) -> Any:
+    """The answer of a state, under its stamp as the ETag; 304 for a client that has it already.
+
+    Parameters
+    ----------
+    memory : Remembered
+        Keeps what was made.
+    name : hashable
+        Of what is made.
+    stamp : str
+        Of the state of now.
+    make : callable
+        Makes what takes long.
+    answer : callable
+        Makes the answer of it.
+    *parts : object
+        What else the answer depends on.
+    """
+    ending = "".join(f"-{part}" for part in parts)
+    if request.if_none_match.contains_weak(stamp + ending):
         response = Response(status=304)
-        response.set_etag(stamp, weak=True)
+        response.set_etag(stamp + ending, weak=True)
         return response
+    kept = memory.get(name, stamp, make)
 
     @after_this_request
     def tag(response: Response) -> Response:
         if response.status_code == 200:
-            response.set_etag(stamp, weak=True)
+            response.set_etag(kept.stamp + ending, weak=True)
             response.headers["Cache-Control"] = "private, no-cache"  # kept, but never used without asking
         return response
 
-    return make()
+    return answer(kept.value)
 
 
 def stamped(stamp: str, answer: Any) -> Any:

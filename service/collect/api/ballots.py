@@ -67,8 +67,8 @@ def preview(key: str, number: int) -> Any:
     campaign = organiser(key)
     checked(campaign, number)
     stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
-    found = _previews.get((key, number), stamp, lambda: previewed(campaign, number))
-    return stamped(found[0], found[1])
+    seen, answer = _previews.get((key, number), stamp, lambda: previewed(campaign, number)).value
+    return stamped(seen, answer)
 
 
 @blueprint.route("/<key>/ballots/<int:number>/close", methods=["POST"])

@@ -32,12 +32,12 @@ def read(query: dict[str, int], key: str) -> Any:
     campaign = organiser(key)
     stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
 
-    def part() -> dict[str, Any]:
-        rows = _items.get(key, stamp, lambda: item_rows(campaign))
-        start = query["offset"]
-        return {"n_items": len(rows), "items": rows[start : start + query["limit"]]}
+    start, most = query["offset"], query["limit"]
 
-    return tagged(f"{stamp}-{query['offset']}-{query['limit']}", part)
+    def part(rows: list[dict[str, Any]]) -> dict[str, Any]:
+        return {"n_items": len(rows), "items": rows[start : start + most]}
+
+    return tagged(_items, key, stamp, lambda: item_rows(campaign), part, start, most)
 
 
 @blueprint.route("/<key>/plan", methods=["GET"])

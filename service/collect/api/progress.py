@@ -41,7 +41,7 @@ def progress(key: str) -> Any:
         info = campaign.info
         return {"status": status_of(connection, info), "ballots": by_ballot(connection, info)}
 
-    return tagged(stamp, lambda: _progress.get(key, stamp, lambda: campaign.database.read(read)))
+    return tagged(_progress, key, stamp, lambda: campaign.database.read(read), dict)
 
 
 @blueprint.route("/<key>/quality", methods=["GET"])
@@ -53,14 +53,13 @@ def quality(query: dict[str, Any], key: str) -> Any:
     campaign, fast, names = organiser(key), query["fast"], query["names"]
     stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
 
-    def read() -> dict[str, Any]:
-        found = _quality.get((key, fast), stamp, lambda: found_quality(campaign, fast))
+    def answer(found: CampaignQuality) -> dict[str, Any]:
         if names:
             return {"quality": found}
         unnamed = tuple(replace(voter, voter=voter.key) for voter in found.voters)
         return {"quality": replace(found, voters=unnamed)}
 
-    return tagged(f"{stamp}-{fast:g}-{int(names)}", read)
+    return tagged(_quality, (key, fast), stamp, lambda: found_quality(campaign, fast), answer, fast, names)
 
 
 @blueprint.route("/<key>/ledger", methods=["GET"])

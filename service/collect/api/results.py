@@ -41,7 +41,7 @@ def read(query: dict[str, Any], key: str) -> Any:
     campaign, interim, top = organiser(key), query["interim"], query.get("top")
     check_top(campaign, top)
     stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
-    return tagged(f"{stamp}-{int(interim)}-{top}", lambda: answer_of(found_result(campaign, stamp, interim, top)))
+    return tagged(_results, (key, interim, top), stamp, lambda: ranked(campaign, interim, top), answer_of, interim, top)
 
 
 @blueprint.route("/<key>/plots/<name>.svg", methods=["GET"])
@@ -57,13 +57,15 @@ def plot(query: dict[str, Any], key: str, name: str) -> Any:
     stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
     interim = query["interim"]
 
-    def drawn() -> Response:
-        data = _plots.get((key, name, interim, top), stamp, lambda: figure(campaign, stamp, name, interim, top))
+    def drawn(data: bytes) -> Response:
         # Opened as a page of its own, it may do nothing.
         policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
         return Response(data, headers=policy, content_type="image/svg+xml")
 
-    return tagged(f"{stamp}-{name}-{int(interim)}-{top}", drawn)
+    def make() -> bytes:
+        return figure(campaign, stamp, name, interim, top)
+
+    return tagged(_plots, (key, name, interim, top), stamp, make, drawn, name, interim, top)
 
 
 def check_top(campaign: Campaign, top: int | None) -> None:
@@ -80,13 +82,9 @@ def check_top(campaign: Campaign, top: int | None) -> None:
         raise Problem(422, f"/top: {message}", errors={"/top": [message]})
 
 
-def found_result(campaign: Campaign, stamp: str, interim: bool, top: int | None) -> CampaignResult:
-    """The ranking, kept until something changes."""
-
-    def read() -> CampaignResult:
-        return campaign.database.read(lambda c: result_of(c, campaign.info, interim=interim, top=top))
-
-    return _results.get((campaign.key, interim, top), stamp, read)
+def ranked(campaign: Campaign, interim: bool, top: int | None) -> CampaignResult:
+    """The ranking."""
+    return campaign.database.read(lambda c: result_of(c, campaign.info, interim=interim, top=top))
 
 
 def answer_of(found: CampaignResult) -> dict[str, Any]:
@@ -125,7 +123,7 @@ def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | 
             return figure_bytes(made, "svg")
     if campaign.info.n_items > MOST_WITH_INTERVALS:
         raise Problem(409, f"intervals are known for up to {MOST_WITH_INTERVALS:,} items", kind="not-possible")
-    found = found_result(campaign, stamp, interim, top)
+    found = _results.get((campaign.key, interim, top), stamp, lambda: ranked(campaign, interim, top)).value
     with _drawing:
         if name == "in-top":
             return figure_bytes(plot_in_top(found.strengths, found.top), "svg")

@@ -10,7 +10,7 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.participation import leave
 from adaptive.ledger.quality import exclusion_preview
 from adaptive.ledger.stamps import campaign_stamp
-from adaptive.ledger.voter_rows import voter_of_key, voter_rows
+from adaptive.ledger.voter_rows import VoterRow, voter_of_key, voter_rows
 from adaptive.ledger.voters import set_excluded
 from service.collect.access import organiser
 from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
@@ -41,14 +41,15 @@ def read(query: dict[str, Any], key: str) -> Any:
     campaign, names = organiser(key), query["names"]
     stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
 
-    def part() -> dict[str, Any]:
-        rows = _voters.get(
-            (key, names), stamp, lambda: campaign.database.read(lambda c: voter_rows(c, campaign.info, names=names))
-        )
-        start = query["offset"]
-        return {"n_voters": len(rows), "voters": rows[start : start + query["limit"]]}
+    start, most = query["offset"], query["limit"]
 
-    return tagged(f"{stamp}-{query['offset']}-{query['limit']}-{int(names)}", part)
+    def rows() -> tuple[VoterRow, ...]:
+        return campaign.database.read(lambda c: voter_rows(c, campaign.info, names=names))
+
+    def part(found: tuple[VoterRow, ...]) -> dict[str, Any]:
+        return {"n_voters": len(found), "voters": found[start : start + most]}
+
+    return tagged(_voters, (key, names), stamp, rows, part, start, most, names)
 
 
 @blueprint.route("/<key>/voters/<voter>/exclusion", methods=["GET"])

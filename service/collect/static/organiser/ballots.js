@@ -24,12 +24,15 @@ import {
 } from "./page.js";
 
 const FRESH = 15_000;
+const SHARE = 20;
 const closing = dialog("close-dialog");
 const reopening = dialog("reopen-dialog");
 let about = null;
 let status = null;
 let seen = null; // the preview, and the tag of the state that it is of
 let watch = null;
+let asking = false;
+let timer = null;
 
 begin(async (found) => {
   about = found;
@@ -110,17 +113,29 @@ async function open(pressed, body) {
 }
 
 async function preview(ballot) {
-  // It fits all votes: once in a while is enough, and again when the dialog is opened.
-  if (seen?.ballot === ballot && Date.now() - seen.at < FRESH) return;
+  // It fits all votes: once in a while is enough, and so seldom that it takes the server a small part of the time.
+  const wait = asking ? FRESH : seen?.ballot === ballot ? seen.next - Date.now() : 0;
+  clearTimeout(timer);
+  if (wait > 0) {
+    timer = setTimeout(() => {
+      if (status.state === "open" && !document.hidden) preview(ballot);
+    }, wait);
+    return;
+  }
+  asking = true;
+  const began = Date.now();
   let answer;
   try {
     answer = await campaign.get(`/ballots/${ballot}/preview`);
   } catch (error) {
     complain(error);
     return;
+  } finally {
+    asking = false;
   }
   complain(null);
-  seen = { ballot, tag: answer.tag, at: Date.now(), ...answer.json };
+  const next = Date.now() + Math.max(FRESH, SHARE * (Date.now() - began));
+  seen = { ballot, tag: answer.tag, next, ...answer.json };
   const found = answer.json;
   const share = found.n_answered / found.n_comparisons;
   const least = about.settings.least_answered;

@@ -20,12 +20,15 @@ import {
 
 const STEP = 50;
 const SELDOM = 30_000; // milliseconds; a ranking fits all votes
+const SHARE = 20; // and takes the server no more than this part of the time
 const PLOTS = ["strengths", "ranks", "in-top"];
 const FORMATS = ["bundle", "ranking", "csv", "arena", "label_studio", "potato", "choix"];
 let most = STEP;
 let found = null;
 let final = false;
-let asked = 0;
+let next = 0; // when the ranking may be asked for again
+let asking = false;
+let timer = null;
 
 begin(async () => {
   exports();
@@ -43,12 +46,21 @@ function progress({ status }) {
     find("none").hidden = false;
     return;
   }
-  if (found !== null && Date.now() - asked < SELDOM && !final) return;
-  asked = Date.now();
-  results();
+  if (!found?.final) soon();
+}
+
+/** Ask for the ranking as soon as it may be asked for again. */
+function soon() {
+  clearTimeout(timer);
+  if (asking) timer = setTimeout(soon, SELDOM);
+  else if (final || Date.now() >= next) results();
+  else timer = setTimeout(soon, next - Date.now());
 }
 
 async function results() {
+  if (document.hidden) return; // the page asks when it is seen again
+  asking = true;
+  const began = Date.now();
   try {
     const { json, tag } = await campaign.get(`/results?interim=${!final}`);
     complain(null);
@@ -63,6 +75,9 @@ async function results() {
     plots(tag);
   } catch (error) {
     complain(error);
+  } finally {
+    asking = false;
+    next = Date.now() + Math.max(SELDOM, SHARE * (Date.now() - began));
   }
 }
 

@@ -1,7 +1,10 @@
 """Progress, quality, items, ledger: what an organiser's pages ask again and again."""
 
+import threading
+
 import pytest
 
+from service.collect.remembered import Kept, Remembered
 from tests.service.collect.organiser import problem
 
 WATCHED = ["/progress", "/quality", "/items", "/voters", "/results?interim=true", "/plots/strengths.svg?interim=true"]
@@ -133,3 +136,33 @@ def test_the_ledger_has_the_votes_of_its_campaign_alone(admin, voting):
 @pytest.mark.parametrize("query", ["after=-1", "after=x", "limit=0", "limit=1001"])
 def test_a_place_in_the_ledger_is_a_number(voting, query):
     assert problem(voting.get(f"/ledger?{query}", status=422))[0] == "invalid-request"
+
+
+def test_who_asks_while_another_waits_for_an_answer_gets_the_one_of_before():
+    memory, begun, go_on, got = Remembered(), threading.Event(), threading.Event(), []
+    memory.get("name", "old", lambda: 1)
+
+    def slow():
+        begun.set()
+        assert go_on.wait(10)
+        return 2
+
+    maker = threading.Thread(target=lambda: got.append(memory.get("name", "new", slow)))
+    maker.start()
+    assert begun.wait(10)
+    assert memory.get("name", "new", lambda: 3) == Kept("old", 1)
+    go_on.set()
+    maker.join(10)
+    assert got == [Kept("new", 2)]
+    assert memory.get("name", "new", lambda: 3) == Kept("new", 2)
+
+
+def test_what_fails_is_tried_again_and_only_so_many_answers_are_kept():
+    memory = Remembered(3)
+    with pytest.raises(ZeroDivisionError):
+        memory.get("name", "stamp", lambda: 1 // 0)
+    assert memory.get("name", "stamp", lambda: 7).value == 7
+    for number in range(10):
+        memory.get(number, "stamp", lambda: 0)
+    assert len(memory._found) == 3
+    assert len(memory._making) <= 3
