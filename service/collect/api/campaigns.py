@@ -34,6 +34,8 @@ making = Blueprint("making", __name__, url_prefix=CAMPAIGNS, description="Making
 blueprint = Blueprint("campaigns", __name__, url_prefix=CAMPAIGNS, description="A campaign as it is", **OF_ORGANISERS)
 
 _SHOWN = 20
+_OF_ACCURACY = frozenset({"few_top_presentations", "few_comparisons"})  # advice that a simulation answers better
+_ACCURATE = 0.95
 
 
 @making.route("", methods=["POST"])
@@ -83,7 +85,8 @@ def plan(request: dict[str, Any]) -> dict[str, Any]:
     """Say what a plan asks, costs, and what it is expected to reach; nothing is made.
 
     The accuracy is the mean tau_w of some 4 to 40 simulations with the paper's simulated voters, on items whose
-    similarities fall exponentially: real voters and items may be better or worse. It takes up to about 8 seconds.
+    similarities fall exponentially: real voters and items may be better or worse. It takes up to about 8 seconds. From
+    0.95 on, advice to ask for more votes is left out.
     """
     founder()
     return looked_at(**request)
@@ -112,12 +115,21 @@ def looked_at(
 ) -> dict[str, Any]:
     """Cost, advice and outlook of a plan."""
     advice = plan.advice_for(voters) if isinstance(plan, BallotPlan) else ()
+    outlook = outlook_of(plan, voters) if accuracy else None
+    if outlook is not None and expected_to_do(outlook):
+        advice = tuple(each for each in advice if each.code not in _OF_ACCURACY)
     return {
         "plan": plan_columns(plan),
         "spending": planned_spending(plan, voters, settings, seconds=seconds),
         "advice": [asdict(each) for each in advice],
-        "outlook": outlook_of(plan, voters) if accuracy else None,
+        "outlook": outlook,
     }
+
+
+def expected_to_do(outlook: Outlook) -> bool:
+    """Whether a simulation has reached what rules of thumb about the number of votes are for."""
+    reached = [each.mean for each in (outlook.scores, outlook.strengths) if each is not None]
+    return bool(reached) and max(reached) >= _ACCURATE
 
 
 def outlook_of(plan: BallotPlan | ContinuousPlan, voters: int) -> Outlook:
