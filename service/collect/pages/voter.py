@@ -13,6 +13,7 @@ from flask import Blueprint, make_response, redirect, render_template, request, 
 from markupsafe import Markup
 from werkzeug.wrappers import Response
 
+from adaptive.ledger import Campaign
 from adaptive.ledger.continuous import may_draw
 from adaptive.ledger.participation import why_none_left
 from adaptive.ledger.sheets import is_sheet_left
