@@ -18,7 +18,9 @@ def sample(campaign: Campaign) -> list[dict[str, Any]]:
     info, content = campaign.info, collecting().campaigns.content
     known = () if info.settings.probing is None else info.settings.probing.known
     place_of = {label: place for place, label in enumerate(info.items)} if known else {}
-    asked = [(place_of[pair.left], place_of[pair.right], pair.expected) for pair in known if pair.kind == "practice"]
+    asked: list[tuple[int, int, str | None]] = [
+        (place_of[pair.left], place_of[pair.right], pair.expected) for pair in known if pair.kind == "practice"
+    ]
     places = _spread([content(campaign, place)["kind"] for place in range(info.n_items)])
     asked += [(place, places[(at + 1) % len(places)], None) for at, place in enumerate(places)]
     return [
