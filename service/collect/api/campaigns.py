@@ -13,7 +13,7 @@ from adaptive.ledger.founding import found
 from adaptive.ledger.item_sheets import ItemSheet
 from adaptive.ledger.spending import planned_spending
 from adaptive.model.matching_run import Matching
-from adaptive.plan import BallotPlan
+from adaptive.plan import Advice, BallotPlan
 from adaptive.tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
 from service.collect.access import founder, organiser, own_origin
 from service.collect.api.blueprints import CAMPAIGNS, OF_ADMINS, OF_ORGANISERS
@@ -36,6 +36,7 @@ blueprint = Blueprint("campaigns", __name__, url_prefix=CAMPAIGNS, description="
 _SHOWN = 20
 _OF_ACCURACY = frozenset({"few_top_presentations", "few_comparisons"})  # advice that a simulation answers better
 _ACCURATE = 0.95
+_TENTH_IS_TWO = 20  # items; of fewer, 10 % are not the two that the last ballot needs
 
 
 @making.route("", methods=["POST"])
@@ -114,16 +115,22 @@ def looked_at(
     *, plan: BallotPlan | ContinuousPlan, settings: Settings, seconds: float | None, voters: int, accuracy: bool
 ) -> dict[str, Any]:
     """Cost, advice and outlook of a plan."""
-    advice = plan.advice_for(voters) if isinstance(plan, BallotPlan) else ()
     outlook = outlook_of(plan, voters) if accuracy else None
-    if outlook is not None and expected_to_do(outlook):
-        advice = tuple(each for each in advice if each.code not in _OF_ACCURACY)
+    advice = advice_on(plan, voters, outlook) if isinstance(plan, BallotPlan) else []
     return {
         "plan": plan_columns(plan),
         "spending": planned_spending(plan, voters, settings, seconds=seconds),
         "advice": [asdict(each) for each in advice],
         "outlook": outlook,
     }
+
+
+def advice_on(plan: BallotPlan, voters: int, outlook: Outlook | None) -> list[Advice]:
+    """Advice that can be followed, and that what the plan is expected to reach does not contradict."""
+    needless = set(_OF_ACCURACY) if outlook is not None and expected_to_do(outlook) else set()
+    if plan.n_items < _TENTH_IS_TWO:
+        needless.add("many_survivors")
+    return [each for each in plan.advice_for(voters) if each.code not in needless]
 
 
 def expected_to_do(outlook: Outlook) -> bool:

@@ -43,7 +43,9 @@ function progress({ status, ballots }) {
   find("progress").value = status.state === "ready" ? 0 : share;
   const of = { done: number(status.n_counted), of: number(status.n_comparisons), share: percent(share) };
   find("progress-text").textContent = status.state === "ready" ? "" : text("overview.answered", of);
-  fill(find("next"), ...nextStep(status));
+  const aside = status.n_answered - status.n_counted;
+  const leftOut = `${text("ballots.left-out")}: ${number(aside)}`;
+  fill(find("next"), ...nextStep(status), aside > 0 ? element("span", { class: "muted" }, leftOut) : null);
   const spending = status.spending;
   fill(
     find("figures"),

@@ -222,6 +222,13 @@ def test_no_advice_contradicts_the_accuracy_beside_it(admin):
     assert rules <= {each["code"] for each in found["advice"]}
 
 
+@pytest.mark.parametrize(("n_items", "is_possible"), [(19, False), (20, True)])
+def test_nobody_is_advised_to_have_fewer_than_two_items_in_the_last_ballot(admin, n_items, is_possible):
+    body = {"n_items": n_items, "voters": 10, "plan": {"presentations": 20, "n_ballots": 2}}
+    found = admin.call("POST", "/v1/campaigns/plan", json=body).json
+    assert ("many_survivors" in [each["code"] for each in found["advice"]]) == is_possible
+
+
 def test_the_accuracy_of_a_continuous_plan_is_simulated_too(admin):
     body = {"n_items": 20, "voters": 10, "plan": {"mode": "continuous", "budget": 300}, "accuracy": True}
     found = admin.call("POST", "/v1/campaigns/plan", json=body).json
