@@ -143,6 +143,12 @@ def test_every_link_leads_somewhere(page, target):
         assert anchor in anchors(PAGES[goal.resolve().relative_to(ROOT.resolve()).as_posix()])
 
 
+def test_every_picture_is_shown_and_small():
+    shown = {target for _, target in links() if target.startswith("docs/images/")}
+    assert shown == {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/images").iterdir()}
+    assert [path.name for path in (ROOT / "docs/images").iterdir() if path.stat().st_size > 150_000] == []
+
+
 def test_there_is_a_link_to_every_page():
     linked = {Path(target.partition("#")[0]).as_posix() for page, target in links() if page == "README.md"}
     assert linked >= {page for page in PAGES if page.startswith("docs/")}

@@ -7,7 +7,7 @@ pictured on the way: the plan, a pair on a phone, and the ranking.
 from __future__ import annotations
 
 import contextlib
-import logging
+import io
 import sys
 import tempfile
 import threading
@@ -64,8 +64,12 @@ def main() -> None:
     if CHROMIUM is None:
         sys.exit("there is no Chromium on the path")
     FOLDER.mkdir(exist_ok=True)
-    logging.disable(logging.INFO)  # a line for each request
-    with tempfile.TemporaryDirectory() as folder, site(Path(folder)) as (app, url), sync_playwright() as started:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.redirect_stdout(io.StringIO()),  # a line for each request
+        site(Path(folder)) as (app, url),
+        sync_playwright() as started,
+    ):
         browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_context(viewport={"width": 1100, "height": 800}, locale="en-GB").new_page()
         page.set_default_timeout(SECONDS)
@@ -170,7 +174,7 @@ def picture(page: Page, name: str) -> None:
     if len(data) > MOST_BYTES:
         sys.exit(f"{name} has {len(data):,} bytes; at most {MOST_BYTES:,} are wanted")
     (FOLDER / name).write_bytes(data)
-    sys.stdout.write(f"{FOLDER.relative_to(ROOT) / name}: {len(data):,} bytes\n")
+    sys.stderr.write(f"{FOLDER.relative_to(ROOT) / name}: {len(data):,} bytes\n")
 
 
 if __name__ == "__main__":
