@@ -3,7 +3,7 @@
 For each similarity: the share of 90 % rank intervals that hold the true rank, of all items and of the top 30; the share
 of items with given probabilities to be in the top 10 that are there; the expected and the true tau_w; and the true
 tau_w where a run stops because the expected one has reached --target. With --scores: the coverage of the intervals of
-`score_system`. Nothing here asserts.
+`score_system`. With --drawn items are taken at random from many, not at even steps. Nothing here asserts.
 """
 
 import argparse
@@ -64,9 +64,13 @@ def collect(
     return votes
 
 
-def simulate(name: str, n_items: int, n_votes: int, batch: int, target: float, voters: bool, seed: int) -> list:
+def simulate(
+    name: str, n_items: int, n_votes: int, batch: int, target: float, voters: bool, drawn: bool, seed: int
+) -> list:
     """Figures of one run: coverages, expected and true tau_w, those at the stop, and probabilities with outcomes."""
-    similarity = np.asarray(SIMILARITIES[name](n_items))
+    similarity = np.asarray(SIMILARITIES[name](POPULATION if drawn else n_items))
+    if drawn:
+        similarity = similarity[np.random.default_rng([seed, 7]).choice(POPULATION, n_items, replace=False)]
     truth, rule = true_ranking(similarity), stopping_rule(target)
     stopped: list[float] = []
 
@@ -147,6 +151,7 @@ def print_ranks(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
     )
     for name in options.only:
         run = partial(simulate, name, options.items, options.votes, options.batch, options.target, options.voters)
+        run = partial(run, options.drawn)
         found = list(pool.map(run, range(options.first_seed, options.first_seed + options.simulations)))
         figures = np.array([each[:5] for each in found], dtype=float)
         probability, inside = (np.concatenate([each[place] for each in found]) for place in (5, 6))
@@ -170,6 +175,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=25)
     parser.add_argument("--target", type=float, default=0.9)
     parser.add_argument("--voters", action="store_true", help="model each voter")
+    parser.add_argument("--drawn", action="store_true", help="items taken at random, not at even steps")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--only", choices=list(SIMILARITIES), nargs="+", default=list(SIMILARITIES))
     parser.add_argument("--scores", action="store_true", help="coverage of score_system instead")
