@@ -71,6 +71,7 @@ def test_precision_is_that_of_trec_eval(qrels, run):
         assert found.of(name)[found.queries.index(query)] == pytest.approx(wanted[name, query], abs=1e-12)
 
 
+@pytest.mark.needs_numba
 @pytest.mark.real_data
 def test_cranfield(data_dir):
     folder = data_dir / "cranfield"
@@ -230,6 +231,7 @@ def test_familiar_measures_need_whole_numbers():
     assert evaluate(qrels, {"q": {"a": 1.0, "b": 2.0}}).mean() == 1.0
 
 
+@pytest.mark.needs_numba
 def test_values_are_standardized_each_by_its_own_null():
     rng = np.random.default_rng(5)
     qrels = {f"q{n}": {f"d{d}": int(rng.integers(3)) for d in range(n)} for n in (3, 6, 30)}

@@ -93,6 +93,7 @@ def test_edges():
     assert effect_sizes(column(1.0, 2.0, 3.0))[0] == pytest.approx(2.0)
 
 
+@pytest.mark.needs_numba
 def test_runs_that_differ_are_told_apart_and_equal_ones_are_not():
     rng = np.random.default_rng(4)
     difficulty = rng.normal(0, 1, (200, 1))
@@ -126,6 +127,7 @@ def test_the_level_is_kept(monkeypatch):
         assert 0.93 <= held <= 0.97
 
 
+@pytest.mark.needs_numba
 def test_the_level_is_about_kept_in_few_data_sets(monkeypatch):
     from tests.distributions import ROOT
 
