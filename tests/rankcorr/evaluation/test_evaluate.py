@@ -1,4 +1,5 @@
 import math
+import sys
 from itertools import product
 
 import ir_measures
@@ -218,7 +219,7 @@ def test_unknown_metrics(metrics, message):
 
 
 def test_without_ir_measures_its_metrics_say_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "ir_measures", None)
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
     assert evaluate(GOLD, SYSTEM, metrics=["tau_w", "ap"]).metrics == ("tau_w", "ap")
     with pytest.raises(MissingMeasuresError, match=r"pip install 'rankcorr\[trec\]'"):
         evaluate(GOLD, SYSTEM, metrics="ndcg@10")

@@ -1,3 +1,4 @@
+import importlib
 import itertools
 import math
 
@@ -9,8 +10,16 @@ from rankcorr.evaluation.query_contest import QueryContest
 from rankcorr.evaluation.query_tests import TESTS, Means, effect_sizes, intervals, pvalues, studentized
 from rankcorr.inference.leaderboard_groups import contested
 from rankcorr.inference.resampling import Draws
+from tests.distributions import ROOT
 
 DRAWS = Draws(20_000, 0)
+
+
+@pytest.fixture
+def levels(monkeypatch):
+    """The benchmark that measures the level."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")  # where the scripts find what they share
+    return importlib.import_module("evaluation_levels")
 
 
 def column(*values):
@@ -116,11 +125,7 @@ def test_a_contest_is_over_the_queries_that_all_have():
 
 
 @pytest.mark.figures
-def test_the_level_is_kept(monkeypatch):
-    from tests.distributions import ROOT
-
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    levels = __import__("evaluation_levels")
+def test_the_level_is_kept(levels):
     for n_queries in levels.SIZES:
         found, held = levels.measured(n_queries, levels.TauW(), 2_000, 999, 1)
         assert ((found >= 0.03) & (found <= 0.06)).all(), (n_queries, found)
@@ -128,11 +133,7 @@ def test_the_level_is_kept(monkeypatch):
 
 
 @pytest.mark.needs_numba
-def test_the_level_is_about_kept_in_few_data_sets(monkeypatch):
-    from tests.distributions import ROOT
-
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    levels = __import__("evaluation_levels")
+def test_the_level_is_about_kept_in_few_data_sets(levels):
     found, held = levels.measured(30, levels.TauW(), 200, 199, 1)
     assert (found < 0.11).all()
     assert held > 0.89
