@@ -16,7 +16,6 @@ from rankcorr.evaluation.errors import MetricError
 from rankcorr.evaluation.grouped import grouped, reasons
 from rankcorr.evaluation.matching import Joined, Matched, trec_order
 from rankcorr.evaluation.metrics import RBO, AveragePrecision, Familiar, Metric, PrecisionAt, TauAP, familiar_values
-from rankcorr.inference.standardization import standardized
 from rankcorr.measures.ap_correlation import tau_ap
 from rankcorr.measures.overlap import rank_biased_overlap
 from rankcorr.notices import collected_notices
@@ -152,15 +151,6 @@ class Competition:
     def _explained(self, values: Values, why: dict[int, str]) -> QueryValues:
         missing = ~self._joint.retrieved
         return QueryValues(values, {query: NOT_IN_RUN if missing[query] else reason for query, reason in why.items()})
-
-
-def standardized_by_query(values: Values, exponents: Values) -> Values:
-    """Values mapped by the exponent of each query."""
-    result = np.empty(values.size)
-    for exponent in np.unique(exponents).tolist():
-        same = exponents == exponent
-        result[same] = standardized(values[same], exponent)
-    return result
 
 
 def _by_id(ids: list[str], codes: NDArray[np.int64], values: NDArray[Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankcorr.checks import check_choice, check_unique, checked_flag, checked_resamples, checked_seed, offending, shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import OptionError
-from rankcorr.evaluation.by_query import Competition, QueryValues, standardized_by_query
+from rankcorr.evaluation.by_query import Competition, QueryValues
 from rankcorr.evaluation.errors import ColumnError, UndefinedQueryError
 from rankcorr.evaluation.evaluation import ChanceLevel, Evaluation, Undefined
 from rankcorr.evaluation.judgements import Qrels, QrelsLike, QueryColumns, Run, RunLike
@@ -28,6 +28,7 @@ from rankcorr.evaluation.matching import (
 )
 from rankcorr.evaluation.metrics import MetricLike, as_metrics
 from rankcorr.evaluation.nulls import Standardization, standardization
+from rankcorr.inference.standardization import standardized_each
 from rankcorr.notices import warn_undefined
 from rankcorr.workers import Progress, checked_workers
 
@@ -137,7 +138,7 @@ def evaluate(
             coefficient = named[metric]
             if wanted and isinstance(coefficient, Coefficient):
                 null = _standardization(coefficient, pairs, number, key, n_workers)
-                mapped[i, j] = standardized_by_query(own.values, null.exponents)
+                mapped[i, j] = standardized_each(own.values, null.exponents)
                 chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
         if progress is not None:
             progress(1)

@@ -15,7 +15,6 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from rankcorr.checks import check_choice
-from rankcorr.errors import TableError
 from rankcorr.evaluation.columns import DUPLICATES, Duplicates
 from rankcorr.evaluation.errors import DuplicateDocumentError, RankColumnWarning
 from rankcorr.evaluation.judgements import Qrels, Run
@@ -278,10 +277,10 @@ def _check_ranks(table: TextTable, found: Columns) -> None:
 
 
 def _where(found: Columns) -> str:
-    """The line of the first document that comes again, as part of a place in a file."""
+    """The line of the first document that a query has again, as part of a place in a file; empty for JSON."""
     seen: set[tuple[str, str]] = set()
-    for row, pair in enumerate(zip(found.queries, found.documents, strict=True)):
+    for line, pair in zip(found.lines, zip(found.queries, found.documents, strict=True), strict=False):
         if pair in seen:
-            return f":{found.lines[row]}" if found.lines else ""
+            return f":{line}"
         seen.add(pair)
-    raise TableError("no document comes twice")  # pragma: no cover - only called where one does
+    return ""

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, checked_flag, checked_resamples, checked_seed, offending
 from rankcorr.coefficients import CoefficientLike, as_coefficient
-from rankcorr.evaluation.by_query import standardized_by_query
 from rankcorr.evaluation.columns import checked_values, coded, read_only
 from rankcorr.evaluation.errors import ColumnError, UndefinedQueryError
 from rankcorr.evaluation.evaluate import RESAMPLES, UNDEFINED
 from rankcorr.evaluation.evaluation import mean_of
 from rankcorr.evaluation.grouped import grouped, reasons
 from rankcorr.evaluation.nulls import standardization
+from rankcorr.inference.standardization import standardized_each
 from rankcorr.results import Computed, TableResult
 from rankcorr.workers import Progress, checked_workers
 
@@ -145,7 +145,7 @@ def correlate_groups(
     mapped = None
     if wanted:
         null = standardization(chosen, x, y, offsets, n_resamples=number, seed=key, workers=n_workers)
-        mapped = standardized_by_query(found, null.exponents)
+        mapped = standardized_each(found, null.exponents)
     if undefined == "zero":
         found = np.nan_to_num(found)
         mapped = None if mapped is None else np.nan_to_num(mapped)

@@ -79,6 +79,21 @@ def standardized_columns(values: NDArray[np.float64], exponents: NDArray[np.floa
     return np.column_stack([standardized(column, exponent) for column, exponent in columns])
 
 
+def standardized_each(statistics: NDArray[np.float64], exponents: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Map g of each statistic with an exponent of its own, as `standardized`; the shapes broadcast.
+
+    Examples
+    --------
+    >>> standardized_each(np.array([-0.5, -0.5]), np.array([0.0, -1.0])).round(4)
+    array([-0.5   , -0.0899])
+    """
+    is_identity = np.abs(exponents) < 1e-17
+    sizes = np.where(is_identity, 1.0, np.abs(exponents))
+    shares = np.expm1(-sizes * (1 + statistics)) / np.expm1(-2 * sizes)
+    shares *= np.exp(-np.maximum(exponents, 0.0) * (1 - statistics))
+    return np.where(is_identity, statistics, 2 * shares - 1)
+
+
 def mean_standardized(values: NDArray[np.float64], exponent: float) -> float:
     """E g(T) over equally likely values, block by block, so that the memory in use does not grow with their number."""
     starts = range(0, values.size, BLOCK)

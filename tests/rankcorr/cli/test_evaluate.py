@@ -1,6 +1,7 @@
 import gzip
 import json
 import shutil
+import sys
 
 import pytest
 
@@ -122,5 +123,5 @@ def test_files_of_one_name_in_two_folders(files, tmp_path):  # noqa: ARG001
 
 
 def test_without_ir_measures(files, monkeypatch):  # noqa: ARG001
-    monkeypatch.setitem(__import__("sys").modules, "ir_measures", None)
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
     assert "pip install 'rankcorr[trec]'" in refusal("evaluate", "qrels.txt", "a.run.gz", "--metric", "ndcg@10")

@@ -299,6 +299,7 @@ COMMANDS = [
     ["compare"],
     ["test"],
     ["leaderboard"],
+    ["evaluate"],
     ["plot"],
     *(["plot", figure] for figure in ("ranks", "offset", "leaderboard", "null")),
     ["weights"],
@@ -319,9 +320,12 @@ def test_examples_of_the_help_run(folder):
         (folder / name).write_text((folder / "system.csv").read_text())
     (folder / "pairs.tsv").write_text("word1\tword2\tgold\tlch\na\tb\t1\t2\na\tc\t3\t4\n")
     (folder / "gold2.csv").write_text("id,score\na,1\nc,2\nd,1\n")
+    (folder / "qrels.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 b 1\n")
+    for name in ("bm25.run", "lsa.run"):
+        (folder / name).write_text("q1 Q0 a 1 2.5 x\nq1 Q0 b 2 1.5 x\nq2 Q0 b 1 2.5 x\nq2 Q0 a 2 1.5 x\n")
     lines = "".join(run_ok(*command, "-h") for command in COMMANDS).splitlines()
     examples = [line.split()[1:] for line in lines if line.startswith("    rankcorr ")]
-    assert len(examples) == 23
+    assert len(examples) == 26
     for example in examples:
         result = run(*example)
         assert (result.exit_code, bool(result.stdout)) == (0, True)

@@ -145,6 +145,7 @@ def test_results_as_tables():
         found.differences("a", "z")
 
 
+@pytest.mark.needs_numba
 @pytest.mark.real_data
 def test_cranfield(data_dir):
     folder = data_dir / "cranfield"

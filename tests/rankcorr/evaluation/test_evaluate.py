@@ -1,4 +1,5 @@
 import math
+import sys
 from itertools import product
 
 import ir_measures
@@ -71,6 +72,7 @@ def test_precision_is_that_of_trec_eval(qrels, run):
         assert found.of(name)[found.queries.index(query)] == pytest.approx(wanted[name, query], abs=1e-12)
 
 
+@pytest.mark.needs_numba
 @pytest.mark.real_data
 def test_cranfield(data_dir):
     folder = data_dir / "cranfield"
@@ -217,7 +219,7 @@ def test_unknown_metrics(metrics, message):
 
 
 def test_without_ir_measures_its_metrics_say_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "ir_measures", None)
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
     assert evaluate(GOLD, SYSTEM, metrics=["tau_w", "ap"]).metrics == ("tau_w", "ap")
     with pytest.raises(MissingMeasuresError, match=r"pip install 'rankcorr\[trec\]'"):
         evaluate(GOLD, SYSTEM, metrics="ndcg@10")
@@ -230,6 +232,7 @@ def test_familiar_measures_need_whole_numbers():
     assert evaluate(qrels, {"q": {"a": 1.0, "b": 2.0}}).mean() == 1.0
 
 
+@pytest.mark.needs_numba
 def test_values_are_standardized_each_by_its_own_null():
     rng = np.random.default_rng(5)
     qrels = {f"q{n}": {f"d{d}": int(rng.integers(3)) for d in range(n)} for n in (3, 6, 30)}

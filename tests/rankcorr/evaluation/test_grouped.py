@@ -107,6 +107,7 @@ def test_a_custom_weigher_is_called_for_each_length_and_named_in_errors():
         grouped(TauW(weigher=steep), x, x, np.array([0, 5]))
 
 
+@pytest.mark.needs_numba
 def test_the_values_do_not_depend_on_the_number_of_threads():
     rng = np.random.default_rng(0)
     sizes = rng.integers(0, 900, 900)

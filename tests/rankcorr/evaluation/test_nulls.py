@@ -84,6 +84,7 @@ def test_many_patterns_are_interpolated_with_an_error_that_holds():
     assert np.sqrt(np.mean(np.square(means))) < 0.02  # the standard deviation of chance is 0.25
 
 
+@pytest.mark.needs_numba
 def test_the_answer_does_not_depend_on_threads_and_repeats_with_its_seed():
     x, y, offsets = flat(many_patterns(20, np.random.default_rng(5)))
     one = standardization(TauW(), x, y, offsets, **OPTIONS)
@@ -102,6 +103,7 @@ def test_what_has_no_chance_level_has_the_identity():
     assert (empty.exponents.tolist(), empty.n_patterns) == ([0.0], 0)
 
 
+@pytest.mark.needs_numba
 def test_a_chance_level_at_the_edge_is_an_error():
     x, y, offsets = flat([(np.arange(200), np.arange(200))])
     with pytest.raises(StandardizationError, match="a larger n0 helps"):

@@ -1,3 +1,4 @@
+import importlib
 import itertools
 import math
 
@@ -9,8 +10,16 @@ from rankcorr.evaluation.query_contest import QueryContest
 from rankcorr.evaluation.query_tests import TESTS, Means, effect_sizes, intervals, pvalues, studentized
 from rankcorr.inference.leaderboard_groups import contested
 from rankcorr.inference.resampling import Draws
+from tests.distributions import ROOT
 
 DRAWS = Draws(20_000, 0)
+
+
+@pytest.fixture
+def levels(monkeypatch):
+    """The benchmark that measures the level."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")  # where the scripts find what they share
+    return importlib.import_module("evaluation_levels")
 
 
 def column(*values):
@@ -93,6 +102,7 @@ def test_edges():
     assert effect_sizes(column(1.0, 2.0, 3.0))[0] == pytest.approx(2.0)
 
 
+@pytest.mark.needs_numba
 def test_runs_that_differ_are_told_apart_and_equal_ones_are_not():
     rng = np.random.default_rng(4)
     difficulty = rng.normal(0, 1, (200, 1))
@@ -115,22 +125,15 @@ def test_a_contest_is_over_the_queries_that_all_have():
 
 
 @pytest.mark.figures
-def test_the_level_is_kept(monkeypatch):
-    from tests.distributions import ROOT
-
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    levels = __import__("evaluation_levels")
+def test_the_level_is_kept(levels):
     for n_queries in levels.SIZES:
         found, held = levels.measured(n_queries, levels.TauW(), 2_000, 999, 1)
         assert ((found >= 0.03) & (found <= 0.06)).all(), (n_queries, found)
         assert 0.93 <= held <= 0.97
 
 
-def test_the_level_is_about_kept_in_few_data_sets(monkeypatch):
-    from tests.distributions import ROOT
-
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    levels = __import__("evaluation_levels")
+@pytest.mark.needs_numba
+def test_the_level_is_about_kept_in_few_data_sets(levels):
     found, held = levels.measured(30, levels.TauW(), 200, 199, 1)
     assert (found < 0.11).all()
     assert held > 0.89

@@ -15,6 +15,7 @@ from rankcorr.inference.standardization import (
     exponent_of,
     mean_standardized,
     standardized,
+    standardized_each,
 )
 
 SIZES = (5e-324, 1e-300, 1e-17, 1e-12, 1e-8, 1e-3, 0.1, 1, 5, 19, 40, 350, 720, 1e4)
@@ -87,3 +88,10 @@ def test_nearly_half_of_the_values_at_an_end(sign):
 @pytest.mark.parametrize("values", [[-1, -1, 1], [-1, 1, 1], [-1, -1, 0.5, 0.9], [1, 1, 1, -0.5], [-1], [1], [-1, 1]])
 def test_where_no_map_exists_the_identity_stands_in(values):
     assert exponent_of(np.array(values, float)) == 0
+
+
+def test_many_statistics_with_an_exponent_each():
+    statistics = np.array([-1.0, -0.5, 0.0, 0.3, 1.0, np.nan])
+    exponents = np.array([0.0, 1e-300, -3.0, 2.5, -8.0, 8.0, 1e-9])
+    found = standardized_each(statistics, exponents[:, np.newaxis])
+    np.testing.assert_array_equal(found, [standardized(statistics, exponent) for exponent in exponents.tolist()])
