@@ -53,11 +53,12 @@ def test_the_pages_with_commands_are_found():
         "docs/campaigns.md",
         "docs/collecting.md",
         "docs/commands.md",
+        "docs/queries.md",
         "docs/systems.md",
     }
 
 
-@pytest.mark.parametrize("command", ["compare", "test", "leaderboard", "weights"])
+@pytest.mark.parametrize("command", ["compare", "test", "leaderboard", "weights", "evaluate"])
 def test_the_pages_show_each_command_at_work(command):
     run = [step for parameter in consoles() for step, _ in parameter.values[0]]
     assert any(step.startswith(f"rankcorr {command} ") for step in run)

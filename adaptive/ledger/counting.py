@@ -16,7 +16,7 @@ from adaptive.ledger.encoding import digest_of
 from adaptive.ledger.votes import CANNOT_SAY, answer_name
 from adaptive.votes import UNANSWERED
 
-__all__ = ["StandingVotes", "event_lines", "standing_votes", "votes_digest"]
+__all__ = ["StandingVotes", "event_lines", "n_left_out", "standing_votes", "votes_digest"]
 
 Array = NDArray[np.int64]
 
@@ -71,6 +71,18 @@ def standing_votes(connection: sa.Connection, ballot_id: int) -> StandingVotes:
     last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
     counts = last & (answer != _NOTHING)
     return StandingVotes(place[counts], answer[counts], voter[counts])
+
+
+def n_left_out(connection: sa.Connection, ballot_id: int, voters: Collection[int]) -> int:
+    """Number of comparisons of a ballot whose standing vote is one of these voters'; no other vote is read."""
+    if not voters:
+        return 0
+    event, later = schema.vote_event, schema.vote_event.alias()
+    of_comparison = sa.and_(later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place)
+    stands = ~sa.exists().where(of_comparison, later.c.revision > event.c.revision)
+    is_theirs = sa.and_(event.c.ballot_id == ballot_id, event.c.voter_id.in_(sorted(voters)))
+    counted = sa.select(sa.func.count()).select_from(event).where(is_theirs, event.c.kind == "cast", stands)
+    return int(connection.execute(counted).scalar_one())
 
 
 def event_lines(connection: sa.Connection, ballot_id: int) -> list[str]:

@@ -95,6 +95,8 @@ class Journey:
     n_sheets_done : int
     n_votes : int
         The voter's answers that stand, of all ballots, without those to probes.
+    n_answers : int
+        The same with those to probes: what a voter would count, who cannot tell the two apart.
     available : bool
         Whether there is a pair to ask for, now.
     reason : {"limit", "none left", "not open"} or None
@@ -106,6 +108,7 @@ class Journey:
     hand: SheetInHand | None
     n_sheets_done: int
     n_votes: int
+    n_answers: int
     available: bool
     reason: Reason | None
 
@@ -211,7 +214,11 @@ def journey_with(
     ).one()
     step: Step = "consent" if agreed != pages.consent_version else "finish" if reason is not None else "vote"
     done = _n_done(connection, info, voter_id, hand)
-    return Journey(key, step, hand, done, _n_votes(connection, info, voter_id), reason is None, reason)
+    n_votes = _n_standing(connection, info, voter_id, schema.vote_event)
+    n_answers = n_votes
+    if info.settings.probing is not None:
+        n_answers += _n_standing(connection, info, voter_id, schema.probe_event)
+    return Journey(key, step, hand, done, n_votes, n_answers, reason is None, reason)
 
 
 def why_none_left(connection: sa.Connection, info: CampaignInfo) -> Reason:
@@ -332,18 +339,26 @@ def _n_done(connection: sa.Connection, info: CampaignInfo, voter_id: int, hand: 
     return ended + (hand is not None and not hand.missing)
 
 
-def _n_votes(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
-    event, ballot = schema.vote_event, schema.ballot
+def _n_standing(connection: sa.Connection, info: CampaignInfo, voter_id: int, event: sa.Table) -> int:
+    """The voter's answers that stand, to comparisons or to probes: by the table of their events."""
+    ballot = schema.ballot
     later = event.alias("later")
     newer = sa.exists().where(
         later.c.ballot_id == event.c.ballot_id,
         later.c.place == event.c.place,
         later.c.revision > event.c.revision,
+        *_counts(later),
     )
     found: int = connection.execute(
         sa.select(sa.func.count())
         .select_from(event)
         .join(ballot, ballot.c.id == event.c.ballot_id)
         .where(ballot.c.campaign_id == info.id, event.c.voter_id == voter_id, event.c.kind == "cast", ~newer)
+        .where(*_counts(event))
     ).scalar_one()
     return found
+
+
+def _counts(event: sa.FromClause) -> tuple[sa.ColumnElement[bool], ...]:
+    """Events of probes that are kept and do not count are among the others."""
+    return (event.c.why.is_(None),) if "why" in event.c else ()

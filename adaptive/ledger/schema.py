@@ -274,6 +274,7 @@ probe_event = sa.Table(
     _one_of("kind", ("cast", "retract", "void")),
     _one_of("why", ("closed", "reassigned", "conflict")),
 )
+Index("ix_probe_event_voter_id", probe_event.c.voter_id)
 
 audit_event = sa.Table(
     "audit_event",

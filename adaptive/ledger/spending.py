@@ -134,8 +134,8 @@ def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | Non
     ).scalar()
     n_votes, n_probes = int(n_votes or 0), _n_answered(connection, info)
     expected_votes = info.plan.n_comparisons if isinstance(info.plan, BallotPlan) else info.plan.budget
-    drawn = _drawn(connection, info)
-    probes = sum(drawn) + expected_probes(info.plan, len(info.slots), info.settings, n_opened=len(drawn))
+    drawn, n_opened = _drawn(connection, info)
+    probes = drawn + expected_probes(info.plan, len(info.slots), info.settings, n_opened=n_opened)
     now, end = n_votes + n_probes, expected_votes + probes
     if _has_ended(connection, info):  # what was never answered is not asked any more
         expected_votes, probes, end = n_votes, n_probes, now
@@ -188,17 +188,30 @@ def _has_ended(connection: sa.Connection, info: CampaignInfo) -> bool:
     return len(states) >= last and all(state == "closed" for state in states)
 
 
-def _drawn(connection: sa.Connection, info: CampaignInfo) -> list[int]:
-    """Number of probes of each ballot so far."""
-    ballot, probe = schema.ballot, schema.probe
-    rows = connection.execute(
-        sa.select(sa.func.count(probe.c.place))
-        .select_from(ballot)
-        .outerjoin(probe, probe.c.ballot_id == ballot.c.id)
-        .where(ballot.c.campaign_id == info.id)
-        .group_by(ballot.c.id)
+def _drawn(connection: sa.Connection, info: CampaignInfo) -> tuple[int, int]:
+    """Number of drawn probes that will be asked, and of ballots so far.
+
+    Where sheets are not assigned, each has the practice, and a voter is asked it once: it counts once for each slot.
+    """
+    ballot, probe, sheet, probing = schema.ballot, schema.probe, schema.sheet, info.settings.probing
+    own = ballot.c.campaign_id == info.id
+    n_opened = connection.execute(sa.select(sa.func.count()).select_from(ballot).where(own)).scalar_one()
+    drawn = sa.select(sa.func.count()).select_from(probe).join(ballot, ballot.c.id == probe.c.ballot_id).where(own)
+    if probing is None or info.settings.assigned or not probing.of_kind("practice"):
+        return connection.execute(drawn).scalar_one(), n_opened
+    sides = (probe.c.left_item, probe.c.right_item)
+    pair = [sa.case((sides[0] < sides[1], side), else_=other) for side, other in (sides, sides[::-1])]
+    practice = (
+        sa.select(sheet.c.slot, pair[0].label("low"), pair[1].label("high"))
+        .select_from(probe)
+        .join(sheet, sa.and_(sheet.c.ballot_id == probe.c.ballot_id, sheet.c.number == probe.c.sheet))
+        .join(ballot, ballot.c.id == probe.c.ballot_id)
+        .where(own, probe.c.kind == "practice")
+        .distinct()
+        .subquery()
     )
-    return [int(number) for (number,) in rows]
+    n_practice = connection.execute(sa.select(sa.func.count()).select_from(practice)).scalar_one()
+    return n_practice + connection.execute(drawn.where(probe.c.kind != "practice")).scalar_one(), n_opened
 
 
 def _n_answered(connection: sa.Connection, info: CampaignInfo) -> int:

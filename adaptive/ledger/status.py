@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.columns import integer_columns
-from adaptive.ledger.counting import standing_votes
+from adaptive.ledger.counting import n_left_out, standing_votes
 from adaptive.ledger.encoding import now, time_text, value_of
 from adaptive.ledger.spending import Spending, spending_of
 from adaptive.ledger.voters import excluded_voters, names_of
@@ -49,6 +49,8 @@ class CampaignStatus:
         None: a continuous campaign has as many batches as it takes.
     n_items, n_comparisons, n_answered : int
         Of that ballot; of all batches in a continuous campaign.
+    n_counted : int
+        Of these answers those that closing counts, as `BallotProgress` has it.
     n_sheets, n_sheets_done : int
         Likewise.
     n_voters : int
@@ -74,6 +76,7 @@ class CampaignStatus:
     n_items: int
     n_comparisons: int
     n_answered: int
+    n_counted: int
     n_sheets: int
     n_sheets_done: int
     n_voters: int
@@ -94,6 +97,9 @@ class BallotProgress:
     ballot : int
     state : {"open", "closing", "closed"}
     n_items, n_comparisons, n_answered : int
+    n_counted : int
+        Answers that closing counts: without those of voters who are left out, or were when the ballot was closed; in a
+        continuous campaign all.
     n_sheets, n_sheets_done : int
     opened_at : str
         ISO 8601.
@@ -106,6 +112,7 @@ class BallotProgress:
     n_items: int
     n_comparisons: int
     n_answered: int
+    n_counted: int
     n_sheets: int
     n_sheets_done: int
     opened_at: str
@@ -175,6 +182,7 @@ def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
         n_items=n_items,
         n_comparisons=n_comparisons,
         n_answered=n_answered,
+        n_counted=sum(_counted(connection, info, shown)),
         n_sheets=sum(row.n_sheets for row in shown),
         n_sheets_done=sum(int(row.n_done) for row in shown),
         n_voters=int(connection.execute(voted).scalar_one()),
@@ -193,6 +201,7 @@ def by_ballot(connection: sa.Connection, info: CampaignInfo) -> list[BallotProgr
     # Of their own: in the grouped query 120 kB of places would go through the sums with each sheet, for 30 ms.
     places = connection.execute(sa.select(ballot.c.number, ballot.c.places).where(ballot.c.campaign_id == info.id))
     n_items = {row.number: len(value_of(row.places)) for row in places}
+    rows = _ballots(connection, info)
     return [
         BallotProgress(
             ballot=row.number,
@@ -200,12 +209,13 @@ def by_ballot(connection: sa.Connection, info: CampaignInfo) -> list[BallotProgr
             n_items=n_items[row.number],
             n_comparisons=row.n_comparisons,
             n_answered=int(row.n_answered),
+            n_counted=n_counted,
             n_sheets=row.n_sheets,
             n_sheets_done=int(row.n_done),
             opened_at=time_text(row.opened_at),
             closed_at=None if row.closed_at is None else time_text(row.closed_at),
         )
-        for row in _ballots(connection, info)
+        for row, n_counted in zip(rows, _counted(connection, info, rows), strict=True)
     ]
 
 
@@ -246,9 +256,10 @@ def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgres
 
 
 def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]:
-    """Answers about each item in the ballots that are open; those with the fewest first."""
+    """Answers about each item in the ballots that are open, of voters who are not left out; the fewest first."""
     ballot, asked = schema.ballot, schema.comparison
     presentations, answered = (np.zeros(info.n_items, np.int64) for _ in range(2))
+    excluded = excluded_voters(connection, info.id)
     for (ballot_id,) in connection.execute(
         sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
     ).all():
@@ -258,7 +269,7 @@ def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]
             .where(asked.c.ballot_id == ballot_id)
             .order_by(asked.c.place),
         )
-        has = standing_votes(connection, ballot_id).place
+        has = standing_votes(connection, ballot_id).without(excluded).place
         for side in (left, right):
             presentations += np.bincount(side, minlength=info.n_items)
             answered += np.bincount(side[has], minlength=info.n_items)
@@ -288,6 +299,20 @@ def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:
         .group_by(ballot.c.id)
         .order_by(ballot.c.number)
     ).all()
+
+
+def _counted(connection: sa.Connection, info: CampaignInfo, rows: Sequence[Any]) -> list[int]:
+    """Answers of each ballot that closing counts, or has counted."""
+    if not isinstance(info.plan, BallotPlan):
+        return [int(row.n_answered) for row in rows]
+    excluded = excluded_voters(connection, info.id)
+    table, is_closed = schema.ballot, {row.id for row in rows if row.state == "closed"}
+    records = connection.execute(sa.select(table.c.id, table.c.record).where(table.c.id.in_(is_closed)))
+    counted = {row.id: int(value_of(row.record)["n_answered"]) for row in records}
+    return [
+        counted[row.id] if row.id in counted else int(row.n_answered) - n_left_out(connection, row.id, excluded)
+        for row in rows
+    ]
 
 
 def _current(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Sequence[Any]]:

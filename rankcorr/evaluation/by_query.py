@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.coefficients import Coefficient
+from rankcorr.evaluation.columns import read_only
 from rankcorr.evaluation.errors import MetricError
 from rankcorr.evaluation.grouped import grouped, reasons
 from rankcorr.evaluation.matching import Joined, Matched, trec_order
@@ -104,16 +105,19 @@ class Competition:
     def _relevance(self) -> tuple[Any, ...]:
         """Place, relevance and query of each row of the run, best first; number of relevant documents of each query."""
         if self._ordered is None:
+            from rankcorr.evaluation.matching_kernels import mark_relevant
+
             joint, qrels = self._joint, self._joint.qrels
             sizes = joint.stops - joint.starts
             group = np.repeat(np.arange(sizes.size), sizes)
             place = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-            gold_group = np.repeat(np.arange(sizes.size), np.diff(qrels.offsets))
-            is_relevant = qrels.values >= 1
-            n_documents = len(joint.documents)
-            wanted = gold_group[is_relevant] * n_documents + qrels.codes[is_relevant]
-            relevant = np.isin(group * n_documents + joint.codes[trec_order(joint)], wanted)
-            n_relevant = np.bincount(gold_group, weights=is_relevant, minlength=sizes.size)
+            is_relevant = read_only(qrels.values >= 1)
+            relevant = np.zeros(joint.codes.size, bool)
+            table = np.zeros(len(joint.documents), bool)
+            run = joint.starts, joint.stops, joint.codes
+            mark_relevant(qrels.offsets, qrels.codes, is_relevant, *run, table, relevant)
+            relevant = relevant[trec_order(joint)]
+            n_relevant = np.diff(np.append(0, np.cumsum(is_relevant))[qrels.offsets])
             self._ordered = (place, relevant, group, n_relevant)
         return self._ordered
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -205,12 +204,12 @@ def runs_of(runs: Any) -> dict[str, Run]:
 
 
 def _is_one(runs: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is one run: of query to a mapping of document to number."""
+    """Whether a mapping is one run, of query to a mapping of document to number, and not of name to run."""
     for found in runs.values():
         if not isinstance(found, Mapping) or isinstance(found, QueryColumns):
             return False
         if found:
-            return isinstance(next(iter(found.values())), Real)
+            return not isinstance(next(iter(found.values())), Mapping)
     return bool(runs)
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import WeightError
 from rankcorr.evaluation.columns import read_only
-from rankcorr.inference.kernels import RHO, TAU_A, TAU_B
 from rankcorr.weights import READY_WEIGHERS, SCHEMES, rank_table
 from rankcorr.workers import Progress, in_threads
 
@@ -128,6 +127,8 @@ def tables_of(coefficient: Coefficient, sizes: Offsets) -> tuple[Values, Offsets
 
 def kind_of(coefficient: Coefficient) -> int:
     """Number of the formula, as the kernels know it."""
+    from rankcorr.inference.kernels import RHO, TAU_A, TAU_B
+
     if coefficient.variant is None:
         return RHO
     return TAU_B if coefficient.variant == "b" else TAU_A

@@ -7,10 +7,8 @@ A group is a query with its documents. Columns hold the values of all groups, on
 import numpy as np
 
 from rankcorr.inference.exchange_kernels import shuffle
-from rankcorr.inference.kernels import quotient
+from rankcorr.inference.kernels import RHO, TAU_B, quotient
 from rankcorr.kernels import Array, item_weights, kernel, midranks, pair_sums, weighted_moments
-
-RHO, TAU_A, TAU_B = range(3)
 
 # Up to this many items, comparing all pairs is faster than sorting: its inner loops run on vectors. At 250 items tau_w
 # takes 38 us either way.

@@ -341,8 +341,8 @@ RunLike: TypeAlias = Run | Mapping[Any, Mapping[Any, float]] | str | os.PathLike
 
 def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColumns:
     """Make it again after pickle, which forgets that arrays are read-only."""
-    offsets, codes, values = map(read_only, (rows.offsets, rows.codes, rows.values))
-    return kind._unchecked(rows._replace(offsets=offsets, codes=codes, values=values), name)
+    arrays = {"offsets": read_only(rows.offsets), "codes": read_only(rows.codes), "values": read_only(rows.values)}
+    return kind._unchecked(Rows(rows.queries, documents=rows.documents, **arrays), name)
 
 
 def _column(columns: Mapping[Any, Any], asked: str | None, known: tuple[str, ...], what: str) -> Any:

@@ -218,15 +218,16 @@ def trec_order(joint: Joined) -> Codes:
 
     Scores are compared in single precision, as trec_eval keeps them.
     """
+    from rankcorr.evaluation.matching_kernels import best_first
+
     sizes = joint.stops - joint.starts
-    group = np.repeat(np.arange(sizes.size), sizes)
-    rows = _rows(joint)
-    scores = joint.values[rows].astype(np.float32)
-    order = np.lexsort((-scores, group))
-    tied = (np.diff(scores[order]) == 0) & (np.diff(group[order]) == 0)
-    if tied.any():
-        order = np.lexsort((-_id_places(joint)[joint.codes[rows]], -scores, group))
-    return np.asarray(rows[order])
+    scores = joint.values.astype(np.float32)
+    ordered = np.empty(int(sizes.sum()), np.int64)
+    if best_first(joint.starts, joint.stops, scores, ordered):
+        rows, group = _rows(joint), np.repeat(np.arange(sizes.size), sizes)
+        places = _id_places(joint)[joint.codes[rows]]
+        return np.asarray(rows[np.lexsort((-places, -scores[rows], group))])
+    return ordered
 
 
 def _rows(joint: Joined) -> Codes:

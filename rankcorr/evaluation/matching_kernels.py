@@ -97,3 +97,40 @@ def fill_matches(
                     codes[place] = code
                     place += 1
                 table[code] = -1
+
+
+@kernel
+def mark_relevant(
+    gold_offsets: Array,
+    gold_codes: Array,
+    is_relevant: Array,
+    run_starts: Array,
+    run_stops: Array,
+    run_codes: Array,
+    table: Array,
+    relevant: Array,
+) -> None:
+    """Set whether each row of the run is relevant to its query; `table` holds False for each code, then and again."""
+    for group in range(gold_offsets.size - 1):
+        start, stop = gold_offsets[group], gold_offsets[group + 1]
+        for row in range(start, stop):
+            table[gold_codes[row]] = is_relevant[row]
+        for row in range(run_starts[group], run_stops[group]):
+            relevant[row] = table[run_codes[row]]
+        for row in range(start, stop):
+            table[gold_codes[row]] = False
+
+
+@kernel
+def best_first(starts: Array, stops: Array, scores: Array, rows: Array) -> bool:
+    """Set the rows of each query by descending score, one query after the other; return whether any scores tie."""
+    place, tied = 0, False
+    for group in range(starts.size):
+        start, stop = starts[group], stops[group]
+        order = np.argsort(-scores[start:stop])
+        for position in range(stop - start):
+            rows[place + position] = start + order[position]
+            if position > 0 and scores[start + order[position]] == scores[start + order[position - 1]]:
+                tied = True
+        place += stop - start
+    return tied

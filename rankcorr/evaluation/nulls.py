@@ -123,7 +123,8 @@ def standardization(
     if largest > MAX_EXPONENT:
         raise StandardizationError(
             f"chance alone gives nearly the same value for almost every order, so that standardized values could not "
-            f"be told apart (exponent {shown(round(largest, 2))}, at most {MAX_EXPONENT:g}); a larger n0 helps"
+            f"be told apart (exponent {shown(round(largest, 2))}, at most {MAX_EXPONENT:g}); a larger n0 helps, "
+            "and standardized=False does without"
         )
     exponents[usable] = of_patterns[pattern]
     return Standardization(exponents, firsts.size, chosen.size, error)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from adaptive.ledger import Campaign
+from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.continuous import draw_batch, finish
-from adaptive.ledger.draws import stored_ballots
+from adaptive.ledger.draws import StoredBallot, stored_ballots
 from adaptive.ledger.results import preview_of, result_of
 from adaptive.ledger.stamps import ballot_stamp, campaign_stamp
 from adaptive.ledger.status import by_ballot, status_of
+from adaptive.plan import BallotPlan
 from service.collect.access import organiser
 from service.collect.api.blueprints import CAMPAIGNS, CONDITIONAL, OF_ORGANISERS
 from service.collect.conditional import stamped, wanted_stamp
@@ -124,11 +127,22 @@ def ballot_of(campaign: Campaign, number: int) -> Any:
 
     def read(connection: Any) -> tuple[str, dict[str, Any]]:
         stored = stored_ballots(connection, info.id)[number - 1]
-        answer = {"ballot": by_ballot(connection, info)[number - 1], "chain_digest": stored.chain_digest}
+        answer = {
+            "ballot": by_ballot(connection, info)[number - 1],
+            "chain_digest": stored.chain_digest,
+            "going_on": going_on(info, stored),
+        }
         return ballot_stamp(connection, info, number), answer
 
     stamp, answer = campaign.database.read(read)
     return stamped(stamp, answer)
+
+
+def going_on(info: CampaignInfo, stored: StoredBallot) -> list[Hashable] | None:
+    """Items that a closed ballot has selected for the next one."""
+    if not isinstance(info.plan, BallotPlan) or stored.record is None or stored.number == info.plan.n_ballots:
+        return None
+    return [info.items[place] for place in stored.record["selected"]]
 
 
 def previewed(campaign: Campaign, number: int) -> tuple[str, dict[str, Any]]:

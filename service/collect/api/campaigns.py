@@ -13,7 +13,7 @@ from adaptive.ledger.founding import found
 from adaptive.ledger.item_sheets import ItemSheet
 from adaptive.ledger.spending import planned_spending
 from adaptive.model.matching_run import Matching
-from adaptive.plan import BallotPlan
+from adaptive.plan import Advice, BallotPlan
 from adaptive.tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
 from service.collect.access import founder, organiser, own_origin
 from service.collect.api.blueprints import CAMPAIGNS, OF_ADMINS, OF_ORGANISERS
@@ -34,6 +34,9 @@ making = Blueprint("making", __name__, url_prefix=CAMPAIGNS, description="Making
 blueprint = Blueprint("campaigns", __name__, url_prefix=CAMPAIGNS, description="A campaign as it is", **OF_ORGANISERS)
 
 _SHOWN = 20
+_OF_ACCURACY = frozenset({"few_top_presentations", "few_comparisons"})  # advice that a simulation answers better
+_ACCURATE = 0.95
+_TENTH_IS_TWO = 20  # items; of fewer, 10 % are not the two that the last ballot needs
 
 
 @making.route("", methods=["POST"])
@@ -83,7 +86,8 @@ def plan(request: dict[str, Any]) -> dict[str, Any]:
     """Say what a plan asks, costs, and what it is expected to reach; nothing is made.
 
     The accuracy is the mean tau_w of some 4 to 40 simulations with the paper's simulated voters, on items whose
-    similarities fall exponentially: real voters and items may be better or worse. It takes up to about 8 seconds.
+    similarities fall exponentially: real voters and items may be better or worse. It takes up to about 8 seconds. From
+    0.95 on, advice to ask for more votes is left out.
     """
     founder()
     return looked_at(**request)
@@ -111,13 +115,28 @@ def looked_at(
     *, plan: BallotPlan | ContinuousPlan, settings: Settings, seconds: float | None, voters: int, accuracy: bool
 ) -> dict[str, Any]:
     """Cost, advice and outlook of a plan."""
-    advice = plan.advice_for(voters) if isinstance(plan, BallotPlan) else ()
+    outlook = outlook_of(plan, voters) if accuracy else None
+    advice = advice_on(plan, voters, outlook) if isinstance(plan, BallotPlan) else []
     return {
         "plan": plan_columns(plan),
         "spending": planned_spending(plan, voters, settings, seconds=seconds),
         "advice": [asdict(each) for each in advice],
-        "outlook": outlook_of(plan, voters) if accuracy else None,
+        "outlook": outlook,
     }
+
+
+def advice_on(plan: BallotPlan, voters: int, outlook: Outlook | None) -> list[Advice]:
+    """Advice that can be followed, and that what the plan is expected to reach does not contradict."""
+    needless = set(_OF_ACCURACY) if outlook is not None and expected_to_do(outlook) else set()
+    if plan.n_items < _TENTH_IS_TWO:
+        needless.add("many_survivors")
+    return [each for each in plan.advice_for(voters) if each.code not in needless]
+
+
+def expected_to_do(outlook: Outlook) -> bool:
+    """Whether a simulation has reached what rules of thumb about the number of votes are for."""
+    reached = [each.mean for each in (outlook.scores, outlook.strengths) if each is not None]
+    return bool(reached) and max(reached) >= _ACCURATE
 
 
 def outlook_of(plan: BallotPlan | ContinuousPlan, voters: int) -> Outlook:

@@ -132,6 +132,7 @@ def me_of_journey(campaign: Campaign, pages: VotingPages, journey: Journey) -> d
             "answered": 0 if hand is None else len(hand.pairs) - len(hand.missing),
             "of": 0 if hand is None else len(hand.pairs),
             "votes": journey.n_votes,
+            "answers": journey.n_answers,
         },
     }
 

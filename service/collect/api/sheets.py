@@ -60,6 +60,7 @@ def finish(_request: dict[str, Any]) -> dict[str, Any]:
     return {
         "finished": True,
         "votes": journey.n_votes,
+        "answers": journey.n_answers,
         "completion_code": pages.completion_code,
         "completion_url": pages.completion_url,
     }

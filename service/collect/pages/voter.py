@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -19,13 +19,12 @@ from adaptive.ledger.participation import why_none_left
 from adaptive.ledger.sheets import is_sheet_left
 from service.collect import access
 from service.collect.content import rendered
+from service.collect.pages.preview import sample
 from service.collect.state import collecting
 from service.collect.texts import LANGUAGES, Texts, direction, language_name
 from service.http.problems import Problem
 
 voter = Blueprint("voter_pages", __name__, url_prefix="/v")
-
-_PREVIEWED: Final = 6  # items
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Language:
 
 @voter.get("/<key>")
 def welcome(key: str) -> Response:
-    """Instructions and consent; whoever agrees goes on to the comparisons."""
+    """Instructions and consent; whoever agrees goes on to the comparisons. An organiser may try both: `?preview=1`."""
     return _page(key, "welcome")
 
 
@@ -61,7 +60,7 @@ def _page(key: str, page: str) -> Response:
         if problem.status != 404:
             raise
         return _unknown()
-    is_preview = page == "vote" and "preview" in request.args
+    is_preview = page != "finish" and "preview" in request.args
     if is_preview and access.organiser_of_request(campaign) is None:
         return redirect(url_for("voter_pages.welcome", key=key))
     _, pages = collecting().campaigns.pages(campaign)
@@ -90,7 +89,9 @@ def _page(key: str, page: str) -> Response:
         "consent": _html(texts.consent),
         "thanks": _html(texts.thanks),
         "known": access.voter_of_cookie(campaign) is not None,
-        "preview": json.dumps(_sample(campaign)) if is_preview else None,
+        "is_preview": is_preview,
+        "preview": json.dumps(sample(campaign)) if is_preview and page == "vote" else "",
+        "to_organiser": url_for("organiser_pages.overview", key=key),
     }
     return make_response(render_template(f"voter/{page}.html", **values))
 
@@ -118,15 +119,3 @@ def _chosen(languages: Sequence[str]) -> str:
     if asked is not None and asked in languages:
         return asked
     return request.accept_languages.best_match(languages) or languages[0]
-
-
-def _sample(campaign: Campaign) -> list[dict[str, Any]]:
-    """Pairs of items as they stand in the campaign, which tell nothing of a draw."""
-    shown = [
-        collecting().campaigns.content(campaign, place) for place in range(min(_PREVIEWED, len(campaign.info.items)))
-    ]
-    pairs = [(place, (place + 1) % len(shown)) for place in range(len(shown))]
-    return [
-        {"id": f"0-0-{number}", "practice": number == 0, "expected": "left", "left": shown[left], "right": shown[right]}
-        for number, (left, right) in enumerate(pairs)
-    ]

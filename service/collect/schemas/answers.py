@@ -182,6 +182,13 @@ class BallotAnswer(Answer):
     chain_digest = Dumped(
         {**TEXT_OR_NULL, "description": "Of a closed ballot; it proves this ballot and all before it."}, required=True
     )
+    going_on = Dumped(
+        {
+            "oneOf": [list_of(LABEL), {"type": "null"}],
+            "description": "Items of the next ballot; null while this one is open, and where none follows.",
+        },
+        required=True,
+    )
 
 
 class PreviewAnswer(Answer):

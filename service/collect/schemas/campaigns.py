@@ -174,10 +174,7 @@ class CampaignRequest(Request):
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """What `found` takes."""
-        sheet = read_item_sheet(data.pop("items_csv").encode())
-        if sheet.faults:
-            raise ValidationError([str(fault) for fault in sheet.faults], "items_csv")
-        check_size(len(sheet.items), "items_csv")
+        sheet = checked_sheet(data.pop("items_csv"))
         (planner, _), chosen = data.pop("plan"), data.pop("settings")
         plan = made(lambda: planner(len(sheet.items)), "plan")
         check_plan(plan)
@@ -205,7 +202,8 @@ class ItemSheetRequest(Request):
 class OutlookRequest(Request):
     """A plan to be looked at before anything is made."""
 
-    n_items = Whole(least=2, most=MOST_ITEMS, required=True)
+    n_items = Whole(least=2, most=MOST_ITEMS)
+    items_csv = Text(metadata={"description": "Or the items as the campaign will have them; probes_csv needs them."})
     voters = Whole(least=1, most=MOST_VOTERS, required=True)
     plan = Part(PlanChoice, required=True)
     settings = Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
@@ -213,13 +211,23 @@ class OutlookRequest(Request):
         load_default=False, metadata={"description": "Whether to simulate what it reaches, which takes seconds."}
     )
 
+    @validates_schema
+    def check_items(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse both or neither, and known pairs of unknown items."""
+        if ("n_items" in data) == ("items_csv" in data):
+            raise ValidationError("exactly one of n_items and items_csv is needed")
+        if "items_csv" not in data and "probes_csv" in data.get("settings", {}):
+            raise ValidationError("this field is needed: settings.probes_csv names items", "items_csv")
+
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Plan, settings and seconds."""
+        sheet = checked_sheet(data["items_csv"]) if "items_csv" in data else None
         planner, seconds = data.pop("plan")
-        plan = made(lambda: planner(data["n_items"]), "plan")
+        n_items = data["n_items"] if sheet is None else len(sheet.items)
+        plan = made(lambda: planner(n_items), "plan")
         check_plan(plan)
-        chosen = settings_of(data.pop("settings"), None)
+        chosen = settings_of(data.pop("settings"), sheet)
         return {
             "plan": plan,
             "seconds": seconds,
@@ -312,6 +320,15 @@ def settings_of(chosen: Mapping[str, Any], sheet: ItemSheet | None) -> Settings:
     return made(
         lambda: Settings(assigned=False, probing=None if probing == Probing() else probing, **given), "settings"
     )
+
+
+def checked_sheet(text: str) -> ItemSheet:
+    """The items of a table without a fault, and of no more than a campaign may have."""
+    sheet = read_item_sheet(text.encode())
+    if sheet.faults:
+        raise ValidationError([str(fault) for fault in sheet.faults], "items_csv")
+    check_size(len(sheet.items), "items_csv")
+    return sheet
 
 
 def check_size(n_items: int, field: str) -> None:

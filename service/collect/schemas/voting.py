@@ -56,13 +56,14 @@ _PAIR: Final = Component(
 )
 _PROGRESS: Final = {
     "type": "object",
-    "required": ["sheets_done", "sheets_limit", "answered", "of", "votes"],
+    "required": ["sheets_done", "sheets_limit", "answered", "of", "votes", "answers"],
     "properties": {
         "sheets_done": {"type": "integer"},
         "sheets_limit": {"type": ["integer", "null"], "description": "Most sheets of a voter."},
         "answered": {"type": "integer", "description": "Pairs of the sheet in hand with an answer."},
         "of": {"type": "integer", "description": "Pairs of the sheet in hand."},
         "votes": {"type": "integer", "description": "Votes of this voter that stand, probes left out."},
+        "answers": {"type": "integer", "description": "The same with probes: what the voter has counted."},
     },
 }
 _ME: Final = Component(
@@ -191,6 +192,7 @@ class FinishAnswer(Answer):
     """All is counted."""
 
     finished = Dumped({"type": "boolean", "const": True}, required=True)
-    votes = Dumped({"type": "integer"}, required=True)
+    votes = Dumped({"type": "integer", "description": "Probes left out."}, required=True)
+    answers = Dumped({"type": "integer", "description": "The same with probes."}, required=True)
     completion_code = Dumped({"type": ["string", "null"]}, required=True)
     completion_url = Dumped({"type": ["string", "null"]}, required=True)

@@ -24,7 +24,7 @@ from adaptive.ledger.participation import (
     leave,
     next_sheet,
 )
-from adaptive.ledger.probes.answering import cast_probe
+from adaptive.ledger.probes.answering import cast_probe, retract_probe
 from adaptive.ledger.shown_sheets import KnownEvent, pair_of_event
 from adaptive.ledger.tokens import holder_of, issue, revoke
 from adaptive.ledger.voters import set_excluded
@@ -81,6 +81,20 @@ def test_a_voter_comes_agrees_votes_and_finishes(ledger):
     end = journey(campaign, voter, pages)
     assert (end.step, end.n_sheets_done, end.n_votes, end.available, end.reason) == ("finish", 2, 4, False, "limit")
     check_ledger(campaign)
+
+
+def test_answers_to_probes_are_counted_as_a_voter_counts_them(ledger):
+    known = (KnownPair("practice", ITEMS[0], ITEMS[1], "left"), KnownPair("attention", ITEMS[2], ITEMS[3], "left"))
+    campaign = web_campaign(ledger, probing=Probing(known))
+    voter, other = joined(campaign), joined(campaign)
+    hand, _ = claimed(campaign, voter)
+    answer(campaign, voter, hand)
+    answer(campaign, other, claimed(campaign, other)[0])
+    assert [pair.is_probe for pair in hand.pairs].count(True) == 2
+    assert (journey(campaign, voter).n_votes, journey(campaign, voter).n_answers) == (2, 4)
+    asked = next(pair for pair in hand.pairs if pair.is_practice)
+    retract_probe(campaign.database, campaign.info, new_id(), hand.number, asked.place, voter)
+    assert (journey(campaign, voter).n_votes, journey(campaign, voter).n_answers) == (2, 3)
 
 
 def test_two_voters_never_get_one_sheet_and_nothing_is_left_at_the_end(ledger):

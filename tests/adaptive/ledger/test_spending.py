@@ -8,10 +8,11 @@ from numpy.testing import assert_allclose
 from adaptive.ledger import ContinuousPlan, LedgerError
 from adaptive.ledger.continuous import draw_batch
 from adaptive.ledger.pay import Pay
-from adaptive.ledger.probes.probing import Probing
+from adaptive.ledger.probes.probing import KnownPair, Probing
 from adaptive.ledger.recording import record_file
-from adaptive.ledger.spending import spending_of
+from adaptive.ledger.spending import planned_spending, spending_of
 from adaptive.ledger.status import status_of
+from adaptive.plan import plan_ballots
 from adaptive.tables import VoteFile, VoteRow
 from adaptive.votes import Vote
 from tests.adaptive.ledger.campaigns import PLAN, campaign_of, query
@@ -65,6 +66,20 @@ def test_votes_and_probes_are_paid(ledger):
     assert_allclose([found.spent, found.expected], [4 * 0.125, 27 * 0.125])
     assert_allclose([found.hours, found.expected_hours], [4 * 6 / 3600, 27 * 6 / 3600])
     assert campaign.database.read(lambda c: status_of(c, campaign.info)).spending == found
+
+
+def test_whoever_comes_practises_once_however_many_sheets_have_the_practice(ledger):
+    from adaptive.ledger import Settings
+
+    # Two voters, two sheets of three comparisons each, and a practice pair on all four: both are asked it once.
+    known = (KnownPair("practice", "a", "b", "left"),)
+    settings = Settings(assigned=False, sheet_size=3, probing=Probing(known), pay=Pay(per_vote=1))
+    plan = plan_ballots(12, n_ballots=2, fraction=0.5, presentations=2)
+    campaign = ledger.new_campaign(plan, list("abcdefghijkl"), 2, 1, settings=settings)
+    assert planned_spending(plan, 2, settings).cost == spent(campaign)[1] == 18 + 2
+    campaign.open_ballot()
+    assert query(ledger, "SELECT count(*) FROM probe") == [(4,)]
+    assert spent(campaign) == (0, 18 + 2)
 
 
 def test_a_campaign_that_pays_nothing_says_nothing(ledger):

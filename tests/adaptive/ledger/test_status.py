@@ -4,7 +4,11 @@ import uuid
 
 from adaptive.ledger import Ledger, schema
 from adaptive.ledger.columns import insert_columns
+from adaptive.ledger.counting import standing_votes
+from adaptive.ledger.draws import drawn_columns
+from adaptive.ledger.results import preview_of
 from adaptive.ledger.status import by_ballot, status_of
+from adaptive.ledger.voters import excluded_voters, set_excluded
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import answer_all, asked, campaign_of, vote
 
@@ -70,6 +74,37 @@ def test_the_pace_is_not_sought_among_events_of_long_ago(ledger, monkeypatch):
     assert status(campaign).votes_per_minute > 0
     answer_all(other)
     assert status(campaign).votes_per_minute is None
+
+
+def test_answers_of_voters_who_are_left_out_do_not_count(ledger):
+    campaign = campaign_of(ledger)
+    answer_all(campaign)
+    _, _, voter = asked(campaign)[0]
+    theirs = [each for each in asked(campaign) if each[2] == voter]
+    assert len(theirs) == 4  # of 12, among 3 voters
+    campaign.run(lambda c: set_excluded(c, campaign.info, voter, True, "asked to"))
+    now = status(campaign)
+    assert (now.n_answered, now.n_counted, now.n_comparisons) == (12, 8, 12)
+    seen = campaign.database.read(lambda c: preview_of(c, campaign.info))
+    assert seen.n_answered == now.n_counted
+    assert min(answers for _, answers in seen.fewest) == min(answers_by_item(campaign).values()) < 4
+    campaign.close_ballot(1, least_answered=0.5)
+    campaign.run(lambda c: set_excluded(c, campaign.info, voter, False, "it was a mistake"))
+    (first,) = campaign.database.read(lambda c: by_ballot(c, campaign.info))
+    assert (first.n_answered, first.n_counted) == (12, 8)  # as it was closed
+
+
+def answers_by_item(campaign):
+    """Answers of each item, of voters who are not left out, counted one by one."""
+    out = campaign.database.read(lambda c: set(excluded_voters(c, campaign.info.id)))
+    left = campaign.database.read(lambda c: standing_votes(c, campaign.ballots()[0].id))
+    drawn = campaign.database.read(lambda c: drawn_columns(c, campaign.ballots()[0].id))
+    found = dict.fromkeys(range(campaign.info.n_items), 0)
+    for place, voter in zip(left.place.tolist(), left.voter.tolist(), strict=True):
+        if voter not in out:
+            found[int(drawn.left[place])] += 1
+            found[int(drawn.right[place])] += 1
+    return found
 
 
 def test_ballots_say_how_far_they_have_come(ledger):

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rankcorr import OptionError, RhoW, TauW, UndefinedCorrelationWarning, null_distribution, weighted_tau
+from rankcorr import (
+    NonNumericError,
+    OptionError,
+    RhoW,
+    TauW,
+    UndefinedCorrelationWarning,
+    null_distribution,
+    weighted_tau,
+)
 from rankcorr.evaluation import (
     RBO,
     ColumnError,
@@ -155,6 +163,11 @@ def test_runs_of_every_kind_and_their_names(tmp_path):
 def test_runs_that_cannot_be_told_apart(runs, message):
     with pytest.raises(OptionError, match=message):
         evaluate(GOLD, runs)
+
+
+def test_one_run_with_a_score_that_is_no_number_is_not_taken_for_several():
+    with pytest.raises(NonNumericError, match=r"every score must be a real number; row 0 is '0.5'"):
+        evaluate(GOLD, {"q1": {"a": "0.5"}})
 
 
 def test_an_error_names_the_run():

@@ -30,7 +30,7 @@ def file(tmp_path):
         QRELS,
         QRELS.replace(" ", "\t"),
         QRELS.encode("utf-8-sig"),
-        gzip.compress(QRELS.encode()),
+        gzip.compress(QRELS.encode(), mtime=0),
         "query-id\tcorpus-id\tscore\nq1\ta\t2\nq1\tb\t0\nq2\tc\t-1\n",
         json.dumps(WANTED_QRELS),
     ],
@@ -43,7 +43,7 @@ def test_qrels_of_every_form(file, text):
     "text",
     [
         RUN,
-        gzip.compress(RUN.encode()),
+        gzip.compress(RUN.encode(), mtime=0),
         "query-id\tcorpus-id\tscore\nq1\tb\t9.5\nq1\ta\t0.3\nq2\tc\t-4\n",
         json.dumps(WANTED_RUN),
     ],
@@ -66,7 +66,7 @@ def test_qrels_of_ms_marco_have_tabs(file):
 
 
 def test_a_run_is_called_by_its_file_unless_it_has_a_name(file):
-    assert read_run(file(gzip.compress(RUN.encode()), "bm25.run.gz")).name == "bm25"
+    assert read_run(file(gzip.compress(RUN.encode(), mtime=0), "bm25.run.gz")).name == "bm25"
     assert read_run(file(RUN, "v1.2.txt")).name == "v1.2"
     assert read_run(file(RUN), name="mine").name == "mine"
 
@@ -96,7 +96,7 @@ def test_standard_input(monkeypatch):
         ("query-id\tcorpus-id\tscore\nq a 1\n", ":2: 3 fields separated by tabs"),
         (b"q1 0 a\0 2\n", "a null byte"),
         (b"q1 0 \xff 2\n", ":1: byte 0xff is not UTF-8"),
-        (gzip.compress(QRELS.encode())[:-9], "cannot be decompressed"),
+        (gzip.compress(QRELS.encode(), mtime=0)[:-9], "cannot be decompressed"),
         ("{", ":1: is not JSON"),
         ('{"q": 3}', "an object of query to an object of document to relevance is wanted"),
         ("{}", "there is no document"),

@@ -81,3 +81,8 @@ def test_direction(tag, expected):
 
 def test_names_of_languages_are_their_own():
     assert [language_name(tag) for tag in ("en", "de-AT", "he", "tlh")] == ["English", "Deutsch", "עברית", "tlh"]
+
+
+@pytest.mark.parametrize(("language", "ours"), [("en", "sheet"), ("de", "bogen|bögen|blatt|blätter|runde")])
+def test_voters_do_not_meet_words_of_organisers(language, ours):
+    assert [text for text in texts_of(language).values() if re.search(ours, text, re.IGNORECASE)] == []

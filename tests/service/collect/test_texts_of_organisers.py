@@ -22,6 +22,18 @@ WORDS = {
     "tabs.": ["overview", "ballots", "voters", "items", "result", "settings"],
     "titles.": ["new", "overview", "ballots", "voters", "items", "result", "settings"],
     "new.ways.": ["presentations", "comparisons", "hours", "top_presentations"],
+    "new.amounts.": ["presentations", "comparisons", "hours", "top_presentations"],
+    "examples.": ["title", "question", "instructions", "consent", "thanks"],
+    "advice.": [
+        "many_ballots",
+        "many_survivors",
+        "few_in_last_ballot",
+        "few_top_presentations",
+        "few_comparisons",
+        "odd_presentations",
+        "repeated_pairs",
+        "voter_sees_pair_twice",
+    ],
     "links.study-": ["prolific", "mturk"],
     "outlook.": ["scores", "strengths"],
     "voters.": [

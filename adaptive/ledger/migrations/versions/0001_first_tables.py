@@ -295,6 +295,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("ballot_id", "place", "revision", name=op.f("uq_probe_event_ballot_id_place_revision")),
         sa.UniqueConstraint("event_id", name=op.f("uq_probe_event_event_id")),
     )
+    op.create_index("ix_probe_event_voter_id", "probe_event", ["voter_id"], unique=False)
     op.create_table(
         "vote_event",
         sa.Column("id", ID, nullable=False),

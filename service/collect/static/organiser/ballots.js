@@ -6,6 +6,7 @@ import {
   campaign,
   complain,
   dialog,
+  duration,
   element,
   explained,
   facts,
@@ -25,6 +26,8 @@ import {
 
 const FRESH = 15_000;
 const SHARE = 20;
+const SILENT = 5; // items that are named
+const GOING_ON = 200;
 const closing = dialog("close-dialog");
 const reopening = dialog("reopen-dialog");
 let about = null;
@@ -33,6 +36,7 @@ let seen = null; // the preview, and the tag of the state that it is of
 let watch = null;
 let asking = false;
 let timer = null;
+let listed = null; // closed ballots whose items that go on can be unfolded
 
 begin(async (found) => {
   about = found;
@@ -45,6 +49,7 @@ begin(async (found) => {
 function progress(found) {
   status = found.status;
   fill(find("all"), all(found.ballots));
+  goingOn(found.ballots);
   now(found.ballots);
 }
 
@@ -57,7 +62,7 @@ function all(ballots) {
     { head: text("columns.items"), cell: (row) => number(row.n_items), number: true },
     {
       head: text("columns.answered"),
-      cell: (row) => text("of", { done: number(row.n_answered), of: number(row.n_comparisons) }),
+      cell: (row) => text("of", { done: number(row.n_counted), of: number(row.n_comparisons) }),
       number: true,
     },
     { head: text("columns.closed"), cell: (row) => time(row.closed_at) },
@@ -67,6 +72,36 @@ function all(ballots) {
     },
   ];
   return table(columns, ballots, text("ballots.all"));
+}
+
+/** Which items go on, of each closed ballot; read when it is unfolded. */
+function goingOn(ballots) {
+  const closed = ballots.filter((row) => row.state === "closed" && row.ballot < (status.n_ballots ?? 0));
+  const now = closed.map((row) => `${row.ballot} ${row.closed_at}`).join("; ");
+  if (now === listed) return;
+  listed = now;
+  fill(find("going-on"), ...closed.map(unfolded));
+}
+
+function unfolded({ ballot }) {
+  const place = element("div");
+  const made = element(
+    "details",
+    {},
+    element("summary", { class: "summary" }, text("ballots.went-on", { n: number(ballot) })),
+    place,
+  );
+  made.addEventListener("toggle", async () => {
+    if (!made.open || place.hasChildNodes()) return;
+    try {
+      const { going_on: items } = (await campaign.get(`/ballots/${ballot}`)).json;
+      const shown = items.slice(0, GOING_ON).map((item) => element("li", {}, label(item)));
+      fill(place, element("ul", { class: "sample" }, ...shown, items.length > GOING_ON ? element("li", {}, "…") : null));
+    } catch (error) {
+      fill(place, element("p", { class: "notice notice-warning" }, explained(error)));
+    }
+  });
+  return made;
 }
 
 function again() {
@@ -157,6 +192,8 @@ async function preview(ballot) {
       }),
     ],
   ];
+  const aside = status.n_answered - status.n_counted;
+  if (aside > 0) rows.push([text("ballots.left-out"), number(aside)]);
   if (found.preview !== null) rows.push(...ofBallot(found.preview));
   if (found.expected !== null) rows.push([text("ballots.expected"), number(found.expected, 3)]);
   if (found.cut !== null) rows.push([text("ballots.confidence", { k: number(found.cut.k) }), sure(found.cut)]);
@@ -183,7 +220,8 @@ function heading(ballot) {
 }
 
 function ofBallot(found) {
-  const silent = found.silent.slice(0, 5).map(label).join("; ");
+  const more = found.silent.length > SILENT ? ["…"] : [];
+  const silent = [...found.silent.slice(0, SILENT).map(label), ...more].join("; ");
   const rows = [
     [
       text("ballots.silent"),
@@ -255,15 +293,12 @@ async function plan() {
     ];
     const more = [[text("outlook.comparisons"), number(spending.n_comparisons)]];
     if (spending.n_probes > 0) more.push([text("outlook.probes"), number(spending.n_probes)]);
-    if (spending.hours !== null) more.push([text("outlook.hours"), number(spending.hours, 1)]);
+    if (spending.hours !== null) more.push([text("outlook.hours"), duration(spending.hours)]);
     fill(
       find("plan"),
       element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": text("ballots.plan") },
         table(columns, rows, text("ballots.plan"))),
       element("dl", { class: "facts" }, ...facts(more)),
-      json.advice.length === 0
-        ? null
-        : element("ul", { class: "advice" }, ...json.advice.map((each) => element("li", { lang: "en" }, each.sentence))),
     );
   } catch (error) {
     fill(find("plan"), element("p", {}, explained(error)));

@@ -148,6 +148,7 @@ function bad({ faults }) {
 function shape() {
   const mode = find("form").elements.mode.value;
   for (const part of find("form").querySelectorAll("[data-mode]")) part.hidden = part.dataset.mode !== mode;
+  find("amount-label").textContent = text(`new.amounts.${find("way").value}`);
   for (const part of find("form").querySelectorAll("[data-paid]")) part.hidden = find("pay").value === "";
 }
 
@@ -167,8 +168,10 @@ async function look(accuracy) {
   asked += 1;
   const mine = asked;
   const place = find("outlook");
-  const body = { n_items, voters: amount("voters"), plan: chosenPlan(), settings: chosenSettings(), accuracy };
-  delete body.settings.probes_csv;
+  const settings = chosenSettings();
+  // Pairs whose answer is known are paid like any other, and name items.
+  const items = settings.probes_csv === undefined ? { n_items } : { items_csv: table_text };
+  const body = { ...items, voters: amount("voters"), plan: chosenPlan(), settings, accuracy };
   try {
     const { json } = await ask("POST", "/v1/campaigns/plan", { body, token });
     if (mine === asked) fill(place, ...outlook(json, accuracy));
@@ -242,8 +245,11 @@ async function make(event) {
 async function done(made) {
   find("form").hidden = true;
   fill(find("made-link"), linkBox(made.organiser_url, text("made.link")));
+  const words = [text("made.link"), find("name").value.trim(), made.organiser_url, ""].join("\n");
+  find("made-save").href = URL.createObjectURL(new Blob([words], { type: "text/plain" }));
+  find("made-save").download = `${made.campaign.slice(0, 8)}.txt`;
   find("made-go").href = `/o/${made.campaign}${query}`;
-  find("made-preview").href = `/v/${made.campaign}/vote?preview=1`;
+  find("made-preview").href = `/v/${made.campaign}?preview=1`;
   const section = find("made");
   section.hidden = false;
   section.querySelector("h1").focus();

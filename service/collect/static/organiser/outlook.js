@@ -1,12 +1,12 @@
 // What a plan asks, costs and is expected to reach, in a few lines.
 
-import { element, facts, money, number, table, text } from "./page.js";
+import { duration, element, facts, money, number, percent, table, text } from "./page.js";
 
 export function outlook({ plan, spending, advice, outlook: found }, simulated) {
   const rows = [[text("outlook.comparisons"), number(spending.n_comparisons)]];
   if (spending.n_probes > 0) rows.push([text("outlook.probes"), number(spending.n_probes)]);
   rows.push([text("outlook.sheets"), number(spending.n_sheets)]);
-  if (spending.hours !== null) rows.push([text("outlook.hours"), number(spending.hours, 1)]);
+  if (spending.hours !== null) rows.push([text("outlook.hours"), duration(spending.hours)]);
   if (spending.cost !== null) {
     rows.push([text("outlook.cost"), money(spending.cost, spending.currency)]);
     if (spending.fee > 0) rows.push([text("outlook.fee"), money(spending.fee, spending.currency)]);
@@ -15,11 +15,18 @@ export function outlook({ plan, spending, advice, outlook: found }, simulated) {
   const parts = [element("dl", { class: "facts" }, ...facts(rows)), element("h3", {}, text("outlook.accuracy"))];
   parts.push(...accuracy(found, simulated));
   if (plan.mode === "ballots") parts.push(sizes(plan));
-  if (advice.length > 0) {
+  if (simulated && advice.length > 0) { // what was simulated decides on which advice there is
     parts.push(element("h3", {}, text("outlook.advice")));
-    parts.push(element("ul", { class: "advice", lang: "en" }, ...advice.map((each) => element("li", {}, each.sentence))));
+    parts.push(element("ul", { class: "advice" }, ...advice.map((each) => element("li", {}, advised(each)))));
   }
   return parts;
+}
+
+/** Shares are in percent, as in the form, and rounded to the side that is still good. */
+function advised({ code, value, bound }) {
+  if (code === "many_survivors") return text("advice.many_survivors", { bound: percent(Math.floor(100 * bound) / 100) });
+  if (code === "few_in_last_ballot") return text("advice.few_in_last_ballot", { bound: percent(Math.ceil(100 * bound) / 100) });
+  return text(`advice.${code}`, { value: number(value), bound: number(Math.ceil(bound)) });
 }
 
 function accuracy(found, simulated) {

@@ -3,6 +3,7 @@
 import {
   badge,
   begin,
+  button,
   campaign,
   complain,
   element,
@@ -19,6 +20,7 @@ import {
   percent,
   qrImage,
   query,
+  say,
   stateBadge,
   table,
   text,
@@ -26,25 +28,28 @@ import {
 } from "./page.js";
 
 let about = null;
+let watch = null;
 
 begin(async (found) => {
   about = found;
   await links();
-  campaign.watch("/progress", progress, freshness);
+  watch = campaign.watch("/progress", progress, freshness);
   find("invite").addEventListener("submit", invite);
 });
 
 function progress({ status, ballots }) {
   fill(find("state"), stateBadge(status.state));
-  const share = status.n_comparisons === 0 ? 0 : status.n_answered / status.n_comparisons;
+  const share = status.n_comparisons === 0 ? 0 : status.n_counted / status.n_comparisons;
   find("progress").value = status.state === "ready" ? 0 : share;
-  const of = { done: number(status.n_answered), of: number(status.n_comparisons), share: percent(share) };
+  const of = { done: number(status.n_counted), of: number(status.n_comparisons), share: percent(share) };
   find("progress-text").textContent = status.state === "ready" ? "" : text("overview.answered", of);
-  fill(find("next"), ...nextStep(status));
+  const aside = status.n_answered - status.n_counted;
+  const leftOut = `${text("ballots.left-out")}: ${number(aside)}`;
+  fill(find("next"), ...nextStep(status), aside > 0 ? element("span", { class: "muted" }, leftOut) : null);
   const spending = status.spending;
   fill(
     find("figures"),
-    figure(number(status.n_votes), text("overview.votes"), text("overview.by", { n: number(status.n_voters) })),
+    figure(number(status.n_votes), text("overview.votes"), text(status.n_voters === 1 ? "overview.by-one" : "overview.by", { n: number(status.n_voters) })),
     figure(
       number(status.votes_per_minute, 1),
       text("overview.pace"),
@@ -71,7 +76,7 @@ function nextStep(status) {
   if (status.state === "ready") {
     return [
       element("span", {}, text(status.ballot === 1 ? "overview.begin" : "overview.ready", { n: status.ballot })),
-      element("a", { class: "button button-primary", href: address }, text("overview.open", { n: status.ballot })),
+      button(text("overview.open", { n: status.ballot }), "open", open, "primary"),
     ];
   }
   if (status.state === "finished") {
@@ -83,6 +88,14 @@ function nextStep(status) {
   return [element("a", { class: "button", href: address }, text("overview.look"))];
 }
 
+async function open(pressed) {
+  await once(pressed, find("message"), async () => {
+    await campaign.post("/ballots", {});
+    say(text("ballots.opened"));
+  });
+  watch.now();
+}
+
 function ballotTable(ballots) {
   if (ballots.length === 0) return element("p", { class: "muted" }, text("overview.no-ballot"));
   const columns = [
@@ -91,7 +104,7 @@ function ballotTable(ballots) {
     { head: text("columns.items"), cell: (row) => number(row.n_items), number: true },
     {
       head: text("columns.answered"),
-      cell: (row) => text("of", { done: number(row.n_answered), of: number(row.n_comparisons) }),
+      cell: (row) => text("of", { done: number(row.n_counted), of: number(row.n_comparisons) }),
       number: true,
     },
     {
@@ -109,7 +122,7 @@ async function links() {
   const [{ json: shared }, { json: shown }] = await Promise.all([campaign.get("/links"), campaign.get("/pages")]);
   const preview = element(
     "a",
-    { class: "button", href: `/v/${key}/vote?preview=1`, target: "_blank", rel: "noopener" },
+    { class: "button", href: `/v/${key}?preview=1`, target: "_blank", rel: "noopener" },
     text("preview"),
   );
   const open =
@@ -130,9 +143,9 @@ function study(platform) {
   const name = { prolific: "Prolific", mturk: "Mechanical Turk" }[platform];
   const made = element("div");
   const error = element("p", { class: "notice notice-bad", role: "alert", hidden: true });
-  const button = element("button", { type: "button", class: "button" }, text("links.study-make", { name }));
-  button.addEventListener("click", () =>
-    once(button, error, async () => {
+  const maker = element("button", { type: "button", class: "button" }, text("links.study-make", { name }));
+  maker.addEventListener("click", () =>
+    once(maker, error, async () => {
       const { json } = await campaign.post("/study-links");
       fill(
         made,
@@ -145,7 +158,7 @@ function study(platform) {
     find("study-link"),
     element("h3", {}, text("links.study", { name })),
     element("p", { class: "hint" }, text(`links.study-${platform}`)),
-    element("p", {}, button),
+    element("p", {}, maker),
     error,
     made,
   );

@@ -73,6 +73,22 @@ export function money(value, currency) {
   return `${number(value, 2)} ${currency}`.trim();
 }
 
+/** Hours of work, in minutes where they are less than one. */
+export function duration(hours) {
+  const [unit, value, digits] = hours < 1 ? ["minute", Math.max(1, Math.round(60 * hours)), 0] : ["hour", hours, 1];
+  const form = { style: "unit", unit, unitDisplay: "long", maximumFractionDigits: digits };
+  return new Intl.NumberFormat(locale, form).format(value);
+}
+
+/** A language's name in the language of the page; the tag where it has none. */
+export function languageName(tag) {
+  try {
+    return new Intl.DisplayNames([locale], { type: "language" }).of(tag);
+  } catch {
+    return tag; // what was typed is no tag
+  }
+}
+
 export function time(value) {
   if (value === null || value === undefined) return "–";
   return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }).format(new Date(value));

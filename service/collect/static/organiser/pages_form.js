@@ -1,6 +1,6 @@
 // The form of what voters read and who may vote, for a new campaign and for the settings of one.
 
-import { element, fill, find, text } from "./page.js";
+import { element, fill, find, languageName, text } from "./page.js";
 
 const LONG = ["instructions", "consent", "thanks"];
 
@@ -9,6 +9,7 @@ export class PagesForm {
   constructor() {
     this.texts = [];
     find("add-language").addEventListener("click", () => this.add());
+    for (const id of ["platform", "study"]) find(id).addEventListener("input", warn);
     find("new-language").addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
       event.preventDefault();
@@ -27,6 +28,7 @@ export class PagesForm {
     find("sheets").value = pages.sheets ?? "";
     find("ties").checked = pages.ties;
     find("cannot-say").checked = pages.cannot_say;
+    warn();
     this.draw();
   }
 
@@ -88,21 +90,21 @@ export class PagesForm {
         made,
       );
     const line = (name) => {
-      const input = element("input", { id: `${name}-${at}`, class: "input", maxlength: "500", required: true, lang: texts.language, dir: "auto" });
+      const input = element("input", { id: `${name}-${at}`, class: "input", maxlength: "500", required: true, lang: texts.language, dir: "auto", placeholder: text(`examples.${name}`) });
       input.value = texts[name];
       return field(name, input);
     };
     const prose = (name) => {
-      const input = element("textarea", { id: `${name}-${at}`, class: "textarea", rows: "4", lang: texts.language, dir: "auto" });
+      const input = element("textarea", { id: `${name}-${at}`, class: "textarea", rows: "4", lang: texts.language, dir: "auto", placeholder: text(`examples.${name}`) });
       input.value = texts[name];
       return field(name, input);
     };
-    const drop = element("button", { type: "button", class: "button button-quiet" }, text("form.remove-language", { language: texts.language }));
+    const drop = element("button", { type: "button", class: "button button-quiet" }, text("form.remove-language", { language: languageName(texts.language) }));
     drop.addEventListener("click", () => this.remove(at));
     return element(
       "details",
       { class: "language", open: at === this.texts.length - 1 },
-      element("summary", { class: "summary" }, text(at === 0 ? "form.first-language" : "form.further-language", { language: texts.language })),
+      element("summary", { class: "summary" }, text(at === 0 ? "form.first-language" : "form.further-language", { language: languageName(texts.language) })),
       element(
         "div",
         { class: "stack" },
@@ -113,4 +115,9 @@ export class PagesForm {
       ),
     );
   }
+}
+
+/** Say that a platform without the id of a study lets in whoever comes from there. */
+function warn() {
+  find("study-warning").hidden = find("platform").value === "" || find("study").value.trim() !== "";
 }

@@ -74,6 +74,7 @@ async function results() {
     const which = find("which");
     which.hidden = false;
     which.textContent = text(found.final ? "result.final" : final ? "result.ended" : "result.interim");
+    find("basis").textContent = text(found.final ? "result.by-scores" : "result.by-strengths");
     figures();
     ranking();
     plots(tag);

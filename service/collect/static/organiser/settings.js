@@ -37,18 +37,18 @@ function fixed(about) {
     [text("settings.seed"), about.seed],
     [text("form.sheet-size"), settings.sheet_size === null ? "–" : number(settings.sheet_size)],
     [text("form.lease"), settings.lease_minutes === null ? "–" : number(settings.lease_minutes)],
-    [text("form.least-answered"), percent(settings.least_answered)],
+    [text("settings.least"), percent(settings.least_answered)],
   ];
   if (settings.probing !== null) {
-    rows.push([text("form.repeats"), percent(settings.probing.repeats)]);
-    rows.push([text("form.overlap"), percent(settings.probing.overlap)]);
+    rows.push([text("settings.repeats"), percent(settings.probing.repeats)]);
+    rows.push([text("settings.overlap"), percent(settings.probing.overlap)]);
     rows.push([text("settings.known"), number(settings.probing.known.length)]);
   }
   if (settings.pay !== null) {
     const { pay } = settings;
     const rate = pay.per_hour ?? pay.per_vote;
-    rows.push([text(pay.per_hour === null ? "new.per-vote" : "new.per-hour"), money(rate, pay.currency)]);
-    rows.push([text("form.fee"), number(100 * pay.fee, 1)]);
+    rows.push([text(pay.per_hour === null ? "settings.per-vote" : "settings.per-hour"), money(rate, pay.currency)]);
+    rows.push([text("settings.fee"), percent(pay.fee, 1)]);
   }
   const key = element("code", {}, about.campaign);
   fill(find("fixed"), ...facts([[text("settings.key"), key], ...rows]));

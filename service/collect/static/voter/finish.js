@@ -7,6 +7,7 @@ import { Sender, Store } from "./queue.js";
 
 const api = new Api(campaign);
 const remembered = rememberedOf(campaign);
+let answers = 0; // that stand
 
 find("reload").addEventListener("click", () => location.reload());
 find("copy").addEventListener("click", copy);
@@ -23,6 +24,7 @@ async function begin() {
     if (me.step === "consent") return location.replace(pageOf(""));
     await drained(me);
     const { progress, available } = await untilAnswered(() => api.me(), onwait);
+    answers = progress.answers;
     tell("message", "");
     const missing = unfinished(progress, available);
     if (missing !== null) return showUnfinished(missing);
@@ -52,7 +54,7 @@ async function drained(me) {
 }
 
 function showFinished(answer) {
-  find("counted").textContent = text("finish.counted", { votes: answer.votes });
+  find("counted").textContent = text("finish.counted", { answers: answer.answers });
   const { completion_code: code, completion_url: url } = answer;
   find("completion").hidden = !code && !url;
   find("code-box").hidden = !code;
@@ -85,6 +87,7 @@ function unfinished({ answered, of, sheets_done: done, sheets_limit: limit, vote
 
 function showUnfinished(message) {
   find("missing").textContent = message;
+  find("stop").hidden = answers === 0;
   show("unfinished");
 }
 

@@ -6,6 +6,7 @@ const texts = JSON.parse(main.dataset.texts);
 export const campaign = main.dataset.campaign;
 export const home = main.dataset.home;
 export const data = main.dataset;
+export const isPreview = data.preview !== undefined; // an organiser tries the page, and nothing is sent
 
 export function find(id) {
   return document.getElementById(id);
@@ -42,10 +43,13 @@ export function changeLanguage(remembered) {
   return true;
 }
 
-/** Address of another page of the campaign, in the same language. */
+/** Address of another page of the campaign, in the same language; of a preview if this is one. */
 export function pageOf(name) {
-  const query = new URLSearchParams(location.search).get("lang");
-  return home + (name === "" ? "" : `/${name}`) + (query === null ? "" : `?lang=${encodeURIComponent(query)}`);
+  const language = new URLSearchParams(location.search).get("lang");
+  const query = new URLSearchParams();
+  if (isPreview) query.set("preview", "1");
+  if (language !== null) query.set("lang", language);
+  return home + (name === "" ? "" : `/${name}`) + (isPreview || language !== null ? `?${query}` : "");
 }
 
 /** Show a message in a paragraph; an empty one hides it. */

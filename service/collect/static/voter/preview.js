@@ -10,6 +10,7 @@ export function preview(pairs) {
     answered: answers.size,
     of: pairs.length,
     votes: answers.size,
+    answers: answers.size,
   });
   const me = () => ({ voter: "preview", step: "vote", progress: counts(), available: false });
   return {

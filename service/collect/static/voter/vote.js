@@ -5,7 +5,7 @@ import { Api, Problem, Unreachable, newId, untilAnswered } from "./api.js";
 import { prefetch } from "./content.js";
 import { listen } from "./input.js";
 import { rememberedOf } from "./memory.js";
-import { campaign, changeLanguage, data, find, pageOf, show, tell, text } from "./page.js";
+import { campaign, changeLanguage, data, find, isPreview, pageOf, show, tell, text } from "./page.js";
 import { preview } from "./preview.js";
 import { Sender, Store } from "./queue.js";
 import { Sheet, forgetAnswer, lastRemembered } from "./sheet.js";
@@ -14,7 +14,7 @@ import { allow, isOff, layout, mark, named, say, showFeedback, showPair, showPro
 
 const STALE = 60_000; // milliseconds away from this page after which another device may have gone on
 
-const api = data.preview === undefined ? new Api(campaign) : preview(JSON.parse(data.preview));
+const api = isPreview ? preview(JSON.parse(data.preview)) : new Api(campaign);
 const remembered = rememberedOf(campaign);
 const stopwatch = new Stopwatch();
 let sender;
@@ -29,7 +29,7 @@ wire();
 if (!changeLanguage(remembered)) await begin();
 
 async function begin() {
-  if (data.known === undefined && data.preview === undefined) return leaveTo("");
+  if (data.known === undefined && !isPreview) return leaveTo("");
   try {
     const me = await untilAnswered(() => api.me(), onwait);
     if (me.step === "consent") return leaveTo("");
@@ -40,13 +40,18 @@ async function begin() {
     sender = new Sender(api, new Store(campaign, me.voter), { sent, refused, waiting: onwait, idle });
     await sender.drained();
     showProgress(me.progress);
-    if (remembered.value.complete && me.progress.answered === me.progress.of) return complete(me);
+    if (remembered.value.complete && isStillDone(me)) return complete(me);
     if (me.step === "finish") return leaveTo(me.progress.votes > 0 ? "finish" : "");
     await openSheet();
   } catch (error) {
     failed(error);
   }
   return undefined;
+}
+
+/** Whether the sheet that this browser completed is to be shown; not once its ballot is closed and another sheet waits. */
+function isStillDone({ available, progress: { answered, of } }) {
+  return answered === of && (of > 0 || !available);
 }
 
 /** The sheet in hand, or the next one. */
@@ -72,7 +77,7 @@ function advance() {
 function present(pair) {
   current = pair;
   stopwatch.stop();
-  find("pause").hidden = data.preview !== undefined;
+  find("pause").hidden = isPreview;
   showPair(pair, { ...allowed(), ready: () => stopwatch.start() });
   showProgress(sheet.progress);
   if (sheet.open[1] !== undefined) prefetch(sheet.open[1]);
@@ -108,7 +113,7 @@ async function vote(pair, given) {
   warn("");
   sheet.answered(pair, given.answer, id);
   const added = sender.add({ kind: "cast", event_id: id, vote: { pair: pair.id, ...given } });
-  say(text("said.saving"));
+  say(isPreview ? "" : text("said.saving"));
   if (!pair.practice) advance(); // what practice says comes from the server
   await added;
 }
@@ -122,7 +127,7 @@ function sent(entry, answer) {
   pair.event_id = answer.event_id;
   const { answered, of } = sheet.progress;
   showProgress(sheet.progress);
-  say(text("said.saved", { done: answered, of }));
+  say(text(isPreview ? "vote.count" : "said.saved", { done: answered, of }));
   if (pair === current && pair.practice) {
     if (answer.feedback) showFeedback(answer.feedback);
     else advance();
@@ -271,9 +276,10 @@ function nothing(me) {
 
 function showDone({ available: isMore, reason, progress }) {
   find("more").hidden = !isMore;
-  find("done-text").textContent = text(isMore ? "done.text" : reason === "limit" ? "done.limit" : reason === "not open" ? "done.not-open" : "done.none-left");
+  const why = { limit: "done.limit", "not open": "done.not-open" }[reason] ?? "done.none-left";
+  find("done-text").textContent = text(isPreview ? "preview.end" : isMore ? "done.text" : why);
   const { sheets_done: done, sheets_limit: limit } = progress;
-  find("to-finish").hidden = data.preview !== undefined || (isMore && limit !== null); // the code comes after the last
+  find("to-finish").hidden = isPreview || (isMore && limit !== null); // the code comes after the last
   find("to-finish").classList.toggle("button-primary", !isMore);
   find("done-count").hidden = limit === null || limit === 1;
   find("done-count").textContent = text("done.count", { done, limit });

@@ -2,7 +2,7 @@
 
 import { Api, Problem, Unreachable } from "./api.js";
 import { Memory, rememberedOf } from "./memory.js";
-import { campaign, changeLanguage, data, find, home, pageOf, show, tell, text } from "./page.js";
+import { campaign, changeLanguage, data, find, home, isPreview, pageOf, show, tell, text } from "./page.js";
 
 const api = new Api(campaign);
 const remembered = rememberedOf(campaign);
@@ -10,10 +10,14 @@ const remembered = rememberedOf(campaign);
 const arrival = new Memory("sessionStorage", `rankcorr:${campaign}`, { token: null, platform: null, message: "" });
 let isKnown = data.known !== undefined; // whether a cookie says who this is
 
-find("agree").addEventListener("click", agree);
+find("agree").addEventListener("click", () => (isPreview ? location.assign(pageOf("vote")) : agree()));
 window.addEventListener("pageshow", (event) => event.persisted && location.reload());
 window.addEventListener("hashchange", () => location.hash.length > 20 && location.reload()); // another link in the same tab
-if (!changeLanguage(remembered)) {
+if (changeLanguage(remembered)) {
+  // the page is loaded again
+} else if (isPreview) {
+  show("consent", { focus: false });
+} else {
   takeFromAddress();
   tell("message", arrival.value.message);
   arrival.set({ message: "" });
@@ -93,7 +97,7 @@ function meet(me) {
   if (me.step === "finish") show(me.progress.votes > 0 ? "finished" : "nothing", { focus: false });
   else if (me.step === "consent") show(me.available ? "consent" : "nothing", { focus: false });
   else {
-    find("answered").textContent = text("welcome.answered", { votes: me.progress.votes });
+    find("answered").textContent = text("welcome.answered", { answers: me.progress.answers });
     show("continue", { focus: false });
   }
 }

@@ -69,6 +69,30 @@ def test_a_preview_has_the_cut_and_the_items_with_few_answers(voting):
     assert all(answers == 4 for _, answers in preview["fewest"])
 
 
+def test_a_closed_ballot_says_which_items_go_on(voting):
+    voting.answer_all()
+    assert voting.get("/ballots/1").json["going_on"] is None
+    going_on = voting.close(1).json["going_on"]
+    assert len(going_on) == 3
+    voting.open()
+    assert sorted(going_on) == sorted(row["item"] for row in voting.get("/items").json["items"] if row["presentations"])
+    voting.answer_all()
+    assert voting.close(2).json["going_on"] is None  # nothing comes next
+
+
+def test_what_the_preview_and_the_table_count_is_the_same(voting):
+    voter, given = voting.answer(3)  # a sheet
+    voting.answer_all()
+    voting.post(f"/voters/{voter.me().json['voter']}/exclude", {"reason": "asked to"}, status=204)
+    preview, found = voting.get("/ballots/1/preview").json, voting.get("/progress").json
+    assert preview["n_answered"] == 12 - given < 12
+    assert found["ballots"][0]["n_counted"] == found["status"]["n_counted"] == preview["n_answered"]
+    assert found["ballots"][0]["n_answered"] == 12
+    answers = {row["item"]: row["n_answered"] for row in voting.get("/items").json["items"]}
+    assert [answers[item] for item, _ in preview["preview"]["fewest"]] == [n for _, n in preview["preview"]["fewest"]]
+    assert sum(answers.values()) == 2 * preview["n_answered"]
+
+
 def test_the_last_closed_ballot_opens_again_with_a_reason(voting):
     voting.answer_all()
     closed = voting.close(1).json

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.organiser import ADMIN, ITEMS, REQUEST, Organiser, problem
+from tests.service.collect.organiser import ADMIN, CSV, ITEMS, REQUEST, Organiser, problem
 
 
 def made(admin, **fields):
@@ -168,6 +168,35 @@ def test_a_plan_says_what_it_asks_and_costs(admin):
     assert "few_top_presentations" in [each["code"] for each in found["advice"]]
 
 
+def test_a_plan_costs_before_and_after_the_campaign_is_made_the_same(admin):
+    # A practice pair once for each of 2 voters, an attention check on each of 4 + 2 sheets.
+    csv = "left,right,winner,kind\nash,birch,left,practice\ncedar,oak,left,attention\n"
+    settings = {"sheet_size": 3, "probes_csv": csv, "pay": {"per_vote": 1}}
+    body = {"items_csv": CSV, "voters": 2, "plan": {"n_ballots": 2, "presentations": 4}, "settings": settings}
+    looked_at = admin.call("POST", "/v1/campaigns/plan", json=body).json["spending"]
+    assert (looked_at["n_probes"], looked_at["cost"]) == (2 + 6, 18 + 8)
+    organiser = admin.make(**body)
+    assert organiser.get("/plan").json["spending"] == looked_at
+    assert organiser.get("/progress").json["status"]["spending"]["expected"] == looked_at["cost"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer", "says"),
+    [
+        ({}, "", "exactly one of n_items and items_csv"),
+        ({"n_items": 6, "items_csv": CSV}, "", "exactly one of n_items and items_csv"),
+        ({"items_csv": "item\nash\nash\n"}, "/items_csv", "'ash' is also on line 2"),
+        ({"n_items": 6, "settings": {"probes_csv": "left\n"}}, "/items_csv", "settings.probes_csv names items"),
+        ({"items_csv": CSV, "settings": {"probes_csv": "left\n"}}, "/settings/probes_csv", "no column"),
+    ],
+)
+def test_a_plan_is_of_a_number_of_items_or_of_a_table(admin, fields, pointer, says):
+    body = {"voters": 2, "plan": {"presentations": 4}, **fields}
+    answer = admin.call("POST", "/v1/campaigns/plan", json=body)
+    assert answer.status_code == 422, answer.text
+    assert says in " ".join(answer.json["errors"][pointer])
+
+
 def test_the_accuracy_of_a_plan_is_simulated(admin):
     body = {"n_items": 30, "voters": 10, "plan": {"presentations": 10}, "accuracy": True}
     found = admin.call("POST", "/v1/campaigns/plan", json=body).json["outlook"]
@@ -178,6 +207,26 @@ def test_the_accuracy_of_a_plan_is_simulated(admin):
         assert 0.7 < reached["mean"] <= 1
     again = admin.call("POST", "/v1/campaigns/plan", json=body).json["outlook"]
     assert again == found
+
+
+def test_no_advice_contradicts_the_accuracy_beside_it(admin):
+    rules = {"few_top_presentations", "few_comparisons"}
+    body = {"n_items": 30, "voters": 10, "plan": {"presentations": 12, "n_ballots": 4}}
+    assert rules <= {each["code"] for each in admin.call("POST", "/v1/campaigns/plan", json=body).json["advice"]}
+    found = admin.call("POST", "/v1/campaigns/plan", json={**body, "accuracy": True}).json
+    assert found["outlook"]["strengths"]["mean"] >= 0.95
+    assert not rules & {each["code"] for each in found["advice"]}
+    poor = {**body, "plan": {"presentations": 1, "n_ballots": 2}, "accuracy": True}
+    found = admin.call("POST", "/v1/campaigns/plan", json=poor).json
+    assert found["outlook"]["strengths"]["mean"] < 0.95
+    assert rules <= {each["code"] for each in found["advice"]}
+
+
+@pytest.mark.parametrize(("n_items", "is_possible"), [(19, False), (20, True)])
+def test_nobody_is_advised_to_have_fewer_than_two_items_in_the_last_ballot(admin, n_items, is_possible):
+    body = {"n_items": n_items, "voters": 10, "plan": {"presentations": 20, "n_ballots": 2}}
+    found = admin.call("POST", "/v1/campaigns/plan", json=body).json
+    assert ("many_survivors" in [each["code"] for each in found["advice"]]) == is_possible
 
 
 def test_the_accuracy_of_a_continuous_plan_is_simulated_too(admin):

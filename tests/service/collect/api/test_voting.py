@@ -162,7 +162,10 @@ def test_probes_look_like_other_pairs_and_practice_tells_what_was_wanted(target,
         "answered": 4,
         "of": 4,
         "votes": 2,
+        "answers": 4,
     }
+    done = voter.post("/v1/finish").json
+    assert (done["votes"], done["answers"]) == (2, 4)
 
 
 def test_answers_that_are_not_offered_are_refused(voter, campaign, make_app):

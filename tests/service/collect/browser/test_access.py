@@ -70,7 +70,7 @@ def test_every_page_and_state(site, visit, width, scheme):
     check_all(page)
     page.locator("#resume").click()
     answer(page)
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_focused()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_focused()
     check_all(page)
     page.goto(site.link(campaign))
     expect(page.get_by_role("heading", name="Welcome back")).to_be_visible()
@@ -108,7 +108,7 @@ def test_text_of_twice_the_size_needs_no_scrolling_to_the_side(site, visit):
         answer(page)
         if page.locator("#next").is_visible():
             page.locator("#next").click()
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     check_width(page)
 
 
@@ -162,7 +162,7 @@ def test_the_keyboard_alone_is_enough(site, visit):
         page.keyboard.press("Tab")
     expect(page.locator('[data-answer="right"]')).to_be_focused()
     page.keyboard.press("Space")
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_focused()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_focused()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.locator("#code")).to_have_text("C0DE")

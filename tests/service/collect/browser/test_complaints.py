@@ -44,7 +44,7 @@ def test_label_studio_8083_not_usable_on_a_phone(site, visit):
     for _ in range(4):
         page.wait_for_timeout(600)  # sooner, a second tap belongs to the pair before
         answer(page, "right", by="tap")
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     assert list(votes(campaign).values()) == ["right"] * 4
 
 
@@ -73,7 +73,7 @@ def test_allourideas_25_a_vote_lost_after_a_skip(site, visit):
     page.locator("#skip").click()
     for _ in range(4):
         answer(page)
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     assert len(votes(campaign)) == 4
     assert votes(campaign)[put_off] == "left"
 
@@ -84,12 +84,12 @@ def test_allourideas_56_the_same_pair_twice_to_a_voter(site, visit):
     seen = []
     for sheet in range(2):
         if sheet:
-            page.get_by_role("button", name="Next sheet").click()
+            page.get_by_role("button", name="Next part").click()
         for _ in range(2):
             ready(page)
             seen.append(frozenset(shown(page)))
             answer(page)
-        expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+        expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     assert len(seen) == 4
     assert len(set(seen)) == len(seen)
 
@@ -131,7 +131,7 @@ def test_gabriel_73_half_of_the_rounds_missing_after_a_resume(site, visit):
     ready(second)
     answer(second)
     answer(second)
-    expect(second.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    expect(second.get_by_role("heading", name="This part is complete")).to_be_visible()
     assert len(votes(campaign)) == 4
     check_ledger(campaign)
 
@@ -162,5 +162,5 @@ def test_a_change_of_the_pages_between_two_sheets_loses_nothing(site, visit):
     answer(page)
     change_pages(campaign, ties=False)
     answer(page)
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     assert len(votes(campaign)) == 2

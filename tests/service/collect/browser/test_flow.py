@@ -53,14 +53,14 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     answer(page, "left")
     assert shown(page) == second
     answer(page, "right")
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_focused()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_focused()
     assert votes(campaign) == {first: "left", third: "cannot say", fourth: "left", second: "right"}
     page.get_by_role("link", name="Finish", exact=True).click()
     expect(page.locator("#code")).to_have_text("C0DE-1")
     expect(page.get_by_role("link", name="Return to the study")).to_have_attribute(
         "href", "https://crowd.example/done?cc=C0DE-1"
     )
-    expect(page.locator("#counted")).to_have_text("The server has counted your answers: 4")
+    expect(page.locator("#counted")).to_have_text("The server has counted your answers: 5")  # practice too
     secret = link.partition("#")[2]
     assert not [asked for asked in site.asked if secret in "".join(asked)]
 
@@ -123,6 +123,30 @@ def test_a_pause_ends_on_another_device(site, visit):
     assert votes(campaign) == {first: "right", second: "tie"}
 
 
+def test_who_comes_back_after_the_close_goes_on_with_the_next_ballot_at_once(site, visit):
+    campaign = site.campaign(probing=PRACTICE)
+    page = visit(site.invitation(campaign))
+    agree(page)
+    answer(page)
+    page.locator("#next").click()
+    for _ in range(4):
+        answer(page)
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()  # for as long as it can be undone
+    expect(page.locator("#undo-done")).to_be_visible()
+    for _ in range(2):
+        another_votes(campaign)
+    campaign.close_ballot(1)
+    campaign.open_ballot()
+    page.goto(site.link(campaign))
+    expect(page.locator("#answered")).to_have_text("Answers so far: 5")  # as many as the page had counted
+    page.get_by_role("link", name="Continue").click()
+    ready(page)
+    expect(page.locator("#count")).to_contain_text("0 of ")
+    expect(page.locator("#message")).to_be_hidden()
+
+
 def test_a_participant_of_prolific_comes_goes_and_comes_again(site, visit):
     campaign = site.campaign(
         pages={"open_link": False, "platform": "prolific", "study": "6f0c", "sheets": 1, "completion_code": "CC"}
@@ -159,7 +183,9 @@ def test_no_code_before_all_is_counted(site, visit):
         answer(page)
     saved(page, 3, 4)
     other = visit(site.link(campaign, "finish"), context=page.context)
-    expect(other.locator("#missing")).to_have_text("Comparisons of your sheet without an answer: 1")
+    expect(other.locator("#missing")).to_have_text("Comparisons of this part without an answer: 1")
+    expect(other.locator("#stop")).to_contain_text("You may stop here")
+    expect(other.locator("#stop")).to_contain_text("completion code once nothing is missing")
     page.route("**/v1/votes/*", lambda route: route.abort())
     ready(page)
     page.locator('[data-answer="left"]').click()
@@ -171,6 +197,19 @@ def test_no_code_before_all_is_counted(site, visit):
     page.unroute("**/v1/votes/*")
     expect(page.locator("#code")).to_have_text("C0DE")  # it sends what was left
     assert events(campaign) == 4
+
+
+def test_a_voter_who_has_had_enough_is_told_that_the_answers_count(site, visit):
+    campaign = site.campaign()
+    page = voter(site, visit, campaign)
+    page.get_by_role("link", name="Finish or withdraw").click()
+    expect(page.get_by_role("heading", name="Not finished yet")).to_be_visible()
+    expect(page.locator("#stop")).to_be_hidden()  # nothing was answered
+    page.get_by_role("link", name="Back to the comparisons").click()
+    answer(page)
+    saved(page, 1, 4)
+    page.get_by_role("link", name="Finish or withdraw").click()
+    expect(page.locator("#stop")).to_have_text("You may stop here: just close this page. Your answers so far count.")
 
 
 def test_who_withdraws_is_asked_first_and_then_forgotten(site, visit):
@@ -197,18 +236,31 @@ def test_an_organiser_sees_the_page_and_sends_nothing(site, visit):
     name = access.cookie_name(access.ORGANISER_COOKIE, campaign)
     context.add_cookies([{"name": name, "value": token_of(campaign, "organiser session"), "url": site.url}])
     before = len(site.asked)
-    page = visit(site.link(campaign, "vote", "?preview=1"), context=context)
-    ready(page)
+    page = visit(site.link(campaign, query="?preview=1"), context=context)
     expect(page.get_by_text("This is a preview")).to_be_visible()
+    expect(page.get_by_role("heading", name="What to do")).to_be_visible()
+    expect(page.get_by_text("I agree.", exact=True)).to_be_visible()
+    agree(page)
+    expect(page.get_by_text("This is a preview")).to_be_visible()
+    notice, badge = (page.locator(each).bounding_box() for each in ("#main > .notice:visible", "#practice .badge"))
+    assert badge["y"] - (notice["y"] + notice["height"]) >= 16
+    assert shown(page) == ("ash", "yew")  # the campaign's own practice
     answer(page, "left")
     expect(page.locator("#feedback-text")).to_have_text("That is the expected answer.")
     page.locator("#next").click()
-    for _ in range(5):
+    for done in range(2, 8):
         answer(page)
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+        if done < 7:
+            expect(page.locator("#status")).to_have_text(f"{done} of 7")  # and not that it was saved
+    expect(page.locator("#done-text")).to_contain_text("The preview ends here")
     page.locator("#undo-done").click()
     ready(page)
+    expect(page.locator("#practice")).to_be_hidden()
     assert not [asked for asked in site.asked[before:] if asked[1].startswith("/v1/")]
     assert events(campaign) == 0
-    stranger = visit(site.link(campaign, "vote", "?preview=1"))
-    expect(stranger.locator("#agree")).to_be_visible()
+    page.get_by_role("link", name="Back to your campaign").click()
+    expect(page).to_have_url(f"{site.url}/o/{campaign.key}")
+    for place in ("", "vote"):
+        stranger = visit(site.link(campaign, place, "?preview=1"))
+        expect(stranger.locator("#agree")).to_be_visible()
+        expect(stranger.get_by_text("This is a preview")).to_be_hidden()

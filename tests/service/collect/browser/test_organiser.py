@@ -61,9 +61,48 @@ def test_a_campaign_is_made_from_a_file(site, visit):
     link = page.locator("#made-link input").input_value()
     assert "#" in link
     check_all(page)
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Save as a file").click()
+    assert saved.value.path().read_text(encoding="utf-8").splitlines() == ["Organiser's link", "terms", link]
     page.locator("#made-go").click()
     expect(page.locator("#campaign-name")).to_have_text("terms")
     expect(page.locator("#open-link input")).to_have_value(link.replace("/o/", "/v/").partition("#")[0])
+    page.get_by_role("button", name="Open ballot 1").click()
+    expect(page.locator("#state")).to_have_text("open")
+
+
+def test_the_form_of_a_new_campaign_says_what_it_asks_for(site, visit):
+    page = visit(f"{site.url}/o/new#{ADMIN}")
+    page.set_input_files("#file", {"name": "terms.csv", "mimeType": "text/csv", "buffer": CSV.encode()})
+    amount = page.locator("#amount-label")
+    expect(amount).to_have_text("Times a ballot shows each item")
+    page.locator("#way").select_option("hours")
+    expect(amount).to_have_text("Hours of work, at most")
+    page.locator("#amount").fill("0.5")
+    expect(page.locator("#outlook")).to_contain_text("minutes")
+    expect(page.locator("#languages summary")).to_have_text("English (shown where no other fits)")
+    assert page.locator("#question-0").get_attribute("placeholder") == "For example: Which word is more positive?"
+    warning = page.locator("#study-warning")
+    expect(warning).to_be_hidden()
+    page.locator("#platform").select_option("prolific")
+    expect(warning).to_be_visible()
+    check(page)
+    page.locator("#study").fill("65a1")
+    expect(warning).to_be_hidden()
+
+
+def test_known_pairs_are_in_the_cost_before_the_campaign_is_made(site, visit):
+    visit.breaks_requests = True
+    page = visit(f"{site.url}/o/new#{ADMIN}")
+    page.set_input_files("#file", {"name": "terms.csv", "mimeType": "text/csv", "buffer": CSV.encode()})
+    page.locator("#repeats").fill("0")
+    page.locator("#overlap").fill("0")
+    page.get_by_text("Pairs whose answer is known").click()
+    page.locator("#probes").fill("left,right,winner,kind\nterm 0,term 1,left,practice\n")
+    checks = page.locator("#outlook dt", has_text="Checks").locator("+ dd")
+    expect(checks).to_have_text("20")  # one for each voter
+    page.locator("#probes").fill("left,right,winner,kind\nterm 0,term 99,left,practice\n")
+    expect(page.locator("#outlook")).to_contain_text("is no item of the campaign")
 
 
 def test_what_is_wrong_with_a_file_is_listed_by_line(site, visit):
@@ -107,6 +146,8 @@ def test_a_ballot_is_watched_closed_and_ranked(site, visit, organiser):
     page.get_by_role("button", name="Close …").click(timeout=60_000)
     page.get_by_role("button", name="Close", exact=True).click()
     expect(page.locator("#now")).to_contain_text("Ballot 2 comes next")
+    page.get_by_text("Items that go on from ballot 1").click()
+    expect(page.locator("#going-on li")).to_have_text(organiser.get("/ballots/1").json["going_on"])
     page.get_by_role("button", name="Open again …").click()
     page.locator("#reopen-reason").fill("a group came late")
     page.locator("#reopen-form [type=submit]").click()
@@ -118,6 +159,7 @@ def test_a_ballot_is_watched_closed_and_ranked(site, visit, organiser):
     organiser.close(2)
     page.get_by_role("link", name="Ranking").click()
     expect(page.locator("#which")).to_contain_text("The final ranking", timeout=60_000)
+    expect(page.locator("#basis")).to_contain_text("Ranks follow the scores of the ballots.")
     expect(page.locator("#ranking tbody tr")).to_have_count(12)
     expect(page.locator("#ranking tbody tr").first).to_contain_text(LONG)
     page.locator("#plots img").first.scroll_into_view_if_needed()

@@ -79,7 +79,7 @@ def test_a_bad_network_loses_and_doubles_nothing(site, visit):
         if number == 6:
             page.reload()
             ready(page)
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     assert set(fates) == {"fine", "never arrives", "answer lost", "busy"}
     assert (len(given), votes(campaign), events(campaign)) == (12, given, 12)
 
@@ -175,7 +175,7 @@ def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(site, vi
     last = shown(other)
     answer(one, "tie")
     answer(other, "right")
-    expect(other.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    expect(other.get_by_role("heading", name="This part is complete")).to_be_visible()
     expect(other.locator(WARNING)).to_contain_text("What stands: both alike.")
     assert votes(campaign)[last] == "tie"
     assert events(campaign) == 4
@@ -227,7 +227,7 @@ def test_a_slow_network_keeps_the_pace_of_the_voter(site, visit, campaign):
         for side in ("left", "right", "left", "right"):
             pairs.append(shown(page))
             answer(page, side)
-        expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+        expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     finally:
         site.delay = 0.0
     assert votes(campaign) == dict(zip(pairs, ("left", "right", "left", "right"), strict=True))
@@ -307,15 +307,15 @@ def test_undo_takes_back_the_last_answer_of_a_sheet_even_after_a_reload(site, vi
         answer(page)
     last = shown(page)
     answer(page)
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     page.reload()
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     page.locator("#undo-done").click()
     ready(page)
     assert shown(page) == last
     expect(page.locator("#count")).to_have_text("3 of 4")
     answer(page, "right")
-    expect(page.get_by_role("heading", name="Sheet complete")).to_be_visible()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     assert votes(campaign)[last] == "right"
 
 

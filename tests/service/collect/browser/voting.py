@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from adaptive.ledger import KnownPair, Probing, VoteCast
 from adaptive.ledger.participation import consent, join_openly, next_sheet
+from adaptive.ledger.probes.answering import cast_probe
 from adaptive.ledger.voting_pages import pages_of
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browsing import new_id
@@ -109,4 +110,5 @@ def another_votes(campaign):
 
     found, hand = campaign.run(taken)
     for pair in hand.pairs:
-        campaign.cast(VoteCast(new_id(), hand.number, pair.place, found, "left"))
+        given = VoteCast(new_id(), hand.number, pair.place, found, "left")
+        cast_probe(campaign.database, campaign.info, given) if pair.is_probe else campaign.cast(given)

@@ -1,12 +1,17 @@
 """The pages of a voter as the server writes them."""
 
+import html
+import json
 import re
 
 import pytest
 
-from adaptive.ledger import PageTexts
-from tests.service.collect.browsing import change_pages, invited, new_campaign
+from adaptive.ledger import ItemContent, KnownPair, PageTexts, Probing
+from adaptive.plan import plan_ballots
+from service.collect import access
+from tests.service.collect.browsing import change_pages, invited, new_campaign, token_of
 
+LABELS = [f"tree {number}" for number in range(20)]
 ATTACK = '<script>alert(1)</script> "><img src=x onerror=alert(1)> [a](javascript:alert(1)) {{ 7 * 7 }}'
 
 
@@ -82,6 +87,57 @@ def test_a_page_knows_whether_there_is_a_session(client, campaign):
     assert known in client.get(f"/v/{campaign.key}").text
 
 
-def test_a_preview_is_for_the_organiser(client, campaign):
-    answer = client.get(f"/v/{campaign.key}/vote?preview=1")
+@pytest.mark.parametrize("page", ["", "/vote"])
+def test_a_preview_is_for_the_organiser(client, campaign, page):
+    answer = client.get(f"/v/{campaign.key}{page}?preview=1")
     assert (answer.status_code, answer.headers["Location"]) == (302, f"/v/{campaign.key}")
+    sign_in(client, campaign)
+    found = client.get(f"/v/{campaign.key}{page}?preview=1").text
+    assert "data-preview=" in found
+    assert f'href="/o/{campaign.key}"' in found
+    assert "data-preview=" not in client.get(f"/v/{campaign.key}{page}").text
+
+
+def test_a_preview_keeps_to_itself_in_another_language(client, campaign):
+    texts = {tag: PageTexts(f"title {tag}", f"question {tag}") for tag in ("en", "de")}
+    change_pages(campaign, texts=texts, consent_version="2")
+    sign_in(client, campaign)
+    assert 'href="?preview=1&amp;lang=de"' in client.get(f"/v/{campaign.key}?preview=1").text
+    assert 'href="?lang=de"' in client.get(f"/v/{campaign.key}").text
+
+
+def test_a_preview_shows_items_from_the_whole_list_and_of_each_kind(target, client):
+    contents = [ItemContent("text", label) for label in LABELS]
+    contents[17] = ItemContent("image", "oak.png", "an oak")
+    campaign = new_campaign(
+        target, plan=plan_ballots(20, n_ballots=2, fraction=0.5, presentations=4), items=LABELS, contents=contents
+    )
+    sign_in(client, campaign)
+    pairs = previewed(client, campaign)
+    seen = [pair["left"].get("text", "oak.png") for pair in pairs]
+    assert seen == ["tree 0", "tree 4", "tree 8", "tree 11", "tree 15", "oak.png", "tree 19"]
+    assert [pair["right"] for pair in pairs] == [pair["left"] for pair in (*pairs[1:], pairs[0])]
+    assert not any(pair["practice"] for pair in pairs)  # the campaign has none
+
+
+def test_a_preview_begins_with_the_campaign_s_own_practice(target, client):
+    known = (
+        KnownPair("attention", "fir", "oak", "left"),
+        KnownPair("practice", "yew", "ash", "right"),
+        KnownPair("practice", "fir", "birch", "tie"),
+    )
+    campaign = new_campaign(target, probing=Probing(known))
+    sign_in(client, campaign)
+    practice = [pair for pair in previewed(client, campaign) if pair["practice"]]
+    told = [(pair["left"]["text"], pair["right"]["text"], pair["expected"]) for pair in practice]
+    assert told == [("yew", "ash", "right"), ("fir", "birch", "tie")]
+
+
+def sign_in(client, campaign):
+    client.set_cookie(access.cookie_name(access.ORGANISER_COOKIE, campaign), token_of(campaign, "organiser session"))
+
+
+def previewed(client, campaign):
+    """The pairs of a preview, as the page has them."""
+    found = re.search(r'data-preview="([^"]*)"', client.get(f"/v/{campaign.key}/vote?preview=1").text)
+    return json.loads(html.unescape(found[1]))
