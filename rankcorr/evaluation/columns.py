@@ -182,6 +182,17 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what:
     return Rows(queries.ids, read_only(offsets), documents.ids, read_only(codes), read_only(values))
 
 
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, and not nan.
+
+    Examples
+    --------
+    >>> is_number(0.5), is_number(float("nan")), is_number("0.5")
+    (True, False, False)
+    """
+    return isinstance(value, Real | Decimal) and bool(value == value)  # noqa: PLR0124 - nan is not equal to itself
+
+
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Return a contiguous read-only view: arrays of one kind, so that a kernel is compiled for one type."""
     view = np.ascontiguousarray(array).view()

@@ -73,7 +73,8 @@ def compare_runs(
       `leaderboard`: they allow for a best run that was found by looking, by the range of all runs when they exchange
       places within queries.
 
-    Measured at level 0.05 for exchangeable runs whose difficulty differs by query (benchmarks/evaluation_levels.py).
+    Measured for exchangeable runs whose difficulty differs by query (benchmarks/evaluation_levels.py; 2,000 data sets
+    each): the share of p-values up to 0.05 is 0.043 to 0.058 for 30, 100 and 1,000 queries and the three tests.
 
     Parameters
     ----------

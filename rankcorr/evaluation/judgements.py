@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, counted, offending, shown
-from rankcorr.errors import LabelError
+from rankcorr.errors import LabelError, MissingValueError, NonNumericError
 from rankcorr.evaluation.columns import (
     DUPLICATES,
     Codes,
@@ -20,6 +20,7 @@ from rankcorr.evaluation.columns import (
     Rows,
     checked_values,
     coded,
+    is_number,
     read_only,
     sorted_rows,
 )
@@ -123,7 +124,18 @@ class QueryColumns:
         queries = [query for query, found in values.items() for _ in found]
         documents = [document for found in values.values() for document in found]
         numbers = [value for found in values.values() for value in found.values()]
-        return cls.from_columns(queries, documents, numbers, name=name)
+        try:
+            return cls.from_columns(queries, documents, numbers, name=name)
+        except (MissingValueError, NonNumericError) as error:
+            pairs = zip(queries, documents, numbers, strict=True)
+            wrong = next((pair for pair in pairs if not is_number(pair[2])), None)
+            if wrong is None:
+                raise
+            query, document, value = wrong
+            raise type(error)(
+                f"every {cls.value_name} must be a real number; that of document {document!r} of query {query!r} is "
+                f"{shown(value)}"
+            ) from error
 
     @classmethod
     def from_frame(

@@ -168,7 +168,7 @@ def test_runs_that_cannot_be_told_apart(runs, message):
 
 
 def test_one_run_with_a_score_that_is_no_number_is_not_taken_for_several():
-    with pytest.raises(NonNumericError, match=r"every score must be a real number; row 0 is '0.5'"):
+    with pytest.raises(NonNumericError, match=r"document 'a' of query 'q1' is '0\.5'"):
         evaluate(GOLD, {"q1": {"a": "0.5"}})
 
 

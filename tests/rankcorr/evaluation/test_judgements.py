@@ -174,6 +174,16 @@ def test_infinite_scores_and_numbers_of_other_kinds_can_be_ordered():
     assert Run.from_columns(["q", "q"], ["a", "b"], [Decimal("0.5"), 1]).values.tolist() == [0.5, 1.0]
 
 
+@pytest.mark.parametrize(
+    ("value", "error", "came"), [(np.nan, MissingValueError, "nan"), (None, MissingValueError, "None")]
+)
+def test_a_dict_names_query_and_document(value, error, came):
+    with pytest.raises(error, match=f"relevance must be a real number; that of document 'b' of query 'q' is {came}"):
+        Qrels.from_dict({"q": {"a": 1, "b": value}})
+    with pytest.raises(NonNumericError, match=r"beyond 2\^53"):
+        Qrels.from_dict({"q": {"a": 1, "b": 2**60}})
+
+
 def test_there_is_a_row():
     with pytest.raises(ColumnError, match="there is no row: a query, a document and a relevance are wanted"):
         Qrels.from_dict({})
