@@ -19,7 +19,7 @@ NEEDED: Final = (
     *("flask", "flask_cors", "flask_smorest", "flask_swagger_ui"),
     *("gunicorn", "marshmallow", "orjson", "prometheus_client"),
 )
-NEEDED_FOR_PAGES: Final = ("markdown_it", "nh3")
+NEEDED_FOR_PAGES: Final = ("markdown_it", "matplotlib", "nh3", "segno")
 PROGRAM: Final = "RANKCORR_PROGRAM"  # set by the command for gunicorn
 NOTICE: Final = "RANKCORR_NOTICE"  # what is said once requests are taken; `make collect` sets it
 

@@ -245,7 +245,7 @@ def test_what_csv_writes_is_read_back(rows, delimiter, header):
         ("id,s\nx,1\n\0y,2\n", ":3: a null byte; this is not a text file"),
         (b"id,s\r\nx,1\r\ncaf\xe9,2\n", ":3: byte 0xe9 is not UTF-8; save the file as UTF-8"),
         (b"\xef\xbb\xbfid,s\rx,\xff\n", ":2: byte 0xff is not UTF-8"),
-        ("id,s\nx,1\ny,2\n".encode("utf-16"), ":1: byte 0xff is not UTF-8"),
+        ("id,s\nx,1\ny,2\n".encode("utf-16"), ": is text in UTF-16; save the file as UTF-8"),
         ('id,s\nx,1\n"y,2\nz,3\n', ":3: a quote is opened here and never closed"),
         ('\n"id,s\nx,1\n', ":2: a quote is opened here and never closed"),
         ('id,s\nx,1\n"y"z,2\n', ":3: no comma after a closing quote; quotes inside a cell must be doubled"),

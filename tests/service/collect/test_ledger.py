@@ -23,7 +23,7 @@ def test_it_is_made_when_it_is_needed(tmp_path):
 def test_threads_that_need_it_at_once_open_it_once(tmp_path, monkeypatch):
     calls = []
     real = Ledger.create
-    monkeypatch.setattr(Ledger, "create", lambda target: calls.append(target) or real(target))
+    monkeypatch.setattr(Ledger, "create", lambda target, **options: calls.append(target) or real(target, **options))
     own = OwnLedger(str(tmp_path / "new.db"))
     threads = [threading.Thread(target=own.get) for _ in range(8)]
     for thread in threads:

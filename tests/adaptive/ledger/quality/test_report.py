@@ -113,7 +113,7 @@ def test_whom_to_look_at(campaign):
     made, _ = campaign
     found = {each.voter: {flag.kind for flag in each.flags} for each in read(made, quality_of).voters}
     assert {"speed", "random"} <= found["1"]
-    assert {"side", "repeats", "random"} <= found["2"]
+    assert {"side", "repeats"} <= found["2"]  # whoever always says left flips no coins
     assert [found[voter] for voter in "0345"] == [set()] * 4
 
 
@@ -136,7 +136,7 @@ def test_a_voter_who_is_left_out_is_held_against_the_others_alone(campaign):
     assert [each.excluded for each in after.voters] == [False, True, False, False, False, False]
     assert after.voters[1].agreement == before.voters[1].agreement
     assert after.voters[1].random is None
-    assert after.n_pairs < before.n_pairs
+    assert after.n_pairs <= before.n_pairs
     assert after.alpha > before.alpha
     of_others = [each.agreement for each in after.voters if not each.excluded]
     assert after.agreement == Share.of(sum(x.n_so for x in of_others) // 2, sum(x.n for x in of_others) // 2)
