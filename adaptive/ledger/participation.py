@@ -277,15 +277,17 @@ def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
 
 
 def _void(connection: sa.Connection, ballot_id: int, voter_id: int) -> int:
-    event, asked = schema.vote_event, schema.comparison
-    rows = connection.execute(
-        sa.select(event.c.place, event.c.revision, event.c.kind, event.c.voter_id, asked.c.sheet)
-        .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
-        .where(event.c.ballot_id == ballot_id)
-        .order_by(event.c.place, event.c.revision)
+    event, asked, later = schema.vote_event, schema.comparison, schema.vote_event.alias("later")
+    newer = sa.exists().where(
+        later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place, later.c.revision > event.c.revision
     )
-    last = {row.place: row for row in rows}
-    voided = [row for row in last.values() if row.kind == "cast" and row.voter_id == voter_id]
+    # Everybody waits meanwhile: only the voter's own events are read, not those of the ballot.
+    voided = connection.execute(
+        sa.select(event.c.place, event.c.revision, asked.c.sheet)
+        .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
+        .where(event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, event.c.kind == "cast", ~newer)
+        .order_by(event.c.place)
+    ).all()
     if not voided:
         return 0
     at, changes = now(), dict.fromkeys({row.sheet for row in voided}, 0)

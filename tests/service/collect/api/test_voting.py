@@ -29,7 +29,7 @@ def test_a_voter_goes_from_the_link_to_the_code(arrive, campaign):
     voter = arrive()
     answer = voter.begin(consent="1")
     assert answer.status_code == 201
-    assert (answer.json["step"], answer.json["available"], answer.json["progress"]["votes"]) == ("vote", True, 0)
+    assert (answer.json["step"], answer.json["available"], answer.json["progress"]["answers"]) == ("vote", True, 0)
     cookie = answer.headers["Set-Cookie"]
     assert cookie.startswith(f"voter_{campaign.key[:12]}=")
     assert "HttpOnly" in cookie
@@ -93,7 +93,7 @@ def test_a_sheet_is_resumed_on_another_device(campaign, make_app):
     assert laptop.begin(token=token).json["step"] == "vote"
     assert [pair["answer"] for pair in laptop.sheet()["pairs"]] == ["left", None]
     assert laptop.vote(pairs[1]["id"]).status_code == 200
-    assert phone.me().json["progress"]["votes"] == 2
+    assert phone.me().json["progress"]["answers"] == 2
     assert len(query(campaign, "SELECT 1 FROM voter")) == 1
 
 
