@@ -73,7 +73,8 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False)
             reached = strengths.expected_correlation(TauW()).mean
             if reached >= plan.target:
                 return _Refusal(
-                    f"the expected tau_w is {reached:.3f}: the target of {plan.target:g} is reached", _state(connection, info)
+                    f"the expected tau_w is {reached:.3f}: the target of {plan.target:g} is reached",
+                    _state(connection, info),
                 )
         matches = next_comparisons(
             strengths,

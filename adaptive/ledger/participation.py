@@ -19,7 +19,7 @@ from adaptive.ledger.campaigns import CampaignInfo, audit
 from adaptive.ledger.continuous import may_draw
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError
-from adaptive.ledger.locking import count_answers, lock_ballot
+from adaptive.ledger.locking import count_answers, lock_ballot, open_overdue
 from adaptive.ledger.sheets import Lease, claim_sheet, is_sheet_left, lease_of_voter
 from adaptive.ledger.shown_sheets import Answered, ShownPair, answers_on, has_practised, shown_pairs
 from adaptive.ledger.tokens import issue
@@ -266,6 +266,9 @@ def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
     ).all():
         lock_ballot(connection, ballot_id, exclusive=True)  # no vote of this voter on its way, and no closing
         state = connection.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
+        if state == "closing":
+            open_overdue(connection, ballot_id)  # a closer that died keeps nobody from leaving
+            state = connection.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
         if state == "closing":
             raise LedgerBusyError("a ballot is being closed: it may be tried again in a moment")
         if state == "open":

@@ -102,7 +102,10 @@ class CampaignResult(TableResult):
         safe = guarded if guard else str
         columns = self._columns()
         items = columns.pop("item")
-        rows = ([*map(safe, item_cells(item)), *cells] for item, *cells in zip(items, *map(_cells, columns.values()), strict=True))
+        rows = (
+            [*map(safe, item_cells(item)), *cells]
+            for item, *cells in zip(items, *map(_cells, columns.values()), strict=True)
+        )
         return csv_text([*item_columns("item", items), *columns], rows)
 
     def _columns(self) -> dict[str, Sequence[Any]]:
