@@ -248,7 +248,7 @@ def _free_sheet(
     Its lease must be looked at again, since it may have been given out before the lock was taken.
     """
     sheet = schema.sheet
-    # Pairs are compared by the database: in a campaign of few items nearly all sheets share one, and there are thousands.
+    # The database compares the pairs: with few items nearly all sheets share one, and there may be thousands.
     free = _free_sheets(connection, info).where(~_sharing_pairs(info, voter_id))
     wanted = free.limit(1).with_for_update(of=sheet, key_share=True, skip_locked=not waits)
     for ballot_id in {ballot_id for ballot_id, _ in tried}:

@@ -52,9 +52,8 @@ def begin(request: dict[str, Any]) -> Response:
             voter_id = known.voter_id  # came before: the same voter
         check_version(pages, version)
         if voter_id is None and "platform" not in request and not pages.open_link:
-            raise Problem(
-                403, "this campaign is for those who were invited", kind="not-invited"
-            )  # costs others no turn
+            # Before it is counted: strangers take no turn of those who may come.
+            raise Problem(403, "this campaign is for those who were invited", kind="not-invited")
         if voter_id is None and (joins := collecting().joins) is not None:
             joins.count(campaign.key)
 
