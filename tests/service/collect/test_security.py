@@ -367,3 +367,19 @@ def test_the_texts_of_a_page_are_rendered_once(monkeypatch):
     first = rendered("[" * 500)
     monkeypatch.setattr(content, "_markdown", lambda: pytest.fail("rendered again"))
     assert rendered("[" * 500) == first
+
+
+def test_only_what_is_shown_is_rendered(target, make_app, monkeypatch):
+    from service.collect import campaigns
+
+    contents = [ItemContent("markdown", f"**{item}**") for item in ITEMS]
+    campaign = new_campaign(target, contents=contents)
+    rendered_items = []
+    shown = campaigns.shown_content
+    monkeypatch.setattr(campaigns, "shown_content", lambda *of: rendered_items.append(of[1]) or shown(*of))
+    voter = Voter(make_app().test_client(), campaign)
+    voter.begin(consent="1")
+    pairs = voter.sheet()["pairs"]
+    assert pairs[0]["left"]["kind"] == "markdown"
+    assert voter.sheet()["pairs"] == pairs
+    assert len(rendered_items) == len(set(rendered_items)) < len(ITEMS)
