@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Final
+
 import numpy as np
 import sqlalchemy as sa
 
@@ -12,7 +15,7 @@ from adaptive.ledger.columns import integer_columns
 from adaptive.ledger.counting import votes_digest
 from adaptive.ledger.database import Database
 from adaptive.ledger.draws import store_ballot, stored_ballots
-from adaptive.ledger.encoding import json_of, now
+from adaptive.ledger.encoding import json_of, now, value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.ledger.locking import lock_ballot
 from adaptive.ledger.results import votes_of
@@ -26,6 +29,9 @@ from adaptive.protocol import ballot_rng
 from rankcorr import TauW
 
 __all__ = ["draw_batch", "finish", "may_draw"]
+
+_REFUSED: Final = "no batch"
+_DECIDING: Final = ("excluded", "included", "left", "reopened")
 
 
 def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False) -> int:
@@ -48,7 +54,7 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False)
     """
     plan = _plan(info)
 
-    def read(connection: sa.Connection) -> tuple[int, Matches]:
+    def read(connection: sa.Connection) -> tuple[int, Matches] | _Refusal:
         ballots = stored_ballots(connection, info.id)
         spent = sum(each.n_comparisons for each in ballots)
         if ballots and all(each.state == "closed" for each in ballots):
@@ -66,7 +72,10 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False)
         if plan.target is not None and votes.n_comparisons >= info.n_items:
             reached = strengths.expected_correlation(TauW()).mean
             if reached >= plan.target:
-                raise LedgerError(f"the expected tau_w is {reached:.3f}: the target of {plan.target:g} is reached")
+                return _Refusal(
+                    f"the expected tau_w is {reached:.3f}: the target of {plan.target:g} is reached",
+                    _state(connection, info),
+                )
         matches = next_comparisons(
             strengths,
             min(plan.batch, plan.budget - spent),
@@ -77,15 +86,27 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False)
             focus=plan.focus,
         )
         if not len(matches):
-            raise LedgerError(f"no batch can be drawn: {matches.reason}")
+            return _Refusal(f"no batch can be drawn: {matches.reason}", _state(connection, info))
         return len(ballots) + 1, matches
 
-    number, matches = database.read(read)
+    found = database.read(read)
+    if isinstance(found, _Refusal):
+        refusal = found
+        database.write(lambda connection: _write_refusal(connection, info, refusal))
+        raise LedgerError(refusal.reason)
+    number, matches = found
     places = np.arange(info.n_items)
 
     def write(connection: sa.Connection) -> int:
-        if len(stored_ballots(connection, info.id)) != number - 1:
+        ballots = stored_ballots(connection, info.id)
+        if ballots:
+            # Somebody who ends the campaign ends it before or after, not meanwhile.
+            lock_ballot(connection, ballots[-1].id, exclusive=True)
+            ballots = stored_ballots(connection, info.id)
+        if len(ballots) != number - 1:
             raise LedgerError(f"batch {number} was drawn by somebody else at the same moment")
+        if ballots and all(each.state == "closed" for each in ballots):
+            raise LedgerError("the campaign has ended: no more is asked")
         made = store_ballot(connection, info, matches, places, number=number, kind="batch", presentations=1)
         if info.settings.assigned:
             assign_slots(connection, info, made)
@@ -96,13 +117,18 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False)
 
 
 def may_draw(connection: sa.Connection, info: CampaignInfo) -> bool:
-    """Whether a batch is due, and the budget of a continuous campaign not spent; False for a campaign of ballots."""
+    """Whether a batch is due, and the budget of a continuous campaign not spent; False for a campaign of ballots.
+
+    Where a draw was refused, since the target is reached or no pair is left, it is False until another answer comes.
+    """
     if not isinstance(info.plan, ContinuousPlan):
         return False
     ballots = stored_ballots(connection, info.id)
     has_ended = bool(ballots) and all(each.state == "closed" for each in ballots)
     is_spent = sum(each.n_comparisons for each in ballots) >= info.plan.budget
-    return not has_ended and not is_spent and _unanswered(connection, info) <= info.plan.batch // 2
+    if has_ended or is_spent or _unanswered(connection, info) > info.plan.batch // 2:
+        return False
+    return _last_refusal(connection, info) != _state(connection, info)
 
 
 def finish(
@@ -164,6 +190,45 @@ def finish(
         return len(ballots)
 
     return database.write(write)
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """Why the votes of a state allow no batch, which takes a fit to find out."""
+
+    reason: str
+    state: dict[str, int]
+
+
+def _state(connection: sa.Connection, info: CampaignInfo) -> dict[str, int]:
+    """What a refusal is of: the number of batches and of answers, and the last decision of an organiser."""
+    sheet, ballot, event = schema.sheet, schema.ballot, schema.audit_event
+    batches, answers = connection.execute(
+        sa.select(sa.func.count(ballot.c.id.distinct()), sa.func.sum(sheet.c.n_answered))
+        .join(sheet, sheet.c.ballot_id == ballot.c.id)
+        .where(ballot.c.campaign_id == info.id)
+    ).one()
+    decided = connection.execute(
+        sa.select(sa.func.max(event.c.id)).where(event.c.campaign_id == info.id, event.c.kind.in_(_DECIDING))
+    ).scalar()
+    return {"batches": int(batches), "answers": int(answers or 0), "decided": int(decided or 0)}
+
+
+def _last_refusal(connection: sa.Connection, info: CampaignInfo) -> dict[str, int] | None:
+    event = schema.audit_event
+    row = connection.execute(
+        sa.select(event.c.details)
+        .where(event.c.campaign_id == info.id, event.c.kind == _REFUSED)
+        .order_by(event.c.id.desc())
+        .limit(1)
+    ).first()
+    return None if row is None else {name: value_of(row.details)[name] for name in ("batches", "answers", "decided")}
+
+
+def _write_refusal(connection: sa.Connection, info: CampaignInfo, refusal: _Refusal) -> None:
+    """Voters are told that nothing is left, instead of asking for the same fit again and again."""
+    if _last_refusal(connection, info) != refusal.state:
+        audit(connection, info.id, _REFUSED, {**refusal.state, "reason": refusal.reason})
 
 
 def _plan(info: CampaignInfo) -> ContinuousPlan:

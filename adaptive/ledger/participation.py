@@ -19,7 +19,7 @@ from adaptive.ledger.campaigns import CampaignInfo, audit
 from adaptive.ledger.continuous import may_draw
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError
-from adaptive.ledger.locking import count_answers, lock_ballot
+from adaptive.ledger.locking import count_answers, lock_ballot, open_overdue
 from adaptive.ledger.sheets import Lease, claim_sheet, is_sheet_left, lease_of_voter
 from adaptive.ledger.shown_sheets import Answered, ShownPair, answers_on, has_practised, shown_pairs
 from adaptive.ledger.tokens import issue
@@ -267,6 +267,9 @@ def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
         lock_ballot(connection, ballot_id, exclusive=True)  # no vote of this voter on its way, and no closing
         state = connection.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
         if state == "closing":
+            open_overdue(connection, ballot_id)  # a closer that died keeps nobody from leaving
+            state = connection.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
+        if state == "closing":
             raise LedgerBusyError("a ballot is being closed: it may be tried again in a moment")
         if state == "open":
             n_voided += _void(connection, ballot_id, voter_id)
@@ -277,15 +280,17 @@ def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
 
 
 def _void(connection: sa.Connection, ballot_id: int, voter_id: int) -> int:
-    event, asked = schema.vote_event, schema.comparison
-    rows = connection.execute(
-        sa.select(event.c.place, event.c.revision, event.c.kind, event.c.voter_id, asked.c.sheet)
-        .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
-        .where(event.c.ballot_id == ballot_id)
-        .order_by(event.c.place, event.c.revision)
+    event, asked, later = schema.vote_event, schema.comparison, schema.vote_event.alias("later")
+    newer = sa.exists().where(
+        later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place, later.c.revision > event.c.revision
     )
-    last = {row.place: row for row in rows}
-    voided = [row for row in last.values() if row.kind == "cast" and row.voter_id == voter_id]
+    # Everybody waits meanwhile: only the voter's own events are read, not those of the ballot.
+    voided = connection.execute(
+        sa.select(event.c.place, event.c.revision, asked.c.sheet)
+        .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
+        .where(event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, event.c.kind == "cast", ~newer)
+        .order_by(event.c.place)
+    ).all()
     if not voided:
         return 0
     at, changes = now(), dict.fromkeys({row.sheet for row in voided}, 0)

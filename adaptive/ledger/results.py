@@ -18,6 +18,7 @@ from adaptive.ledger.columns import integer_columns
 from adaptive.ledger.counting import standing_votes
 from adaptive.ledger.draws import drawn_columns, stored_ballots
 from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.formats.guard import guarded
 from adaptive.ledger.status import by_item
 from adaptive.ledger.voters import excluded_voters, names_of
 from adaptive.ledger.votes import CANNOT_SAY
@@ -90,11 +91,21 @@ class CampaignResult(TableResult):
         columns = self._columns()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def to_csv(self) -> str:
-        """The table as CSV; tuples have a column for each part."""
+    def to_csv(self, *, guard: bool = False) -> str:
+        """The table as CSV; tuples have a column for each part.
+
+        Parameters
+        ----------
+        guard : bool
+            Whether labels that a spreadsheet would run as formulas have an apostrophe in front.
+        """
+        safe = guarded if guard else str
         columns = self._columns()
         items = columns.pop("item")
-        rows = ([*item_cells(item), *cells] for item, *cells in zip(items, *map(_cells, columns.values()), strict=True))
+        rows = (
+            [*map(safe, item_cells(item)), *cells]
+            for item, *cells in zip(items, *map(_cells, columns.values()), strict=True)
+        )
         return csv_text([*item_columns("item", items), *columns], rows)
 
     def _columns(self) -> dict[str, Sequence[Any]]:

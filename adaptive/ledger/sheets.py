@@ -135,10 +135,10 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
     seen: list[tuple[tuple[int, int], Any]] = []
     # First a sheet that nobody else looks at; then, where there is none, one that another looked at and let go.
     for waits in (False, True):
-        while (free := _free_sheet(connection, info, tried, waits)) is not None:
+        while (free := _free_sheet(connection, info, voter_id, tried, waits)) is not None:
             tried.append(free)
             held = _held(connection, *free)
-            if (held is not None and not held.expired) or _shares_pairs(connection, info, *free, voter_id):
+            if held is not None and not held.expired:
                 continue
             if info.mode == "ballots" or not _was_asked(connection, *free, voter_id):
                 return _claimed(connection, info, free, held, voter_id)
@@ -174,10 +174,10 @@ def _lease_statement() -> sa.Select[Any]:
 
 def is_sheet_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
     """Whether there is a sheet to claim, for this voter or for one who comes new; nothing is locked or changed."""
-    for free in connection.execute(_free_sheets(connection, info)).yield_per(20):
-        if voter_id is None or not _shares_pairs(connection, info, free.ballot_id, free.number, voter_id):
-            return True
-    return False
+    wanted = _free_sheets(connection, info)
+    if voter_id is not None:
+        wanted = wanted.where(~_sharing_pairs(info, voter_id))
+    return connection.execute(wanted.limit(1)).first() is not None
 
 
 def _expiry(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement[int] | None:
@@ -241,14 +241,16 @@ def _leased(
 
 
 def _free_sheet(
-    connection: sa.Connection, info: CampaignInfo, tried: Sequence[tuple[int, int]], waits: bool
+    connection: sa.Connection, info: CampaignInfo, voter_id: int, tried: Sequence[tuple[int, int]], waits: bool
 ) -> tuple[int, int] | None:
     """The next sheet that may be leased, locked; one that another holds locked is left out, or waited for.
 
     Its lease must be looked at again, since it may have been given out before the lock was taken.
     """
     sheet = schema.sheet
-    wanted = _free_sheets(connection, info).limit(1).with_for_update(of=sheet, key_share=True, skip_locked=not waits)
+    # The database compares the pairs: with few items nearly all sheets share one, and there may be thousands.
+    free = _free_sheets(connection, info).where(~_sharing_pairs(info, voter_id))
+    wanted = free.limit(1).with_for_update(of=sheet, key_share=True, skip_locked=not waits)
     for ballot_id in {ballot_id for ballot_id, _ in tried}:
         numbers = [number for of_ballot, number in tried if of_ballot == ballot_id]
         wanted = wanted.where(sa.or_(sheet.c.ballot_id != ballot_id, sheet.c.number.not_in(numbers)))
@@ -279,31 +281,45 @@ def _free_sheets(connection: sa.Connection, info: CampaignInfo) -> sa.Select[Any
 
 
 def _shares_pairs(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sheet: int, voter_id: int) -> bool:
-    """Whether the voter was leased a pair of this sheet on another sheet of the ballot.
+    """Whether the voter was leased a pair of this sheet on another sheet of the ballot."""
+    at = schema.sheet
+    wanted = sa.select(sa.literal(1)).where(
+        at.c.ballot_id == ballot_id, at.c.number == sheet, _sharing_pairs(info, voter_id)
+    )
+    return connection.execute(wanted).first() is not None
+
+
+def _sharing_pairs(info: CampaignInfo, voter_id: int) -> sa.ColumnElement[bool]:
+    """That the voter was leased a pair of a row of the sheets on another sheet of its ballot.
 
     The pair of an overlap counts as one; pairs whose answer is known may come again.
     """
     tables = [schema.comparison] if info.settings.probing is None else [schema.comparison, schema.probe]
-    lease = schema.lease
+    sheet, found = schema.sheet, []
     for one in tables:
         for other in tables:
-            mine, theirs = one.alias("mine"), other.alias("theirs")
+            lease, mine, theirs = schema.lease.alias("shared"), one.alias("mine"), other.alias("theirs")
             same = sa.or_(
                 sa.and_(mine.c.left_item == theirs.c.left_item, mine.c.right_item == theirs.c.right_item),
                 sa.and_(mine.c.left_item == theirs.c.right_item, mine.c.right_item == theirs.c.left_item),
             )
             overlaps = [each.c.kind == "overlap" for each in (mine, theirs) if "kind" in each.c]
-            found = connection.execute(
+            found.append(
                 sa.select(sa.literal(1))
                 .select_from(lease)
                 .join(mine, sa.and_(mine.c.ballot_id == lease.c.ballot_id, mine.c.sheet == lease.c.sheet))
-                .join(theirs, sa.and_(theirs.c.ballot_id == ballot_id, theirs.c.sheet == sheet, same))
-                .where(lease.c.voter_id == voter_id, lease.c.ballot_id == ballot_id, lease.c.sheet != sheet, *overlaps)
-                .limit(1)
-            ).first()
-            if found is not None:
-                return True
-    return False
+                .join(theirs, sa.and_(theirs.c.ballot_id == lease.c.ballot_id, same))
+                .where(
+                    lease.c.voter_id == voter_id,
+                    lease.c.ballot_id == sheet.c.ballot_id,
+                    lease.c.sheet != sheet.c.number,
+                    theirs.c.sheet == sheet.c.number,
+                    *overlaps,
+                )
+                .correlate(sheet)
+                .exists()
+            )
+    return sa.or_(*found)
 
 
 def _was_asked(connection: sa.Connection, ballot_id: int, sheet: int, voter_id: int) -> bool:

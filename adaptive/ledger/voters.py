@@ -132,12 +132,13 @@ def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
 def withdraw(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
     """Let a voter go: the sheets in hand are free for others."""
     at = now()
+    # The voter first: whoever claims a sheet at this moment holds that row, and the lease is ended with the others.
+    connection.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
     connection.execute(
         sa.update(schema.lease)
         .where(schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
         .values(ended_at=at, end_reason="withdrawn")
     )
-    connection.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
     audit(connection, info.id, "withdrawn", {}, voter_id=voter_id)
 
 

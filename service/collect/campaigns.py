@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from adaptive.ledger import Campaign, Ledger, NoCampaignError, VotingPages
-from adaptive.ledger.contents import contents_of
+from adaptive.ledger.contents import ItemContent, contents_of
 from adaptive.ledger.shown_sheets import ShownPair, shown_pairs
 from adaptive.ledger.voting_pages import pages_of
 from service.collect.content import Content, shown_content
@@ -32,6 +32,7 @@ class Campaigns:
         self._ledger = ledger
         self.of = lru_cache(64)(self._campaign)
         self._contents = lru_cache(8)(self._all_contents)
+        self._shown = lru_cache(16_384)(self._content)  # 200,000 items of markdown take half a minute
         self._pairs = lru_cache(4_096)(self._sheet_pairs)
         self._pages: dict[str, tuple[float, int, VotingPages]] = {}
 
@@ -50,7 +51,11 @@ class Campaigns:
 
     def content(self, campaign: Campaign, place: int) -> Content:
         """What is shown for an item."""
-        return self._contents(campaign.key)[place]
+        return self._shown(campaign.key, place)
+
+    def kinds(self, campaign: Campaign) -> list[str]:
+        """Kind of what is shown for each item; nothing is rendered."""
+        return [content.kind for content in self._contents(campaign.key)]
 
     def pairs(self, campaign: Campaign, number: int, sheet: int) -> tuple[ShownPair, ...]:
         """All pairs of a sheet.
@@ -70,12 +75,12 @@ class Campaigns:
         except NoCampaignError as error:
             raise _no_campaign() from error
 
-    def _all_contents(self, key: str) -> tuple[Content, ...]:
+    def _all_contents(self, key: str) -> tuple[ItemContent, ...]:
         campaign = self.of(key)
-        contents = campaign.database.read(lambda connection: contents_of(connection, campaign.info.id))
-        return tuple(
-            shown_content(content, label) for content, label in zip(contents, campaign.info.items, strict=True)
-        )
+        return campaign.database.read(lambda connection: contents_of(connection, campaign.info.id))
+
+    def _content(self, key: str, place: int) -> Content:
+        return shown_content(self._contents(key)[place], self.of(key).info.items[place])
 
     def _sheet_pairs(self, key: str, number: int, sheet: int) -> tuple[ShownPair, ...]:
         campaign = self.of(key)

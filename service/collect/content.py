@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
 import nh3
@@ -36,6 +36,7 @@ def shown_content(content: ItemContent, label: Hashable) -> Content:
     return {"kind": "text", "text": text}
 
 
+@lru_cache(128)  # 50,000 brackets take a second, and a page of a voter has three texts
 def rendered(markdown: str, *, below: int = 1) -> str:
     r"""Markdown as HTML that can do no harm: HTML in it is text, and links leave no trace of where they come from.
 

@@ -47,7 +47,7 @@ def export(query: dict[str, bool], key: str, form: str) -> Response:
         return file_of("campaign.zip", bundle_bytes(campaign, names=query["names"]), key)
     if form == "ranking":
         found = campaign.database.read(lambda c: result_of(c, campaign.info, interim=not is_over(campaign)))
-        return file_of("ranking.csv", found.to_csv().encode(), key)
+        return file_of("ranking.csv", found.to_csv(guard=query["guard"]).encode(), key)
     if form not in FORMATS:
         known = ", ".join(("bundle", "ranking", *FORMATS))
         raise Problem(404, f"there is no export of this name; there are {known}", kind="no-such-format")

@@ -123,7 +123,9 @@ def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | 
             return figure_bytes(made, "svg")
     if campaign.info.n_items > MOST_WITH_INTERVALS:
         raise Problem(409, f"intervals are known for up to {MOST_WITH_INTERVALS:,} items", kind="not-possible")
-    found = _results.get((campaign.key, interim, top), stamp, lambda: ranked(campaign, interim, top)).value
+    kept = _results.get((campaign.key, interim, top), stamp, lambda: ranked(campaign, interim, top))
+    # While somebody else makes the ranking, the one of before is at hand: a figure of it must not be kept as of now.
+    found = kept.value if kept.stamp == stamp else ranked(campaign, interim, top)
     with _drawing:
         if name == "in-top":
             return figure_bytes(plot_in_top(found.strengths, found.top), "svg")

@@ -50,6 +50,10 @@ def begin(request: dict[str, Any]) -> Response:
             access.holder_of_link(campaign, request["platform"]["secret"], "study")
         elif (known := access.voter_of_cookie(campaign)) is not None:
             voter_id = known.voter_id  # came before: the same voter
+        check_version(pages, version)
+        if voter_id is None and "platform" not in request and not pages.open_link:
+            # Before it is counted: strangers take no turn of those who may come.
+            raise Problem(403, "this campaign is for those who were invited", kind="not-invited")
         if voter_id is None and (joins := collecting().joins) is not None:
             joins.count(campaign.key)
 
@@ -131,7 +135,6 @@ def me_of_journey(campaign: Campaign, pages: VotingPages, journey: Journey) -> d
             "sheets_limit": pages.sheets,
             "answered": 0 if hand is None else len(hand.pairs) - len(hand.missing),
             "of": 0 if hand is None else len(hand.pairs),
-            "votes": journey.n_votes,
             "answers": journey.n_answers,
         },
     }

@@ -21,7 +21,7 @@ def sample(campaign: Campaign) -> list[dict[str, Any]]:
     asked: list[tuple[int, int, str | None]] = [
         (place_of[pair.left], place_of[pair.right], pair.expected) for pair in known if pair.kind == "practice"
     ]
-    places = _spread([content(campaign, place)["kind"] for place in range(info.n_items)])
+    places = _spread(collecting().campaigns.kinds(campaign))
     asked += [(place, places[(at + 1) % len(places)], None) for at, place in enumerate(places)]
     return [
         {

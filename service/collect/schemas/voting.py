@@ -56,14 +56,14 @@ _PAIR: Final = Component(
 )
 _PROGRESS: Final = {
     "type": "object",
-    "required": ["sheets_done", "sheets_limit", "answered", "of", "votes", "answers"],
+    "required": ["sheets_done", "sheets_limit", "answered", "of", "answers"],
     "properties": {
         "sheets_done": {"type": "integer"},
         "sheets_limit": {"type": ["integer", "null"], "description": "Most sheets of a voter."},
         "answered": {"type": "integer", "description": "Pairs of the sheet in hand with an answer."},
         "of": {"type": "integer", "description": "Pairs of the sheet in hand."},
-        "votes": {"type": "integer", "description": "Votes of this voter that stand, probes left out."},
-        "answers": {"type": "integer", "description": "The same with probes: what the voter has counted."},
+        # Not without probes: a number that stays as it was would tell that the pair just answered is a probe.
+        "answers": {"type": "integer", "description": "Answers of this voter that stand."},
     },
 }
 _ME: Final = Component(

@@ -7,6 +7,7 @@ import pytest
 
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError, votes
+from adaptive.ledger.participation import leave
 from adaptive.ledger.sheets import claim_sheet, give_sheet
 from adaptive.ledger.voters import register
 from adaptive.plan import plan_ballots
@@ -301,3 +302,23 @@ def test_a_voter_of_nobody_is_refused_also_when_the_ballot_is_closed(ledger):
         campaign.cast(vote(999, 99999999999999999999))
     with pytest.raises(LedgerError, match="an event id is a UUID in lower case"):
         campaign.cast(vote(999, place, event_id=new_id().upper()))
+
+
+def test_who_leaves_while_claiming_a_sheet_keeps_none(ledger):
+    campaign = campaign_of(ledger, assigned=False, sheet_size=2)
+    (voter,) = voters_of(campaign, 1)
+    claimed = threading.Event()
+
+    def claim(connection):
+        lease = claim_sheet(connection, campaign.info, voter)
+        claimed.set()
+        time.sleep(0.3)  # whoever leaves waits for this transaction
+        return lease
+
+    def go():
+        claimed.wait(10)
+        return campaign.run(lambda connection: leave(connection, campaign.info, voter))
+
+    lease, n_voided = at_once(lambda: campaign.run(claim), go)
+    assert (lease.sheet, n_voided) == (0, 0)
+    assert query(ledger, "SELECT end_reason FROM lease") == [("withdrawn",)]

@@ -350,3 +350,36 @@ def test_pages_are_changed_by_nobody_else(campaign, make_app):
     change_pages(campaign, completion_code="C0DE")
     answer = make_app().test_client().get(f"/v/{campaign.key}")
     assert "C0DE" not in answer.text  # it is for those who have finished
+
+
+def test_strangers_take_no_turn_of_those_who_may_come(make_app, campaign):
+    app = make_app(joins_per_minute=2)
+    change_pages(campaign, open_link=False, platform="prolific")
+    strangers = [Voter(app.test_client(), campaign).begin(consent="1") for _ in range(4)]
+    assert [answer.status_code for answer in strangers] == [403] * 4
+    part = {"name": "prolific", "participant": "5" * 24, "study": "s1", "secret": token_of(campaign, "study")}
+    assert Voter(app.test_client(), campaign).begin(consent="1", platform=part).status_code == 201
+
+
+def test_the_texts_of_a_page_are_rendered_once(monkeypatch):
+    from service.collect import content
+
+    first = rendered("[" * 500)
+    monkeypatch.setattr(content, "_markdown", lambda: pytest.fail("rendered again"))
+    assert rendered("[" * 500) == first
+
+
+def test_only_what_is_shown_is_rendered(target, make_app, monkeypatch):
+    from service.collect import campaigns
+
+    contents = [ItemContent("markdown", f"**{item}**") for item in ITEMS]
+    campaign = new_campaign(target, contents=contents)
+    rendered_items = []
+    shown = campaigns.shown_content
+    monkeypatch.setattr(campaigns, "shown_content", lambda *of: rendered_items.append(of[1]) or shown(*of))
+    voter = Voter(make_app().test_client(), campaign)
+    voter.begin(consent="1")
+    pairs = voter.sheet()["pairs"]
+    assert pairs[0]["left"]["kind"] == "markdown"
+    assert voter.sheet()["pairs"] == pairs
+    assert len(rendered_items) == len(set(rendered_items)) < len(ITEMS)

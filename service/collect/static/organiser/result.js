@@ -174,7 +174,7 @@ function exports() {
     find("exports"),
     ...FORMATS.map((form) => {
       const votes = `${flag("names")}&${flag("unanswered")}&${flag("guard")}`;
-      const query = form === "bundle" || form === "ranking" ? flag("names") : votes;
+      const query = form === "bundle" ? flag("names") : form === "ranking" ? flag("guard") : votes;
       return element(
         "li",
         { class: "export" },

@@ -79,10 +79,10 @@ function explain(error) {
 }
 
 /** What is known to be missing before the server is asked for the code; null where it should be asked. */
-function unfinished({ answered, of, sheets_done: done, sheets_limit: limit, votes }, available) {
+function unfinished({ answered, of, sheets_done: done, sheets_limit: limit, answers }, available) {
   if (answered < of) return text("finish.unfinished-pairs", { missing: of - answered });
   if (available && limit !== null) return text("finish.unfinished-sheets", { missing: limit - done });
-  return votes === 0 ? text("finish.unfinished-none") : null;
+  return answers === 0 ? text("finish.unfinished-none") : null;
 }
 
 function showUnfinished(message) {

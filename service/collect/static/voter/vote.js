@@ -41,7 +41,7 @@ async function begin() {
     await sender.drained();
     showProgress(me.progress);
     if (remembered.value.complete && isStillDone(me)) return complete(me);
-    if (me.step === "finish") return leaveTo(me.progress.votes > 0 ? "finish" : "");
+    if (me.step === "finish") return leaveTo(me.progress.answers > 0 ? "finish" : "");
     await openSheet();
   } catch (error) {
     failed(error);
@@ -270,7 +270,7 @@ function nothing(me) {
   find("pause").hidden = true;
   sheet = null;
   current = null;
-  if (me.progress.votes === 0) return leaveTo("");
+  if (me.progress.answers === 0) return leaveTo("");
   return showDone(me);
 }
 

@@ -94,7 +94,7 @@ function showNewcomer() {
 
 function meet(me) {
   find("leave").hidden = me.step === "consent";
-  if (me.step === "finish") show(me.progress.votes > 0 ? "finished" : "nothing", { focus: false });
+  if (me.step === "finish") show(me.progress.answers > 0 ? "finished" : "nothing", { focus: false });
   else if (me.step === "consent") show(me.available ? "consent" : "nothing", { focus: false });
   else {
     find("answered").textContent = text("welcome.answered", { answers: me.progress.answers });

@@ -256,3 +256,9 @@ def test_a_campaign_opens_to_its_own_organiser_alone(admin, organiser):
         assert (answer.status_code, problem(answer)[0]) == (401, "token-needed")
     for key in ("0" * 32, "trees", ITEMS[0]):  # as for a campaign that is there: keys cannot be guessed
         assert organiser.call("GET", f"/v1/campaigns/{key}").status_code == 401
+
+
+@pytest.mark.parametrize("path", ["", "/check", "/plan"])
+def test_what_a_stranger_sends_is_not_read(admin, path):
+    answer = admin.call("POST", f"/v1/campaigns{path}", token="a-token-of-nobody-at-all", json={"items_csv": 7})
+    assert (answer.status_code, problem(answer)[0]) == (401, "token-needed")

@@ -29,7 +29,7 @@ def test_a_voter_goes_from_the_link_to_the_code(arrive, campaign):
     voter = arrive()
     answer = voter.begin(consent="1")
     assert answer.status_code == 201
-    assert (answer.json["step"], answer.json["available"], answer.json["progress"]["votes"]) == ("vote", True, 0)
+    assert (answer.json["step"], answer.json["available"], answer.json["progress"]["answers"]) == ("vote", True, 0)
     cookie = answer.headers["Set-Cookie"]
     assert cookie.startswith(f"voter_{campaign.key[:12]}=")
     assert "HttpOnly" in cookie
@@ -93,7 +93,7 @@ def test_a_sheet_is_resumed_on_another_device(campaign, make_app):
     assert laptop.begin(token=token).json["step"] == "vote"
     assert [pair["answer"] for pair in laptop.sheet()["pairs"]] == ["left", None]
     assert laptop.vote(pairs[1]["id"]).status_code == 200
-    assert phone.me().json["progress"]["votes"] == 2
+    assert phone.me().json["progress"]["answers"] == 2
     assert len(query(campaign, "SELECT 1 FROM voter")) == 1
 
 
@@ -155,13 +155,14 @@ def test_probes_look_like_other_pairs_and_practice_tells_what_was_wanted(target,
     answer = voter.vote(pairs[0]["id"])
     wanted = "left" if pairs[0]["left"]["text"] == "ash" else "right"
     assert answer.json["feedback"] == {"expected": wanted, "agrees": wanted == "left"}
-    assert all(voter.vote(pair["id"]).json["feedback"] is None for pair in pairs[1:])
+    for n_answers, pair in enumerate(pairs[1:], start=2):
+        assert voter.vote(pair["id"]).json["feedback"] is None
+        assert voter.me().json["progress"]["answers"] == n_answers  # no number tells which of them is the check
     assert voter.me().json["progress"] | {"sheets_limit": None} == {
         "sheets_done": 1,
         "sheets_limit": None,
         "answered": 4,
         "of": 4,
-        "votes": 2,
         "answers": 4,
     }
     done = voter.post("/v1/finish").json
@@ -272,3 +273,26 @@ def test_a_continuous_campaign_draws_batches_as_they_are_wanted(target, make_app
             n_votes += len([voter.vote(pair["id"], "tie") for pair in sheet["pairs"]])
     assert n_votes == 20
     assert voter.me().json["reason"] == "none left"
+
+
+def test_who_answers_when_the_target_is_reached_gets_the_code(target, make_app):
+    from adaptive.ledger import ContinuousPlan
+
+    plan = ContinuousPlan(n_items=6, budget=500, batch=6, target=0.05)
+    pages = {"sheets": 100, "completion_code": "C0DE"}
+    campaign = new_campaign(target, plan=plan, open_ballot=False, sheet_size=6, pages=pages)
+    app = make_app()
+    voter = Voter(app.test_client(), campaign)
+    voter.begin(consent="1")
+    while (sheet := voter.sheet()) is not None:
+        for pair in sheet["pairs"]:
+            left, right = (pair[side]["text"] for side in ("left", "right"))
+            voter.vote(pair["id"], "left" if left < right else "right")
+    assert query(campaign, "SELECT sum(n_answered) FROM sheet")[0][0] < 500
+    for _ in range(2):
+        me = voter.post("/v1/sheets").json["me"]
+        assert (me["step"], me["available"], me["reason"]) == ("finish", False, "none left")
+    assert voter.me().json["step"] == "finish"
+    assert voter.post("/v1/finish").json["completion_code"] == "C0DE"
+    # The fit that refused the batch is not made again for each who asks.
+    assert query(campaign, "SELECT count(*) FROM audit_event WHERE kind = 'no batch'") == [(1,)]

@@ -1,0 +1,53 @@
+"""The ends of voting: no sheet is left, no batch is drawn any more, a voter leaves."""
+
+import pytest
+import sqlalchemy as sa
+
+from adaptive.ledger import ContinuousPlan, LedgerError, Settings, continuous, sheets
+from adaptive.ledger.continuous import draw_batch, finish
+from adaptive.ledger.participation import leave
+from adaptive.plan import plan_ballots
+from tests.adaptive.ledger.campaigns import query
+from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign
+
+
+def test_sheets_whose_pairs_are_known_are_passed_over_at_once(ledger, monkeypatch):
+    plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=40)
+    campaign = ledger.new_campaign(plan, 4, 20, 1, settings=Settings(assigned=False, sheet_size=4))
+    campaign.open_ballot()
+    assert query(campaign, "SELECT count(*) FROM sheet")[0][0] == 20
+    voter = joined(campaign)
+    while (hand := claimed(campaign, voter)[0]) is not None:
+        answer(campaign, voter, hand)
+    asked = []
+    free_sheet = sheets._free_sheet
+    monkeypatch.setattr(sheets, "_free_sheet", lambda *given: asked.append(given) or free_sheet(*given))
+    assert claimed(campaign, voter) == (None, "none left")
+    assert len(asked) == 2
+    assert not journey(campaign, voter).available
+    assert claimed(campaign, joined(campaign))[0] is not None
+
+
+def test_a_campaign_that_ends_while_a_batch_is_drawn_gets_no_batch(ledger, monkeypatch):
+    plan = ContinuousPlan(n_items=6, budget=30, batch=10)
+    campaign = ledger.new_campaign(plan, 6, 10, 1, settings=Settings(assigned=False))
+    draw_batch(campaign.database, campaign.info)
+    found = continuous.next_comparisons
+
+    def end_meanwhile(*given, **options):
+        finish(campaign.database, campaign.info, least_answered=0.0)
+        return found(*given, **options)
+
+    monkeypatch.setattr(continuous, "next_comparisons", end_meanwhile)
+    with pytest.raises(LedgerError, match="has ended"):
+        draw_batch(campaign.database, campaign.info, at_once=True)
+    assert query(campaign, "SELECT number, state FROM ballot") == [(1, "closed")]
+
+
+def test_a_closer_that_died_keeps_nobody_from_leaving(ledger):
+    campaign = web_campaign(ledger)
+    voter = joined(campaign)
+    answer(campaign, voter, claimed(campaign, voter)[0])
+    campaign.run(lambda c: c.execute(sa.text("UPDATE ballot SET state = 'closing', closer = 'x', closer_until = 1")))
+    assert campaign.run(lambda connection: leave(connection, campaign.info, voter)) > 0
+    assert query(campaign, "SELECT state FROM ballot") == [("open",)]
