@@ -40,8 +40,8 @@ def test_each_kernel_is_compiled_for_one_type():
             correlation_matrix([x, y], **collapsed(coefficient=coefficient, **options))
     called = ("midranks", "has_halves", "item_weights", "weighted_moments", "pair_sums")
     compiled = {name: len(getattr(kernels, name).signatures) for name in called}
-    ranked = {str(signature[0].dtype) + str(signature[1].dtype) for signature in kernels.midranks.signatures}
-    assert len(ranked) == compiled.pop("midranks") <= 3, ranked  # of float64 and int64 scores, and of scores by query
+    # Of float64 and of int64 scores; a third of scores by query, whose kernel may have run in this process.
+    assert compiled.pop("midranks") in (2, 3)
     assert set(compiled.values()) == {1}, compiled
 
 
