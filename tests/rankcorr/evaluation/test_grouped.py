@@ -138,3 +138,13 @@ def test_what_is_undefined_has_a_reason():
     top = TauW(weigher=TopK(1), scheme="multiplicative")
     nothing = grouped(top, np.array([2.0, 1.0]), np.array([1.0, 2.0]), np.array([0, 2]))
     assert reasons(nothing, np.array([2.0, 1.0]), np.array([1.0, 2.0]), np.array([0, 2])) == {0: NO_WEIGHT}
+
+
+@pytest.mark.parametrize("coefficient", [TauW(), TauW(variant="a"), RhoW()])
+def test_groups_of_more_items_than_are_paired_are_as_by_themselves(coefficient):
+    rng = np.random.default_rng(5)
+    sizes = (MOST_PAIRED + 2, 3, MOST_PAIRED + 1)
+    pairs = [tuple(rng.integers(0, 9, size).astype(float) for _ in range(2)) for size in sizes]
+    pairs.append((np.ones(MOST_PAIRED + 1), rng.random(MOST_PAIRED + 1)))
+    x, y, offsets = flat(pairs)
+    np.testing.assert_allclose(grouped(coefficient, x, y, offsets), alone(coefficient, pairs), atol=1e-12)
