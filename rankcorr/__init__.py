@@ -14,6 +14,7 @@ Scores become a `Ranking`, two rankings become item weights, and both become a `
 - what n0 means: `first_rank_share`, `top_share`, `offset_for_share`
 - errors: all are subclasses of `RankingError`
 - `rankcorr.evaluation`: many short lists, as search is judged: by query, with tests over queries
+- `rankcorr.vectors`: word vectors on gold scores of pairs of words
 - `rankcorr.measures`: other measures for the same inputs; `rankcorr.plots`: figures (extra `plot`)
 
 A function that takes a ranking takes a `Ranking`, plain scores (larger is better; also a series of pandas, polars or

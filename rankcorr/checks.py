@@ -147,15 +147,15 @@ def _beginning(value: object, n_levels: int) -> Iterator[str]:
             yield f"{kind.__name__} that cannot be shown"
 
 
-def counted(number: int, what: str) -> str:
-    """A number of things in words.
+def counted(number: int, what: str, several: str | None = None) -> str:
+    """A number of things in words; `several` of them by default with an s.
 
     Examples
     --------
-    >>> counted(1, "vote"), counted(2_000, "vote")
-    ('1 vote', '2,000 votes')
+    >>> counted(1, "vote"), counted(2_000, "vote"), counted(2, "query", "queries")
+    ('1 vote', '2,000 votes', '2 queries')
     """
-    return f"{number:,} {what}{'s' * (number != 1)}"
+    return f"{number:,} {what if number == 1 else several or what + 's'}"
 
 
 def counted_need(number: int, what: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from typing import TypeAlias, TypeVar
@@ -69,3 +69,28 @@ def in_threads(
             for _, future in waiting:
                 future.cancel()
     return results
+
+
+def mapped(task: Callable[[Block], Result], blocks: Iterable[Block], workers: int) -> Iterator[Result]:
+    """Results of a task for each block of a stream, in order; one block for each thread, and one more, is held.
+
+    Examples
+    --------
+    >>> list(mapped(abs, iter([-1, 2, -3]), workers=2))
+    [1, 2, 3]
+    """
+    if workers == 1:
+        yield from map(task, blocks)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for block in blocks:
+                waiting.append(pool.submit(task, block))
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -87,3 +87,57 @@ def by_group(x, y, groups, of_group):
         own = [x[row] for row in rows], [y[row] for row in rows]
         values[group] = of_group(*own) if len(rows) > 1 else math.nan
     return values
+
+
+WORD = (1 << 64) - 1
+
+
+def splitmix64(state):
+    """Steele, Lea and Flood's generator, with which Java's SplittableRandom steps: an endless stream of 64 bits."""
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & WORD
+        yield scrambled(state)
+
+
+def scrambled(number):
+    """Its finalizer."""
+    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & WORD
+    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & WORD
+    return number ^ (number >> 31)
+
+
+def query_key(query, start):
+    """A number for an id: its bits, or its length and then its UTF-8 bytes, 8 at a time, little end first."""
+    if isinstance(query, int):
+        return scrambled((query & WORD) ^ start)
+    data = query.encode()
+    key = scrambled(len(data) ^ start)
+    for place in range(0, len(data), 8):
+        key = scrambled(key ^ int.from_bytes(data[place : place + 8], "little"))
+    return key
+
+
+def poisson_counts(key, n_resamples):
+    """How often a query counts in each resample, from the low halves of the stream, then the high ones."""
+    stream = splitmix64(key)
+    n_steps = (n_resamples + 1) // 2
+    numbers = [next(stream) for _ in range(n_steps)]
+    halves = [number & 0xFFFFFFFF for number in numbers] + [number >> 32 for number in numbers]
+    return [poisson_quantile(half / 2**32) for half in halves][:n_resamples]
+
+
+def poisson_quantile(share):
+    """Least count whose distribution function, of mean 1, is above the share."""
+    count, chance = 0, math.exp(-1)
+    total = chance
+    while total <= share:
+        count += 1
+        chance /= count
+        total += chance
+    return count
+
+
+def cosine(first, second):
+    """Cosine of the angle between two vectors."""
+    dot = math.fsum(a * b for a, b in zip(first, second, strict=True))
+    return dot / math.sqrt(math.fsum(a * a for a in first)) / math.sqrt(math.fsum(b * b for b in second))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -67,7 +67,7 @@ _OPTIONS = (
 
 def detail_options(command: Command) -> Command:
     """Add the options of what is added on request; the command takes them as a `Details` named `details`."""
-    return cast(Command, gathered(command, _OPTIONS, "details", Details))
+    return gathered(command, _OPTIONS, "details", Details)
 
 
 @dataclass(frozen=True)

@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final
 
 import click
 
-from rankcorr.cli.console import print_json, print_table
-from rankcorr.cli.options import Weights, gathered, weight_options
-from rankcorr.cli.output import (
-    label_text,
-    left_aligned,
-    notes_of,
-    percent_text,
-    print_notes,
-    pvalue_text,
-    resamples_text,
+from rankcorr.checks import offending, repeated
+from rankcorr.cli.evaluated import Evaluated, PairedQueries
+from rankcorr.cli.figures import figure_option, print_path, saved_figure
+from rankcorr.cli.options import (
+    Command,
+    Weights,
+    check_names,
+    check_stdin,
+    choice_option,
+    duplicates_option,
+    gathered,
+    names_option,
+    weight_options,
 )
+from rankcorr.cli.output import notes_of, print_notes
 from rankcorr.cli.resampling import json_option, level_option, resamples_option, seed_option
-from rankcorr.coefficients import COEFFICIENTS
-from rankcorr.errors import OptionError
+from rankcorr.coefficients import COEFFICIENTS, Coefficient, TauW
+from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation.columns import DUPLICATES
-from rankcorr.evaluation.compare import compare_runs
+from rankcorr.evaluation.compare import compare_evaluated
 from rankcorr.evaluation.comparison import RunComparison
 from rankcorr.evaluation.errors import MissingMeasuresError
 from rankcorr.evaluation.evaluate import UNDEFINED, evaluate
 from rankcorr.evaluation.evaluation import Evaluation
 from rankcorr.evaluation.files import FORMATS, read_qrels, read_run
 from rankcorr.evaluation.judgements import Qrels, Run
-from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED, Coverage
-from rankcorr.evaluation.metrics import as_metric
+from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED
+from rankcorr.evaluation.metrics import Metric, as_metric, check_different, name_of
+from rankcorr.evaluation.query_groups import grouped_queries, read_groups
 from rankcorr.evaluation.query_tests import TESTS
-from rankcorr.io.records import printable
-from rankcorr.notices import collected_notices
+from rankcorr.evaluation.worst import worst_evaluated
+from rankcorr.notices import collected_notices, give_notice
+from rankcorr.plots.queries import plot_pairs
 from rankcorr.progress import progress_bar
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 RESAMPLES: Final = 10_000
 
@@ -46,6 +49,8 @@ _EXAMPLE = """\b
 Example:
   rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10
   rankcorr evaluate qrels.txt bm25.run lsa.run --metric ndcg@10 --versus bm25.run
+  rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query
+  rankcorr evaluate qrels.txt bm25.run lsa.run --versus bm25.run --groups genres.csv --worst 5 --plot differences.png
 """
 _OPTIONS = (
     click.option(
@@ -57,46 +62,48 @@ _OPTIONS = (
         metavar="NAME",
         help="tau_w, rho_w, tau, rho, ap, p@10, tau_ap, rbo, or one of ir_measures, as ndcg@10; may be repeated.",
     ),
-    click.option(
+    choice_option(
         "--unjudged",
-        type=click.Choice(UNJUDGED),
-        default=UNJUDGED[0],
-        show_default=True,
-        help="A retrieved document without a judgement: of relevance 0, left out, or an error.",
+        UNJUDGED,
+        "A retrieved document without a judgement: of relevance 0, left out, or an error.",
     ),
-    click.option(
+    choice_option(
         "--unretrieved",
-        type=click.Choice(UNRETRIEVED),
-        default=UNRETRIEVED[0],
-        show_default=True,
-        help="A judged document that a run did not retrieve: last, or left out.",
+        UNRETRIEVED,
+        "A judged document that a run did not retrieve: last, or left out.",
     ),
     click.option("--depth", type=click.IntRange(min=1), metavar="K", help="Keep the first K documents of each query."),
-    click.option(
+    choice_option(
         "--undefined",
-        type=click.Choice(UNDEFINED),
-        default=UNDEFINED[0],
-        show_default=True,
-        help="A query for which a metric does not exist: left out of the mean, 0, or an error.",
+        UNDEFINED,
+        "A query for which a metric does not exist: left out of the mean, 0, or an error.",
     ),
     click.option(
         "--standardized", is_flag=True, help="Also standardize rank correlations: chance gives 0 for each query."
     ),
-    click.option("--by-query", is_flag=True, help="Print the values of each query."),
+    click.option("--by-query", is_flag=True, help="Print the values of each query, those of two runs side by side."),
     click.option("--versus", metavar="RUN", help="Test the other runs against this one: a file or its name in tables."),
+    names_option("run"),
+    choice_option("--test", TESTS, "Paired test over queries."),
     click.option(
-        "--test", type=click.Choice(TESTS), default=TESTS[0], show_default=True, help="Paired test over queries."
+        "--groups",
+        metavar="FILE",
+        help="Also judge each group of queries, such as a genre, alone: CSV or TSV with the columns query and group.",
     ),
+    click.option(
+        "--worst",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="List the K queries on which a run differs most from that of --versus, and the documents that make the "
+        "difference.",
+    ),
+    figure_option("--plot", "Draw the differences from the run of --versus by query"),
     level_option(),
     resamples_option(RESAMPLES, "Number of resamples of each interval and of each test."),
     seed_option(),
     click.option("--format", "form", type=click.Choice(FORMATS), help="Form of all files.  [default: told from each]"),
-    click.option(
-        "--duplicates",
-        type=click.Choice(DUPLICATES),
-        default=DUPLICATES[0],
-        show_default=True,
-        help="A document that a query has more than once: an error, or the first or the largest value counts.",
+    duplicates_option(
+        DUPLICATES, "A document that a query has more than once: an error, or the first or the largest value counts."
     ),
 )
 
@@ -113,12 +120,21 @@ class QueryOptions:
     standardized: bool
     by_query: bool
     versus: str | None
+    names: tuple[str, ...]
     test: Any
+    groups: str | None
+    worst: int | None
+    plot: str | None
     level: float
     resamples: int
     seed: int
     form: Any
     duplicates: Any
+
+    def __post_init__(self) -> None:
+        for option, value in (("--worst", self.worst), ("--plot", self.plot)):
+            if value is not None and self.versus is None:
+                raise OptionError(f"{option} belongs to --versus, which is missing")
 
     @property
     def policies(self) -> dict[str, Any]:
@@ -126,26 +142,25 @@ class QueryOptions:
         names = ("unjudged", "unretrieved", "depth", "undefined", "seed")
         return {name: getattr(self, name) for name in names}
 
-    def chosen(self, weights: Weights) -> list[Any]:
+    def chosen(self, weights: Weights) -> list[Metric]:
         """Metrics by name, coefficients with the options of weights."""
         lower = [name.strip().lower() for name in self.metrics]
         pairs = zip(lower, self.metrics, strict=True)
         found = [weights.of(low) if low in COEFFICIENTS else name for low, name in pairs]
         try:
-            return [as_metric(each) for each in found]
+            metrics = [as_metric(each) for each in found]
         except MissingMeasuresError as error:
             raise click.ClickException(str(error)) from error
+        check_different(metrics, self.metrics)
+        return metrics
 
     def read(self, qrels: str, runs: Sequence[str]) -> tuple[Qrels, dict[str, Run], str | None]:
         """Qrels, runs by name, and the name of the one to test against."""
-        if [qrels, *runs].count("-") > 1:
-            raise OptionError("'-' (standard input) can be given only once")
+        check_stdin([qrels, *runs, *([] if self.groups is None else [self.groups])])
+        check_names(self.names, len(runs), "run")
         gold = read_qrels(qrels, form=self.form, duplicates=self.duplicates)
         read = [read_run(path, form=self.form, duplicates=self.duplicates) for path in runs]
-        short = len({run.name for run in read}) == len(read)
-        found = {str(run.name) if short else path: run for path, run in zip(runs, read, strict=True)}
-        if len(found) < len(read):
-            raise OptionError("each run can be given only once")
+        found = dict(zip(self.names or self._names(runs, read), read, strict=True))
         if self.versus is None:
             return gold, found, None
         if len(found) < 2:
@@ -153,14 +168,40 @@ class QueryOptions:
         names = list(found)
         if self.versus in names:
             return gold, found, self.versus
-        if self.versus in runs:
+        if runs.count(self.versus) == 1:
             return gold, found, names[list(runs).index(self.versus)]
-        raise OptionError(f"--versus must be one of the runs, {', '.join(runs)}; got '{self.versus}'")
+        raise OptionError(f"--versus must be one of the runs, {', '.join(self.names or runs)}; got '{self.versus}'")
+
+    @staticmethod
+    def _names(runs: Sequence[str], read: Sequence[Run]) -> list[str]:
+        """Names of runs: those of their files, or where two of these are the same, the paths."""
+        names = [str(run.name) for run in read]
+        if not (again := repeated(names)):
+            return names
+        if same := repeated(runs):
+            listed = ", ".join(map(str, same))
+            raise OptionError(f"each run can be given only once, unless --name names it; more than once: {listed}")
+        listed = ", ".join(map(str, again))
+        message = f"more than one run is called {listed}, so runs are named by their paths; --name gives other names"
+        give_notice(message, UserWarning)
+        return list(runs)
+
+    def read_groups(self, queries: tuple[Hashable, ...]) -> dict[str, str] | None:
+        """Groups of the queries of qrels, each of which needs one; the file is named by errors."""
+        if self.groups is None:
+            return None
+        groups = read_groups(self.groups)
+        try:
+            grouped_queries(groups, queries)
+        except RankingError as error:
+            first = offending("; the file has", list(groups)) if groups.keys().isdisjoint(queries) else ""
+            raise OptionError(f"{self.groups}: {error}{first}") from error
+        return groups
 
 
 def query_options(command: Command) -> Command:
     """Add the options of an evaluation; the command takes them as a `QueryOptions` named `options`."""
-    return cast(Command, gathered(command, _OPTIONS, "options", QueryOptions))
+    return gathered(command, _OPTIONS, "options", QueryOptions)
 
 
 @click.command("evaluate", epilog=_EXAMPLE, short_help="Evaluate runs by query against qrels.")
@@ -178,6 +219,7 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], options: QueryOptions, w
     metrics = options.chosen(weights)
     with collected_notices() as notices:
         gold, found, baseline = options.read(qrels, runs)
+        groups = options.read_groups(gold.queries)
         with progress_bar(len(found), "run") as advance:
             evaluation = evaluate(
                 gold,
@@ -187,132 +229,74 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], options: QueryOptions, w
                 progress=advance,
                 **options.policies,
             )
-        comparisons = [] if baseline is None else _comparisons(gold, found, metrics, baseline, options)
-    notes = notes_of(notices, [])
+        comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, options)
+        worst = [] if baseline is None else _worst(gold, found, evaluation, metrics, baseline, options.worst)
+        lacking = [] if options.plot is None else _plot(comparisons, options.plot)
+    answer = Evaluated(evaluation, tuple(comparisons), groups, tuple(worst))
+    notes = [*notes_of(notices, []), *({"message": message} for message in lacking)]
     if as_json:
-        content = evaluation.to_dict()
-        compared = {comparison.metric: _compared_json(comparison) for comparison in comparisons}
-        print_json({**content, "comparisons": compared or None, "weights": weights.described(), "warnings": notes})
+        answer.print_json(weights.described(), notes)
         return
-    _print(evaluation, gold, qrels)
-    for comparison in comparisons:
-        _print_comparison(comparison, options)
-    if options.by_query:
-        _print_queries(evaluation)
+    answer.print(gold, qrels, options.groups, by_query=options.by_query, baseline=baseline)
+    if options.plot is not None:
+        click.echo()
+        print_path(options.plot)
     print_notes(notes)
 
 
 def _comparisons(
-    gold: Qrels, runs: dict[str, Run], metrics: Sequence[Any], baseline: str, options: QueryOptions
+    evaluation: Evaluation,
+    metrics: Sequence[Metric],
+    baseline: str,
+    groups: dict[str, str] | None,
+    options: QueryOptions,
 ) -> list[RunComparison]:
     found = []
     for metric in metrics:
-        is_coefficient = getattr(metric, "name", "") in COEFFICIENTS
         with progress_bar(None, "resample") as advance:
             found.append(
-                compare_runs(
-                    gold,
-                    runs,
-                    metric=metric,
-                    standardized=options.standardized and is_coefficient,
+                compare_evaluated(
+                    evaluation,
+                    name_of(metric),
+                    standardized=options.standardized and isinstance(metric, Coefficient),
                     baseline=baseline,
+                    groups=groups,
                     test=options.test,
                     level=options.level,
                     n_resamples=options.resamples,
+                    seed=options.seed,
                     progress=advance,
-                    **options.policies,
                 )
             )
     return found
 
 
-def _compared_json(comparison: RunComparison) -> dict[str, Any]:
-    """A comparison without the values by query, which the evaluation has."""
-    content = comparison.to_dict()
-    return {name: content[name] for name in content if name not in ("values", "queries", "coverage", "metric")}
-
-
-def _print(evaluation: Evaluation, gold: Qrels, qrels: str) -> None:
-    click.echo(f"qrels: {printable(qrels, limit=None)} ({gold.n_queries:,} queries, {len(gold):,} judgements)")
-    for run, coverage in zip(evaluation.runs, evaluation.coverage, strict=True):
-        click.echo(f"{printable(run, limit=None)}: {_coverage_text(coverage, evaluation.options)}")
-    for each in evaluation.undefined:
-        shown = ", ".join(label_text(query) for query in each.queries[:5]) + ", ..." * (len(each.queries) > 5)
-        queries = "1 query" if len(each.queries) == 1 else f"{len(each.queries):,} queries"
-        click.echo(f"{printable(each.run, limit=None)}: no {each.metric} for {queries}, {each.reason}: {shown}")
-    click.echo()
-    rows = evaluation.table()
-    run, *names = left_aligned(["metric", *(row["metric"] for row in rows)])
-    standardized = "standardized" in rows[0]
-    print_table(
-        ["run", run, "mean", *(["standardized"] * standardized), "queries"],
-        [
-            [
-                printable(row["run"], limit=None),
-                name,
-                number_text(row["mean"]),
-                *([number_text(row["standardized"])] if standardized else []),
-                f"{row['n_queries']:,}",
-            ]
-            for name, row in zip(names, rows, strict=True)
-        ],
-    )
-
-
-def _coverage_text(coverage: Coverage, options: dict[str, Any]) -> str:
-    """What of a run was compared, on one line."""
-    unjudged = {"zero": "of relevance 0", "omit": "left out", "error": ""}[options["unjudged"]]
-    unretrieved = {"last": "last", "omit": "left out"}[options["unretrieved"]]
-    parts = [
-        f"{coverage.n_compared:,} documents compared",
-        f"{coverage.n_unjudged:,} unjudged ({unjudged})" if coverage.n_unjudged else "",
-        f"{coverage.n_unretrieved:,} not retrieved ({unretrieved})" if coverage.n_unretrieved else "",
-        f"{coverage.n_cut:,} beyond the depth" if coverage.n_cut else "",
-        f"{len(coverage.not_in_run):,} queries not in the run" if coverage.not_in_run else "",
-        f"{len(coverage.not_in_qrels):,} queries not in qrels, left out" if coverage.not_in_qrels else "",
-        f"{coverage.n_negative:,} negative judgements" if coverage.n_negative else "",
+def _worst(
+    gold: Qrels,
+    runs: dict[str, Run],
+    evaluation: Evaluation,
+    metrics: Sequence[Metric],
+    baseline: str,
+    k: int | None,
+) -> list[PairedQueries]:
+    """The queries on which each other run differs most from the baseline, by each metric."""
+    if k is None:
+        return []
+    return [
+        PairedQueries(
+            name_of(metric),
+            name_of(metric if isinstance(metric, Coefficient) else TauW()),
+            run,
+            baseline,
+            worst_evaluated(gold, runs, evaluation, metric, run, baseline, k=k),
+        )
+        for metric in metrics
+        for run in runs
+        if run != baseline
     ]
-    return ", ".join(part for part in parts if part)
 
 
-def _print_comparison(comparison: RunComparison, options: QueryOptions) -> None:
-    standardized = ", standardized" * comparison.standardized
-    drawn = resamples_text(options.resamples, options.seed, "queries")
-    baseline = printable(str(comparison.baseline), limit=None)
-    click.echo(
-        f"\n{comparison.metric}{standardized}: difference from {baseline} over queries, "
-        f"{percent_text(comparison.level)} intervals, {comparison.test} test ({drawn})\n"
-    )
-    print_table(
-        ["run", "difference", "low", "high", "p", "p (corrected)", "effect size", "better", "worse", "queries"],
-        [
-            [
-                printable(pair.first, limit=None),
-                *(number_text(value) for value in (pair.difference, pair.low, pair.high)),
-                pvalue_text(pair.pvalue),
-                pvalue_text(pair.corrected_pvalue),
-                number_text(pair.effect_size),
-                *(f"{number:,}" for number in (pair.n_better, pair.n_worse, pair.n_queries)),
-            ]
-            for pair in comparison.pairs
-        ],
-    )
-
-
-def _print_queries(evaluation: Evaluation) -> None:
-    columns = evaluation.by_query()
-    click.echo()
-    query, *names = left_aligned(["query", *map(label_text, columns["query"])])
-    others = [name for name in columns if name not in ("run", "query")]
-    print_table(
-        ["run", query, *others],
-        [
-            [printable(run, limit=None), name, *(number_text(columns[other][row]) for other in others)]
-            for row, (run, name) in enumerate(zip(columns["run"], names, strict=True))
-        ],
-    )
-
-
-def number_text(value: float) -> str:
-    """Four decimals; "-" where there is no value."""
-    return "-" if math.isnan(value) else f"{value:z.4f}"
+def _plot(comparisons: Sequence[RunComparison], path: str) -> list[str]:
+    """Draw each pair of each comparison; return what matplotlib warned of."""
+    pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
+    return saved_figure(lambda: plot_pairs(pairs), path)

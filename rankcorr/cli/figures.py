@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def _ready(context: click.Context, parameter: click.Parameter, out: str) -> str:
+def _ready(context: click.Context, parameter: click.Parameter, out: str | None) -> str | None:
     """Refuse, before any work, a file that no figure could be written to."""
+    if out is None:
+        return None
     if Path(out).suffix.lower().removeprefix(".") not in FORMS:
         raise click.BadParameter(f"'{out}' must end with .png, .svg or .pdf", context, parameter)
     if not Path(out).parent.is_dir():
@@ -29,22 +31,38 @@ def _ready(context: click.Context, parameter: click.Parameter, out: str) -> str:
     return out
 
 
-out_option = click.option(
-    "--out",
-    required=True,
-    metavar="FILE.png|.svg|.pdf",
-    callback=_ready,
-    help="Write the figure here; an existing file is replaced.",
-)
+def figure_option(name: str, what: str, *, required: bool = False) -> Callable[..., Any]:
+    """Make an option of the file of a figure."""
+    return click.option(
+        name,
+        required=required,
+        metavar="FILE.png|.svg|.pdf",
+        callback=_ready,
+        help=f"{what}; an existing file is replaced.",
+    )
 
 
-def write_figure(draw: Callable[[], Figure], out: str) -> list[str]:
-    """Draw a figure, write it, print its path, and return what matplotlib warned of: letters that the font lacks."""
+out_option = figure_option("--out", "Write the figure here", required=True)
+
+
+def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
+    """Draw a figure, write it, and return what matplotlib warned of: letters that the font lacks."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", "Glyph", UserWarning)
         try:
-            path = save_figure(draw(), out)
+            save_figure(draw(), out)
         except OSError as error:
             raise click.ClickException(f"{out}: cannot be written: {error.strerror or error}") from error
-    click.echo(printable(str(path), limit=None))
     return list(dict.fromkeys(str(each.message) for each in caught))
+
+
+def print_path(out: str) -> None:
+    """Print the path of a figure that was written."""
+    click.echo(printable(str(Path(out)), limit=None))
+
+
+def write_figure(draw: Callable[[], Figure], out: str) -> list[str]:
+    """Do what `saved_figure` does, and print the path."""
+    lacking = saved_figure(draw, out)
+    print_path(out)
+    return lacking

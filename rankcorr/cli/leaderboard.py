@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final
 
 import click
 
 from rankcorr.cli.console import print_json, print_table
-from rankcorr.cli.options import Files, Named, Weights, by_name, file_options, gathered, weight_options
+from rankcorr.cli.options import Command, Files, Named, Weights, by_name, file_options, gathered, weight_options
 from rankcorr.cli.output import (
     Note,
     gold_line,
@@ -36,8 +35,6 @@ from rankcorr.inference.leaderboard_rows import Leaderboard
 from rankcorr.io.records import printable
 from rankcorr.notices import collected_notices
 from rankcorr.progress import progress_bar
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 RESAMPLES: Final = 1_000
 
@@ -112,7 +109,7 @@ class BoardOptions:
 
 def board_options(command: Command) -> Command:
     """Add the options of a leaderboard; the command takes them as a `BoardOptions` named `options`."""
-    return cast(Command, gathered(command, _OPTIONS, "options", BoardOptions))
+    return gathered(command, _OPTIONS, "options", BoardOptions)
 
 
 @click.command("leaderboard", epilog=_EXAMPLE, short_help="Rank systems by one or several gold sets.")

@@ -9,6 +9,7 @@ from rankcorr.cli.evaluate import evaluate_command
 from rankcorr.cli.leaderboard import leaderboard_command
 from rankcorr.cli.plot import plot
 from rankcorr.cli.tests import run_tests
+from rankcorr.cli.vectors import vectors_command
 from rankcorr.cli.weights import weights
 
 _EXAMPLE = """\b
@@ -17,6 +18,7 @@ Example:
   rankcorr test gold.csv system_a.csv system_b.csv --versus
   rankcorr leaderboard gold.csv system_a.csv system_b.csv
   rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10 --versus bm25.run
+  rankcorr evaluate-vectors glove.txt.gz wordsim.tsv rg65.tsv
   rankcorr plot ranks gold.csv system_a.csv --out ranks.png
   rankcorr weights --n0 2 --top 10
 """
@@ -38,6 +40,7 @@ main.add_command(compare)
 main.add_command(run_tests)
 main.add_command(leaderboard_command)
 main.add_command(evaluate_command)
+main.add_command(vectors_command)
 main.add_command(plot)
 main.add_command(weights)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 import click
 
-from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, WeightError
+from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, TableError, WeightError
 from rankcorr.alignment import MISSING
 from rankcorr.checks import repeated
 from rankcorr.coefficients import VARIANTS, named_coefficient
+from rankcorr.evaluation.files import is_trec
 from rankcorr.inference.exchange import Swap
 from rankcorr.io.records import printable
 from rankcorr.io.tables import DUPLICATES, Label, read_numbers
@@ -24,11 +25,28 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PLAIN: Final = ("rho", "tau")
 
 
-def _split_columns(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> list[str]:
+def split_columns(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> list[str]:
+    """Names of columns, separated by commas as in CSV."""
     try:
         return [name for value in values for name in (next(csv.reader([value], strict=True)) if value else [""])]
     except (csv.Error, StopIteration) as error:
         raise click.BadParameter(f"not a list of columns ({error})") from error
+
+
+def choice_option(name: str, choices: Sequence[str], what: str) -> Callable[[Any], Any]:
+    """Make an option of one of some words, by default the first."""
+    return click.option(name, type=click.Choice(choices), default=choices[0], show_default=True, help=what)
+
+
+def duplicates_option(choices: Sequence[str], what: str) -> Callable[[Any], Any]:
+    """Option --duplicates."""
+    return choice_option("--duplicates", choices, what)
+
+
+def names_option(whose: str) -> Callable[[Any], Any]:
+    """Option --name of each `whose`."""
+    what = f"Name of a {whose}, in place of its file's: once for each {whose.upper()}, in order."
+    return click.option("--name", "names", multiple=True, metavar="NAME", help=what)
 
 
 _FILE_OPTIONS = (
@@ -37,7 +55,7 @@ _FILE_OPTIONS = (
         "ids",
         multiple=True,
         metavar="COLUMN[,COLUMN]",
-        callback=_split_columns,
+        callback=split_columns,
         help="Columns that name the item, in all files.",
     ),
     click.option(
@@ -45,31 +63,19 @@ _FILE_OPTIONS = (
     ),
     click.option("--ranks", is_flag=True, help="The numbers in all files are ranks: smaller is better."),
     click.option("--no-header", is_flag=True, help="The first line is data; columns are named 1, 2, ..."),
-    click.option(
+    choice_option(
         "--missing",
-        type=click.Choice(MISSING),
-        default=MISSING[0],
-        show_default=True,
-        help="Items in one file only: an error; left out; all kept, tied below what a file has; or only those of gold "
+        MISSING,
+        "Items in one file only: an error; left out; all kept, tied below what a file has; or only those of gold "
         "kept, tied below what a system has.",
     ),
     click.option(
         "--unordered", is_flag=True, help="The two columns of --id are a pair in either order: a, b is the item b, a."
     ),
-    click.option(
-        "--duplicates",
-        type=click.Choice(DUPLICATES),
-        default=DUPLICATES[0],
-        show_default=True,
-        help="An item that a file has more than once: an error, or the mean or the first of its numbers counts.",
+    duplicates_option(
+        DUPLICATES, "An item that a file has more than once: an error, or the mean or the first of its numbers counts."
     ),
-    click.option(
-        "--name",
-        "names",
-        multiple=True,
-        metavar="NAME",
-        help="Name of a system, in place of its file's: once for each SYSTEM, in order.",
-    ),
+    names_option("system"),
 )
 _WEIGHT_OPTIONS = (
     click.option("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]"),
@@ -78,19 +84,15 @@ _WEIGHT_OPTIONS = (
         metavar="NAME",
         help="Weight in place of that of --n0: hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform.",
     ),
-    click.option(
+    choice_option(
         "--scheme",
-        type=click.Choice(SCHEMES),
-        default=SCHEMES[0],
-        show_default=True,
-        help="How the weights of an item's two ranks combine; 'first' is gold's alone.",
+        SCHEMES,
+        "How the weights of an item's two ranks combine; 'first' is gold's alone.",
     ),
-    click.option(
+    choice_option(
         "--tied-weights",
-        type=click.Choice(TIED_WEIGHTS),
-        default=TIED_WEIGHTS[0],
-        show_default=True,
-        help="A tied item weighs f(mid-rank), or the mean of f over its group's positions.",
+        TIED_WEIGHTS,
+        "A tied item weighs f(mid-rank), or the mean of f over its group's positions.",
     ),
     click.option(
         "--variant",
@@ -104,20 +106,20 @@ _WEIGHT_OPTIONS = (
 
 def file_options(command: Command) -> Command:
     """Add the options that say how files are read; the command takes them as a `Files` named `files`."""
-    return cast(Command, gathered(command, _FILE_OPTIONS, "files", Files))
+    return gathered(command, _FILE_OPTIONS, "files", Files)
 
 
 def weight_options(command: Command) -> Command:
     """Add the options of a weighted coefficient; the command takes them as a `Weights` named `weights`."""
-    return cast(Command, gathered(command, _WEIGHT_OPTIONS, "weights", Weights))
+    return gathered(command, _WEIGHT_OPTIONS, "weights", Weights)
 
 
 def scheme_options(command: Command) -> Command:
     """Add the options of a weighted coefficient except for the weight itself; the command takes them as `weights`."""
-    return cast(Command, gathered(command, _WEIGHT_OPTIONS[2:], "weights", Weights))
+    return gathered(command, _WEIGHT_OPTIONS[2:], "weights", Weights)
 
 
-def gathered(command: Any, options: Sequence[Any], name: str, kind: Any) -> Any:
+def gathered(command: Command, options: Sequence[Any], name: str, kind: Any) -> Command:
     """Add options to a command, which takes them as one value: a dataclass with a field for each."""
 
     def gathering(**given: Any) -> Any:
@@ -128,7 +130,7 @@ def gathered(command: Any, options: Sequence[Any], name: str, kind: Any) -> Any:
     gathering.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
     for option in reversed(options):
         gathering = option(gathering)
-    return gathering
+    return cast(Command, gathering)
 
 
 @dataclass(frozen=True)
@@ -149,13 +151,34 @@ class Named:
         return printable(self.name, limit=None)
 
 
+def check_stdin(paths: Sequence[str]) -> None:
+    """Refuse to read standard input twice."""
+    if paths.count("-") > 1:
+        raise OptionError("'-' (standard input) can be given only once")
+
+
+def check_once(names: Iterable[str], whose: str) -> None:
+    """Refuse a name that is given twice, since a table could not tell the two apart; `whose` name it is."""
+    if again := repeated(names):
+        raise OptionError(f"each {whose} can be given only once; more than once: {', '.join(map(str, again))}")
+
+
+def check_names(names: Sequence[str], n_files: int, whose: str) -> None:
+    """Refuse what --name gives, unless it is nothing, or a name for each file."""
+    if names and len(names) != n_files:
+        raise OptionError(f"--name must be given once for each {whose}; got {len(names)} for {n_files} {whose}s")
+    if "" in names:
+        raise OptionError("--name must not be empty")
+    if again := repeated(names):
+        raise OptionError(f"--name must differ; more than once: {', '.join(map(str, again))}")
+
+
 def by_name(rankings: Sequence[Named], whose: str, swap: Swap = "ranks") -> dict[str, RankingLike]:
     """Rankings by their names, or scores where tests swap these.
 
     An error if two have the same name, since a table could not tell them apart.
     """
-    if again := repeated(each.name for each in rankings):
-        raise OptionError(f"each {whose} can be given only once; more than once: {', '.join(map(str, again))}")
+    check_once((each.name for each in rankings), whose)
     return {each.name: each.exchanging(swap) for each in rankings}
 
 
@@ -175,16 +198,8 @@ class Files:
     def read(self, golds: Sequence[str], systems: Sequence[str]) -> list[Named]:
         """Read a ranking from each file; the name of a file that is given several times includes the column."""
         paths = [*golds, *systems]
-        if self.names and len(self.names) != len(systems):
-            raise OptionError(
-                f"--name must be given once for each system; got {len(self.names)} for {len(systems)} systems"
-            )
-        if "" in self.names:
-            raise OptionError("--name must not be empty")
-        if again := repeated(self.names):
-            raise OptionError(f"--name must differ; more than once: {', '.join(map(str, again))}")
-        if paths.count("-") > 1:
-            raise OptionError("'-' (standard input) can be given only once")
+        check_names(self.names, len(systems), "system")
+        check_stdin(paths)
         if len(self.scores) > 1 and len(self.scores) != len(paths):
             raise OptionError(
                 f"--score must be given once, or once for each file; got {len(self.scores)} for {len(paths)} files "
@@ -198,14 +213,21 @@ class Files:
         ]
 
     def _one(self, name: str, path: str, column: str | None) -> Named:
-        numbers = read_numbers(
-            path,
-            id_columns=self.ids or None,
-            score_column=column,
-            header=not self.no_header,
-            unordered=self.unordered,
-            duplicates=self.duplicates,
-        )
+        try:
+            numbers = read_numbers(
+                path,
+                id_columns=self.ids or None,
+                score_column=column,
+                header=not self.no_header,
+                unordered=self.unordered,
+                duplicates=self.duplicates,
+            )
+        except TableError as error:
+            if is_trec(path):
+                raise TableError(
+                    f"{error}; this looks like a TREC file, which 'rankcorr evaluate QRELS RUN' reads"
+                ) from error
+            raise
         if self.ranks:
             return Named(name, Ranking.from_ranks(numbers))
         return Named(name, Ranking.from_scores(numbers), numbers)

@@ -119,6 +119,11 @@ def pvalue_text(pvalue: float) -> str:
     return f"{pvalue:.4f}" if pvalue >= 0.001 or pvalue == 0 else f"{pvalue:.1e}"
 
 
+def number_text(value: float) -> str:
+    """Four decimals; "-" where there is no value."""
+    return "-" if math.isnan(value) else f"{value:z.4f}"
+
+
 def rank_text(rank: float) -> str:
     """A mid-rank, which is a whole number or half of one; "-" where there is none."""
     return "-" if math.isnan(rank) else f"{rank:.1f}".removesuffix(".0")

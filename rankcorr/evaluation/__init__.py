@@ -3,7 +3,10 @@
 - what is judged: `Qrels` and `Run`, from dicts, columns, data frames, files (`read_qrels`, `read_run`), and objects of
   ranx and ir_measures; every function takes what they are made from too
 - values by query and their means, raw and standardized: `evaluate`; for plain arrays and columns: `correlate_groups`
-- which run is better, by how much, and how sure that is: `compare_runs`; on which queries and documents: `worst`
+- which run is better, by how much, and how sure that is: `compare_runs`, or `compare_evaluated` of an `Evaluation`; on
+  which queries and documents: `worst`
+- the same of files and clusters, a partition at a time: `QueryEvaluator`, `partial_means`, `combined_means`,
+  `read_batches`, `streamed_means`
 - metrics with options: the coefficients of `rankcorr`, `RBO`, `TauAP`, `AveragePrecision`, `PrecisionAt`
 - errors: all are subclasses of `rankcorr.RankingError`
 
@@ -13,15 +16,18 @@
 0.6252
 """
 
-from rankcorr.evaluation.compare import compare_runs
+from rankcorr.evaluation.compare import compare_evaluated, compare_runs
 from rankcorr.evaluation.comparison import GroupComparison, PairedDifference, RunComparison, RunScore
 from rankcorr.evaluation.errors import (
     ColumnError,
     DuplicateDocumentError,
     MetricError,
+    MissingArrowError,
     MissingMeasuresError,
+    PartialMismatchError,
     QueryMismatchError,
     RankColumnWarning,
+    SplitQueryError,
     UndefinedQueryError,
     UnjudgedError,
 )
@@ -32,6 +38,12 @@ from rankcorr.evaluation.groups import GroupCorrelations, correlate_groups
 from rankcorr.evaluation.judgements import Qrels, Run
 from rankcorr.evaluation.matching import Coverage
 from rankcorr.evaluation.metrics import RBO, AveragePrecision, PrecisionAt, TauAP
+from rankcorr.evaluation.partitions.combined_means import combined_means, streamed_means
+from rankcorr.evaluation.partitions.evaluator import QueryEvaluator
+from rankcorr.evaluation.partitions.partial_means import PartialMeans, merged_means, partial_means
+from rankcorr.evaluation.partitions.query_means import MeanDifference, QueryMean, QueryMeans
+from rankcorr.evaluation.partitions.streams import read_batches
+from rankcorr.evaluation.query_groups import read_groups
 from rankcorr.evaluation.worst import DocumentDifference, QueryDifference, worst
 
 __all__ = [
@@ -45,25 +57,40 @@ __all__ = [
     "Evaluation",
     "GroupComparison",
     "GroupCorrelations",
+    "MeanDifference",
     "MetricError",
+    "MissingArrowError",
     "MissingMeasuresError",
     "PairedDifference",
+    "PartialMeans",
+    "PartialMismatchError",
     "PrecisionAt",
     "Qrels",
     "QueryDifference",
+    "QueryEvaluator",
+    "QueryMean",
+    "QueryMeans",
     "QueryMismatchError",
     "RankColumnWarning",
     "Run",
     "RunComparison",
     "RunScore",
+    "SplitQueryError",
     "TauAP",
     "Undefined",
     "UndefinedQueryError",
     "UnjudgedError",
+    "combined_means",
+    "compare_evaluated",
     "compare_runs",
     "correlate_groups",
     "evaluate",
+    "merged_means",
+    "partial_means",
+    "read_batches",
+    "read_groups",
     "read_qrels",
     "read_run",
+    "streamed_means",
     "worst",
 ]

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.evaluation.columns import read_only
 from rankcorr.evaluation.errors import MetricError
@@ -20,10 +21,12 @@ from rankcorr.measures.ap_correlation import tau_ap
 from rankcorr.measures.overlap import rank_biased_overlap
 from rankcorr.notices import collected_notices
 from rankcorr.ranking import Ranking
+from rankcorr.workers import Progress
 
 Values = NDArray[np.float64]
 
 NOT_IN_RUN: Final = "the run does not have the query"
+LARGEST_RELEVANCE: Final = 2**31 - 1  # beyond it, what pytrec_eval takes would silently become another number
 SHORT_LIST: Final = "fewer than two documents in qrels or in the run"
 
 
@@ -38,10 +41,11 @@ class QueryValues:
 class Competition:
     """One run, joined and matched with qrels, of which metrics are computed."""
 
-    def __init__(self, joint: Joined, pairs: Matched, workers: int) -> None:
+    def __init__(self, joint: Joined, pairs: Matched, workers: int, progress: Progress | None = None) -> None:
         self._joint = joint
         self._pairs = pairs
         self._workers = workers
+        self._progress = progress
         self._ordered: tuple[Any, ...] | None = None
 
     def values(self, metrics: dict[str, Metric]) -> dict[str, QueryValues]:
@@ -61,12 +65,13 @@ class Competition:
 
     def _correlation(self, coefficient: Coefficient) -> QueryValues:
         x, y, offsets = self._pairs.x, self._pairs.y, self._pairs.offsets
-        values = grouped(coefficient, x, y, offsets, workers=self._workers)
+        values = grouped(coefficient, x, y, offsets, workers=self._workers, progress=self._progress)
         return self._explained(values, reasons(values, x, y, offsets))
 
     def _tau_ap(self, metric: TauAP) -> QueryValues:
         pairs, values = self._pairs, np.full(self._pairs.offsets.size - 1, math.nan)
         for query in np.flatnonzero(np.diff(pairs.offsets) > 1).tolist():
+            self._step()
             rows = slice(int(pairs.offsets[query]), int(pairs.offsets[query + 1]))
             with collected_notices():  # the reasons say it
                 values[query] = tau_ap(pairs.x[rows], pairs.y[rows], ties=metric.ties)
@@ -76,6 +81,7 @@ class Competition:
         joint, qrels = self._joint, self._joint.qrels
         values, undefined = np.full(qrels.n_queries, math.nan), {}
         for query in range(qrels.n_queries):
+            self._step()
             gold = slice(int(qrels.offsets[query]), int(qrels.offsets[query + 1]))
             run = slice(int(joint.starts[query]), int(joint.stops[query]))
             if gold.stop - gold.start < 2 or run.stop - run.start < 2:
@@ -124,29 +130,46 @@ class Competition:
         qrels, joint = self._joint.qrels, self._joint
         fractional = np.flatnonzero(~np.isfinite(qrels.values) | (qrels.values != np.floor(qrels.values)))
         if fractional.size:
-            query = int(np.searchsorted(qrels.offsets, fractional[0], side="right")) - 1
-            where = (qrels.queries[query], qrels.documents[int(qrels.codes[fractional[0]])])
             raise MetricError(
                 f"{', '.join(each.name for each in metrics)}: ir_measures needs whole numbers as relevance; "
-                f"it is {qrels.values[fractional[0]]:g} for (query, document) {where!r}"
+                f"{self._named(int(fractional[0]))}"
             )
         ids = [str(document) for document in joint.documents]
+        wide = np.flatnonzero(np.abs(qrels.values) > LARGEST_RELEVANCE)
+        if wide.size:
+            raise MetricError(
+                f"{', '.join(each.name for each in metrics)}: ir_measures keeps relevance in 32 bits; "
+                f"{self._named(int(wide[0]))}"
+            )
         names = [str(query) for query in qrels.queries]
         gold: dict[str, dict[str, int]] = {}
         run: dict[str, dict[str, float]] = {}
         for query, name in enumerate(names):
+            self._step()
             rows = slice(int(qrels.offsets[query]), int(qrels.offsets[query + 1]))
             gold[name] = _by_id(ids, qrels.codes[rows], qrels.values[rows].astype(np.int64))
             rows = slice(int(joint.starts[query]), int(joint.stops[query]))
             if rows.stop > rows.start:
                 run[name] = _by_id(ids, joint.codes[rows], joint.values[rows])
-        found = familiar_values(metrics, gold, run)
+        found = familiar_values(metrics, gold, run, self._progress)
         made = {}
         for metric in metrics:
             values = np.array([found[metric.name].get(name, math.nan) for name in names])
             why = dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), "ir_measures gives no value")
             made[metric.name] = QueryValues(values, why)
         return made
+
+    def _named(self, row: int) -> str:
+        """The relevance of a row of qrels, for a message."""
+        qrels = self._joint.qrels
+        query = int(np.searchsorted(qrels.offsets, row, side="right")) - 1
+        where = (qrels.queries[query], qrels.documents[int(qrels.codes[row])])
+        return f"it is {qrels.values[row]:.13g} for (query, document) {shown(where)}"
+
+    def _step(self) -> None:
+        """Report that the next query begins."""
+        if self._progress is not None:
+            self._progress(1)
 
     def _explained(self, values: Values, why: dict[int, str]) -> QueryValues:
         missing = ~self._joint.retrieved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
@@ -168,11 +169,12 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what:
     again = np.flatnonzero(firsts != np.arange(firsts.size))
     if again.size:
         if duplicates == "error":
-            pairs = dict.fromkeys((queries.ids[query_codes[row]], documents.ids[codes[row]]) for row in again.tolist())
-            raise DuplicateDocumentError(
-                f"{offending('a query may have each document once; more than once (query, document)', pairs)}; "
-                'duplicates="first" or "max" keeps one'
+            rows = again[np.sort(np.unique(firsts[again], return_index=True)[1])]  # the second of each pair
+            pairs = [(queries.ids[query_codes[row]], documents.ids[codes[row]]) for row in rows[: N_SHOWN + 1].tolist()]
+            listed = _first_of(
+                "a query may have each document once; more than once (query, document)", pairs, rows.size
             )
+            raise DuplicateDocumentError(f'{listed}; duplicates="first" or "max" keeps one')
         if duplicates == "max":
             values = values.copy()
             np.maximum.at(values, firsts[again], values[again])
@@ -180,6 +182,12 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what:
         query_codes, codes, values = query_codes[kept], codes[kept], values[kept]
         offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
     return Rows(queries.ids, read_only(offsets), documents.ids, read_only(codes), read_only(values))
+
+
+def _first_of(message: str, values: Sequence[object], number: int) -> str:
+    """What `offending` says of `number` values, of which the first are given: a million take seconds to make."""
+    more = f", ... ({number} in all)" if number > N_SHOWN else ""
+    return f"{message}: {', '.join(map(shown, values[:N_SHOWN]))}{more}"
 
 
 def is_number(value: object) -> bool:
@@ -208,6 +216,8 @@ def _numbers(given: Any, what: str) -> NDArray[np.float64]:
         raise ColumnError(f"the column of {what}s must have one dimension; its rows differ in length") from error
     if array.ndim != 1:
         raise ColumnError(f"the column of {what}s must have one dimension; got {shown(given)}")
+    if not isinstance(given, np.ndarray) and array.dtype.kind == "f" and (np.abs(array) >= LARGEST_EXACT).any():
+        array = np.array(given, dtype=object)  # numpy may have rounded whole numbers, to make one type of several
     if array.dtype.kind not in "biuf":
         listed: Sequence[Any] = array.tolist() if isinstance(given, np.ndarray) else list(given)
         wrong = [row for row, each in enumerate(listed) if not isinstance(each, Real | Decimal)]
@@ -216,12 +226,27 @@ def _numbers(given: Any, what: str) -> NDArray[np.float64]:
             if none:
                 _refuse_rows(np.array(none), what, "null")
             raise NonNumericError(f"every {what} must be a real number; row {wrong[0]} is {shown(listed[wrong[0]])}")
-        array = np.array([float(each) for each in listed])
-    if array.dtype.kind in "iu" and array.size and np.abs(array.astype(np.float64)).max() > LARGEST_EXACT:
+        is_rounded = any(map(_is_rounded, listed))
+        array = np.empty(0) if is_rounded else np.array([math.nan if _is_nan(each) else float(each) for each in listed])
+    else:
+        whole = array.size > 0 and array.dtype.kind in "iu"
+        is_rounded = whole and max(int(array.max()), -int(array.min())) > LARGEST_EXACT  # of floats, 2^53 + 1 is 2^53
+    if is_rounded:
         raise NonNumericError(
             f"a {what} is a whole number beyond 2^53, which 64-bit floats cannot tell from its neighbours"
         )
     return array.astype(np.float64)  # a copy: nobody else can change it
+
+
+def _is_rounded(value: Any) -> bool:
+    """Whether a number that is no float is so large that floats cannot tell it from its neighbours."""
+    if isinstance(value, float | np.floating) or (isinstance(value, Decimal) and not value.is_finite()):
+        return False
+    return bool(abs(value) > LARGEST_EXACT)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, Decimal) and value.is_nan()  # a signaling one cannot be made a float
 
 
 def _refuse_rows(rows: NDArray[np.intp], what: str, came: str) -> None:
@@ -253,6 +278,8 @@ def _coded_arrow(column: Any, what: str) -> Ids:
     encoded = column if str(column.type).startswith("dictionary") else column.dictionary_encode()
     encoded = encoded.unify_dictionaries()
     ids = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
+    if None in ids or len(set(ids)) < len(ids):  # a dictionary from elsewhere, of which rows may use neither
+        return _coded_arrow(column.cast(column.type.value_type), what)
     check_ids(ids, what)
     parts = [chunk.indices.to_numpy() for chunk in encoded.chunks]
     codes = (parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int64), *parts])).astype(np.int64)

@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
-from itertools import combinations
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import numpy as np
 
-from rankcorr.checks import check_choice, checked_flag, checked_level, offending, shown
+from rankcorr.checks import check_choice, checked_flag, checked_level, shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import OptionError
-from rankcorr.evaluation.comparison import GroupComparison, PairedDifference, RunComparison, RunScore
+from rankcorr.evaluation.compared import Options, compared
+from rankcorr.evaluation.comparison import RunComparison
 from rankcorr.evaluation.evaluate import RESAMPLES, RunsLike, UndefinedPolicy, evaluate, runs_of
+from rankcorr.evaluation.evaluation import Evaluation
 from rankcorr.evaluation.judgements import QrelsLike
 from rankcorr.evaluation.matching import Unjudged, Unretrieved
 from rankcorr.evaluation.metrics import MetricLike, as_metrics
-from rankcorr.evaluation.query_contest import PAIRED, QueryContest
-from rankcorr.evaluation.query_tests import (
-    RANDOMIZATION,
-    TESTS,
-    Means,
-    Test,
-    Values,
-    effect_sizes,
-    intervals,
-    pvalues,
-    studentized,
-)
-from rankcorr.inference.holm import holm
-from rankcorr.inference.inversion import ROUNDING
-from rankcorr.inference.leaderboard_groups import contested
+from rankcorr.evaluation.query_groups import grouped_queries
+from rankcorr.evaluation.query_tests import RANDOMIZATION, TESTS, Test
 from rankcorr.inference.resampling import Draws
-from rankcorr.scores import midranks
 from rankcorr.workers import Progress
-
-COLUMNS, PAIRS, GROUPS = range(3)
 
 
 def compare_runs(
@@ -48,7 +31,7 @@ def compare_runs(
     standardized: bool = False,
     test: Test = RANDOMIZATION,
     baseline: str | None = None,
-    groups: Mapping[Any, Hashable] | None = None,
+    groups: Mapping[Any, Hashable] | Any = None,
     unjudged: Unjudged = "zero",
     unretrieved: Unretrieved = "last",
     depth: int | None = None,
@@ -87,8 +70,9 @@ def compare_runs(
     test : {"randomization", "t", "bootstrap"}
     baseline : str, optional
         Name of a run; pairs are then of each other run with it.
-    groups : mapping of query to group, optional
-        Such as genre or language; every query of qrels needs one. Pairs are compared within each group too.
+    groups : mapping of query to group, or data frame, optional
+        Such as genre or language; every query of qrels needs one. Pairs are compared within each group too. A frame has
+        a column of queries, called as in `Qrels.from_frame`, and either one other column or one called "group".
     level : float, default 0.95
     n_resamples : int, default 10,000
         Number of resamples of intervals and tests.
@@ -131,13 +115,9 @@ def compare_runs(
     wanted = checked_flag(standardized, "standardized")
     if wanted and not isinstance(chosen, Coefficient):
         raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
-    check_choice("test", test, TESTS)
-    confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
-    found = runs_of(runs)
-    if len(found) < 2:
-        raise OptionError(f"at least two runs are wanted to compare; got {', '.join(map(shown, found))}")
-    if baseline is not None:
-        check_choice("baseline", baseline, tuple(found))
+    found = _checked(runs_of(runs), test, baseline)
+    checked_level(level)
+    Draws.checked(n_resamples, seed, workers, None)
     evaluation = evaluate(
         qrels,
         found,
@@ -152,11 +132,70 @@ def compare_runs(
         workers=workers,
         progress=progress,
     )
-    values = evaluation.values if evaluation.standardized is None else evaluation.standardized
-    parts = _groups(groups, evaluation.queries)
+    return compare_evaluated(
+        evaluation,
+        name,
+        standardized=wanted,
+        test=test,
+        baseline=baseline,
+        groups=groups,
+        level=level,
+        n_resamples=n_resamples,
+        seed=seed,
+        workers=workers,
+        progress=progress,
+    )
+
+
+def compare_evaluated(
+    evaluation: Evaluation,
+    metric: str | None = None,
+    *,
+    standardized: bool = False,
+    test: Test = RANDOMIZATION,
+    baseline: str | None = None,
+    groups: Mapping[Any, Hashable] | Any = None,
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> RunComparison:
+    """Compare runs whose values are known: what `compare_runs` does, without evaluating again.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Of two runs or more.
+    metric : str, optional
+        One of its metrics; not needed where it has only one.
+    standardized, test, baseline, groups, level, n_resamples, seed, workers, progress
+        As in `compare_runs`.
+
+    Raises
+    ------
+    OptionError
+        As `compare_runs`; values were not standardized, or the evaluation has no such metric.
+
+    Examples
+    --------
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(3)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {name: dict.fromkeys(qrels, own) for name, own in {"good": good, "poor": poor}.items()}
+    >>> comparison = compare_evaluated(evaluate(qrels, runs, metrics=["tau_w", "ap"]), "ap")
+    >>> comparison.pairs[0].difference == comparison.rows[0].mean - comparison.rows[1].mean
+    True
+    """
+    _checked(evaluation.runs, test, baseline)
+    confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
+    wanted = checked_flag(standardized, "standardized")
+    if wanted and metric is not None and metric not in {each.metric for each in evaluation.chance}:
+        raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
+    columns = np.array([evaluation.of(metric, run, standardized=wanted) for run in evaluation.runs])
+    parts = grouped_queries(groups, evaluation.queries)
     options = Options(test, baseline, confidence, draws)
-    order, rows, pairs, by_group = compared(values[:, 0].T, tuple(found), parts, options)
-    ordered = np.ascontiguousarray(values[order, 0])
+    order, rows, pairs, by_group = compared(columns.T, evaluation.runs, parts, options)
+    ordered = np.ascontiguousarray(columns[order])
     ordered.flags.writeable = False
     return RunComparison(
         rows=rows,
@@ -165,7 +204,7 @@ def compare_runs(
         queries=evaluation.queries,
         values=ordered,
         coverage=tuple(evaluation.coverage[run] for run in order),
-        metric=name,
+        metric=evaluation.metrics[0] if metric is None else metric,
         standardized=wanted,
         test=test,
         unit="queries",
@@ -176,129 +215,11 @@ def compare_runs(
     )
 
 
-class Options(NamedTuple):
-    """How runs are compared."""
-
-    test: Test
-    baseline: str | None
-    level: float
-    draws: Draws
-
-
-def compared(
-    values: Values, names: tuple[str, ...], groups: dict[Hashable, list[int]], options: Options
-) -> tuple[list[int], tuple[RunScore, ...], tuple[PairedDifference, ...], tuple[GroupComparison, ...]]:
-    """Compare columns of values, shape (n_queries, n_runs): order of the runs, rows, pairs and groups of queries."""
-    found = Means.of(values)
-    order = np.argsort(-found.means, kind="stable").tolist()  # nan sorts last
-    ranked = [run for run in order if not math.isnan(found.means[run])]
-    ratios = studentized(values, options.draws.of_part(COLUMNS))
-    low, high = intervals(values, ratios, options.level)
-    contest = QueryContest(values[:, ranked], options.test, options.draws.of_part(PAIRS))
-    tests = contested(contest, options.level)
-    ranks = midranks(np.round(found.means[ranked], 12), descending=True)[0] if ranked else np.empty(0)
-    rows = []
-    for place, run in enumerate(order):
-        known = place < len(ranked)
-        rows.append(
-            RunScore(
-                run=names[run],
-                rank=float(ranks[place]) if known else math.nan,
-                group=tests[2][place] if known else None,
-                mean=float(found.means[run]),
-                low=float(low[run]),
-                high=float(high[run]),
-                n_queries=int(found.n[run]),
-                pvalue=float(tests[0][place]) if known else math.nan,
-                corrected_pvalue=float(tests[1][place]) if known else math.nan,
-            )
-        )
-    pairs = _paired_runs(order, names, options.baseline)
-    differences = _differences(values, pairs)
-    whole = _pairs(differences, pairs, names, options, options.draws.of_part(PAIRS))
-    corrected = holm([pair.pvalue for pair in whole])
-    by_group = _by_group(values, order, pairs, names, groups, options)
-    return order, tuple(rows), _corrected(whole, corrected), by_group
-
-
-def _paired_runs(order: Sequence[int], names: tuple[str, ...], baseline: str | None) -> list[tuple[int, int]]:
-    if baseline is None:
-        return list(combinations(order, 2))
-    base = names.index(baseline)
-    return [(run, base) for run in order if run != base]
-
-
-def _differences(values: Values, pairs: Sequence[tuple[int, int]]) -> Values:
-    first, second = np.array(pairs).T
-    return np.asarray(values[:, first] - values[:, second])
-
-
-def _pairs(
-    differences: Values, pairs: Sequence[tuple[int, int]], names: tuple[str, ...], options: Options, draws: Draws
-) -> list[PairedDifference]:
-    """Differences of pairs of runs, without correction of their p-values."""
-    found = Means.of(differences)
-    ratios = studentized(differences, draws.of_part(PAIRED))
-    low, high = intervals(differences, ratios, options.level)
-    tails = pvalues(differences, options.test, draws.of_part(PAIRED), ratios)
-    sizes = effect_sizes(differences)
-    better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
-    return [
-        PairedDifference(
-            first=names[first],
-            second=names[second],
-            difference=float(found.means[pair]),
-            low=float(low[pair]),
-            high=float(high[pair]),
-            pvalue=float(tails[pair]),
-            corrected_pvalue=math.nan,
-            effect_size=float(sizes[pair]),
-            n_queries=int(found.n[pair]),
-            n_better=int(better[pair]),
-            n_worse=int(worse[pair]),
-        )
-        for pair, (first, second) in enumerate(pairs)
-    ]
-
-
-def _corrected(pairs: Sequence[PairedDifference], corrected: Values) -> tuple[PairedDifference, ...]:
-    return tuple(replace(pair, corrected_pvalue=float(p)) for pair, p in zip(pairs, corrected, strict=True))
-
-
-def _by_group(
-    values: Values,
-    order: Sequence[int],
-    pairs: Sequence[tuple[int, int]],
-    names: tuple[str, ...],
-    groups: dict[Hashable, list[int]],
-    options: Options,
-) -> tuple[GroupComparison, ...]:
-    parts = []
-    for number, queries in enumerate(groups.values()):
-        own = values[queries]
-        draws = options.draws.of_part(GROUPS, number)
-        parts.append((own, _pairs(_differences(own, pairs), pairs, names, options, draws)))
-    corrected = holm([pair.pvalue for _, found in parts for pair in found])
-    return tuple(
-        GroupComparison(
-            group=group,
-            n_queries=len(own),
-            means=tuple(Means.of(own).means[order].tolist()),
-            pairs=_corrected(found, corrected[number * len(pairs) : (number + 1) * len(pairs)]),
-        )
-        for number, (group, (own, found)) in enumerate(zip(groups, parts, strict=True))
-    )
-
-
-def _groups(groups: Mapping[Any, Hashable] | None, queries: tuple[Hashable, ...]) -> dict[Hashable, list[int]]:
-    """Queries of each group, by their places; groups in the order of their first queries."""
-    if groups is None:
-        return {}
-    if not isinstance(groups, Mapping):
-        raise OptionError(f"groups must be a mapping of query to group; got {shown(groups)}")
-    if lacking := [query for query in queries if query not in groups]:
-        raise OptionError(offending("every query of qrels needs a group; without one", lacking))
-    found: dict[Hashable, list[int]] = {}
-    for place, query in enumerate(queries):
-        found.setdefault(groups[query], []).append(place)
-    return found
+def _checked(runs: Any, test: str, baseline: str | None) -> Any:
+    """Refuse runs, a test or a baseline that cannot be compared; return the runs."""
+    check_choice("test", test, TESTS)
+    if len(runs) < 2:
+        raise OptionError(f"at least two runs are wanted to compare; got {', '.join(map(shown, runs))}")
+    if baseline is not None:
+        check_choice("baseline", baseline, tuple(runs))
+    return runs

@@ -27,6 +27,18 @@ class MetricError(RankingError):
     """A metric that is unknown, or that the relevance at hand does not suit."""
 
 
+class SplitQueryError(RankingError):
+    """A query whose rows are in more than one partition, so that it was evaluated in pieces, or that came twice."""
+
+
+class PartialMismatchError(RankingError):
+    """Parts of a result that were computed with different metrics, columns or options."""
+
+
+class MissingArrowError(ImportError):
+    """Partitions are to be evaluated, and pyarrow is not installed."""
+
+
 class MissingMeasuresError(ImportError):
     """A metric of ir_measures was asked for, and ir_measures is not installed."""
 

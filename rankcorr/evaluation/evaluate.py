@@ -19,7 +19,6 @@ from rankcorr.evaluation.judgements import Qrels, QrelsLike, QueryColumns, Run, 
 from rankcorr.evaluation.matching import (
     UNJUDGED,
     UNRETRIEVED,
-    Matched,
     Unjudged,
     Unretrieved,
     checked_depth,
@@ -27,7 +26,7 @@ from rankcorr.evaluation.matching import (
     matched,
 )
 from rankcorr.evaluation.metrics import MetricLike, as_metrics
-from rankcorr.evaluation.nulls import Standardization, standardization
+from rankcorr.evaluation.nulls import standardization
 from rankcorr.inference.standardization import standardized_each
 from rankcorr.notices import warn_undefined
 from rankcorr.workers import Progress, checked_workers
@@ -88,7 +87,7 @@ def evaluate(
     workers : int, optional
         Number of threads, by default one for each processor.
     progress : callable, optional
-        Called with 1 after each run. An exception that it raises stops the work.
+        Called with 1 after each run, and with 0 many times in between. An exception that it raises stops the work.
 
     Returns
     -------
@@ -124,20 +123,28 @@ def evaluate(
     wanted, level = checked_flag(standardized, "standardized"), checked_depth(depth)
     number, key, n_workers = checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers)
     gold, found = Qrels.of(qrels), runs_of(runs)
+    pulse = None if progress is None else lambda _: progress(0)
 
     shape = len(found), len(named), gold.n_queries
     values, mapped = np.full(shape, np.nan), np.full(shape, np.nan)
     coverage, why, chance = [], [], []
     for i, (name, run) in enumerate(found.items()):
         joint = joined(gold, run, level, name=f"run {shown(name)}" if len(found) > 1 else "the run")
-        pairs = matched(joint, unjudged=unjudged, unretrieved=unretrieved, workers=n_workers)
+        pairs = matched(joint, unjudged=unjudged, unretrieved=unretrieved, workers=n_workers, progress=pulse)
         coverage.append(pairs.coverage)
-        for j, (metric, own) in enumerate(Competition(joint, pairs, n_workers).values(named).items()):
+        for j, (metric, own) in enumerate(Competition(joint, pairs, n_workers, pulse).values(named).items()):
             values[i, j] = own.values
             why += _grouped(gold, name, metric, own)
             coefficient = named[metric]
             if wanted and isinstance(coefficient, Coefficient):
-                null = _standardization(coefficient, pairs, number, key, n_workers)
+                null = standardization(
+                    coefficient,
+                    *(pairs.x, pairs.y, pairs.offsets),
+                    n_resamples=number,
+                    seed=key,
+                    workers=n_workers,
+                    progress=pulse,
+                )
                 mapped[i, j] = standardized_each(own.values, null.exponents)
                 chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
         if progress is not None:
@@ -227,14 +234,6 @@ def _grouped(gold: Qrels, run: str, metric: str, found: QueryValues) -> list[Und
     for query, reason in found.undefined.items():
         by_reason.setdefault(reason, []).append(gold.queries[query])
     return [Undefined(run, metric, reason, tuple(queries)) for reason, queries in by_reason.items()]
-
-
-def _standardization(
-    coefficient: Coefficient, pairs: Matched, n_resamples: int, seed: int, workers: int
-) -> Standardization:
-    return standardization(
-        coefficient, pairs.x, pairs.y, pairs.offsets, n_resamples=n_resamples, seed=seed, workers=workers
-    )
 
 
 def _none(values: NDArray[np.float64]) -> bool:

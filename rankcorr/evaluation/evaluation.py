@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rankcorr.checks import check_choice
 from rankcorr.errors import OptionError
 from rankcorr.evaluation.matching import Coverage
+from rankcorr.evaluation.query_groups import grouped_queries
 from rankcorr.results import Result, TableResult, json_ready
 
 Values = NDArray[np.float64]
@@ -123,6 +124,30 @@ class Evaluation(TableResult):
                 row["n_queries"] = int(np.count_nonzero(~np.isnan(self.values[i, j])))
                 row["n_undefined"] = sum(len(each.queries) for each in own)
                 rows.append(row)
+        return rows
+
+    def group_table(self, groups: Any) -> list[dict[str, Any]]:
+        """One flat row for each group of queries, run and metric: means, and how many queries they are over.
+
+        Parameters
+        ----------
+        groups : mapping of query to group, or data frame
+            As in `compare_runs`.
+
+        Raises
+        ------
+        OptionError, ColumnError
+            As `compare_runs`.
+        """
+        rows = []
+        for group, places in grouped_queries(groups, self.queries).items():
+            for i, run in enumerate(self.runs):
+                for j, metric in enumerate(self.metrics):
+                    values = self.values[i, j, places]
+                    row = {"group": group, "run": run, "metric": metric, "mean": mean_of(values)}
+                    if self.standardized is not None:
+                        row["standardized"] = mean_of(self.standardized[i, j, places])
+                    rows.append({**row, "n_queries": int(np.count_nonzero(~np.isnan(values)))})
         return rows
 
     def by_query(self) -> dict[str, list[Any]]:

@@ -6,6 +6,7 @@ bytes -> text -> lines -> columns -> `Qrels` or `Run`. The whole file is read at
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankcorr.checks import check_choice
+from rankcorr.checks import check_choice, real_text
+from rankcorr.errors import TableError
 from rankcorr.evaluation.columns import DUPLICATES, Duplicates
 from rankcorr.evaluation.errors import DuplicateDocumentError, RankColumnWarning
 from rankcorr.evaluation.judgements import Qrels, Run
@@ -25,6 +27,7 @@ Form: TypeAlias = Literal["trec", "msmarco", "beir", "json"]
 
 FORMATS: Final = ("trec", "msmarco", "beir", "json")
 BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
+MOST_DIGITS: Final = 310  # of a whole number; the largest float has 309
 _WANTED: Final = "an id of a query, an id of a document and a number are wanted"
 
 
@@ -150,6 +153,31 @@ def read_run(
     return made
 
 
+def is_trec(path: str | os.PathLike[str]) -> bool:
+    r"""Whether the first line of a file looks like one of TREC's qrels or runs; of standard input nobody knows.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "qrels.txt")
+    ...     _ = file.write_text("q1 0 a 2\nq1 0 b 0\n")
+    ...     is_trec(file)
+    True
+    """
+    if path == "-":
+        return False
+    try:
+        fields = next(line for line in TextTable(os.fspath(path)).text().splitlines() if line.strip()).split()
+    except TableError:
+        return False
+    if len(fields) == len(RUN_LAYOUTS["trec"].fields):
+        return fields[1].upper() in ("Q0", "0") and all(map(real_text, fields[3:5]))
+    return (
+        len(fields) == len(QRELS_LAYOUTS["trec"].fields) and fields[1].upper() in ("Q0", "0") and real_text(fields[3])
+    )
+
+
 def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | None = None) -> Any:
     check_choice("duplicates", duplicates, DUPLICATES)
     if form is not None:
@@ -227,7 +255,9 @@ def _id(table: TextTable, cell: str, line: int, column: str) -> str:
 def _json(table: TextTable, text: str, value_name: str) -> Columns:
     """Columns of an object of query to an object of document to value; a name that comes twice is kept as such."""
     try:
-        given = json.loads(text, object_pairs_hook=_Pairs, parse_constant=_Constant)
+        given = json.loads(
+            text, object_pairs_hook=_Pairs, parse_constant=_Constant, parse_float=_number, parse_int=_whole
+        )
     except json.JSONDecodeError as error:
         table.fail(f"is not JSON: {error.msg}, column {error.colno}", error.lineno)
     except RecursionError:
@@ -238,7 +268,8 @@ def _json(table: TextTable, text: str, value_name: str) -> Columns:
     for query, documents in given:
         for document, value in documents:
             if isinstance(value, bool) or not isinstance(value, int | float):
-                table.fail(f'query "{printable(query)}", document "{printable(document)}": {value_name} is no number')
+                why = "is beyond the range of a 64-bit float" if isinstance(value, _Lost) else "is no number"
+                table.fail(f'query "{printable(query)}", document "{printable(document)}": {value_name} {why}')
             found.queries.append(query)
             found.documents.append(document)
             found.values.append(value)
@@ -249,6 +280,22 @@ def _json(table: TextTable, text: str, value_name: str) -> Columns:
 
 class _Pairs(list[tuple[str, Any]]):
     """An object of JSON, with names that come twice."""
+
+
+def _number(text: str) -> float | _Lost:
+    """A number with a point or an exponent, unless no float holds it."""
+    number = float(text)
+    lost = math.isinf(number) or (number == 0 and text.lower().partition("e")[0].strip("-0.") != "")
+    return _Lost() if lost else number
+
+
+def _whole(text: str) -> int | _Lost:
+    """A whole number; Python refuses to read thousands of digits, and no float holds them."""
+    return int(text) if len(text) <= MOST_DIGITS else _Lost()
+
+
+class _Lost:
+    """A number beyond the range of a 64-bit float."""
 
 
 class _Constant:

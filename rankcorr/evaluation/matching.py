@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ from rankcorr.evaluation.errors import QueryMismatchError, UnjudgedError
 from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of
 from rankcorr.evaluation.judgements import Qrels, Run
 from rankcorr.results import Result
-from rankcorr.workers import in_threads
+from rankcorr.workers import Progress, in_threads
 
 Unjudged: TypeAlias = Literal["zero", "omit", "error"]
 Unretrieved: TypeAlias = Literal["last", "omit"]
@@ -152,7 +153,9 @@ def joined(qrels: Qrels, run: Run, depth: int | None, *, name: str = "the run") 
     )
 
 
-def matched(joint: Joined, *, unjudged: Unjudged, unretrieved: Unretrieved, workers: int = 1) -> Matched:
+def matched(
+    joint: Joined, *, unjudged: Unjudged, unretrieved: Unretrieved, workers: int = 1, progress: Progress | None = None
+) -> Matched:
     """Bring together gold and the run's scores of the documents of each query.
 
     Raises
@@ -173,7 +176,7 @@ def matched(joint: Joined, *, unjudged: Unjudged, unretrieved: Unretrieved, work
         part = joint.starts[block], joint.stops[block]
         count_matches(qrels.offsets[block.start : block.stop + 1], qrels.codes, *part, joint.codes, table, n[block])
 
-    in_threads(count, blocks, workers)
+    in_threads(count, blocks, workers, progress)
     n[~joint.retrieved] = 0
     if unjudged == "error" and n[:, 1].any():
         _refuse_unjudged(joint, n[:, 1])
@@ -199,7 +202,7 @@ def matched(joint: Joined, *, unjudged: Unjudged, unretrieved: Unretrieved, work
             codes,
         )
 
-    in_threads(fill, blocks, workers)
+    in_threads(fill, blocks, workers, progress)
     coverage = Coverage(
         n_queries=n_queries,
         not_in_run=tuple(qrels.queries[q] for q in np.flatnonzero(~joint.retrieved).tolist()),
@@ -283,7 +286,8 @@ def _refuse_unjudged(joint: Joined, n_unjudged: Codes) -> None:
     for query in np.flatnonzero(n_unjudged).tolist():
         judged = set(qrels.codes[qrels.offsets[query] : qrels.offsets[query + 1]].tolist())
         codes = joint.codes[joint.starts[query] : joint.stops[query]].tolist()
-        pairs += [(qrels.queries[query], joint.documents[code]) for code in codes if code not in judged]
+        missing = (code for code in codes if code not in judged)
+        pairs += [(qrels.queries[query], joint.documents[code]) for code in islice(missing, 5)]
         if len(pairs) > 5:
             break
     total = int(n_unjudged.sum())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -13,6 +13,7 @@ from rankcorr.errors import OptionError
 from rankcorr.evaluation.errors import MetricError, MissingMeasuresError
 from rankcorr.measures.ap_correlation import AP_TIES, ApTies
 from rankcorr.measures.overlap import OVERLAP_TIES, OverlapTies
+from rankcorr.workers import Progress
 
 
 @dataclass(frozen=True)
@@ -151,10 +152,32 @@ def as_metrics(metrics: Sequence[MetricLike] | MetricLike) -> dict[str, Metric]:
     """
     given = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
     found = [as_metric(metric) for metric in given]
-    named = {name_of(metric): metric for metric in found}
-    if not found or len(named) < len(found):
+    if not found:
         raise MetricError(f"metrics must be a list of different metrics; got {shown(metrics)}")
-    return named
+    check_different(found, given)
+    return {name_of(metric): metric for metric in found}
+
+
+def check_different(metrics: Sequence[Metric], given: Sequence[object]) -> None:
+    """Refuse a metric that comes twice; `given` is what each was asked for by, which may be two names of one.
+
+    Raises
+    ------
+    MetricError
+        Naming both.
+    """
+    by_name: dict[str, list[object]] = {}
+    for metric, asked in zip(metrics, given, strict=True):
+        by_name.setdefault(name_of(metric), []).append(asked)
+    for name, asked_by in by_name.items():
+        if len(asked_by) > 1:
+            names = list(dict.fromkeys(each if isinstance(each, str) else name for each in asked_by))
+            again = (
+                f"{' and '.join(map(shown, names))} are one metric, {name}"
+                if len(names) > 1
+                else f"{name} comes more than once"
+            )
+            raise MetricError(f"metrics must be a list of different metrics; {again}")
 
 
 def name_of(metric: Metric) -> str:
@@ -199,7 +222,10 @@ def _familiar(name: str) -> Familiar:
 
 
 def familiar_values(
-    metrics: Sequence[Familiar], qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
+    metrics: Sequence[Familiar],
+    qrels: dict[str, dict[str, int]],
+    run: dict[str, dict[str, float]],
+    progress: Progress | None = None,
 ) -> dict[str, dict[Hashable, float]]:
     """Value of each query by each metric, by the names of the metrics; ids are text.
 
@@ -208,12 +234,18 @@ def familiar_values(
     MetricError
         ir_measures cannot compute one of them here.
     """
-    package = ir_measures_package()
     names = {metric.measure: metric.name for metric in metrics}
     values: dict[str, dict[Hashable, float]] = {metric.name: {} for metric in metrics}
-    try:
-        for each in package.iter_calc(list(names), qrels, run):
-            values[names[each.measure]][each.query_id] = float(each.value)
-    except (ValueError, RuntimeError, TypeError) as error:
-        raise MetricError(f"ir_measures cannot compute {', '.join(values)}: {error}") from error
+    for each in _calculated(list(names), ", ".join(values), qrels, run):
+        values[names[each.measure]][each.query_id] = float(each.value)
+        if progress is not None:
+            progress(1)
     return values
+
+
+def _calculated(measures: list[Any], names: str, *judged: Any) -> Iterator[Any]:
+    """Values of ir_measures, one after the other; an error of whoever takes them is none of ir_measures."""
+    try:
+        yield from ir_measures_package().iter_calc(measures, *judged)
+    except (ValueError, RuntimeError, TypeError) as error:
+        raise MetricError(f"ir_measures cannot compute {names}: {error}") from error

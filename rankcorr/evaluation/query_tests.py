@@ -80,7 +80,11 @@ def intervals(columns: Values, ratios: Values, level: float) -> tuple[Values, Va
     nan for fewer than two queries. A column whose values are all equal has an interval of no width. Up to four queries
     are so few that an interval at 0.95 has no end: infinite.
     """
-    found = Means.of(columns)
+    return bounds(Means.of(columns), ratios, level)
+
+
+def bounds(found: Means, ratios: Values, level: float) -> tuple[Values, Values]:
+    """Intervals of means from studentized resamples, as `intervals`."""
     low, high = np.full(found.n.size, math.nan), np.full(found.n.size, math.nan)
     for column in np.flatnonzero(found.n > 1).tolist():
         mean, error = found.means[column], found.errors[column]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,9 +13,10 @@ from rankcorr.coefficients import Coefficient, TauW
 from rankcorr.contributions import contributions
 from rankcorr.errors import OptionError
 from rankcorr.evaluation.evaluate import RunsLike, evaluate, runs_of
-from rankcorr.evaluation.judgements import Qrels, QrelsLike
+from rankcorr.evaluation.evaluation import Evaluation
+from rankcorr.evaluation.judgements import Qrels, QrelsLike, Run
 from rankcorr.evaluation.matching import Matched, Unjudged, Unretrieved, joined, matched
-from rankcorr.evaluation.metrics import MetricLike, as_metrics
+from rankcorr.evaluation.metrics import Metric, MetricLike, as_metrics, name_of
 from rankcorr.notices import collected_notices
 from rankcorr.ranking import Ranking
 from rankcorr.results import Result
@@ -31,10 +32,13 @@ class DocumentDifference(Result):
     ----------
     document : str or int
     relevance : float
+        nan for a document that nobody judged; "zero" ranks it as if it were of relevance 0.
     first_rank, second_rank : float
-        Mid-ranks among the documents compared; nan where a run is compared without the document.
+        Mid-ranks among the documents compared; documents that a run did not retrieve share the last ones. nan where a
+        run is compared without the document.
     cost : float
-        How much more of the coefficient the place of the document costs the first run than the second.
+        How much more of the coefficient the place of the document costs the first run than the second; negative where
+        it costs the second more.
     """
 
     document: Hashable
@@ -54,7 +58,8 @@ class QueryDifference(Result):
     first, second, difference : float
         Values of the two runs, and the first less the second.
     documents : tuple of DocumentDifference
-        Those that make the most difference, in either direction.
+        Those that make the most difference, in either direction; none if the coefficient does not exist for one of the
+        runs, as where it lacks the query.
     """
 
     query: Hashable
@@ -114,7 +119,7 @@ def worst(
     >>> found.query, found.difference, [each.document for each in found.documents]
     ('q2', 2.0, ['a', 'd'])
     """
-    ((name, chosen),) = as_metrics([metric]).items()
+    (chosen,) = as_metrics([metric]).values()
     numbers = {"k": whole_number(k), "n_documents": whole_number(n_documents)}
     for option, number in numbers.items():
         if number is None or number < 1:
@@ -129,13 +134,36 @@ def worst(
     if len(pair) < 2:
         raise OptionError(f"two different runs are wanted; got {shown(first)} twice")
     gold = Qrels.of(qrels)
-    options: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved}
-    evaluation = evaluate(gold, pair, metrics=[chosen], depth=depth, standardized=False, **options)
-    values = [evaluation.of(name, run) for run in pair]
+    policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
+    evaluation = evaluate(gold, pair, metrics=[chosen], standardized=False, **policies)
+    return worst_evaluated(gold, found, evaluation, chosen, str(first), str(second), k=k, n_documents=n_documents)
+
+
+def worst_evaluated(
+    gold: Qrels,
+    runs: Mapping[str, Run],
+    evaluation: Evaluation,
+    metric: Metric,
+    first: str,
+    second: str,
+    *,
+    k: int,
+    n_documents: int = FIVE,
+) -> tuple[QueryDifference, ...]:
+    """Do what `worst` does where the values of two runs are known; arguments are as checked there."""
+    options = evaluation.options
+    values = [evaluation.of(name_of(metric), run) for run in (first, second)]
     differences = values[0] - values[1]
     order = np.argsort(-np.abs(differences), kind="stable")[: np.count_nonzero(~np.isnan(differences))]
-    matches = [matched(joined(gold, run, depth), **options) for run in pair.values()]
-    coefficient = chosen if isinstance(chosen, Coefficient) else TauW()
+    matches = [
+        matched(
+            joined(gold, runs[run], options["depth"]),
+            unjudged=options["unjudged"],
+            unretrieved=options["unretrieved"],
+        )
+        for run in (first, second)
+    ]
+    coefficient = metric if isinstance(metric, Coefficient) else TauW()
     return tuple(
         QueryDifference(
             query=gold.queries[query],
@@ -153,13 +181,15 @@ def _documents(
 ) -> tuple[DocumentDifference, ...]:
     """Documents of a query that either run is compared with, by how much their places cost one more than the other."""
     parts = [_places(pairs, coefficient, query) for pairs in matches]
+    if not all(parts):
+        return ()
     relevance = gold[gold.queries[query]]
     nothing = (float("nan"), 0.0)
     rows = []
     for document in dict.fromkeys([*parts[0], *parts[1]]):
         (first_rank, first_cost), (second_rank, second_cost) = (part.get(document, nothing) for part in parts)
         cost = first_cost - second_cost
-        rows.append(DocumentDifference(document, relevance.get(document, 0.0), first_rank, second_rank, cost))
+        rows.append(DocumentDifference(document, relevance.get(document, float("nan")), first_rank, second_rank, cost))
     return tuple(sorted(rows, key=lambda row: -abs(row.cost)))
 
 

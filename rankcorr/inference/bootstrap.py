@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -220,11 +221,11 @@ def bootstrap_interval(
 
 def resampled(items: SortedItems, draws: Draws) -> Values:
     """Coefficients of x with each other ranking in each resample, shape (n_resamples, n_rankings); nan if undefined."""
+    return np.concatenate(draws.in_blocks(partial(_resampled_once, items), items.n_items))
 
-    def task(rng: np.random.Generator, size: int) -> Values:
-        return items.coefficients(items.drawn(rng, size))
 
-    return np.concatenate(draws.in_blocks(task, items.n_items))
+def _resampled_once(items: SortedItems, rng: np.random.Generator, size: int) -> Values:
+    return items.coefficients(items.drawn(rng, size))
 
 
 def percentile_interval(values: Values, level: float) -> tuple[float, float]:

@@ -8,7 +8,7 @@ between systems that are alike. What the hidden scores would have said is theref
 exchange:
 
 - Items at the same rank of different systems come in a random order of the systems. All items at one rank share it,
-  and mostly the next rank does too (`exchange_kernels.REDRAWN`).
+  and mostly the next rank does too (`exchange_kernels.REDRAWN_OF_5`).
 - Tied items keep together. A group of fewer than `LEVEL` items lies at one of the ranks that it spans, the same share
   of the way down for all such groups; a larger one lies in the middle. Either is tied with what meets it there.
 - Groups of at least `LEVEL` items of two systems that have more than half of their ranks in common are one level of a
@@ -134,20 +134,19 @@ class Exchange:
 
     def observed(self) -> Values:
         """Coefficients of the systems as they are, by the same kernel that computes those after an exchange."""
-        keys = self._drawn_keys(np.random.default_rng(0), 1)[1]
-        return np.asarray(self._coefficients(self._own_sources(1), keys)[0])
+        return np.asarray(self._coefficients(self._drawn_keys(np.random.default_rng(0), 1))[0])
 
     def drawn(self, rng: np.random.Generator, size: int) -> Values:
         """Coefficients of all systems in `size` random exchanges, shape (size, n_systems); nan if undefined."""
-        return self._coefficients(*self._drawn_keys(rng, size))
+        return self._coefficients(self._drawn_keys(rng, size, exchanged=True))
 
     def swapped(self, rng: np.random.Generator, swaps: NDArray[np.uint8]) -> Values:
         """Coefficients of two systems, shape (len(swaps), 2), after they exchange the items that have a 1 in `swaps`.
 
         `swaps` has a column for each item, in the order of gold from best to worst.
         """
-        sources = np.stack([swaps, 1 - swaps], axis=1).astype(np.int32)
-        return self._coefficients(sources, self._drawn_keys(rng, len(swaps))[1])
+        keys = self._drawn_keys(rng, len(swaps))
+        return self._coefficients(np.where(swaps[:, np.newaxis] == 1, keys[:, ::-1], keys))
 
     def distances(self) -> Values:
         """Mean squared difference of the ranks of two systems over the items that both have, for each pair.
@@ -174,26 +173,23 @@ class Exchange:
         """Ranks as shares of the number of items; 0 where a system lacks the item."""
         return np.asarray(self.present * self.items.y_halves / (2 * self.present.sum(axis=1, keepdims=True)))
 
-    def _own_sources(self, size: int) -> NDArray[np.int32]:
-        own = np.arange(self.n_systems, dtype=np.int32)[np.newaxis, :, np.newaxis]
-        return np.ascontiguousarray(np.broadcast_to(own, (size, self.n_systems, self.n_items)))
-
-    def _drawn_keys(self, rng: np.random.Generator, size: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    def _drawn_keys(self, rng: np.random.Generator, size: int, *, exchanged: bool = False) -> NDArray[Any]:
+        """Places as whole numbers, shape (size, n_systems, n_items), in the order of gold; see `draw_keys`."""
         from rankcorr.inference import exchange_kernels
 
-        sources = np.zeros((size, self.n_systems, self.n_items), np.int32)
-        keys = np.zeros(sources.shape, np.int32 if self.n_systems * self.n_places <= LARGEST_INT32 else np.int64)
-        exchange_kernels.draw_exchanges(
-            rng, self.slot_of, self.first, self.width, self.tied, self.n_places, sources, keys
-        )
-        return sources, keys
+        if self.n_systems > exchange_kernels.MOST_SYSTEMS:
+            most = exchange_kernels.MOST_SYSTEMS
+            raise OptionError(f"at most {most:,} systems can exchange places; got {self.n_systems:,}")
+        kind = np.int32 if self.n_systems * self.n_places <= LARGEST_INT32 else np.int64
+        keys = np.zeros((size, self.n_systems, self.n_items), kind)
+        exchange_kernels.draw_keys(rng, self.slot_of, self.first, self.width, self.tied, self.n_places, exchanged, keys)
+        return keys
 
-    def _coefficients(self, sources: NDArray[np.int32], keys: NDArray[Any]) -> Values:
+    def _coefficients(self, keys: NDArray[Any]) -> Values:
         from rankcorr.inference import exchange_kernels
 
-        items, values = self.items, np.empty((len(sources), self.n_systems))
+        items, values = self.items, np.empty((len(keys), self.n_systems))
         exchange_kernels.exchanged_coefficients(
-            sources,
             keys,
             self.n_systems * self.n_places,
             items.x_keys,

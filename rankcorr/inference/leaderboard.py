@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, Final
 
@@ -47,6 +48,7 @@ def leaderboard(
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> Leaderboard:
     """Rank systems by their correlation with gold, with intervals, tests and groups.
 
@@ -113,6 +115,9 @@ def leaderboard(
     progress : callable, optional
         Called with the number of resamples done since the last call: of the intervals, one gold set after another, and
         then of the tests; with 0 between the steps before and after them. An exception that it raises stops the work.
+    executor : concurrent.futures.Executor, optional
+        Draws the resamples, in place of threads: processes, or the machines of a cluster, such as
+        ``dask.distributed.Client(...).get_executor()``. The answer does not depend on it.
 
     Returns
     -------
@@ -153,7 +158,7 @@ def leaderboard(
     check_choice("missing", missing, MISSING)
     standardized = checked_flag(standardized, "standardized")
     confidence = checked_level(level)
-    draws = Draws.checked(n_resamples, seed, workers, progress)
+    draws = Draws.checked(n_resamples, seed, workers, progress, executor)
     sets, found = gold_sets_of(gold), systems_of(systems)
     check_choice("by", by, (*TOTALS, *sets))
     check_choice("swap", swap, SWAPS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -143,13 +144,9 @@ class Contest:
     def _ranges(self, rows: Sequence[int], stage: int) -> Values:
         """Range of the first 1, 2, .. of some systems in random exchanges, shape (n_resamples, len(rows))."""
         together = [self._exchange(gold, rows, number) for number, gold in enumerate(self._golds)]
-
-        def task(rng: np.random.Generator, size: int) -> Values:
-            totals = np.sum([each.drawn(rng, size) for each in together], axis=0)
-            return np.asarray(np.maximum.accumulate(totals, axis=1) - np.minimum.accumulate(totals, axis=1))
-
         numbers_each = 2 * len(rows) * sum(each.n_items for each in together)
-        return np.concatenate(self._draws.of_part(JOINT, rows[0], stage).in_blocks(task, numbers_each))
+        draws = self._draws.of_part(JOINT, rows[0], stage)
+        return np.concatenate(draws.in_blocks(partial(_drawn_ranges, together), numbers_each))
 
     def _look(self) -> None:
         """Let the caller stop the work between its steps."""
@@ -196,6 +193,11 @@ class Contest:
             exchange = Exchange.of_ranks(self._coefficient, gold, rankings, present)
         exponents = [each.exponents[number] for each in systems if each.exponents is not None]
         return replace(exchange, exponents=np.array(exponents)) if exponents else exchange
+
+
+def _drawn_ranges(together: Sequence[Exchange], rng: np.random.Generator, size: int) -> Values:
+    totals = np.sum([each.drawn(rng, size) for each in together], axis=0)
+    return np.asarray(np.maximum.accumulate(totals, axis=1) - np.minimum.accumulate(totals, axis=1))
 
 
 def contested(contest: Testable, level: float) -> tuple[Values, Values, list[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -49,16 +50,28 @@ def paired_tests(
             n_extreme, n_undefined = as_extreme(drawn, observed[row], alternative)
             found[row] = PairedTest(n_extreme / drawn.size, True, drawn.size, n_undefined)
     left = [row for row in range(len(pairs)) if row not in found]
-
-    def task(rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        return np.array([as_extreme(differences(pairs[row], rng, size), observed[row], alternative) for row in left])
-
     if left:
-        widest = 4 * max(sum(each.n_items for each in pairs[row]) for row in left)
+        task = partial(_counted, [pairs[row] for row in left], observed[left], alternative)
+        widest = max(sum(each.n_items for each in pairs[row]) for row in left)
         n_resamples, blocks = draws.n_resamples, draws.in_blocks(task, widest)
         for row, (n_extreme, n_undefined) in zip(left, np.sum(blocks, axis=0).tolist(), strict=True):
             found[row] = PairedTest((1 + n_extreme) / (1 + n_resamples), False, n_resamples, n_undefined)
     return [found[row] for row in range(len(pairs))]
+
+
+def _counted(
+    pairs: Sequence[Sequence[Exchange]],
+    observed: Values,
+    alternative: Alternative,
+    rng: np.random.Generator,
+    size: int,
+) -> NDArray[np.int64]:
+    return np.array(
+        [
+            as_extreme(differences(pair, rng, size), value, alternative)
+            for pair, value in zip(pairs, observed.tolist(), strict=True)
+        ]
+    )
 
 
 def differences(pair: Sequence[Exchange], rng: np.random.Generator, size: int) -> Values:

@@ -104,10 +104,14 @@ def read_numbers(
     header: bool = True,
     unordered: bool = False,
     duplicates: Duplicates = "error",
+    n_ids: int = 1,
+    as_spelled: bool = False,
 ) -> dict[Label, float]:
     r"""Read the numbers that make a ranking, by label: what `read_ranking` ranks, with its parameters and errors.
 
-    A whole number is an int, so that no two beyond 2^53 become one. The order is that of the file.
+    A whole number is an int, so that no two beyond 2^53 become one. The order is that of the file. `n_ids` is the
+    number of id columns that are found where ``id_columns`` is omitted; of two, they are the first of the file. With
+    `as_spelled` the label of an unordered pair has the order of its first line.
 
     Examples
     --------
@@ -127,11 +131,11 @@ def read_numbers(
     asked = [*(id_columns or ()), *(() if score_column is None else (score_column,))] if header else []
     records = table.records(text, table.delimiter(text, asked))
     first = next(records)
-    columns = _find_columns(table, first, id_columns, score_column, header=header)
+    columns = _find_columns(table, first, id_columns, score_column, header=header, n_ids=n_ids)
     if unordered and len(columns.ids) != 2:
         raise OptionError(f"unordered needs two id columns, whose order does not count; got {len(columns.ids)}")
     rows = records if header else chain([first], records)
-    return _items(table, rows, columns, unordered=unordered, duplicates=duplicates)
+    return _items(table, rows, columns, unordered=unordered, duplicates=duplicates, as_spelled=as_spelled)
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,13 @@ class _Columns:
 
 
 def _find_columns(
-    table: TextTable, first: Record, id_columns: Sequence[str] | None, score_column: str | None, *, header: bool
+    table: TextTable,
+    first: Record,
+    id_columns: Sequence[str] | None,
+    score_column: str | None,
+    *,
+    header: bool,
+    n_ids: int,
 ) -> _Columns:
     names = first.cells if header else [str(number) for number in range(1, len(first.cells) + 1)]
     numeric = header and any(real_text(cell) for cell in first.cells)
@@ -163,11 +173,15 @@ def _find_columns(
         if used.count(i) > 1:
             table.fail("chosen twice; every id and the score need a column of their own", first.line, names[i])
     left = [i for i in range(len(names)) if i not in used]
-    if len(left) == (ids is None) + (score is None):
-        ids = (left.pop(0),) if ids is None else ids
-        score = left.pop() if score is None else score
+    n_wanted = n_ids * (ids is None) + (score is None)
+    if ids is None and (len(left) == n_wanted or (n_ids > 1 and len(left) > n_wanted)):
+        ids, left = tuple(left[:n_ids]), left[n_ids:]
+    if ids is not None and score is None and len(left) == 1:
+        score = left.pop()
     if ids is None or score is None:
-        parts = ["the ids (--id)"] * (ids is None) + ["the numbers (--score)"] * (score is None)
+        parts = ["the ids (--id)" if n_ids == 1 else "the words (--words)"] * (ids is None) + [
+            "the numbers (--score)"
+        ] * (score is None)
         wanted = " and ".join(parts)
         table.fail(f"say which column holds {wanted}; the columns are {listed(names)}{hint}", first.line)
     if header:
@@ -187,7 +201,13 @@ def _check_header(table: TextTable, name: str, line: int) -> None:
 
 
 def _items(
-    table: TextTable, records: Iterator[Record], columns: _Columns, *, unordered: bool, duplicates: Duplicates
+    table: TextTable,
+    records: Iterator[Record],
+    columns: _Columns,
+    *,
+    unordered: bool,
+    duplicates: Duplicates,
+    as_spelled: bool,
 ) -> dict[Label, float]:
     names, width = columns.names, len(columns.names)
     lines: dict[Label, tuple[int, tuple[str, ...]]] = {}
@@ -206,7 +226,8 @@ def _items(
             before, spelling = lines[label]
             there = f"line {before}" if spelling == ids else f"line {before}, as {listed(spelling)}"
             table.fail(
-                f"{listed(ids)} is also on {there}; ids must be unique (duplicates may be mean or first)",
+                f"{listed(ids)} is also on {there}; ids must be unique (duplicates may be mean or first, in a command "
+                "--duplicates mean)",
                 line,
                 column,
             )
@@ -218,7 +239,10 @@ def _items(
             table.fail(f"{listed(ids)} is inf and -inf, here and above, and has no mean", line)
     if len(numbers) < 2:
         table.fail(f"a ranking needs at least two items; got {len(numbers)}")
-    return {label: each[0] if duplicates == "first" else _mean(each) for label, each in numbers.items()}
+    return {
+        lines[label][1] if as_spelled and unordered else label: each[0] if duplicates == "first" else _mean(each)
+        for label, each in numbers.items()
+    }
 
 
 def _mean(numbers: list[float]) -> float:

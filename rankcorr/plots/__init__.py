@@ -3,7 +3,7 @@
 from rankcorr.plots.chance import plot_null
 from rankcorr.plots.leaderboards import chance_levels, plot_leaderboard
 from rankcorr.plots.offsets import plot_offset
-from rankcorr.plots.queries import plot_queries
+from rankcorr.plots.queries import plot_pairs, plot_queries
 from rankcorr.plots.ranks import plot_ranks
 from rankcorr.plots.style import MissingMatplotlibError, save_figure
 
@@ -13,6 +13,7 @@ __all__ = [
     "plot_leaderboard",
     "plot_null",
     "plot_offset",
+    "plot_pairs",
     "plot_queries",
     "plot_ranks",
     "save_figure",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, overload
 
 import numpy as np
@@ -11,12 +12,24 @@ from rankcorr.checks import shown
 from rankcorr.errors import OptionError
 from rankcorr.evaluation.comparison import RunComparison
 from rankcorr.inference.inversion import ROUNDING
-from rankcorr.plots.style import SYMBOLS, Ink, add_legend, drawn, figure_class, label_text, own_axes, signed
+from rankcorr.plots.style import (
+    SYMBOLS,
+    Ink,
+    add_axes,
+    add_legend,
+    canvas,
+    drawn,
+    figure_class,
+    label_text,
+    own_axes,
+    signed,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MOST_PANELS: Final = 12
 SEPARATE: Final = 60  # up to so many queries have a gap between their bars
 
 
@@ -61,7 +74,7 @@ def plot_queries(
     >>> poor = {"q0": {"a": 1, "b": 2, "c": 3}, "q1": {"a": 2, "b": 3, "c": 1}, "q2": {"a": 3, "b": 2, "c": 1}}
     >>> figure = plot_queries(compare_runs(qrels, {"good": good, "poor": poor}))
     >>> figure.axes[0].get_xlabel()
-    '3 queries, sorted: better in 2, equal in 1, worse in 0'
+    '3 queries, sorted: good better in 2, equal in 1, worse in 0'
     """
     figure_class()  # before the work
     if not isinstance(comparison, RunComparison):
@@ -81,9 +94,9 @@ def plot_queries(
     from matplotlib.ticker import MaxNLocator
 
     metric = SYMBOLS.get(comparison.metric, label_text(comparison.metric))
-    what = f"{metric}{', standardized' * comparison.standardized}: {label_text(one)} less {label_text(other)}"
+    what = f"{metric}{', standardized' * comparison.standardized}: {label_text(one)} \N{MINUS SIGN} {label_text(other)}"
     better, worse = int((values > ROUNDING).sum()), int((values < -ROUNDING).sum())
-    counts = f"better in {better:,}, equal in {values.size - better - worse:,}, worse in {worse:,}"
+    counts = f"{label_text(one)} better in {better:,}, equal in {values.size - better - worse:,}, worse in {worse:,}"
     queries = f"{'1 query' if values.size == 1 else f'{values.size:,} queries'}, sorted: {counts}"
     axes = own_axes(ax, queries, what)
     ink = Ink.of(axes)
@@ -94,8 +107,57 @@ def plot_queries(
     handles = [line]
     if math.isfinite(high - low):  # of few queries an interval may have no end
         label = f"{100 * comparison.level:g} % interval of the mean, {signed(low)} to {signed(high)}"
-        handles.append(axes.axhspan(low, high, color=ink.grey(0.2), alpha=0.25, linewidth=0, label=label))  # type: ignore[arg-type]
+        handles.append(axes.axhspan(low, high, color=ink.grey(0.8), zorder=0, linewidth=0, label=label))  # type: ignore[arg-type]
     axes.set_xlim(0.5 - 0.01 * values.size, values.size + 0.5 + 0.01 * values.size)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ticks = MaxNLocator(integer=True, steps=[1, 2, 5, 10]).tick_values(1, values.size)
+    axes.set_xticks([1, *(tick for tick in ticks if 1 < tick <= values.size)])  # there is no query 0
     add_legend(axes, handles, ax)
     return drawn(axes, ax)
+
+
+def plot_pairs(pairs: Sequence[tuple[RunComparison, str, str]]) -> Figure:
+    """Draw the differences of several pairs of runs by query, a panel for each below the last.
+
+    Parameters
+    ----------
+    pairs : sequence of (RunComparison, first, second)
+        As `plot_queries` takes them; up to 12.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    MissingMatplotlibError, OptionError
+        As `plot_queries`; `OptionError` for no pair, or too many.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import compare_runs
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(3)}
+    >>> runs = {name: dict.fromkeys(qrels, {"a": name > "x", "b": 2, "c": name > "y"}) for name in "xyz"}
+    >>> comparison = compare_runs(qrels, runs)
+    >>> len(plot_pairs([(comparison, pair.first, pair.second) for pair in comparison.pairs]).axes)
+    3
+    """
+    if not 0 < len(pairs) <= MOST_PANELS:
+        raise OptionError(f"1 to {MOST_PANELS} pairs of runs can be drawn; got {len(pairs)}")
+    if len(pairs) == 1:
+        ((comparison, first, second),) = pairs
+        return plot_queries(comparison, first=first, second=second)
+    figure = canvas(6.4, 3.6 * len(pairs))
+    for number, (comparison, first, second) in enumerate(pairs, start=1):
+        axes = add_axes(figure, (len(pairs), 1, number), "", "")
+        plot_queries(comparison, first=first, second=second, ax=axes)
+    _share_ranges([comparison.metric for comparison, _, _ in pairs], figure.axes)
+    return figure
+
+
+def _share_ranges(metrics: Sequence[str], panels: Sequence[Axes]) -> None:
+    """Give the panels of a metric one range, so that their bars can be compared."""
+    for metric in set(metrics):
+        own = [axes for axes, name in zip(panels, metrics, strict=True) if name == metric]
+        lows, highs = zip(*(axes.get_ylim() for axes in own), strict=True)
+        for axes in own:
+            axes.set_ylim(min(lows), max(highs))

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from rankcorr.workers import in_threads
+from rankcorr.workers import in_threads, mapped
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -50,3 +50,33 @@ def test_an_exception_of_a_task_reaches_the_caller(workers):
 
     with pytest.raises(ValueError, match="block 2"):
         in_threads(failing, [1, 2, 3], workers)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_a_stream_is_mapped_in_order_and_a_few_blocks_ahead(workers):
+    taken = []
+
+    def blocks():
+        for number in range(20):
+            taken.append(number)
+            yield number
+
+    for place, result in enumerate(mapped(lambda number: number * number, blocks(), workers)):
+        assert result == place * place
+        assert len(taken) <= place + workers + 1
+    assert place == 19
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_failing_task_ends_the_stream(workers):
+    started = []
+
+    def failing(number):
+        started.append(number)
+        if number == 2:
+            raise ValueError("block 2")
+        return number
+
+    with pytest.raises(ValueError, match="block 2"):
+        list(mapped(failing, iter(range(50)), workers))
+    assert len(started) <= 3 + 2 * workers

@@ -5,7 +5,16 @@ import numpy as np
 import pytest
 
 from rankcorr import OptionError, holm
-from rankcorr.evaluation import MetricError, PairedDifference, compare_runs, evaluate, read_qrels, read_run, worst
+from rankcorr.evaluation import (
+    MetricError,
+    PairedDifference,
+    compare_evaluated,
+    compare_runs,
+    evaluate,
+    read_qrels,
+    read_run,
+    worst,
+)
 
 
 def case(n_queries=40, noises=(0.5, 0.6, 3.0), seed=0):
@@ -165,7 +174,7 @@ def test_the_worst_queries_and_their_documents():
     assert found[0].difference == found[0].first - found[0].second > 0
     places = {each.document: (each.relevance, each.first_rank, each.second_rank) for each in found[0].documents}
     assert places["d"] == (1.0, 1.0, 3.0)
-    assert places["z"][0] == 0.0
+    assert math.isnan(places["z"][0])  # nobody judged it
     assert math.isnan(places["z"][1])
     assert found[0].documents[0].document == "d"
     assert found[0].documents[0].cost < 0  # it costs the second run more
@@ -173,6 +182,14 @@ def test_the_worst_queries_and_their_documents():
     assert len(worst(qrels, {"best": best, "poor": poor}, k=1, n_documents=2)[0].documents) == 2
     turned = worst(qrels, {"best": best, "poor": poor}, metric="ap", first="poor", second="best", k=1)[0]
     assert (turned.query, turned.difference < 0, turned.documents[0].cost > 0) == ("q2", True, True)
+
+
+def test_a_query_that_a_run_lacks_has_no_documents():
+    """The other run has places that cost something, but not less or more than those of no run."""
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}}
+    runs = {"whole": {"q1": {"a": 1.0, "b": 2.0}, "q2": {"a": 2.0, "b": 1.0}}, "half": {"q2": {"a": 2.0, "b": 1.0}}}
+    (lacking, _) = worst(qrels, runs, metric="p@1", k=2)
+    assert (lacking.query, lacking.documents) == ("q1", ())
 
 
 @pytest.mark.parametrize(
@@ -188,3 +205,23 @@ def test_the_worst_queries_and_their_documents():
 def test_worst_checks_its_options(options, message):
     with pytest.raises(OptionError, match=message):
         worst(*case(3), **options)
+
+
+def test_an_evaluation_is_compared_without_evaluating_again():
+    qrels, runs = case(15)
+    evaluation = evaluate(qrels, runs, metrics=["ap", "tau_w"])
+    chosen = {"baseline": "b", "n_resamples": 100, "groups": {query: query[-1] for query in qrels}}
+    assert compare_evaluated(evaluation, "ap", **chosen) == compare_runs(qrels, runs, metric="ap", **chosen)
+    assert compare_evaluated(evaluation, "tau_w", standardized=True, **chosen) == compare_runs(
+        qrels, runs, standardized=True, **chosen
+    )
+    for metric, options, message in (
+        (None, {}, "metric must be one of 'ap', 'tau_w'"),
+        ("ap", {"standardized": True}, "only rank correlations can be standardized; got 'ap'"),
+        ("ap", {"baseline": "z"}, "baseline must be one of"),
+        ("ap", {"test": "z"}, "test must be one of"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            compare_evaluated(evaluation, metric, **options)
+    with pytest.raises(OptionError, match="at least two runs"):
+        compare_evaluated(evaluate(qrels, runs["a"]))

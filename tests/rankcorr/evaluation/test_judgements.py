@@ -175,6 +175,33 @@ def test_infinite_scores_and_numbers_of_other_kinds_can_be_ordered():
 
 
 @pytest.mark.parametrize(
+    "scores",
+    [
+        [2**53, 2**53 + 1],
+        [-(2**53) - 1, 0],
+        [2**53 + 1, 0.5],  # numpy makes floats of both
+        [2**63, -1],  # here too
+        [2**64, 2**64 + 1],
+        [10**400, 1],
+        [Decimal(2**53 + 1), Decimal(2**53)],
+        np.array([2**53, 2**53 + 1], np.uint64),
+        pd.Series([2**53 + 1, 0.5], dtype=object),
+        pl.Series([2**53, 2**53 + 1]),
+    ],
+)
+def test_no_two_whole_numbers_become_a_tie(scores):
+    with pytest.raises(NonNumericError, match=r"beyond 2\^53"):
+        Run.from_columns(["q", "q"], ["a", "b"], scores)
+
+
+def test_large_floats_and_decimals_that_are_no_number():
+    run = Run.from_columns(["q"] * 3, ["a", "b", "c"], [1e300, 2**53, Decimal("-Infinity")])
+    assert run.values.tolist() == [1e300, 2.0**53, -np.inf]
+    with pytest.raises(MissingValueError, match="nan in row 1"):
+        Run.from_columns(["q", "q"], ["a", "b"], [1, Decimal("sNaN")])
+
+
+@pytest.mark.parametrize(
     ("value", "error", "came"), [(np.nan, MissingValueError, "nan"), (None, MissingValueError, "None")]
 )
 def test_a_dict_names_query_and_document(value, error, came):

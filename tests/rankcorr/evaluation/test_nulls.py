@@ -5,7 +5,7 @@ import pytest
 
 from rankcorr import RhoW, StandardizationError, Tau, TauW, null_distribution
 from rankcorr.evaluation import nulls
-from rankcorr.evaluation.nulls import MOST_DRAWN, standardization
+from rankcorr.evaluation.nulls import MOST_DRAWN, drawn_exponents, standardization
 from rankcorr.inference.null import MAX_EXACT_ITEMS
 
 OPTIONS = {"n_resamples": 500, "seed": 1}
@@ -108,3 +108,31 @@ def test_a_chance_level_at_the_edge_is_an_error():
     x, y, offsets = flat([(np.arange(200), np.arange(200))])
     with pytest.raises(StandardizationError, match="a larger n0 helps"):
         standardization(TauW(n0=-0.99999, scheme="multiplicative"), x, y, offsets, **OPTIONS)
+
+
+class Unhashable:
+    """A weigher that is compared by value, and not hashed."""
+
+    __hash__ = None
+
+    def __call__(self, ranks):
+        return 1 / ranks
+
+    def __eq__(self, other):
+        return type(other) is Unhashable
+
+
+@pytest.mark.parametrize("coefficient", [TauW(), RhoW(weigher=Unhashable())])
+def test_drawn_exponents_do_not_depend_on_other_groups(coefficient, monkeypatch):
+    monkeypatch.setattr(nulls, "_known_exponents", {})
+    pairs = [*many_patterns(6, np.random.default_rng(6), n_items=12), (np.array([1.0]), np.array([2.0]))]
+    whole = drawn_exponents(coefficient, *flat(pairs), **OPTIONS)
+    assert whole.tolist() == drawn_exponents(coefficient, *flat(pairs), **OPTIONS).tolist()
+    monkeypatch.setattr(nulls, "MOST_COEFFICIENTS", 0)  # nothing is known any more
+    for place, pair in enumerate(pairs):
+        assert drawn_exponents(coefficient, *flat([pair]), **OPTIONS).tolist() == [whole[place]]
+    few = standardization(coefficient, *flat(pairs), **OPTIONS)
+    assert few.exponents.tolist() == whole.tolist()  # so few patterns are all drawn
+    monkeypatch.setattr(nulls, "MOST_KNOWN", 2)
+    assert drawn_exponents(coefficient, *flat(pairs), **OPTIONS).tolist() == whole.tolist()
+    assert all(not known for known in nulls._known_exponents.values())

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from rankcorr import NonNumericError, OptionError, Ranking, Tau, UndefinedCorrelationWarning
 from rankcorr.coefficients import named_coefficient
+from rankcorr.inference import exchange_kernels
 from rankcorr.inference.exchange import BELOW_ALL, Exchange, codes_of_items, score_codes
 from rankcorr.inference.standardization import standardized
 from tests.strategies import TIED_WEIGHT, scores, weighings
@@ -25,9 +26,9 @@ def exchange_of(gold, systems, *, coefficient="tau", present=None, **options):
     return Exchange.of_ranks(chosen, Ranking.from_scores(gold), rankings, present)
 
 
-def drawn_places(exchange, seed, size):
-    """Sources and keys, both in the order of gold."""
-    return exchange._drawn_keys(np.random.default_rng(seed), size)
+def drawn_places(exchange, seed, size, *, exchanged=False):
+    """Places of the items of each system, in the order of gold."""
+    return exchange._drawn_keys(np.random.default_rng(seed), size, exchanged=exchanged)
 
 
 def value(coefficient, gold, numbers):
@@ -46,19 +47,16 @@ def test_coefficients_are_those_of_the_places_taken(name, drawn, weighing, tied,
     options = {**weighing[0], "tied_weights": tied}
     exchange = exchange_of(gold, systems, coefficient=name, present=present, **options)
     best_first = Ranking.from_scores(gold).best_first
-    sources, keys = drawn_places(exchange, 0, 3)
-    found = exchange._coefficients(sources, keys)
+    own, keys = drawn_places(exchange, 0, 3), drawn_places(exchange, 0, 3, exchanged=True)
+    found = exchange._coefficients(keys)
     for row in range(3):
         for system in range(len(systems)):
             has = present[system, best_first]
-            taken = [keys[row, sources[row, system, item], item] for item in np.flatnonzero(has)]
-            expected = value(named_coefficient(name, **options), gold[best_first][has], taken)
+            expected = value(named_coefficient(name, **options), gold[best_first][has], keys[row, system][has])
             assert_allclose(found[row, system], expected, rtol=0, atol=1e-11)
-            # Only systems that have the item exchange it, each once.
-            assert all(present[sources[row, system, item], best_first[item]] for item in np.flatnonzero(has))
-        for item in range(gold.size):
-            taking = sorted(sources[row, present[:, best_first[item]], item].tolist())
-            assert taking == np.flatnonzero(present[:, best_first[item]]).tolist()
+    # Only systems that have the item exchange it, each once; the first row is drawn alike before the first exchange.
+    for item, has in enumerate(present[:, best_first].T):
+        assert sorted(keys[0, has, item].tolist()) == sorted(own[0, has, item].tolist())
 
 
 @given(NAMES, SYSTEMS)
@@ -66,7 +64,7 @@ def test_a_system_keeps_its_order_and_its_ties_whatever_the_places(name, drawn):
     gold, systems = drawn
     exchange = exchange_of(gold, systems, coefficient=name)
     best_first = Ranking.from_scores(gold).best_first
-    _, keys = drawn_places(exchange, 1, 5)
+    keys = drawn_places(exchange, 1, 5)
     for row in keys:
         for system, own in zip(systems, row, strict=True):
             assert_array_equal(Ranking.from_ranks(own).ranks, Ranking.from_scores(system[best_first]).ranks)
@@ -82,29 +80,53 @@ def test_exchanged_scores_are_scores(drawn):
     rankings = [Ranking.from_scores(each) for each in systems]
     exchange = Exchange.of_scores(Tau(), Ranking.from_scores(gold), rankings, codes)
     best_first = Ranking.from_scores(gold).best_first
-    sources, keys = drawn_places(exchange, 2, 4)
+    keys = drawn_places(exchange, 2, 4, exchanged=True)
     assert exchange.is_sure
     table = np.array(systems)[:, best_first]
-    for row, found in zip(sources, exchange._coefficients(sources, keys), strict=True):
-        taken = np.take_along_axis(table, row, axis=0)
+    own = drawn_places(exchange, 2, 1)[0]
+    scores_of = dict(zip(own.ravel().tolist(), table.ravel().tolist(), strict=True))
+    for row, found in zip(keys, exchange._coefficients(keys), strict=True):
+        taken = np.vectorize(scores_of.get)(row)
+        assert_array_equal(np.sort(taken, axis=0), np.sort(table, axis=0))
         assert_allclose(found, [value(Tau(), gold[best_first], -each) for each in taken], rtol=0, atol=1e-12)
 
 
 @pytest.mark.needs_numba
 def test_every_system_is_as_likely_to_take_a_place_and_to_come_first():
     gold = np.arange(8.0)
-    exchange = exchange_of(gold, [gold, gold[::-1], np.roll(gold, 3)])
-    sources, keys = drawn_places(exchange, 3, 30_000)
+    exchange = exchange_of(gold, [gold, np.roll(gold, 5), np.roll(gold, 3)])
+    taken = drawn_places(exchange, 3, 30_000, exchanged=True) // 3
+    places = drawn_places(exchange, 3, 1)[0] // 3
     for system in range(3):
-        shares = np.array([(sources[:, system] == other).mean(axis=0) for other in range(3)])
+        shares = np.array([(taken[:, system] == own).mean(axis=0) for own in places])
         assert np.abs(shares - 1 / 3).max() < 5 * np.sqrt(2 / 9 / 30_000)
+    # Two choices are independent: those of neighbouring items, and of an item in neighbouring draws.
+    is_own = taken[:, 0] == places[0]
+    for both in (is_own[:, 1:] & is_own[:, :-1], is_own[1:] & is_own[:-1]):
+        assert np.abs(both.mean(axis=0) - 1 / 9).max() < 5 * np.sqrt(8 / 81 / 29_999)
+    keys = drawn_places(exchange, 3, 30_000)
     # The keys of one rank: three systems, in any order, which the next rank keeps with probability 0.6 + 0.4 / 6.
-    places = np.argsort(keys, axis=2)
-    at_rank = np.take_along_axis(keys, places, axis=2)
+    at_rank = np.sort(keys, axis=2)
     orders = np.argsort(at_rank, axis=1)
     assert np.abs((orders[:, 0] == 0).mean(axis=0) - 1 / 3).max() < 5 * np.sqrt(2 / 9 / 30_000)
     same = (orders[:, :, 1:] == orders[:, :, :-1]).all(axis=1)
     assert np.abs(same.mean(axis=0) - (0.6 + 0.4 / 6)).max() < 5 * np.sqrt(0.25 / 30_000)
+
+
+@pytest.mark.needs_numba
+def test_two_systems_exchange_each_place_in_half_of_the_draws_and_come_first_in_half():
+    gold = np.arange(8.0)
+    exchange = exchange_of(gold, [gold, np.roll(gold, 3)])
+    own = drawn_places(exchange, 3, 1)[0] // 2
+    is_own = drawn_places(exchange, 3, 30_000, exchanged=True)[:, 0] // 2 == own[0]
+    keys = np.sort(drawn_places(exchange, 4, 30_000), axis=2)
+    is_first = keys[:, 0] < keys[:, 1]
+    bound = 5 * np.sqrt(0.25 / 29_999)
+    for drawn in (is_own, is_first):
+        assert np.abs(drawn.mean(axis=0) - 0.5).max() < bound
+        assert np.abs((drawn[1:] == drawn[:-1]).mean(axis=0) - 0.5).max() < bound
+    assert np.abs((is_own[:, 1:] == is_own[:, :-1]).mean(axis=0) - 0.5).max() < bound
+    assert np.abs((is_first[:, 1:] == is_first[:, :-1]).mean(axis=0) - 0.8).max() < bound
 
 
 @pytest.mark.needs_numba
@@ -123,14 +145,14 @@ def test_two_systems_that_exchange_one_of_two_neighbours_still_differ_in_four_of
 
 def test_small_groups_lie_anywhere_in_their_ranks_and_large_ones_in_the_middle():
     small = exchange_of(np.arange(9.0), [[1, 1, 1, 2, 3, 4, 5, 6, 7], np.arange(9.0)])
-    _, keys = drawn_places(small, 4, 300)
+    keys = drawn_places(small, 4, 300)
     tied = keys[:, 0, 6:]  # in the order of gold, from the best
     assert (tied == tied[:, :1]).all()
     singles = keys[:, 1, 6:]
     assert set(np.argmax(tied[:, :1] == singles, axis=1).tolist()) == {0, 1, 2}
     assert ((tied[:, :1] == singles).sum(axis=1) == 1).all()
     large = exchange_of(np.arange(9.0), [[1, 1, 1, 1, 1, 4, 5, 6, 7], np.arange(9.0)])
-    _, keys = drawn_places(large, 4, 300)
+    keys = drawn_places(large, 4, 300)
     assert (keys[:, 0, 4:] == keys[:, 1, [6]]).all()
 
 
@@ -141,13 +163,13 @@ def test_levels_of_a_common_scale_stay_tied():
     assert exchange.is_sure
     codes = np.unique(first), np.unique(second)
     assert_array_equal(*(len(each) for each in codes))
-    for _, keys in (drawn_places(exchange, seed, 5) for seed in range(2)):
+    for keys in (drawn_places(exchange, seed, 5) for seed in range(2)):
         assert all(len(np.unique(row)) == 3 for row in keys)
     # Groups that have half of their ranks in common are no levels.
     scores_ = np.repeat([3.0, 2.0, 1.0], 10)
     others = np.repeat([4.0, 3.0, 2.0, 1.0], [5, 10, 10, 5])
     apart = exchange_of(np.arange(30.0), [scores_, others])
-    assert len(np.unique(drawn_places(apart, 0, 1)[1])) == 7
+    assert len(np.unique(drawn_places(apart, 0, 1))) == 7
 
 
 def test_keys_of_many_scores_do_not_overflow(monkeypatch):
@@ -157,10 +179,28 @@ def test_keys_of_many_scores_do_not_overflow(monkeypatch):
     rankings = [Ranking.from_scores(each) for each in systems]
     exchange = Exchange.of_scores(Tau(), Ranking.from_scores(gold), rankings, codes)
     expected = exchange.drawn(np.random.default_rng(1), 20)
-    assert drawn_places(exchange, 0, 1)[1].dtype == np.int32
+    assert drawn_places(exchange, 0, 1).dtype == np.int32
     monkeypatch.setattr("rankcorr.inference.exchange.LARGEST_INT32", 3 * 36 - 1)
-    assert drawn_places(exchange, 0, 1)[1].dtype == np.int64
+    assert drawn_places(exchange, 0, 1).dtype == np.int64
     assert_array_equal(exchange.drawn(np.random.default_rng(1), 20), expected)
+
+
+def test_more_systems_than_a_random_number_can_choose_from_are_refused(monkeypatch):
+    monkeypatch.setattr("rankcorr.inference.exchange_kernels.MOST_SYSTEMS", 2)
+    exchange = exchange_of([1, 2, 3], [[1, 2, 3]] * 3)
+    with pytest.raises(OptionError, match="at most 2 systems can exchange places; got 3"):
+        exchange.drawn(np.random.default_rng(0), 1)
+
+
+def test_large_keys_do_not_overflow_beside_the_items_that_they_carry():
+    exchange = exchange_of(np.arange(5.0), [np.arange(5.0)])
+    keys = np.array([[[2**30, 3, 2**29, 2**31 - 2, 2**30]]], np.int32)
+    values, items = np.empty((1, 1)), exchange.items
+    exchange_kernels.exchanged_coefficients(
+        *(keys, 2**31 - 1, items.x_keys, exchange.present, items.table, items.expected, items.scheme, items.kind),
+        values,
+    )
+    assert_allclose(values[0, 0], value(Tau(), np.arange(5.0)[::-1], keys[0, 0]), rtol=0, atol=1e-15)
 
 
 def test_distances_are_of_the_items_that_both_have():

@@ -2,6 +2,8 @@
 
 import math
 import warnings
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -139,6 +141,25 @@ def test_the_same_call_gives_the_same_answer_whatever_the_workers():
     boards = [leaderboard(gold, systems, n_resamples=200, workers=workers).to_dict() for workers in (1, 2, None)]
     assert boards[0] == boards[1] == boards[2]
     assert leaderboard(gold, systems, n_resamples=200, seed=1).to_dict() != boards[0]
+
+
+@pytest.mark.needs_numba
+def test_the_answer_does_not_depend_on_the_executor():
+    gold, systems = data()
+    options = {"n_resamples": 1_000, "coefficient": "rho_w"}
+    expected = leaderboard(gold, systems, **options).to_dict()
+    done = []
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        board = leaderboard(gold, systems, **options, executor=executor, progress=done.append)
+    assert board.to_dict() == expected
+    assert sum(done) > 0
+    assert sum(done) % 1_000 == 0
+
+
+def test_what_is_no_executor():
+    gold, systems = data()
+    with pytest.raises(OptionError, match=r"executor must be a concurrent.futures.Executor; got 2"):
+        leaderboard(gold, systems, executor=2)
 
 
 def test_progress_counts_resamples_of_intervals_and_tests():

@@ -1,3 +1,6 @@
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -6,11 +9,10 @@ from rankcorr.checks import checked_level, checked_resamples, checked_seed
 from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
 
 
-def drawn(n_resamples, *, seed, workers=None, progress=None):
-    blocks = in_blocks(
-        lambda rng, size: rng.random((size, 1000)), n_resamples, 1000, seed=seed, workers=workers, progress=progress
+def drawn(n_resamples, *, seed, **options):
+    return np.concatenate(
+        in_blocks(lambda rng, size: rng.random((size, 1000)), n_resamples, 1000, seed=seed, **options)
     )
-    return np.concatenate(blocks)
 
 
 def test_the_numbers_do_not_depend_on_the_workers():
@@ -19,6 +21,32 @@ def test_the_numbers_do_not_depend_on_the_workers():
     for workers in (2, 3, None):
         np.testing.assert_array_equal(drawn(100, seed=3, workers=workers), expected)
     assert not np.array_equal(drawn(100, seed=4), expected)
+
+
+@pytest.mark.parametrize("n_resamples", [1, 33, 100, 5_000])
+def test_the_numbers_do_not_depend_on_the_executor(n_resamples):
+    expected, done = drawn(n_resamples, seed=3, workers=1), []
+    with ThreadPoolExecutor(3) as executor:
+        found = drawn(n_resamples, seed=3, executor=executor, progress=done.append)
+    np.testing.assert_array_equal(found, expected)
+    assert sum(done) == n_resamples
+
+
+def test_an_exception_of_the_progress_stops_the_executor():
+    started = []
+
+    def task(rng, size):
+        started.append(size)
+        return rng.random(size)
+
+    def stop(_done):
+        raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(time.sleep, 0.2)  # nothing of ours starts before
+        with pytest.raises(KeyboardInterrupt):
+            in_blocks(task, 100, BLOCK_NUMBERS, seed=0, executor=executor, progress=stop)
+    assert len(started) == 1  # the block that is drawn here
 
 
 def test_no_two_blocks_are_alike():

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from rankcorr import OptionError
 from rankcorr.evaluation import compare_runs
-from rankcorr.plots import plot_queries
+from rankcorr.plots import plot_pairs, plot_queries
 from tests.rankcorr.evaluation.test_compare import case
 from tests.rankcorr.plots.figures import legend_of, minus, own_axes
 
@@ -25,9 +25,9 @@ def test_the_differences_are_sorted_and_their_mean_and_interval_are_drawn():
     assert_allclose([band.get_y(), band.get_y() + band.get_height()], [pair.low, pair.high])
     equal = 40 - pair.n_better - pair.n_worse
     assert axes.get_xlabel() == (
-        f"40 queries, sorted: better in {pair.n_better}, equal in {equal}, worse in {pair.n_worse}"
+        f"40 queries, sorted: {pair.first} better in {pair.n_better}, equal in {equal}, worse in {pair.n_worse}"
     )
-    assert axes.get_ylabel() == rf"$\tau_w$: {pair.first} less {pair.second}"
+    assert axes.get_ylabel() == f"$\\tau_w$: {pair.first} \N{MINUS SIGN} {pair.second}"
     assert legend_of(figure) == [
         minus(f"mean {pair.difference:.3f}"),
         minus(f"95 % interval of the mean, {pair.low:.3f} to {pair.high:.3f}"),
@@ -50,7 +50,7 @@ def test_few_queries_may_have_no_interval():
 def test_axes_of_the_caller():
     axes = own_axes()
     assert plot_queries(compare_runs(*case(5), n_resamples=100), ax=axes) is axes
-    assert axes.get_xlabel().startswith("5 queries, sorted: better in ")
+    assert axes.get_xlabel().startswith("5 queries, sorted: a better in ")
 
 
 def test_what_cannot_be_drawn():
@@ -67,3 +67,19 @@ def test_what_cannot_be_drawn():
         lacking = compare_runs(qrels, runs, n_resamples=100)
     with pytest.raises(OptionError, match="no query has a value for both 'b' and 'a'"):
         plot_queries(lacking, first="b", second="a")
+
+
+def test_panels_of_a_metric_share_a_range():
+    qrels, runs = case(15)
+    found = [compare_runs(qrels, runs, metric=metric, baseline="c", n_resamples=50) for metric in ("tau_w", "ap")]
+    figure = plot_pairs([(each, pair.first, pair.second) for each in found for pair in each.pairs])
+    ranges = [axes.get_ylim() for axes in figure.axes]
+    assert len(ranges) == 4
+    assert ranges[0] == ranges[1] != ranges[2] == ranges[3]
+    assert [axes.get_ylabel() for axes in figure.axes[2:]] == [
+        f"ap: {pair.first} \N{MINUS SIGN} c" for pair in found[1].pairs
+    ]
+    assert figure.axes[0].get_xticks()[0] == 1
+    for pairs in ([], [(found[0], "a", "c")] * 13):
+        with pytest.raises(OptionError, match=f"1 to 12 pairs of runs can be drawn; got {len(pairs)}"):
+            plot_pairs(pairs)

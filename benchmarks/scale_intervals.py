@@ -1,0 +1,65 @@
+"""Print how often intervals by the Poisson bootstrap of queries hold the truth, beside those that draw queries.
+
+Differences of two exchangeable runs, as in evaluation_levels.py: both kinds of interval are of the same data sets.
+Nothing here asserts.
+"""
+
+import argparse
+import os
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from evaluation_levels import LEVEL, SIZES, differences
+from report import heading, machine, row
+
+from rankcorr import TauW
+from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
+from rankcorr.evaluation.query_tests import intervals, studentized
+from rankcorr.inference.resampling import Draws
+
+EVALUATOR = QueryEvaluator("tau_w")
+
+
+def one(n_queries: int, n_resamples: int, seed: int) -> tuple[bool, bool, float]:
+    """Whether each interval of one data set holds 0, Poisson's first, and how wide that one is beside the other."""
+    column = differences(np.random.default_rng([n_queries, seed]), n_queries, TauW())
+    # Half of a difference is between -1 and 1, as values are.
+    values = pd.DataFrame({"query": np.arange(n_queries), "tau_w": column / 2})
+    found = combined_means([partial_means(values, EVALUATOR, n_resamples=n_resamples, seed=seed)], level=LEVEL).of()
+    ratios = studentized(column[:, np.newaxis], Draws(n_resamples, seed))
+    low, high = (float(ends[0]) for ends in intervals(column[:, np.newaxis], ratios, LEVEL))
+    return found.low <= 0 <= found.high, low <= 0 <= high, 2 * (found.high - found.low) / (high - low)
+
+
+def measured(n_queries: int, n_sets: int, n_resamples: int, workers: int) -> np.ndarray:
+    """Share of data sets in which each interval holds 0, and the mean ratio of their widths."""
+    run = partial(one, n_queries, n_resamples)
+    if workers == 1:
+        found = [run(seed) for seed in range(n_sets)]
+    else:
+        with ProcessPoolExecutor(workers) as pool:
+            found = list(pool.map(run, range(n_sets), chunksize=50))
+    return np.mean(found, axis=0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=2_000)
+    parser.add_argument("--resamples", type=int, default=999)
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    machine("numpy", "numba")
+    heading(
+        f"Coverage of {LEVEL:.0%} intervals of a mean difference of tau_w ({options.sets:,} data sets each; standard "
+        f"error {np.sqrt(0.05 * 0.95 / options.sets):.4f})",
+        *("queries", "Poisson", "queries drawn", "ratio of widths"),
+    )
+    for n_queries in SIZES:
+        poisson, drawn, ratio = measured(n_queries, options.sets, options.resamples, options.workers)
+        row(f"{n_queries:,}", f"{poisson:.4f}", f"{drawn:.4f}", f"{ratio:.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""What to compute of each query, as one value: the function that engines call on their partitions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from rankcorr.checks import (
+    check_choice,
+    check_unique,
+    checked_flag,
+    checked_resamples,
+    checked_seed,
+    offending,
+    shown,
+)
+from rankcorr.coefficients import Coefficient
+from rankcorr.errors import OptionError
+from rankcorr.evaluation.errors import MetricError, UndefinedQueryError
+from rankcorr.evaluation.evaluate import RESAMPLES, UNDEFINED, UndefinedPolicy
+from rankcorr.evaluation.metrics import AveragePrecision, Familiar, Metric, MetricLike, PrecisionAt, as_metrics
+from rankcorr.evaluation.partitions.arrow import arrow
+from rankcorr.evaluation.partitions.joined_columns import joined_columns
+from rankcorr.evaluation.partitions.run_values import RunValues, run_values
+
+Unjudged: TypeAlias = Literal["error", "zero", "omit"]
+Unretrieved: TypeAlias = Literal["error", "last", "omit"]
+QueryType: TypeAlias = Literal["string", "int64"]
+
+UNJUDGED: Final = ("error", "zero", "omit")
+UNRETRIEVED: Final = ("error", "last", "omit")
+N_DOCUMENTS: Final = "n_documents"
+OPTIONS: Final = b"rankcorr"
+
+
+@dataclass(frozen=True)
+class QueryEvaluator:
+    """Evaluates partitions of joined columns by query: rows of documents in, a row for each query out.
+
+    A value depends on the rows of its query and on the options alone, to the last bit: not on the partition, its other
+    queries or the order of its rows. Standardized values draw a null distribution for each pattern of length and ties,
+    from the seed and the pattern; `evaluate` interpolates most of many patterns, from all its queries.
+
+    Parameters
+    ----------
+    metrics : sequence of str, Coefficient or measure of ir_measures
+        As in `evaluate`.
+    query, relevance : str
+        Names of the columns of query ids, text or whole numbers, and of gold scores.
+    scores : str or sequence of str
+        Names of the columns of scores, one for each run.
+    document : str, optional
+        Name of the column of document ids. "ap", "p@k" and the measures of ir_measures need it, because ties go by id.
+    unjudged : {"error", "zero", "omit"}
+        What becomes of a document with a score and a null for relevance; "zero" and "omit" as in `evaluate`.
+    unretrieved : {"error", "last", "omit"}
+        What becomes of a document with relevance and a null for a score; "last" and "omit" as in `evaluate`. A row
+        without either is not part of the run.
+    undefined : {"omit", "zero", "error"}
+        What a query counts for which a metric does not exist: null, 0, or an error.
+    standardized : bool, default False
+        Standardize each rank correlation by its own null as well.
+    n_resamples : int, default 500
+        Number of permutations behind each null distribution.
+    seed : int, default 0
+        Seed of null distributions.
+
+    Raises
+    ------
+    RankingError
+        `OptionError` or `MetricError`, for an option that cannot be used.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> evaluator = QueryEvaluator(["tau_w", "tau"])
+    >>> rows = pd.DataFrame({"query": ["q", "q", "r", "r"], "relevance": [1, 0, 1, 0], "score": [3.5, 1.0, 2.0, 7.5]})
+    >>> evaluator.frame(rows)
+      query  n_documents  tau_w  tau
+    0     q            2    1.0  1.0
+    1     r            2   -1.0 -1.0
+    """
+
+    metrics: Sequence[MetricLike] | MetricLike = ("tau_w",)
+    _: KW_ONLY
+    query: str = "query"
+    relevance: str = "relevance"
+    scores: Sequence[str] | str = ("score",)
+    document: str | None = None
+    unjudged: Unjudged = "error"
+    unretrieved: Unretrieved = "error"
+    undefined: UndefinedPolicy = "omit"
+    standardized: bool = False
+    n_resamples: int = RESAMPLES
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        named = as_metrics(self.metrics)
+        if not isinstance(self.scores, str | list | tuple):
+            raise OptionError(f"scores must be a name or a list of names; got {shown(self.scores)}")
+        scores = (self.scores,) if isinstance(self.scores, str) else tuple(self.scores)
+        if not scores:
+            raise OptionError("scores must name a column at least")
+        object.__setattr__(self, "scores", scores)
+        names = self.inputs
+        if wrong := [name for name in names if not isinstance(name, str) or not name]:
+            raise OptionError(offending("names of columns must be text; got", wrong))
+        check_unique(names, "names of columns", OptionError)
+        check_choice("unjudged", self.unjudged, UNJUDGED)
+        check_choice("unretrieved", self.unretrieved, UNRETRIEVED)
+        check_choice("undefined", self.undefined, UNDEFINED)
+        checked = {
+            "metrics": tuple(named.values()),
+            "standardized": checked_flag(self.standardized, "standardized"),
+            "n_resamples": checked_resamples(self.n_resamples),
+            "seed": checked_seed(self.seed),
+        }
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
+        check_unique((self.query, N_DOCUMENTS, *self.columns), "names of columns of the result", OptionError)
+        tied = [name for name, metric in named.items() if isinstance(metric, AveragePrecision | PrecisionAt | Familiar)]
+        if tied and self.document is None:
+            raise MetricError(
+                f"{', '.join(tied)}: documents with equal scores go by their ids; name their column by document="
+            )
+
+    @cached_property
+    def named(self) -> dict[str, Metric]:
+        """Metrics by name."""
+        return as_metrics(self.metrics)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the columns that are read."""
+        names = (self.query, self.relevance, *self.scores)
+        return names if self.document is None else (*names, self.document)
+
+    @cached_property
+    def columns(self) -> dict[str, tuple[str, str, bool]]:
+        """Names of the columns of values: which run, which metric, whether standardized."""
+        found = {}
+        for score in self.scores:
+            for metric, kind in self.named.items():
+                name = metric if len(self.scores) == 1 else f"{score} {metric}"
+                found[name] = (score, metric, False)
+                if self.standardized and isinstance(kind, Coefficient):
+                    found[f"{name} standardized"] = (score, metric, True)
+        return found
+
+    def schema(self, query_type: QueryType = "string") -> Any:
+        """Arrow schema of the result, for engines that want to know it beforehand."""
+        pa = arrow()
+        check_choice("query_type", query_type, ("string", "int64"))
+        kinds = {self.query: getattr(pa, query_type)(), N_DOCUMENTS: pa.int64()}
+        kinds |= dict.fromkeys(self.columns, pa.float64())
+        return pa.schema(list(kinds.items()), metadata={OPTIONS: json.dumps(self.described())})
+
+    def described(self) -> dict[str, Any]:
+        """Options as text, by which parts of one result know each other."""
+        listed = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value if isinstance(value, int) else repr(value) for name, value in listed.items()}
+
+    def batch(self, rows: Any) -> Any:
+        """Evaluate the queries of one partition.
+
+        Parameters
+        ----------
+        rows : pyarrow RecordBatch or Table, or a data frame
+            All rows of each of its queries, in any order.
+
+        Returns
+        -------
+        pyarrow.RecordBatch
+            Query, `n_documents` (the number of its rows), and a column for each metric, as `columns` names them; null
+            where the metric does not exist.
+
+        Raises
+        ------
+        RankingError
+            As `evaluate`; the message names a query.
+        """
+        pa = arrow()
+        columns = joined_columns(rows, (self.query, self.relevance, *self.scores), self.document)
+        found = {score: run_values(columns, place, self) for place, score in enumerate(self.scores)}
+        values = []
+        for score, metric, standardized in self.columns.values():
+            own = (found[score].standardized if standardized else found[score].raw)[metric]
+            values.append(self._settled(own, found[score], columns.queries, f"{score}, {metric}"))
+        sizes = pa.array(np.diff(columns.offsets))
+        arrays = [columns.queries, sizes, *(pa.array(each, mask=np.isnan(each)) for each in values)]
+        kind: QueryType = "string" if pa.types.is_string(columns.queries.type) else "int64"
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema(kind))
+
+    def batches(self, batches: Iterable[Any], *, workers: int = 1) -> Iterator[Any]:
+        """Evaluate a stream of batches in which the rows of a query follow each other, as in a sorted file.
+
+        A query that straddles two batches is carried over. See `rankcorr.evaluation.partitions.streams`.
+
+        Parameters
+        ----------
+        batches : iterable of RecordBatch, Table or data frame
+        workers : int, default 1
+            Number of threads; the result does not depend on it.
+        """
+        from rankcorr.evaluation.partitions.streams import evaluated
+
+        return evaluated(self, batches, workers)
+
+    def frame(self, rows: Any) -> Any:
+        """Evaluate the queries of a partition that is a data frame of pandas, polars or pyarrow; one of its kind."""
+        import narwhals.stable.v2 as nw
+
+        found = arrow().Table.from_batches([self.batch(rows)])
+        given = nw.from_native(rows, pass_through=True)
+        if not isinstance(given, nw.DataFrame):
+            return found
+        return nw.from_arrow(found, backend=given.implementation).to_native()
+
+    def _settled(self, values: Any, found: RunValues, queries: Any, what: str) -> Any:
+        """Values by the policy of undefined ones; a query without any judgement is no query of qrels."""
+        undefined = np.isnan(values) & found.judged
+        if self.undefined == "omit" or not undefined.any():
+            return values
+        if self.undefined == "error":
+            listed = [queries[place].as_py() for place in np.flatnonzero(undefined).tolist()]
+            raise UndefinedQueryError(offending(f"{shown(what)}: no value for queries", listed))
+        return np.where(undefined, 0.0, values)

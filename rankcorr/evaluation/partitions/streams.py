@@ -1,0 +1,142 @@
+"""Batches in which the rows of a query follow each other -> whole queries -> their values; Parquet files in batches.
+
+A query that straddles two batches is carried over to the second. So is one that goes on in the next file of several.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rankcorr.checks import shown, whole_number
+from rankcorr.errors import OptionError, TableError
+from rankcorr.evaluation.errors import ColumnError
+from rankcorr.evaluation.partitions.arrow import arrow, as_table
+from rankcorr.evaluation.partitions.joined_columns import ids_of
+from rankcorr.workers import checked_workers, mapped
+
+if TYPE_CHECKING:
+    from rankcorr.evaluation.partitions.evaluator import QueryEvaluator
+
+# Rows that are evaluated at once: engines hand over far fewer at a time, and a call takes as long as 50 queries.
+LEAST_ROWS: Final = 1 << 17
+BATCH_ROWS: Final = 1 << 19
+
+
+def read_batches(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    columns: Sequence[str],
+    *,
+    batch_rows: int = BATCH_ROWS,
+    workers: int = 1,
+) -> Iterator[Any]:
+    """Read columns of Parquet files in batches, of which few are in memory at a time.
+
+    Parameters
+    ----------
+    files : path or sequence of paths
+        Files in the order in which their rows follow each other.
+    columns : sequence of str
+    batch_rows : int, default 524,288
+        Largest number of rows of a batch.
+    workers : int, default 1
+        More than one lets pyarrow decode on all processors.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+
+    Raises
+    ------
+    ColumnError
+        A file lacks a column.
+    TableError
+        A file cannot be read as Parquet.
+    OptionError
+        There is no file, or `batch_rows` is no positive whole number.
+
+    Examples
+    --------
+    >>> import tempfile, pandas as pd
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = pd.DataFrame({"query": ["q", "q", "r"], "score": [1.5, 0.5, 2.5]})
+    ...     rows.to_parquet(f"{folder}/rows.parquet")
+    ...     [batch.num_rows for batch in read_batches(f"{folder}/rows.parquet", ["score"], batch_rows=2)]
+    [2, 1]
+    """
+    size, n_workers = whole_number(batch_rows), checked_workers(workers)
+    if size is None or size < 1:
+        raise OptionError(f"batch_rows must be a positive whole number; got {shown(batch_rows)}")
+    paths = [files] if isinstance(files, str | os.PathLike) else list(files)
+    if not paths:
+        raise OptionError("there is no file to read")
+    return _read(list(map(Path, paths)), list(columns), size, n_workers > 1)
+
+
+def _read(paths: list[Path], columns: list[str], batch_rows: int, use_threads: bool) -> Iterator[Any]:
+    pa = arrow()
+    from pyarrow import parquet
+
+    for path in paths:
+        try:
+            with parquet.ParquetFile(path, pre_buffer=False) as file:
+                if lacking := [name for name in columns if name not in file.schema_arrow.names]:
+                    listed = ", ".join(map(repr, file.schema_arrow.names))
+                    raise ColumnError(f"{path} has no column {', '.join(map(repr, lacking))}; it has {listed}")
+                yield from file.iter_batches(batch_rows, columns=columns, use_threads=use_threads)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise TableError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) -> Iterator[Any]:
+    """Tables that hold whole queries, of about `LEAST_ROWS` rows or more, of batches that may cut a query anywhere.
+
+    A query whose rows do not follow each other comes in two tables, which `combined_means` finds.
+
+    Raises
+    ------
+    ColumnError
+        Ids that cannot be used, or of other types than those of the batch before.
+    """
+    waiting: list[Any] = []
+    n_rows, wanted = 0, LEAST_ROWS
+    for batch in batches:
+        table = as_table(batch, names)
+        if table.num_rows == 0:
+            continue
+        waiting.append(table.set_column(names.index(query), query, ids_of(table.column(query), "query")))
+        n_rows += table.num_rows
+        if n_rows < wanted:
+            continue
+        held = _joined(waiting)
+        start = _last_query(held.column(query))
+        if start:
+            yield held.slice(0, start)
+        waiting, n_rows = [held.slice(start)], held.num_rows - start
+        wanted = max(LEAST_ROWS, 2 * n_rows)  # doubled, so that one endless query is not searched at each batch
+    if waiting:
+        yield _joined(waiting)
+
+
+def evaluated(evaluator: QueryEvaluator, batches: Iterable[Any], workers: int) -> Iterator[Any]:
+    """Values of the queries of a stream of batches; see `QueryEvaluator.batches`."""
+    tables = whole_queries(batches, evaluator.query, evaluator.inputs)
+    return mapped(evaluator.batch, tables, checked_workers(workers))
+
+
+def _joined(tables: list[Any]) -> Any:
+    pa = arrow()
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise ColumnError(f"batches have columns of different types: {error}") from error
+
+
+def _last_query(ids: Any) -> int:
+    """Where the last query begins."""
+    others = np.flatnonzero(arrow().compute.not_equal(ids, ids[-1]).to_numpy())
+    return int(others[-1]) + 1 if others.size else 0

@@ -1,0 +1,9 @@
+"""Small adapters to other packages; none is imported before it is asked for, and each needs its package alone.
+
+- `rankcorr.integrations.sklearn`: scorers for `GridSearchCV` and `cross_val_score`
+- `rankcorr.integrations.pandas`: `corr_method` for `DataFrame.corr`
+- `rankcorr.integrations.polars`: expressions, as ``pl.col("gold").rankcorr.tau_w("system")``
+- `rankcorr.integrations.ir_measures`: measures, as ``tau_w(n0=10)@20``
+- `rankcorr.integrations.huggingface`: a metric for Hugging Face's evaluate
+- `rankcorr.integrations.metric`: `RankMetric`, updated batch by batch as in torchmetrics; it needs no package
+"""

@@ -1,0 +1,189 @@
+"""Measures of ir_measures: importing this module makes it compute ours, as ``tau_w(n0=10)@20``.
+
+>>> import ir_measures
+>>> import rankcorr.integrations.ir_measures
+>>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+>>> run = {"q1": {"a": 9.1, "c": 8.7, "b": 1.2}, "q2": {"d": 3.3, "a": 1.0}}
+>>> measures = [ir_measures.parse_measure(name) for name in ("tau_w", "tau_w(n0=10)@2", "AP")]
+>>> means = ir_measures.calc_aggregate(measures, qrels, run)
+>>> [(str(measure), round(means[measure], 4)) for measure in measures]
+[('tau_w', 0.8126), ('tau_w(n0=10)@2', 0.7199), ('AP', 0.9167)]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from rankcorr.checks import shown
+from rankcorr.coefficients import VARIANTS, Coefficient, named_coefficient
+from rankcorr.errors import OptionError
+from rankcorr.evaluation.errors import MissingMeasuresError
+from rankcorr.evaluation.evaluate import evaluate
+from rankcorr.evaluation.evaluation import mean_of
+from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED, checked_depth
+from rankcorr.weights import DEFAULT_N0, SCHEMES, TIED_WEIGHTS, named_weigher
+
+try:
+    import ir_measures
+    from ir_measures import Metric, providers
+    from ir_measures.measures import Measure, ParamInfo, register, registry
+    from ir_measures.util import QrelsConverter, RunConverter
+except ImportError as error:
+    raise MissingMeasuresError(
+        "rankcorr.integrations.ir_measures needs ir_measures: pip install 'rankcorr[trec]'"
+    ) from error
+
+_MATCHING: Final = {
+    "cutoff": ParamInfo(dtype=int, desc="how many documents of a query are kept"),
+    "unjudged": ParamInfo(dtype=str, choices=list(UNJUDGED), default=UNJUDGED[0], desc="as in rankcorr.evaluation"),
+    "unretrieved": ParamInfo(
+        dtype=str, choices=list(UNRETRIEVED), default=UNRETRIEVED[0], desc="as in rankcorr.evaluation"
+    ),
+    "standardized": ParamInfo(dtype=bool, default=False, desc="on a scale where chance gives 0 for each query"),
+}
+_WEIGHTS: Final = {
+    "n0": ParamInfo(dtype=(int, float), default=DEFAULT_N0, desc="offset of the weight 1/(n + n0)^2"),
+    "weigher": ParamInfo(dtype=str, desc="weight in its place: hyperbolic, logarithmic, top-k:10, uniform"),
+    "scheme": ParamInfo(dtype=str, choices=list(SCHEMES), default=SCHEMES[0], desc="how two weights combine"),
+    "tied_weights": ParamInfo(
+        dtype=str, choices=list(TIED_WEIGHTS), default=TIED_WEIGHTS[0], desc="what a tied document weighs"
+    ),
+}
+_VARIANT: Final = {"variant": ParamInfo(dtype=str, choices=list(VARIANTS), default="b", desc="what tau divides by")}
+
+
+class KnownMean:
+    """Mean of the queries that have a value, as `Evaluation.mean`; nan where none has."""
+
+    def __init__(self) -> None:
+        self._values: list[float] = []
+
+    def add(self, value: float) -> None:
+        """Take the value of a query."""
+        self._values.append(value)
+
+    def result(self) -> float:
+        """Mean so far."""
+        return mean_of(np.array(self._values))
+
+
+class RankMeasure(Measure):  # type: ignore[misc]
+    """A rank correlation of qrels and run, nan for a query for which it is undefined.
+
+    Raises
+    ------
+    RankingError
+        `OptionError` or `WeightError`, for an option that does not exist or cannot be used.
+    """
+
+    DEFAULT: ClassVar[float] = math.nan
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(**params)
+        for name, value in params.items():
+            if name not in self.SUPPORTED_PARAMS:
+                raise OptionError(f"{self.NAME} has no option {name!r}; it has {', '.join(self.SUPPORTED_PARAMS)}")
+            info = self.SUPPORTED_PARAMS[name]
+            if not info.validate(value):
+                raise OptionError(f"{name} cannot be {shown(value)}: {self.NAME} takes {_wanted(info)}")
+        checked_depth(params.get("cutoff"))
+        self.coefficient()
+
+    def aggregator(self) -> KnownMean:
+        """What makes the mean of the queries."""
+        return KnownMean()
+
+    def coefficient(self) -> Coefficient:
+        """The coefficient with its options.
+
+        Raises
+        ------
+        RankingError
+            An option cannot be used.
+        """
+        options = {name: value for name, value in self.params.items() if name not in _MATCHING}
+        if "weigher" in options:
+            options["weigher"] = named_weigher(options["weigher"])
+        return named_coefficient(self.NAME, **options)
+
+    def matching(self) -> tuple[tuple[str, Any], ...]:
+        """Options of `evaluate`."""
+        given = {name: self.params.get(name, info.default) for name, info in _MATCHING.items() if name != "cutoff"}
+        return tuple({"depth": self.params.get("cutoff"), **given}.items())
+
+
+class RankEvaluator(providers.Evaluator):  # type: ignore[misc]
+    """Computes measures of a run by `rankcorr.evaluation.evaluate`."""
+
+    def __init__(self, measures: Iterable[RankMeasure], qrels: Any) -> None:
+        self._qrels = QrelsConverter(qrels).as_dict_of_dict()
+        super().__init__(list(measures), set(self._qrels))
+
+    def _iter_calc(self, run: Any) -> Iterator[Metric]:
+        scores = {query: own for query, own in RunConverter(run).as_dict_of_dict().items() if own}
+        if not scores:  # each query has the default, as it has where a run lacks the query
+            yield from (
+                Metric(query_id=query, measure=each, value=each.DEFAULT)
+                for each in self.measures
+                for query in self._qrels
+            )
+            return
+        for matching in dict.fromkeys(measure.matching() for measure in self.measures):
+            own = {measure: measure.coefficient() for measure in self.measures if measure.matching() == matching}
+            coefficients = list(dict.fromkeys(own.values()))
+            found = evaluate(self._qrels, scores, metrics=coefficients, **dict(matching))
+            values = found.standardized if found.standardized is not None else found.values
+            for measure, coefficient in own.items():
+                for query, value in zip(
+                    found.queries, values[0, coefficients.index(coefficient)].tolist(), strict=True
+                ):
+                    yield Metric(query_id=query, measure=measure, value=value)
+
+
+class RankProvider(providers.Provider):  # type: ignore[misc]
+    """Provides the four coefficients."""
+
+    NAME: ClassVar[str] = "rankcorr"
+    SUPPORTED_MEASURES: ClassVar[list[RankMeasure]] = []
+
+    def _evaluator(self, measures: Iterable[RankMeasure], qrels: Any) -> RankEvaluator:
+        return RankEvaluator(measures, qrels)
+
+
+def _wanted(info: Any) -> str:
+    """What values an option takes."""
+    choices = getattr(info, "choices", None)
+    if isinstance(choices, list):
+        return f"one of {', '.join(map(repr, choices))}"
+    kinds = info.dtype if isinstance(info.dtype, tuple) else (info.dtype,)
+    return " or ".join(kind.__name__ for kind in kinds)
+
+
+def _measure(name: str, title: str, params: dict[str, ParamInfo]) -> RankMeasure:
+    """Measure of a name, as it is registered; the same object if this module is imported again."""
+    if name not in registry:
+        attributes = {
+            "__doc__": f"{title} of qrels and run.",
+            "__name__": name,
+            "NAME": name,
+            "PRETTY_NAME": title,
+            "SHORT_DESC": f"{title} of qrels and run.",
+            "SUPPORTED_PARAMS": {**_MATCHING, **params},
+        }
+        register(type(f"_{name}", (RankMeasure,), attributes)())
+    found: RankMeasure = registry[name]
+    return found
+
+
+tau_w: Final = _measure("tau_w", "Top-weighted Kendall correlation", {**_WEIGHTS, **_VARIANT})
+rho_w: Final = _measure("rho_w", "Top-weighted Spearman correlation", _WEIGHTS)
+tau: Final = _measure("tau", "Kendall correlation", _VARIANT)
+rho: Final = _measure("rho", "Spearman correlation", {})
+
+RankProvider.SUPPORTED_MEASURES[:] = [tau_w, rho_w, tau, rho]
+if RankProvider.NAME not in providers.registry:
+    ir_measures.DefaultPipeline.providers.append(providers.register(RankProvider()))

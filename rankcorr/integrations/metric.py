@@ -1,0 +1,175 @@
+"""A rank correlation that is updated batch by batch, with the methods of torchmetrics; it needs no package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.checks import shown
+from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr.errors import DimensionError, LengthError, OptionError
+from rankcorr.evaluation.columns import checked_values
+from rankcorr.evaluation.groups import correlate_groups
+
+
+class RankMetric:
+    """Rank correlation of predictions and targets over all batches, or the mean over queries.
+
+    The state is every row seen, so that the value is that of all rows at once: a rank correlation is no mean over
+    batches. It can be pickled, and metrics of several processes merged; the value does not depend on how the rows were
+    divided, to the last bit.
+
+    Parameters
+    ----------
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        Targets take the place of x.
+
+    Raises
+    ------
+    OptionError
+        There is no such coefficient.
+
+    Examples
+    --------
+    >>> metric = RankMetric("tau_w")
+    >>> metric.update([9.5, 7.5], [4, 3])
+    >>> metric.update([0.5, 1.5], [2, 1])
+    >>> round(metric.compute(), 4)
+    0.8843
+    """
+
+    def __init__(self, coefficient: CoefficientLike = "tau_w") -> None:
+        self.coefficient = as_coefficient(coefficient)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        self._preds: list[NDArray[np.float64]] = []
+        self._target: list[NDArray[np.float64]] = []
+        self._indexes: list[NDArray[np.int64]] | None = None
+
+    def update(self, preds: Any, target: Any, indexes: Any = None) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        preds, target : tensor or array_like of shape (n_rows,)
+            Scores, larger is better.
+        indexes : tensor or array_like of int, shape (n_rows,), optional
+            The query of each row: the value is then the mean over queries. In all batches, or in none.
+
+        Raises
+        ------
+        RankingError
+            `DimensionError`, `LengthError`, `MissingValueError`, `NonNumericError`, or `OptionError` for indexes that
+            are no whole numbers, or that some batches have and others lack; the batch is then not added.
+        """
+        columns = [_column(preds, "prediction"), _column(target, "target")]
+        queries = None if indexes is None else _queries(indexes)
+        sizes = [column.size for column in (*columns, *(() if queries is None else (queries,)))]
+        if len(set(sizes)) > 1:
+            raise LengthError(f"preds, target and indexes must have the same length; got {', '.join(map(str, sizes))}")
+        if self._preds and (queries is None) != (self._indexes is None):
+            raise OptionError("indexes must come with every batch, or with none")
+        self._preds.append(columns[0])
+        self._target.append(columns[1])
+        if queries is not None:
+            self._indexes = [*(self._indexes or ()), queries]
+
+    def forward(self, preds: Any, target: Any, indexes: Any = None) -> float:
+        """Add a batch, and return the value of this batch alone."""
+        batch = RankMetric(self.coefficient)
+        batch.update(preds, target, indexes)
+        self.update(preds, target, indexes)
+        return batch.compute()
+
+    __call__ = forward
+
+    def compute(self) -> float:
+        """Value of all rows, or the mean over queries, those left out that have no coefficient; nan if undefined.
+
+        Raises
+        ------
+        TooFewItemsError
+            There are fewer than two rows.
+        """
+        state = self.state_dict()
+        preds, target, indexes = state["preds"], state["target"], state["indexes"]
+        # One order whatever the batches: rounding depends on the order in which rows are summed.
+        order = np.lexsort((preds, target) if indexes is None else (preds, target, indexes))
+        preds, target = preds[order], target[order]
+        if indexes is None:
+            return float(self.coefficient.correlate(target, preds))
+        return correlate_groups(preds, target, indexes[order], coefficient=self.coefficient, workers=1).mean
+
+    def merge(self, others: Iterable[RankMetric]) -> RankMetric:
+        """Return a metric of the rows of this one and of others, such as those that other processes gathered.
+
+        Raises
+        ------
+        OptionError
+            They have different coefficients, or some have queries and others none.
+        """
+        merged = RankMetric(self.coefficient)
+        for each in (self, *others):
+            if each.coefficient != self.coefficient:
+                raise OptionError(
+                    f"metrics must have the same coefficient; got {self.coefficient} and {each.coefficient}"
+                )
+            merged._add(each.state_dict())
+        return merged
+
+    def state_dict(self) -> dict[str, Any]:
+        """Rows seen, for checkpoints and other processes: arrays "preds" and "target", and "indexes" or None."""
+        return {
+            "preds": np.concatenate([np.empty(0), *self._preds]),
+            "target": np.concatenate([np.empty(0), *self._target]),
+            "indexes": None if self._indexes is None else np.concatenate(self._indexes),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Put rows in place of those seen.
+
+        Raises
+        ------
+        OptionError
+            It is no state of a metric; as `update` for its rows. What was seen is then kept.
+        """
+        if not isinstance(state, dict) or set(state) != {"preds", "target", "indexes"}:
+            raise OptionError(f"a state has preds, target and indexes; got {shown(state)}")
+        loaded = RankMetric(self.coefficient)
+        loaded._add(state)  # what is no state leaves this one as it is
+        self._preds, self._target, self._indexes = loaded._preds, loaded._target, loaded._indexes
+
+    def _add(self, state: dict[str, Any]) -> None:
+        if len(state["preds"]) or len(state["target"]):
+            self.update(state["preds"], state["target"], state["indexes"])
+
+    def __repr__(self) -> str:
+        n_rows = sum(map(len, self._preds))
+        return f"RankMetric({self.coefficient!r}: {n_rows:,} rows in {len(self._preds):,} batches)"
+
+
+def _column(values: Any, what: str) -> NDArray[np.float64]:
+    found = _of_tensor(values)
+    if np.ndim(found) != 1:
+        raise DimensionError(f"{what}s must have one dimension; got {np.ndim(found)}")
+    return np.array(checked_values(found, what))
+
+
+def _queries(indexes: Any) -> NDArray[np.int64]:
+    found = np.asarray(_of_tensor(indexes))
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise OptionError(f"indexes must be whole numbers in one dimension; got {shown(indexes)}")
+    return found.astype(np.int64)
+
+
+def _of_tensor(values: Any) -> Any:
+    """A tensor of torch as an array of numpy, without a gradient and off its device; anything else as it is."""
+    if not hasattr(values, "detach"):
+        return values
+    tensor = values.detach().cpu()
+    return (tensor.double() if tensor.is_floating_point() else tensor).numpy()  # numpy has no bfloat16

@@ -1,0 +1,51 @@
+"""A coefficient for `DataFrame.corr` of pandas, which it takes as a symmetric function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr.errors import OptionError
+
+
+def corr_method(coefficient: CoefficientLike = "tau_w") -> Callable[[Any, Any], float]:
+    """Return what ``frame.corr(method=...)`` takes.
+
+    pandas calls it for each two columns once, on the rows in which both are finite, and fills in the other half of the
+    matrix and a diagonal of 1. Two columns with fewer than two such rows are an error, unless ``min_periods=2`` makes
+    their value nan. `correlation_matrix(frame).to_frame()` calls each coefficient as it is: it drops no row, its
+    diagonal is nan for a column that is one tie, and it may be asymmetric.
+
+    Parameters
+    ----------
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    OptionError
+        One ranking alone weighs the items, so that the matrix is not symmetric; or there is no such coefficient.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"gold": [4, 3, 2, 1], "bm25": [9.5, 7.5, 0.5, 1.5]})
+    >>> frame.corr(method=corr_method("tau_w")).loc["gold", "bm25"].round(4)
+    np.float64(0.8843)
+    """
+    chosen = as_coefficient(coefficient)
+    if chosen.swapped != chosen:
+        raise OptionError(
+            f"{chosen!r} is not symmetric, and DataFrame.corr would fill in half of its matrix: use "
+            "correlation_matrix(frame, coefficient=...).to_frame()"
+        )
+
+    def correlate(x: Any, y: Any) -> float:
+        return float(chosen.correlate(x, y))
+
+    correlate.__name__ = chosen.name
+    return correlate

@@ -1,0 +1,48 @@
+"""Word vectors scored on word similarity and on the relata of words.
+
+- vectors from files of word2vec, GloVe and gensim, as many as are needed: `read_vectors`, `WordVectors`
+- gold scores of pairs of words: `read_pairs`, or any mapping of (word, word) to score
+- cosines against gold scores, with chance levels and intervals: `evaluate_vectors`
+- the relata of each word ranked by cosine, evaluated by query: `evaluate_relata`
+- errors: all are subclasses of `rankcorr.RankingError`
+
+>>> from rankcorr.vectors import evaluate_vectors
+>>> vectors = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0], "van": [0.2, 0.9]}
+>>> gold = {("cat", "dog"): 8.0, ("car", "van"): 9.0, ("cat", "car"): 2.0, ("dog", "bus"): 1.0}
+>>> found = evaluate_vectors(vectors, gold, coefficients=["rho"])
+>>> found.n_compared, found.oov_words, found.statistic("rho")
+(3, ('bus',), 1.0)
+"""
+
+from rankcorr.vectors.errors import (
+    DuplicatePairError,
+    DuplicateWordError,
+    MissingGensimError,
+    UnknownWordError,
+    VectorError,
+    VectorFileError,
+    VectorValueError,
+)
+from rankcorr.vectors.files import read_vectors
+from rankcorr.vectors.pairs import read_pairs
+from rankcorr.vectors.relata import RelataEvaluation, evaluate_relata
+from rankcorr.vectors.similarity import VectorCoefficient, VectorEvaluation, evaluate_vectors
+from rankcorr.vectors.words import WordVectors
+
+__all__ = [
+    "DuplicatePairError",
+    "DuplicateWordError",
+    "MissingGensimError",
+    "RelataEvaluation",
+    "UnknownWordError",
+    "VectorCoefficient",
+    "VectorError",
+    "VectorEvaluation",
+    "VectorFileError",
+    "VectorValueError",
+    "WordVectors",
+    "evaluate_relata",
+    "evaluate_vectors",
+    "read_pairs",
+    "read_vectors",
+]

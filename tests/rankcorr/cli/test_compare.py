@@ -1,0 +1,307 @@
+"""`rankcorr compare`: its numbers against the library's, and one line with exit code 2 for every fault."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from rankcorr import (
+    Hyperbolic,
+    Logarithmic,
+    Ranking,
+    TopK,
+    Uniform,
+    weighted_rho,
+    weighted_tau,
+)
+from tests.rankcorr.cli.commands import GOLD, SYSTEM, refusal, run, run_ok, write_rankings
+
+COEFFICIENTS = ("rho_w", "tau_w", "rho", "tau")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rankings(tmp_path)
+    both = "".join(f"{key}\t{key}\t{GOLD[key]}\t{SYSTEM[key]}\n" for key in GOLD)
+    (tmp_path / "both.tsv").write_text("left\tright\tg\ts\n" + both)
+    return tmp_path
+
+
+def test_compare_prints_a_table():
+    table = run_ok("compare", "gold.csv", "system.csv", "gold.csv")
+    values = [f"{c.statistic:.4f}" for c in (weighted_rho(GOLD, SYSTEM), weighted_tau(GOLD, SYSTEM))]
+    assert table.splitlines() == [
+        "gold: gold.csv (5 items, 0 ties)",
+        "",
+        "system       rho_w   tau_w     rho     tau  n  ties",
+        # By hand: ranks 1 2 3 4 5 and 2.5 1 2.5 4 5 give rho = 8/sqrt(10 * 9.5); 8 pairs agree, 1 does not, 1 is
+        # tied: tau = 7/sqrt(10 * 9).
+        f"system.csv  {values[0]}  {values[1]}  0.8208  0.7379  5     2",
+        "gold.csv    1.0000  1.0000  1.0000  1.0000  5     0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ([], {}),
+        (["--n0", "-0.5"], {"n0": -0.5}),
+        (["--weigher", "hyperbolic"], {"weigher": Hyperbolic()}),
+        (["--weigher", "logarithmic"], {"weigher": Logarithmic()}),
+        (["--weigher", "top-k:3"], {"weigher": TopK(3)}),
+        (["--weigher", "uniform"], {"weigher": Uniform()}),
+        (["--scheme", "multiplicative"], {"scheme": "multiplicative"}),
+        (["--scheme", "first"], {"scheme": "first"}),
+        (["--scheme", "second"], {"scheme": "second"}),
+        (["--tied-weights", "expected"], {"tied_weights": "expected"}),
+        (["--variant", "a"], {"variant": "a"}),
+    ],
+)
+def test_options_are_those_of_the_library(arguments, options):
+    (row,) = json.loads(run_ok("compare", "gold.csv", "system.csv", "--json", *arguments))["systems"]
+    variant = {"variant": options.pop("variant", "b")}
+    assert row == {
+        "system": "system.csv",
+        "rho_w": weighted_rho(GOLD, SYSTEM, **options).statistic,
+        "tau_w": weighted_tau(GOLD, SYSTEM, **options, **variant).statistic,
+        "rho": weighted_rho(GOLD, SYSTEM, weigher=Uniform()).statistic,
+        "tau": weighted_tau(GOLD, SYSTEM, weigher=Uniform(), **variant).statistic,
+        "n": 5,
+        "ties": 2,
+        "n_shared": 5,
+        "n_other": 0,
+    }
+
+
+def test_ranks():
+    (row,) = json.loads(run_ok("compare", "gold.csv", "system.csv", "--json", "--ranks"))["systems"]
+    ranked = [Ranking.from_ranks(list(scores.values()), list(scores)) for scores in (GOLD, SYSTEM)]
+    assert row["tau_w"] == weighted_tau(*ranked).statistic
+
+
+def test_json_records_what_was_asked():
+    document = json.loads(run_ok("compare", "--id", "left,right", "--score", "g", "--json", "both.tsv", "both.tsv"))
+    assert document["gold"] == {"name": "both.tsv:g", "n": 5, "ties": 0}
+    assert document["warnings"] == []
+    assert document["options"] == {
+        "id": ["left", "right"],
+        "score": ["g"],
+        "ranks": False,
+        "header": True,
+        "missing": "raise",
+        "unordered": False,
+        "duplicates": "error",
+        "n0": 2.0,
+        "weigher": None,
+        "scheme": "additive",
+        "tied_weights": "midrank",
+        "variant": "b",
+    }
+    options = json.loads(run_ok("compare", "--weigher", "top-k:2", "--json", "gold.csv", "gold.csv"))["options"]
+    assert (options["n0"], options["weigher"], options["id"]) == (None, "top-k:2", None)
+
+
+@pytest.mark.parametrize("ids", [["--id", "left,right"], ["--id", "left", "--id", "right"], ["--id", '"left",right']])
+def test_columns_of_one_file(ids):
+    columns = ["--score", "g", "--score", "s", "--score", "g"]
+    document = json.loads(run_ok("compare", *ids, *columns, "--json", "both.tsv", "both.tsv", "both.tsv"))
+    assert [row["system"] for row in document["systems"]] == ["both.tsv:s", "both.tsv:g"]
+    assert document["systems"][0]["tau_w"] == weighted_tau(GOLD, SYSTEM).statistic
+    assert document["systems"][1]["tau_w"] == 1
+
+
+def test_a_column_without_a_name_can_be_the_id(folder):
+    (folder / "pandas.csv").write_text(",x,score\na,0,2\nb,0,1\n")
+    assert "1.0000" in run_ok("compare", "--id", "", "--score", "score", "pandas.csv", "pandas.csv")
+
+
+def test_a_score_column_for_each_file(folder):
+    (folder / "right.csv").write_text("id,other\na,1\nb,2\n")
+    (folder / "left.csv").write_text("id,score\na,1\nb,2\n")
+    assert "\nright.csv " in run_ok("compare", "left.csv", "right.csv", "--score", "score", "--score", "other")
+
+
+def test_no_header(folder):
+    (folder / "bare.csv").write_text("a,2\nb,1\n")
+    assert "gold: bare.csv (2 items, 0 ties)" in run_ok("compare", "bare.csv", "bare.csv", "--no-header")
+
+
+def test_undefined_is_nan_with_a_note():
+    result = run("compare", "gold.csv", "constant.csv", "system.csv")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[3].split() == ["constant.csv", *["nan"] * 4, "5", "5"]
+    (note,) = result.stderr.splitlines()
+    assert note.startswith("rankcorr: note: constant.csv: rho_w, tau_w, rho, tau: ")
+    assert "undefined" in note
+
+
+def test_undefined_is_null_in_json():
+    document = json.loads(run_ok("compare", "gold.csv", "constant.csv", "--json"))
+    assert [document["systems"][0][name] for name in COEFFICIENTS] == [None] * 4
+    (note,) = document["warnings"]
+    assert (note["system"], note["coefficients"]) == ("constant.csv", list(COEFFICIENTS))
+    assert "undefined" in note["message"]
+
+
+def test_stdin(folder):
+    text = (folder / "system.csv").read_text()
+    assert "\n-  " in run_ok("compare", "gold.csv", "-", stdin=text)
+    assert run_ok("compare", "-", "gold.csv", stdin=text).startswith("gold: - (5 items, 2 ties)\n")
+
+
+def test_names_are_shown_on_one_line_and_aligned(folder):
+    text = (folder / "gold.csv").read_text()
+    for name in ("a\nb.csv", "日本.csv", "e\N{COMBINING ACUTE ACCENT}.csv"):
+        (folder / name).write_text(text)
+    lines = run_ok("compare", "gold.csv", "a\nb.csv", "日本.csv", "e\N{COMBINING ACUTE ACCENT}.csv").splitlines()
+    assert lines[2:] == [
+        "system     rho_w   tau_w     rho     tau  n  ties",
+        "a\\nb.csv  1.0000  1.0000  1.0000  1.0000  5     0",
+        "日本.csv  1.0000  1.0000  1.0000  1.0000  5     0",
+        "e\N{COMBINING ACUTE ACCENT}.csv     1.0000  1.0000  1.0000  1.0000  5     0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("gold.csv", "Missing argument 'SYSTEM...'; 'rankcorr compare --help' lists the options"),
+        ("gold.csv missing.csv", "missing.csv: cannot be read: No such file or directory"),
+        (". gold.csv", ".: cannot be read: "),
+        (
+            "gold.csv other.csv",
+            "labels in gold.csv only: 'b', 'c', 'd', 'e'; labels in other.csv only",
+        ),
+        ("gold.csv both.tsv", "both.tsv:1: say which column holds the ids (--id) and the numbers (--score)"),
+        ("gold.csv gold.csv --score x", 'gold.csv:1: no column "x"; the columns are "id", "score"'),
+        ("gold.csv gold.csv --id x,id", 'gold.csv:1: no column "x"; the columns are "id", "score"'),
+        ("gold.csv gold.csv --no-header", 'gold.csv:1: column "2": "score" is not a number'),
+        ("gold.csv gold.csv --score s --score s --score s", "--score must be given once, or once for each file; got 3"),
+        ('gold.csv gold.csv --id "a', "Invalid value for '--id': not a list of columns"),
+        ("- -", "'-' (standard input) can be given only once"),
+        ("gold.csv -", "<stdin>: the file is empty"),
+        ("gold.csv gold.csv --n0 -1", "n0 must be a finite number greater than -1; got -1.0"),
+        ("gold.csv gold.csv --n0 nan", "n0 must be a finite number greater than -1; got nan"),
+        ("gold.csv gold.csv --n0 two", "Invalid value for '--n0': 'two' is not a valid float"),
+        ("gold.csv gold.csv --n0 2 --weigher uniform", "--n0 and --weigher exclude each other"),
+        ("gold.csv gold.csv --weigher top", "--weigher: a weigher is one of hyperbolic, logarithmic, top-k:K"),
+        ("gold.csv gold.csv --weigher top-k:1e3", "--weigher: a weigher is one of hyperbolic, logarithmic, top-k:K"),
+        ("gold.csv gold.csv --weigher top-k:0", "k must be a positive whole number; got 0"),
+        ("gold.csv gold.csv --scheme last", "'last' is not one of 'additive', 'multiplicative', 'first', 'second'"),
+        ("gold.csv gold.csv --tied-weights x", "'x' is not one of 'midrank', 'expected'"),
+        ("gold.csv gold.csv --variant c", "'c' is not one of 'a', 'b'"),
+        ("gold.csv gold.csv --jsn", "No such option '--jsn'"),
+    ],
+)
+def test_compare_refuses(arguments, message):
+    assert message in refusal("compare", *arguments.split(" "), stdin="")
+
+
+def test_weights_that_are_all_zero_are_refused():
+    assert "gold.csv and constant.csv: " in refusal(
+        "compare", "gold.csv", "constant.csv", "--scheme", "second", "--weigher", "top-k:1"
+    )
+
+
+# Real data.
+
+
+@pytest.mark.real_data
+def test_published_correlations(data_dir, tmp_path):
+    # .781 and .618 are Spearman's rho as listed in the README of the data; the latter leaves out the two pairs
+    # that have no lch.
+    similar = (data_dir / "EN-WS-353-SIM_wordnet30.tsv").read_text().splitlines(keepends=True)
+    complete = tmp_path / "complete.tsv"
+    complete.write_text("".join(line for line in similar if "\t\t" not in line))
+    columns = ["--id", "word1,word2", "--score", "gold", "--score", "lch", "--json"]
+    for path, rho, n_items in [(data_dir / "EN-RG-65_wordnet30.tsv", 0.781, 65), (complete, 0.618, 201)]:
+        (row,) = json.loads(run_ok("compare", path, path, *columns))["systems"]
+        assert round(row["rho"], 3) == rho
+        assert row["n"] == n_items
+        assert row["system"] == f"{path}:lch"
+
+
+def test_items_in_one_file_only(tmp_path):
+    (tmp_path / "less.csv").write_text("item,score\nb,9\na,4\nx,5\n", encoding="utf-8")
+    less = str(tmp_path / "less.csv")
+    assert "labels in gold.csv only: 'c', 'd', 'e'; labels in" in refusal("compare", "gold.csv", less)
+    for missing, n_items, ties in (("intersection", 2, 0), ("bottom", 6, 3), ("gold", 5, 3)):
+        (row,) = json.loads(run_ok("compare", "gold.csv", less, "--missing", missing, "--json"))["systems"]
+        expected = weighted_tau(GOLD, {"b": 9, "a": 4, "x": 5}, missing=missing)
+        assert (row["tau_w"], row["n"], row["ties"]) == (expected.statistic, n_items, ties)
+        assert (row["n_shared"], row["n_other"]) == (2, 1)
+        for command in ("compare", "test"):
+            lines = run_ok(command, "gold.csv", less, "--missing", missing).splitlines()
+            assert lines[:2] == [
+                "gold: gold.csv (5 items, 0 ties)",
+                f"coverage: {less} has 2 of gold's 5 items, and 1 other",
+            ]
+            assert lines[-1].split()[-2:] == [str(n_items), str(ties)]
+        (line,) = json.loads(run_ok("leaderboard", "gold.csv", less, "--missing", missing, "--json"))["rows"]
+        assert line["total"]["statistic"] == pytest.approx(expected.statistic, abs=1e-13)
+        assert line["total"]["n_items"] == n_items
+
+
+def test_ties_are_those_of_the_items_compared(tmp_path):
+    scores = {"a": 1, "b": 2, "c": 2, **{f"x{item}": 3 for item in range(9)}}
+    text = "item,score\n" + "".join(f"{label},{score}\n" for label, score in scores.items())
+    (tmp_path / "more.csv").write_text(text, encoding="utf-8")
+    more = str(tmp_path / "more.csv")
+    lines = run_ok("compare", "gold.csv", more, "--missing", "intersection").splitlines()
+    assert lines[1] == f"coverage: {more} has 3 of gold's 5 items, and 9 others"
+    assert lines[-1].split()[-2:] == ["3", "2"]
+
+
+def test_word_pairs_in_either_order_and_twice(tmp_path):
+    (tmp_path / "gold.tsv").write_text("a\tb\ts\nsun\tmoon\t3\ngem\tjewel\t2\ncar\tbus\t1\n", encoding="utf-8")
+    text = "a\tb\ts\nmoon\tsun\t9\ngem\tjewel\t5\njewel\tgem\t4\nbus\tcar\t5\n"
+    (tmp_path / "system.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    files = [str(tmp_path / "gold.tsv"), str(tmp_path / "system.tsv.gz"), "--id", "a,b", "--score", "s"]
+    assert "labels in" in refusal("compare", *files)
+    assert '"jewel", "gem" is also on line 3' in refusal("compare", *files, "--unordered")
+    for duplicates, system in (("first", [9, 5, 5]), ("mean", [9, 4.5, 5])):
+        asked = [*files, "--unordered", "--duplicates", duplicates, "--json"]
+        document = json.loads(run_ok("compare", *asked, "--worst", 3))
+        (row,) = document["systems"]
+        assert row["tau_w"] == weighted_tau([3, 2, 1], system)
+        assert (document["options"]["unordered"], document["options"]["duplicates"]) == (True, duplicates)
+        assert {tuple(item["label"]) for item in row["worst"]} <= {("gem", "jewel"), ("moon", "sun"), ("bus", "car")}
+    assert "unordered needs two id columns" in refusal("compare", "gold.csv", "system.csv", "--unordered")
+
+
+def test_systems_have_the_names_that_are_given():
+    table = run_ok("compare", "gold.csv", "system.csv", "gold.csv", "--name", "lch", "--name", "the path")
+    assert [line.split("  ")[0] for line in table.splitlines()[-2:]] == ["lch", "the path"]
+    for command in ("test", "leaderboard"):
+        assert "lch" in run_ok(command, "long_gold.csv", "long_a.csv", "--name", "lch")
+    assert refusal("compare", "gold.csv", "system.csv", "gold.csv", "--name", "lch") == (
+        "--name must be given once for each system; got 1 for 2 systems"
+    )
+    assert refusal("compare", "gold.csv", "system.csv", "gold.csv", "--name", "a", "--name", "a") == (
+        "--name must differ; more than once: a"
+    )
+    assert refusal("compare", "gold.csv", "system.csv", "--name", "") == "--name must not be empty"
+
+
+@pytest.mark.parametrize("command", [["compare"], ["leaderboard"], ["test"], ["plot", "ranks", "--out", "a.png"]])
+@pytest.mark.parametrize(
+    ("gold", "system"),
+    [("q1 0 a 2\nq1 0 b 0\n", "q1 Q0 a 1 9.5 bm25\n"), ("q1\tQ0\ta\t1\t9.5\tbm25\n", "q1\t0\ta\t2\n")],
+)
+def test_files_of_trec_are_sent_to_evaluate(tmp_path, monkeypatch, command, gold, system):
+    monkeypatch.chdir(tmp_path)
+    Path("first").write_text(gold)
+    Path("second").write_text(system)
+    message = refusal(*command, "first", "second")
+    assert message.startswith("first:1: ")
+    assert message.endswith("; this looks like a TREC file, which 'rankcorr evaluate QRELS RUN' reads")
+
+
+def test_other_files_are_not_sent_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for text in ("a b c d\n", "a 0 b c\n", "a,b\n1,x\n", "", "a\tb\tc\td\te\tf\n"):
+        Path("first").write_text(text)
+        assert "TREC" not in refusal("compare", "first", "first")
+    assert "TREC" not in refusal("compare", "-", "absent", stdin="q1 0 a 2\n")

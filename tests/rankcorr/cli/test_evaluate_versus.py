@@ -1,0 +1,148 @@
+"""`rankcorr evaluate --versus` with groups of queries, the queries that differ most, and the figure."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankcorr.evaluation import compare_runs, evaluate, worst
+from tests.rankcorr.cli.commands import refusal, run_ok
+from tests.rankcorr.cli.test_evaluate import RUNS, files
+
+__all__ = ["files"]  # a fixture
+
+FEW = ["--resamples", "100"]
+
+
+@pytest.fixture
+def genres(files, tmp_path):
+    """Queries by genre, as a mapping; the file has one query that qrels do not have."""
+    found = {query: "drama" if place % 3 else "war" for place, query in enumerate(files[0].queries)}
+    lines = "".join(f"{query},{genre}\n" for query, genre in {**found, "q99": "farce"}.items())
+    (tmp_path / "genres.csv").write_text("query,group\n" + lines)
+    return found
+
+
+def rows_below(output, heading):
+    """Cells of the table below a line that begins so."""
+    lines = output.splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith(heading)) + 1
+    start += not lines[start]
+    end = next((place for place in range(start, len(lines)) if not lines[place]), len(lines))
+    return [line.split() for line in lines[start:end]]
+
+
+def test_runs_are_evaluated_once(files, monkeypatch):
+    calls = []
+
+    def counted(*args, **options):
+        calls.append(1)
+        return evaluate(*args, **options)
+
+    for name in ("cli.evaluate", "evaluation.compare", "evaluation.worst"):
+        monkeypatch.setattr(sys.modules[f"rankcorr.{name}"], "evaluate", counted)
+    chosen = ["--metric", "ap", "--metric", "tau_w", "--standardized", "--versus", "c", "--worst", "1", "--json"]
+    content = json.loads(run_ok("evaluate", "qrels.txt", *RUNS, *chosen, *FEW))
+    assert calls == [1]
+    for metric, standardized in (("ap", False), ("tau_w", True)):
+        alone = compare_runs(*files, metric=metric, standardized=standardized, baseline="c", n_resamples=100)
+        assert content["comparisons"][metric]["pairs"] == alone.to_dict()["pairs"]
+
+
+def test_groups_are_judged_alone(files, genres):
+    output = run_ok("evaluate", "qrels.txt", *RUNS, "--groups", "genres.csv", "--versus", "c", *FEW)
+    assert "groups: genres.csv (3 groups; 1 queries that qrels do not have)\n" in output
+    found = compare_runs(*files, baseline="c", groups=genres, n_resamples=100)
+    means = {
+        (each.group, run): f"{mean:.4f}"
+        for each in found.groups
+        for run, mean in zip(found.runs, each.means, strict=True)
+    }
+    table = rows_below(output, "group ")
+    assert {(group, run): mean for group, run, _, mean, _ in table} == means
+    below = rows_below(output, "tau_w: difference from c over the queries of each group that both have, 95 % intervals")
+    assert [row[:3] for row in below[1:]] == [
+        [each.group, pair.first, f"{pair.difference:.4f}"] for each in found.groups for pair in each.pairs
+    ]
+
+
+def test_groups_of_one_run_and_in_json(files, genres):
+    alone = run_ok("evaluate", "qrels.txt", "a.run.gz", "--groups", "genres.csv", "--metric", "ap")
+    found = evaluate(files[0], files[1]["a"], metrics="ap")
+    assert rows_below(alone, "group ") == [
+        [row["group"], "a", "ap", f"{row['mean']:.4f}", str(row["n_queries"])] for row in found.group_table(genres)
+    ]
+    content = json.loads(
+        run_ok("evaluate", "qrels.txt", *RUNS, "--groups", "genres.csv", "--versus", "c", "--json", *FEW)
+    )
+    assert content["groups"] == evaluate(*files, standardized=False).group_table(genres)
+    compared = compare_runs(*files, baseline="c", groups=genres, n_resamples=100)
+    assert content["comparisons"]["tau_w"]["groups"] == compared.to_dict()["groups"]
+
+
+def test_documents_without_judgement_and_queries_that_a_run_lacks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("q.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 1\nq2 0 b 0\n")
+    Path("x.run").write_text("q1 Q0 new 1 3 x\nq1 Q0 a 2 2 x\nq1 Q0 b 3 1 x\nq2 Q0 a 1 2 x\nq2 Q0 b 2 1 x\n")
+    Path("y.run").write_text("q1 Q0 a 2 2 x\nq1 Q0 b 3 1 x\n")
+    output = run_ok("evaluate", "q.txt", "x.run", "y.run", "--metric", "ap", "--versus", "y", "--worst", "2", *FEW)
+    _, lacking, *judged = rows_below(output, "cost: how much more tau_w")
+    assert lacking == ["q2", "1.0000", "0.0000", "1.0000", "-", "-", "-", "-", "-"]
+    assert ["new", "unjudged"] in [row[-5:-3] for row in judged]
+
+
+def test_the_queries_that_differ_most_and_their_documents(files):
+    runs = {name: files[1][name] for name in ("a", "c")}
+    chosen = ["a.run.gz", "c.run.gz", "--metric", "ap", "--versus", "c", "--worst", "2", *FEW]
+    expected = worst(files[0], runs, metric="ap", first="a", second="c", k=2)
+    output = run_ok("evaluate", "qrels.txt", *chosen)
+    assert (
+        "differ most, and their documents\ncost: how much more tau_w the place of a document costs a than c\n" in output
+    )
+    header, *rows = rows_below(output, "cost: how much more tau_w")
+    assert " ".join(header) == "query a c difference document relevance rank in a rank in c cost"
+    values = (expected[0].first, expected[0].second, expected[0].difference)
+    assert rows[0][:4] == [expected[0].query, *(f"{value:z.4f}" for value in values)]
+    documents = [row[-5] for row in rows]
+    assert documents == [document.document for each in expected for document in each.documents]
+    content = json.loads(run_ok("evaluate", "qrels.txt", *chosen, "--json"))
+    (found,) = content["worst"]
+    assert (found["metric"], found["coefficient"], found["first"], found["second"]) == ("ap", "tau_w", "a", "c")
+    assert [each["query"] for each in found["queries"]] == [each.query for each in expected]
+    assert [each["cost"] for each in found["queries"][0]["documents"]] == [d.cost for d in expected[0].documents]
+
+
+def test_the_figure_has_a_panel_for_each_pair(files, tmp_path):  # noqa: ARG001
+    pytest.importorskip("matplotlib")
+    chosen = ["--versus", "c", "--metric", "ap", "--metric", "tau", *FEW]
+    output = run_ok("evaluate", "qrels.txt", *RUNS, *chosen, "--plot", "d.svg")
+    assert output.endswith("\n\nd.svg\n")
+    text = (tmp_path / "d.svg").read_text()
+    for label in ("ap: a \N{MINUS SIGN} c", "ap: b \N{MINUS SIGN} c", ": a \N{MINUS SIGN} c"):
+        assert label in text
+    assert json.loads(run_ok("evaluate", "qrels.txt", *RUNS, *chosen, "--plot", "e.svg", "--json"))["means"]
+    assert (tmp_path / "e.svg").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--worst", "3"], "--worst belongs to --versus, which is missing"),
+        (["--plot", "d.svg"], "--plot belongs to --versus, which is missing"),
+        (["--versus", "c", "--plot", "d.txt"], "must end with .png, .svg or .pdf"),
+        (["--versus", "c", "--worst", "0"], "Invalid value for '--worst'"),
+        (
+            ["--groups", "few.csv"],
+            "few.csv: every query of qrels needs a group; without one: 'q1', 'q2', 'q3', 'q4', 'q5', ...",
+        ),
+        (["--groups", "other.csv"], "'q4', ... (15 in all); the file has: 'Q0', 'Q1'"),
+        (["--groups", "wide.csv"], "wide.csv:1: two columns are wanted, query and group; got 3"),
+        (["--groups", "none.csv"], "none.csv: cannot be read"),
+    ],
+)
+def test_refusals(files, tmp_path, arguments, message):  # noqa: ARG001
+    (tmp_path / "few.csv").write_text("q0,drama\n")
+    (tmp_path / "other.csv").write_text("query,group\nQ0,drama\nQ1,war\n")
+    (tmp_path / "wide.csv").write_text("query,group,note\nq0,drama,x\n")
+    assert message in refusal("evaluate", "qrels.txt", *RUNS, *arguments)

@@ -1,0 +1,153 @@
+"""Engines evaluate partitions in their own processes: the means are those of one process, to the last bit."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from importlib.util import find_spec
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means, streamed_means
+from tests.distributions import ROOT
+from tests.documents import PAGES, fenced
+from tests.rankcorr.evaluation.partitions.joined import EVALUATOR, joined_rows, means_of
+
+dd = pytest.importorskip("dask.dataframe", reason="dask[dataframe] is not installed")
+distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes, which the cluster starts again when they die."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return joined_rows()
+
+
+@pytest.fixture(scope="module")
+def expected(rows):
+    return means_of([EVALUATOR.frame(rows)])
+
+
+def slowly(frame, folder):
+    """Evaluate a partition in half a second, so that its worker can be killed meanwhile."""
+    (folder / f"{os.getpid()}").touch()
+    time.sleep(0.5)
+    return EVALUATOR.frame(frame)
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("n_partitions", [2, 7])
+def test_dask_gives_the_same_means(cluster, rows, expected, n_partitions):
+    frame = dd.from_pandas(rows, npartitions=3).shuffle("query", npartitions=n_partitions)
+    values = frame.map_partitions(EVALUATOR.frame, meta=EVALUATOR.frame(rows[:0]))
+    assert cluster.run(os.getpid).keys() == cluster.scheduler_info()["workers"].keys()
+    assert means_of([values.compute(scheduler=cluster)]) == expected
+    parts = [cluster.submit(partial_means, each, EVALUATOR) for each in cluster.compute(values.to_delayed())]
+    assert combined_means(cluster.gather(parts)) == expected
+
+
+@pytest.mark.needs_numba
+def test_a_killed_worker_changes_nothing(cluster, rows, expected, tmp_path):
+    frame = dd.from_pandas(rows.sort_values("query"), sort=False, npartitions=2).shuffle("query", npartitions=6)
+    task = partial(slowly, folder=tmp_path)
+    found = cluster.compute(frame.map_partitions(task, meta=EVALUATOR.frame(rows[:0])))
+    deadline = time.monotonic() + 60
+    while not (started := list(tmp_path.iterdir())) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    killed = int(started[0].name)
+    os.kill(killed, signal.SIGKILL)
+    assert means_of([found.result(timeout=120)]) == expected
+    assert killed not in cluster.run(os.getpid).values()
+    assert {int(path.name) for path in tmp_path.iterdir()} - {killed}  # others did the work
+
+
+@pytest.mark.needs_numba
+def test_polars_gives_the_same_means(rows, expected):
+    frame = pl.from_pandas(rows)
+    values = frame.lazy().map_batches(EVALUATOR.frame, schema=pl.DataFrame(EVALUATOR.frame(frame[:0])).schema)
+    assert means_of([values.collect()]) == expected
+    parts = frame.partition_by("query")
+    assert means_of([EVALUATOR.frame(part) for part in parts]) == expected
+    assert streamed_means(frame.sort("query").iter_slices(50), EVALUATOR, workers=1) == expected
+
+
+def printed_by(program, folder):
+    """What a program prints, run in a folder."""
+    environment = {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    (folder / "program.py").write_text(program, encoding="utf-8")
+    command = [sys.executable, "program.py"]
+    done = subprocess.run(
+        command, env=os.environ | environment, cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+SPARK = """
+from pyspark.sql import SparkSession
+from tests.rankcorr.evaluation.partitions.joined import EVALUATOR
+
+spark = (
+    SparkSession.builder.master("local[2]")
+    .config("spark.ui.enabled", "false")
+    .config("spark.driver.host", "127.0.0.1")
+    .config("spark.driver.bindAddress", "127.0.0.1")
+    .config("spark.sql.execution.arrow.maxRecordsPerBatch", "64")
+    .config("spark.sql.shuffle.partitions", "5")
+    .config("spark.sql.adaptive.enabled", "false")
+    .getOrCreate()
+)
+rows = spark.read.parquet("rows.parquet")
+schema = "query string, n_documents bigint, " + ", ".join(f"`{name}` double" for name in EVALUATOR.columns)
+grouped = rows.repartition(5, "query").sortWithinPartitions("query")
+values = grouped.mapInArrow(EVALUATOR.batches, schema)
+values.write.parquet("values")
+spark.stop()
+"""
+
+
+LACKING = (
+    "pyspark is not installed: pip install 'pyspark>=4.0'"
+    if find_spec("pyspark") is None
+    else "Spark needs Java, and there is none"
+    if shutil.which("java") is None
+    else ""
+)
+needs_spark = pytest.mark.skipif(bool(LACKING), reason=LACKING)
+
+
+@pytest.mark.needs_numba
+@needs_spark
+def test_spark_gives_the_same_means(rows, expected, tmp_path):
+    rows.to_parquet(tmp_path / "rows.parquet")
+    printed_by(SPARK, tmp_path)
+    files = sorted((tmp_path / "values").glob("*.parquet"))
+    assert len(files) == 5
+    assert means_of([pd.read_parquet(file) for file in files]) == expected
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("package", ["dask", pytest.param("pyspark", marks=needs_spark)])
+def test_the_programs_of_the_guide_run(rows, tmp_path, package):
+    (program,) = (block for block in fenced(PAGES["docs/scale.md"], "python") if block.startswith(f"from {package}"))
+    numbered = rows.assign(query=rows["query"].str[1:].astype(int))
+    numbered.to_parquet(tmp_path / "joined.parquet")
+    evaluator = QueryEvaluator("tau_w", scores=("bm25", "dense"))
+    wanted = means_of([evaluator.frame(numbered)], evaluator).difference()
+    assert printed_by(program, tmp_path).strip() == repr(wanted)

@@ -1,0 +1,197 @@
+import math
+import pickle
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from rankcorr import RhoW, TauW, null_distribution
+from rankcorr.evaluation import QueryEvaluator, UndefinedQueryError, evaluate
+from rankcorr.evaluation.grouped_kernels import MOST_PAIRED
+from rankcorr.evaluation.partitions.partition_kernels import canonical_order
+from rankcorr.measures import rank_biased_overlap, tau_ap
+from rankcorr.notices import collected_notices
+from tests.rankcorr.evaluation.cases import QRELS, RUNS
+from tests.rankcorr.evaluation.partitions.joined import joined_rows
+
+OWN = ["tau_w", RhoW(n0=0), "tau", "tau_ap", "rbo", "ap", "p@3"]
+EVALUATOR = QueryEvaluator(["tau_w", "rho_w"], scores=("bm25", "dense"), standardized=True)
+
+
+def outer_join(qrels, **runs):
+    """One row for each document that any side has, nan where a side lacks it; rows in random order."""
+    frames = [
+        pd.DataFrame(
+            [(query, document, value) for query, own in side.items() for document, value in own.items()],
+            columns=["query", "document", name],
+        ).astype({name: float})
+        for name, side in {"relevance": qrels, **runs}.items()
+    ]
+    joined = frames[0]
+    for frame in frames[1:]:
+        joined = joined.merge(frame, how="outer", on=["query", "document"])
+    return joined.sample(frac=1, random_state=0)
+
+
+def bits(values):
+    return [value.hex() if isinstance(value, float) else value for value in values]
+
+
+@given(QRELS, RUNS, RUNS, st.sampled_from(["zero", "omit"]), st.sampled_from(["last", "omit"]))
+def test_joined_columns_give_what_evaluate_gives(qrels, first, second, unjudged, unretrieved):
+    assume(set(qrels) & set(first) and set(qrels) & set(second))
+    options = {"unjudged": unjudged, "unretrieved": unretrieved}
+    evaluator = QueryEvaluator(OWN, scores=("a", "b"), document="document", standardized=True, **options)
+    found = evaluator.frame(outer_join(qrels, a=first, b=second)).set_index("query")
+    with collected_notices():
+        wanted = evaluate(qrels, {"a": first, "b": second}, metrics=OWN, **options)
+    for column, (run, metric, standardized) in evaluator.columns.items():
+        values = wanted.of(metric, run, standardized=standardized)
+        np.testing.assert_allclose(found.loc[list(wanted.queries), column], values, atol=1e-12)
+        others = found.index.difference(wanted.queries)
+        assert found.loc[others, column].isna().all()  # queries without qrels
+
+
+def test_measures_of_ir_measures():
+    qrels = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1, "d": 0}}
+    run = {"q": {"a": 0.5, "c": 0.5, "e": 0.9}, "r": {"d": 3.0, "a": 1.0}}
+    evaluator = QueryEvaluator(["ndcg@2", "rr"], document="document", unjudged="zero", unretrieved="last")
+    found = evaluator.frame(outer_join(qrels, score=run)).set_index("query")
+    wanted = evaluate(qrels, run, metrics=["ndcg@2", "rr"])
+    for metric in ("ndcg@2", "rr"):
+        np.testing.assert_allclose(found.loc[list(wanted.queries), metric], wanted.of(metric))
+
+
+@pytest.mark.needs_numba
+def test_values_depend_on_the_rows_of_the_query_alone():
+    rows = joined_rows(60)
+    whole = EVALUATOR.frame(rows).set_index("query")
+    for seed in range(3):
+        alone = EVALUATOR.frame(rows.sample(frac=1, random_state=seed)).set_index("query").loc[whole.index]
+        for column in whole:
+            assert bits(alone[column]) == bits(whole[column])
+    for query, own in rows.groupby("query"):
+        (row,) = EVALUATOR.frame(own).set_index("query").to_numpy().tolist()
+        assert bits(row) == bits(map(float, whole.loc[query]))
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("coefficient", [TauW(), RhoW(n0=0, tied_weights="expected")])
+def test_standardized_values_are_those_of_the_own_null(coefficient):
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(0, 3, 12), rng.permutation(12)
+    evaluator = QueryEvaluator(coefficient, standardized=True, n_resamples=20_000)
+    found = evaluator.frame(pd.DataFrame({"query": "q", "relevance": x, "score": y}))
+    null = null_distribution(x, y, coefficient=coefficient, n_resamples=20_000)
+    raw = coefficient(x, y)
+    (name,) = (column for column in found if column.endswith("standardized"))
+    assert found[name][0] == pytest.approx(float(null.standardize(raw)), abs=0.01)
+
+
+@pytest.mark.needs_numba
+def test_another_seed_draws_another_null():
+    rows = joined_rows(10)
+    values = [
+        QueryEvaluator("tau_w", scores="bm25", standardized=True, seed=seed).frame(rows)["tau_w standardized"]
+        for seed in (0, 0, 1)
+    ]
+    assert bits(values[0]) == bits(values[1]) != bits(values[2])
+
+
+@pytest.mark.parametrize("n", [2, 30, MOST_PAIRED + 5])
+def test_the_canonical_order_forgets_the_order_of_rows(n):
+    rng = np.random.default_rng(n)
+    x, y = rng.integers(0, 4, (2, n)).astype(float)
+    found = []
+    for order in (np.arange(n), rng.permutation(n)):
+        rows = np.empty(n, np.int64)
+        canonical_order(x[order], y[order], np.array([0, n]), rows)
+        assert sorted(rows.tolist()) == list(range(n))
+        found.append([x[order][rows].tolist(), y[order][rows].tolist()])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("ids", [["q", "r", "q", "s"], [7, -3, 7, 12]])
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.int32(), pa.int64(), pa.uint8()])
+@pytest.mark.parametrize("as_dictionary", [False, True])
+def test_ids_of_every_kind(ids, kind, as_dictionary):
+    if isinstance(ids[0], str) == pa.types.is_integer(kind) or (ids[1] == -3 and kind == pa.uint8()):
+        return
+    column = pa.array(ids, kind)
+    if as_dictionary and kind != pa.string_view():
+        column = column.dictionary_encode()
+    table = pa.table({"query": column, "relevance": [1, 2, 0, 1], "score": [3.0, 2.0, 1.0, 0.5]})
+    found = QueryEvaluator("tau").batch(table)
+    kept = "string" if isinstance(ids[0], str) else "int64"
+    assert found.schema.equals(QueryEvaluator("tau").schema(kept), check_metadata=True)
+    assert found.to_pydict() == {
+        "query": [ids[0], ids[1], ids[3]],
+        "n_documents": [2, 1, 1],
+        "tau": [1.0, None, None],
+    }
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_come_back_as_what_they_were(kind):
+    columns = {"query": ["q", "q", "r"], "relevance": [1, 0, 2], "score": [0.5, 0.25, 1.0], "other": [None, "x", "y"]}
+    found = QueryEvaluator("tau").frame(kind(columns))
+    assert type(found) is type(kind(columns))
+    assert next(iter(found["tau"])) in (1.0, pa.scalar(1.0))
+    empty = QueryEvaluator("tau").frame(kind(columns)[:0])
+    assert (len(empty), list(getattr(empty, "column_names", empty.columns))) == (0, ["query", "n_documents", "tau"])
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.float32(), pa.decimal128(5, 2)])
+def test_numbers_of_every_kind(kind):
+    numbers = [list(map(Decimal, each)) if "decimal" in str(kind) else each for each in ([1, 2, 0], [1, 3, 2])]
+    table = pa.table({"query": [1, 1, 1], "relevance": pa.array(numbers[0], kind), "score": pa.array(numbers[1], kind)})
+    assert QueryEvaluator("tau").batch(table)["tau"].to_pylist() == pytest.approx([1 / 3])
+
+
+def test_lists_need_no_ids():
+    rng = np.random.default_rng(2)
+    x, y = rng.integers(0, 3, 9), rng.integers(0, 5, 9)
+    rows = pd.DataFrame({"query": "q", "relevance": x, "score": y})
+    (values,) = QueryEvaluator(["tau_ap", "rbo"]).frame(rows)[["tau_ap", "rbo"]].to_numpy().tolist()
+    assert values == pytest.approx([tau_ap(x, y), rank_biased_overlap(x, y).extrapolated])
+
+
+@pytest.mark.parametrize("relevance", [[None, None], [math.nan, math.nan]])
+def test_queries_without_any_judgement_are_no_queries_of_qrels(relevance):
+    rows = pd.DataFrame({"query": ["q", "q"], "relevance": relevance, "score": [1.0, 2.0]})
+    found = QueryEvaluator(["tau_w", "rbo"], unjudged="zero", undefined="zero", standardized=True).frame(rows)
+    assert found["n_documents"].tolist() == [2]
+    assert found.iloc[:, 2:].isna().all(axis=None)
+
+
+def test_what_is_empty_or_a_batch():
+    empty = pd.DataFrame({"query": [], "relevance": [], "score": []}, dtype=object)
+    assert QueryEvaluator("tau").batch(empty).num_rows == 0
+    batch = pa.RecordBatch.from_pydict({"query": ["q", "q"], "relevance": [1, 0], "score": [2.0, 1.0]})
+    assert QueryEvaluator("tau").frame(batch).to_pylist() == [{"query": "q", "n_documents": 2, "tau": 1.0}]
+
+
+def test_policies_of_undefined_values():
+    rows = pd.DataFrame({"query": ["q", "r", "r"], "relevance": [1, 1, 0], "score": [1.0, 2.0, 1.0]})
+    assert math.isnan(QueryEvaluator("tau").frame(rows)["tau"][0])
+    assert QueryEvaluator("tau", undefined="zero").frame(rows)["tau"].tolist() == [0.0, 1.0]
+    with pytest.raises(UndefinedQueryError, match="'score, tau': no value for queries: 'q'"):
+        QueryEvaluator("tau", undefined="error").frame(rows)
+
+
+def test_it_is_a_value():
+    evaluator = QueryEvaluator(["tau_w", TauW(n0=10)], scores=["a", "b"], standardized=True)
+    assert pickle.loads(pickle.dumps(evaluator)) == evaluator
+    assert hash(evaluator) == hash(QueryEvaluator([TauW(), TauW(n0=10)], scores=("a", "b"), standardized=True))
+    assert list(evaluator.columns)[:4] == [
+        "a tau_w",
+        "a tau_w standardized",
+        "a TauW(n0=10)",
+        "a TauW(n0=10) standardized",
+    ]
+    assert list(QueryEvaluator(["tau", "tau_w"]).columns) == ["tau", "tau_w"]

@@ -1,0 +1,205 @@
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankcorr import OptionError, UndefinedCorrelationWarning
+from rankcorr.evaluation import (
+    ColumnError,
+    MetricError,
+    PartialMismatchError,
+    QueryEvaluator,
+    SplitQueryError,
+    combined_means,
+    merged_means,
+    partial_means,
+)
+from rankcorr.inference.sorted_items import derived_seed
+from tests import naive
+from tests.rankcorr.evaluation.partitions.joined import EVALUATOR, joined_rows, means_of, parts_of
+
+ONE, TWO = QueryEvaluator("tau"), QueryEvaluator("tau", scores=("a", "b"))
+VALUES = st.floats(-1, 1) | st.sampled_from([math.nan, 0.5])
+
+
+def by_query(evaluator, *columns, ids=None):
+    """Values of queries, as the evaluator would give them."""
+    ids = [f"q{number}" for number in range(len(columns[0]))] if ids is None else ids
+    named = dict(zip(evaluator.columns, columns, strict=True))
+    return pd.DataFrame({"query": ids, "n_documents": 9, **named})
+
+
+@given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=12), st.data())
+def test_means_are_exact_however_partitioned(pairs, data):
+    rows = by_query(TWO, *zip(*pairs, strict=True))
+    order = data.draw(st.permutations(range(len(pairs))))
+    cut = data.draw(st.integers(0, len(pairs)))
+    frames = [rows.iloc[order[:cut]], rows.iloc[order[cut:]]]
+    if any(rows[name].notna().sum() == 0 for name in ("a tau", "b tau")):
+        with pytest.warns(UndefinedCorrelationWarning, match="no query has a value; .run, metric.: "):
+            found = means_of(frames, TWO, n_resamples=20)
+    else:
+        found = means_of(frames, TWO, n_resamples=20)
+        assert found == means_of([rows], TWO, n_resamples=20)
+    for run, name in (("a", "a tau"), ("b", "b tau")):
+        known = [Fraction(value) for value in rows[name].dropna()]
+        row = found.of(run=run)
+        assert (row.n_queries, row.n_undefined) == (len(known), len(pairs) - len(known))
+        wanted = float(sum(known) / len(known)) if known else math.nan
+        assert row.mean == pytest.approx(wanted, rel=0, abs=0, nan_ok=True)
+    both = [first - second for first, second in pairs if not math.isnan(first - second)]
+    pair = found.difference("a", "b")
+    assert pair.n_queries == len(both)
+    assert pair.difference == pytest.approx(math.fsum(both) / len(both) if both else math.nan, abs=1e-15, nan_ok=True)
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("n_parts", [1, 2, 5, 40])
+def test_no_partition_changes_a_digit(n_parts):
+    rows = joined_rows()
+    wanted = means_of([EVALUATOR.frame(rows)])
+    values = [EVALUATOR.frame(part) for part in parts_of(rows, n_parts, seed=n_parts)]
+    assert means_of(values) == wanted
+    assert means_of([pd.concat(values)], workers=2) == wanted
+    parts = [partial_means(each, EVALUATOR) for each in values]
+    tree = [merged_means(parts[place::3]) for place in range(min(3, n_parts))]
+    assert combined_means(pickle.loads(pickle.dumps(tree))) == wanted
+
+
+def naive_interval(values, ids, n_resamples, level, seed):
+    """Bootstrap-t interval of a mean, from Poisson counts of each query."""
+    start = derived_seed(seed) & naive.WORD
+    counts = np.array([naive.poisson_counts(naive.query_key(each, start), n_resamples) for each in ids])
+    mean, error = values.mean(), values.std(ddof=1) / math.sqrt(values.size)
+    ratios = []
+    for own in counts.T:
+        drawn = np.repeat(values, own)
+        if drawn.size > 1:
+            ratios.append((drawn.mean() - mean) / (drawn.std(ddof=1) / math.sqrt(drawn.size)))
+    low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
+    return mean, error, mean - high * error, mean - low * error
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_intervals_are_those_of_poisson_counts(seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.uniform(-1, 1, (2, 25))
+    rows = by_query(TWO, a, b)
+    found = combined_means([partial_means(rows, TWO, n_resamples=99, seed=seed)], level=0.9)
+    for values, row in ((a, found.of(run="a")), (b, found.of(run="b")), (a - b, found.difference())):
+        mean = row.difference if values is not a and values is not b else row.mean
+        wanted = naive_interval(values, rows["query"], 99, 0.9, seed)
+        assert (mean, row.error, row.low, row.high) == pytest.approx(wanted, abs=1e-12)
+    assert (found.level, found.n_resamples, found.seed) == (0.9, 99, seed)
+
+
+@pytest.mark.needs_numba
+def test_intervals_of_many_queries_are_those_of_student():
+    rng = np.random.default_rng(0)
+    values = rng.beta(2, 5, 20_000)
+    row = means_of([by_query(ONE, values)], ONE, n_resamples=10_000).of()
+    error = scipy.stats.sem(values)
+    assert row.error == pytest.approx(error, rel=1e-12)
+    half = scipy.stats.t.ppf(0.975, values.size - 1) * error
+    np.testing.assert_allclose([row.low, row.high], values.mean() + np.array([-half, half]), atol=0.06 * half)
+
+
+@pytest.mark.needs_numba
+def test_intervals_hold_the_mean_as_often_as_they_say():
+    rng = np.random.default_rng(1)
+    n_sets, held = 400, 0
+    for number in range(n_sets):
+        values = rng.beta(1, 4, 60)
+        ids = [f"{number}/{query}" for query in range(60)]
+        row = means_of([by_query(ONE, values, ids=ids)], ONE, n_resamples=499).of()
+        held += row.low <= 0.2 <= row.high
+    assert held / n_sets == pytest.approx(0.95, abs=0.033)  # three standard errors
+
+
+def test_few_queries_and_equal_values():
+    one = means_of([by_query(ONE, [0.5])], ONE).of()
+    assert (one.mean, one.n_queries) == (0.5, 1)
+    assert np.isnan([one.error, one.low, one.high]).all()
+    equal = means_of([by_query(ONE, [0.1] * 10)], ONE).of()
+    assert (equal.mean, equal.low, equal.high) == (0.1, 0.1, 0.1)
+    tiny = means_of([by_query(ONE, [0.25, 0.25 + 1e-9, 0.25 - 1e-9] * 50)], ONE).of()
+    assert tiny.low < 0.25 < tiny.high
+    assert tiny.high - tiny.low == pytest.approx(2 * 1.96 * 1e-9 * math.sqrt(2 / 3 / 149), rel=0.2)
+
+
+def test_results_are_tables():
+    values = by_query(TWO, [0.5, 0.25], [0.5, 0.75])
+    found = means_of([values], TWO)
+    assert found.to_frame()["mean"].tolist() == [0.375, 0.625]
+    assert repr(found) == "<QueryMeans of 2 queries: a tau 0.3750, b tau 0.6250>"
+    assert found.to_dict()["differences"][0]["difference"] == -0.25
+    assert repr(partial_means(values, TWO)) == "<PartialMeans of 2 queries>"
+    listed = r"and 2 have metric='tau', standardized=False; run, metric, standardized: \('a', 'tau', False"
+    with pytest.raises(OptionError, match=listed):
+        found.of("tau")
+    assert found.difference("b", "a") is found.difference("a", "b") is found.difference()
+    with pytest.raises(OptionError, match="one row is wanted, and 0 have first='b', standardized=False"):
+        found.difference("b")
+
+
+def test_a_split_query_is_named():
+    rows = joined_rows(10)
+    halves = [EVALUATOR.frame(rows[:50]), EVALUATOR.frame(rows[50:])]
+    both = set(halves[0]["query"]) & set(halves[1]["query"])
+    with pytest.raises(SplitQueryError, match=rf"or twice: .*\.\.\. \({len(both)} in all\)"):
+        means_of(halves)
+    with pytest.raises(SplitQueryError, match="or twice: 'q0'; all rows of a query must be in one partition"):
+        means_of([by_query(ONE, [0.5, 0.5], ids=["q0", "q0"])], ONE)
+
+
+@pytest.mark.parametrize(
+    ("other", "options", "message"),
+    [
+        (QueryEvaluator("rho"), {}, "metrics is .*Tau.* in one part, and .*Rho.* in another"),
+        (QueryEvaluator("tau", n_resamples=100), {}, "n_resamples is 500 in one part, and 100 in another"),
+        (QueryEvaluator("tau", unjudged="zero"), {}, "unjudged is 'error' in one part, and 'zero' in another"),
+        (QueryEvaluator("tau", seed=3), {}, "seed is 0 in one part, and 3 in another"),
+        (ONE, {"n_resamples": 5}, "n_resamples of intervals is 1000 in one part, and 5 in another"),
+        (ONE, {"seed": 1}, "seed of intervals is 0 in one part, and 1 in another"),
+    ],
+)
+def test_parts_of_other_options_do_not_add_up(other, options, message):
+    first = partial_means(by_query(ONE, [0.5]), ONE)
+    second = partial_means(by_query(other, [0.5], ids=["r"]), other, **options)
+    with pytest.raises(PartialMismatchError, match=message):
+        combined_means([first, second])
+
+
+def test_rows_know_who_made_them():
+    rows = pd.DataFrame({"query": ["q", "q"], "relevance": [1, 0], "score": [1.0, 2.0]})
+    values = QueryEvaluator("tau", seed=1).batch(rows)
+    with pytest.raises(PartialMismatchError, match="seed is 1 in the rows, and 0 in the evaluator"):
+        partial_means(values, ONE)
+    assert means_of([QueryEvaluator("tau").batch(rows)], ONE).of().mean == -1.0
+
+
+def test_bad_parts():
+    with pytest.raises(OptionError, match="there is no part to combine"):
+        combined_means([])
+    with pytest.raises(OptionError, match=r"parts of partial_means are wanted; got 0\.5"):
+        combined_means([0.5])
+    with pytest.raises(ColumnError, match="the frame has no column 'tau'; it has 'query'"):
+        partial_means(pd.DataFrame({"query": ["q"]}), ONE)
+    with pytest.raises(MetricError, match="tau: means with intervals are of values between -1 and 1; got 7"):
+        partial_means(by_query(ONE, [7.0]), ONE)
+    with pytest.raises(MetricError, match="column 'tau' must hold values of a metric; it is of type string"):
+        partial_means(pa.table({"query": ["q"], "tau": ["high"]}), ONE)
+    text, numbers = by_query(ONE, [0.5]), by_query(ONE, [0.5], ids=[3])
+    with pytest.raises(PartialMismatchError, match="query ids are text in one part, and whole numbers in another"):
+        means_of([text, numbers], ONE)
+    with pytest.raises(OptionError, match="level must be a number between 0 and 1"):
+        combined_means([partial_means(text, ONE)], level=95)
+    with pytest.raises(OptionError, match="n_resamples must be a positive whole number"):
+        partial_means(text, ONE, n_resamples=0)

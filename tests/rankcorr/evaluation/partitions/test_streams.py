@@ -1,0 +1,118 @@
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankcorr import OptionError, TableError
+from rankcorr.evaluation import ColumnError, QueryEvaluator, SplitQueryError, read_batches, streamed_means
+from rankcorr.evaluation.partitions import streams
+from tests.rankcorr.evaluation.partitions.joined import EVALUATOR, joined_rows, means_of
+
+ROWS = joined_rows(30).sort_values("query", kind="stable", ignore_index=True)
+ONE = QueryEvaluator("tau", scores="bm25")
+NAMES = ["query", "relevance", "bm25", "dense"]
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Few rows are evaluated at once."""
+    monkeypatch.setattr(streams, "LEAST_ROWS", 8)
+
+
+def cut(rows, cuts):
+    table = pa.Table.from_pandas(rows, preserve_index=False)
+    edges = [0, *sorted(cuts), len(rows)]
+    return [table.slice(start, stop - start) for start, stop in pairwise(edges)]
+
+
+@given(st.lists(st.integers(0, len(ROWS)), max_size=12), st.sampled_from([1, 8, 1000]))
+def test_a_query_may_straddle_batches(cuts, least):
+    batches = [table.to_batches()[0] if table.num_rows else table for table in cut(ROWS, cuts)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "LEAST_ROWS", least)
+        found = pa.Table.from_batches(ONE.batches(batches))
+    assert found.equals(pa.Table.from_batches([ONE.batch(ROWS)]))
+
+
+@pytest.mark.needs_numba
+@pytest.mark.usefixtures("small")
+def test_threads_change_nothing():
+    wanted = means_of([EVALUATOR.frame(ROWS)])
+    for workers in (1, 2, 3):
+        assert streamed_means(cut(ROWS, range(0, len(ROWS), 9)), EVALUATOR, workers=workers) == wanted
+        values = list(EVALUATOR.batches(cut(ROWS, [50, 100]), workers=workers))
+        assert means_of(values) == wanted
+
+
+@pytest.mark.usefixtures("small")
+def test_a_query_longer_than_many_batches_is_whole():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"query": "q", "relevance": rng.integers(0, 3, 300), "bm25": rng.standard_normal(300)})
+    rows.loc[:4, "query"], rows.loc[290:, "query"] = "before", "later"
+    found = pa.Table.from_batches(ONE.batches(cut(rows, range(0, 300, 3))))
+    assert found["n_documents"].to_pylist() == [5, 285, 10]
+    assert found.equals(pa.Table.from_batches([ONE.batch(rows)]))
+
+
+def test_no_rows():
+    assert list(ONE.batches([])) == []
+    assert list(ONE.batches([pa.Table.from_pandas(ROWS[:0])])) == []
+    with pytest.raises(OptionError, match="there is no part to combine"):
+        streamed_means([], ONE)
+
+
+@pytest.mark.usefixtures("small")
+def test_rows_of_a_query_must_follow_each_other():
+    rows = pd.concat([ROWS[ROWS["query"] == name] for name in ("q1", "q2", "q3", "q4", "q1")])
+    with pytest.raises(SplitQueryError, match="more than one partition, or twice: 'q1'"):
+        streamed_means(cut(rows, range(0, len(rows), 4)), ONE)
+
+
+@pytest.mark.usefixtures("small")
+def test_types_may_differ_in_width_and_not_in_kind():
+    wanted = pa.Table.from_batches([ONE.batch(ROWS)])
+    first, second = cut(ROWS, [100])
+    place = first.column_names.index("query")
+    wide = second.set_column(place, "query", second["query"].cast(pa.large_string()).dictionary_encode())
+    assert pa.Table.from_batches(ONE.batches([first, wide])).equals(wanted)
+    numbers = second.set_column(place, "query", pa.array(range(second.num_rows)))
+    with pytest.raises(ColumnError, match="batches have columns of different types"):
+        list(ONE.batches([first, numbers]))
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("row_group_size", [7, 64, 10_000])
+def test_parquet_is_read_in_batches(tmp_path, row_group_size):
+    wanted = means_of([EVALUATOR.frame(ROWS)])
+    table = pa.Table.from_pandas(ROWS.assign(note="unread"), preserve_index=False)
+    paths = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    for path, part in zip(paths, (table.slice(0, 101), table.slice(101)), strict=True):  # within a query
+        pq.write_table(part, path, row_group_size=row_group_size)
+    batches = list(read_batches(paths, NAMES, batch_rows=20))
+    assert max(batch.num_rows for batch in batches) <= 20
+    assert batches[0].schema.names == NAMES
+    assert streamed_means(batches, EVALUATOR) == wanted
+    assert streamed_means(read_batches([str(path) for path in paths], NAMES, workers=2), EVALUATOR) == wanted
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"query": ["q"]}), path)
+    with pytest.raises(ColumnError, match=r"rows\.parquet has no column 'score'; it has 'query'"):
+        list(read_batches(path, ["query", "score"]))
+    path.write_text("no Parquet")
+    with pytest.raises(TableError, match=r"rows\.parquet cannot be read as Parquet"):
+        list(read_batches(path, ["query"]))
+    with pytest.raises(TableError, match=r"none\.parquet cannot be read as Parquet"):
+        list(read_batches(tmp_path / "none.parquet", ["query"]))
+    with pytest.raises(OptionError, match="there is no file to read"):
+        read_batches([], ["query"])
+    with pytest.raises(OptionError, match="batch_rows must be a positive whole number; got 0"):
+        read_batches(path, ["query"], batch_rows=0)
+    with pytest.raises(OptionError, match="workers must be a positive whole number"):
+        read_batches(path, ["query"], workers=0)

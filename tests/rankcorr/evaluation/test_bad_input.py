@@ -1,0 +1,195 @@
+"""What is not right, or hardly: a clear error, or a value that is counted and named; quickly, however much it is."""
+
+import math
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from rankcorr import DimensionError, MissingValueError
+from rankcorr.evaluation import (
+    ColumnError,
+    DuplicateDocumentError,
+    MetricError,
+    QueryMismatchError,
+    Run,
+    UnjudgedError,
+    compare_runs,
+    evaluate,
+    worst,
+)
+
+QRELS = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1, "b": 0}}
+RUN = {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 1, "b": 0}}
+METRICS = ["tau_w", "rho_w", "tau", "rho", "tau_ap", "rbo", "ap", "p@2", "ndcg@2", "rr"]
+MANY = 1_000_000
+LONG = "x" * 10_000_000
+
+
+def values(qrels, run, metrics=METRICS, **options):
+    """Values by metric, of one query each."""
+    found = evaluate(qrels, run, metrics=metrics, standardized=False, **options)
+    return dict(zip(found.metrics, found.values[0].tolist(), strict=True))
+
+
+def test_a_query_of_the_run_alone_is_left_out_and_named():
+    found = evaluate(QRELS, {**RUN, "q9": {"z": 1}}, standardized=False)
+    assert found.values.tolist() == evaluate(QRELS, RUN, standardized=False).values.tolist()
+    assert found.coverage[0].not_in_qrels == ("q9",)
+
+
+@pytest.mark.parametrize("run", [{"q1": RUN["q1"]}, {"q1": RUN["q1"], "q2": {}}])
+def test_a_query_of_qrels_alone_counts_0_or_does_not_exist(run):
+    found = values(QRELS, run)
+    for metric in ("ap", "p@2", "ndcg@2", "rr"):
+        assert found[metric][1] == 0
+    for metric in ("tau_w", "rho_w", "tau", "rho", "tau_ap", "rbo"):
+        assert math.isnan(found[metric][1])
+
+
+@pytest.mark.parametrize(
+    ("qrels", "runs", "message"),
+    [
+        (QRELS, {"q1": {}, "q2": {}}, "there is no row: a query, a document and a score are wanted"),
+        (QRELS, {"x": RUN, "y": {}}, "run 'y': there is no row"),
+        ({}, RUN, "there is no row: a query, a document and a relevance are wanted"),
+        ({"q1": {}}, RUN, "there is no row"),
+    ],
+)
+def test_without_a_row_there_is_nothing_to_evaluate(qrels, runs, message):
+    with pytest.raises(ColumnError, match=message):
+        evaluate(qrels, runs)
+
+
+@pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
+def test_one_document():
+    found = values({"q": {"a": 1}}, {"q": {"a": 1}})
+    assert {metric for metric, (value,) in found.items() if math.isnan(value)} == set(METRICS[:6])
+    assert (found["ap"], found["p@2"], found["ndcg@2"], found["rr"]) == ([1.0], [0.5], [1.0], [1.0])
+
+
+@pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
+def test_all_tied():
+    tied = {"q1": dict.fromkeys("abc", 1)}
+    found = evaluate(QRELS, tied, standardized=False)
+    assert {each.reason for each in found.undefined} == {
+        "the scores of the run are one tie",
+        "the run does not have the query",
+    }
+    assert evaluate(tied, RUN, standardized=False).undefined[0].reason == "the gold scores are one tie"
+    assert worst(QRELS, {"x": tied, "y": tied}) == ()
+    pair = compare_runs(QRELS, {"x": tied, "y": tied}).pairs[0]
+    assert (pair.n_queries, math.isnan(pair.pvalue), math.isnan(pair.difference)) == (0, True, True)
+
+
+def test_infinite_scores_are_the_largest_and_the_smallest():
+    qrels = {"q": {"a": 1, "b": 0, "c": 2, "d": 0}}
+    infinite = {"q": {"a": math.inf, "b": 1.0, "c": -math.inf, "e": 0.5}}
+    finite = {"q": {"a": 9.0, "b": 1.0, "c": -9.0, "e": 0.5}}
+    assert values(qrels, infinite) == values(qrels, finite)
+
+
+def test_infinite_relevance_ranks_and_is_no_gain():
+    gold = {"q": {"a": math.inf, "b": 0, "c": -math.inf}}
+    assert values(gold, RUN | {"q": {"a": 3, "b": 2, "c": 1}}, METRICS[:4]) == {name: [1.0] for name in METRICS[:4]}
+    with pytest.raises(
+        MetricError, match=r"whole numbers as relevance; it is inf for \(query, document\) \('q', 'a'\)"
+    ):
+        values(gold, {"q": {"a": 1}}, "ndcg@2")
+
+
+def test_negative_relevance_ranks_below_0_and_is_not_relevant():
+    gold, run = {"q": {"a": -1, "b": 1, "c": 0}}, {"q": {"b": 3, "c": 2, "a": 1}}
+    found = values(gold, run)
+    assert [found[metric] for metric in METRICS[:4]] == [[1.0]] * 4
+    assert (found["ap"], found["rr"]) == ([1.0], [1.0])
+    assert evaluate(gold, run, standardized=False).coverage[0].n_negative == 1
+
+
+@pytest.mark.parametrize("relevance", [2**31, -(2**31) - 1, 2**40])
+def test_relevance_that_ir_measures_would_change_is_refused(relevance):
+    with pytest.raises(MetricError, match=rf"keeps relevance in 32 bits; it is {relevance} for .*\('q', 'b'\)"):
+        values({"q": {"a": 1, "b": relevance}}, {"q": {"a": 1}}, "ndcg@2")
+    assert values({"q": {"a": 1, "b": relevance}}, {"q": {"a": 1, "b": relevance}}, "tau") == {"tau": [1.0]}
+
+
+@pytest.mark.parametrize(
+    ("run", "error", "message"),
+    [
+        ({"q1": {"a": math.nan, "b": 1}}, MissingValueError, "document 'a' of query 'q1' is nan"),
+        ({"q1": {"a": 1, 2: 3}}, ColumnError, "got both, such as 'a' and 2"),
+        ({"q1": {1: 1, 2: 3}}, QueryMismatchError, "of qrels are text, such as 'a', and those of the run are whole"),
+        ({1: {"a": 1}}, QueryMismatchError, "query ids of qrels are text"),
+        ({"q1": {True: 1}}, ColumnError, "each document id must be text or a whole number; got: True"),
+        ({"q1": {1.0: 1}}, ColumnError, "each document id must be text or a whole number; got: 1.0"),
+        ({"z": {"a": 1}}, QueryMismatchError, "share no query"),
+    ],
+)
+def test_scores_and_ids_that_cannot_be_used(run, error, message):
+    with pytest.raises(error, match=message):
+        evaluate(QRELS, run)
+
+
+@pytest.mark.parametrize(
+    ("frame", "error", "message"),
+    [
+        (pd.DataFrame({"qid": ["q"], "docno": ["a"]}), ColumnError, "no column for the score, such as 'score', 'sim'"),
+        (pl.DataFrame({"docno": ["a"], "score": [1]}), ColumnError, "no column for the query, such as 'query'"),
+        (
+            pd.DataFrame({"qid": ["q"], "query": ["q"], "docno": ["a"], "score": [1]}),
+            ColumnError,
+            "several columns may",
+        ),
+        (pd.DataFrame({"qid": [], "docno": [], "score": []}), ColumnError, "there is no row"),
+        (
+            pd.DataFrame({"qid": ["q", None], "docno": ["a", "b"], "score": [1, 2]}),
+            ColumnError,
+            "each query id must be",
+        ),
+        (pl.DataFrame({"qid": ["q"], "docno": ["a"], "score": [None]}), MissingValueError, "null"),
+        (pl.LazyFrame({"qid": ["q"]}), DimensionError, "a lazy frame holds no data yet"),
+    ],
+)
+def test_frames_that_cannot_be_used(frame, error, message):
+    with pytest.raises(error, match=message):
+        evaluate(QRELS, frame)
+
+
+class TestMany:
+    """A million of what is wrong: messages stay short, and making them takes no longer than finding it."""
+
+    @pytest.mark.parametrize(("each", "shown"), [(3, 3), (MANY // 2, 5)])
+    def test_duplicates(self, each, shown):
+        documents = [f"d{number % each}" for number in range(MANY)]
+        columns = ["q"] * MANY, documents, np.arange(MANY)
+        Run.from_columns(*(column[:10] for column in columns), duplicates="first")  # compiles
+        begun = time.process_time()
+        Run.from_columns(*columns, duplicates="first")
+        allowed = 4 * (time.process_time() - begun) + 1
+        begun = time.process_time()
+        with pytest.raises(DuplicateDocumentError) as caught:
+            Run.from_columns(*columns)
+        assert time.process_time() - begun < allowed
+        message = str(caught.value)
+        assert len(message) < 250
+        assert message.count("('q', 'd") == shown
+        assert (f"({each} in all)" in message) == (each > 5)
+
+    def test_unjudged_documents(self):
+        run = Run.from_columns(["q"] * MANY, [f"z{number}" for number in range(MANY)], np.arange(MANY))
+        with pytest.raises(UnjudgedError, match=r"\('q', 'z4'\), ... \(1,000,000 in all\)") as caught:
+            evaluate({"q": {"a": 1, "b": 0}}, run, unjudged="error", standardized=False)
+        assert len(str(caught.value)) < 250
+
+    def test_long_ids(self):
+        with pytest.raises(DuplicateDocumentError) as caught:
+            Run.from_columns(["q", "q"], [LONG, LONG], [1, 2])
+        assert len(str(caught.value)) < 250
+        with pytest.raises(QueryMismatchError) as mismatch:
+            evaluate({LONG: {"a": 1}}, RUN)
+        assert len(str(mismatch.value)) < 250
+        with pytest.raises(MetricError) as metric:
+            evaluate({"q": {LONG: 0.5}}, {"q": {"a": 1}}, metrics="ndcg@2")
+        assert len(str(metric.value)) < 250

@@ -1,0 +1,81 @@
+import evaluate
+import numpy as np
+import pytest
+
+from rankcorr import MissingValueError, NonNumericError, OptionError, TauW, TooFewItemsError, correlate
+from rankcorr.evaluation import correlate_groups
+from rankcorr.integrations import huggingface
+from rankcorr.integrations.huggingface import RankCorrelationMetric
+
+GOLD = [4.0, 3.0, 2.0, 1.0, 1.0, 0.5]
+SYSTEM = [9.5, 7.5, 0.5, 1.5, 8.0, 0.5]
+QUERIES = ["q", "q", "q", "r", "r", "r"]
+
+
+@pytest.fixture
+def metric(tmp_path):
+    return RankCorrelationMetric(cache_dir=str(tmp_path))
+
+
+def test_values_are_those_of_the_library(metric):
+    found = metric.compute(predictions=SYSTEM, references=GOLD)
+    assert found == {name: value.statistic for name, value in correlate(GOLD, SYSTEM).items()}
+
+
+def test_coefficients_with_options(metric):
+    found = metric.compute(predictions=SYSTEM, references=GOLD, coefficients=["rho", TauW(n0=10), TauW()])
+    assert list(found) == ["rho", "TauW(n0=10)", "tau_w"]
+    assert found["TauW(n0=10)"] == TauW(n0=10)(GOLD, SYSTEM).statistic
+
+
+def test_batches_and_rows(metric):
+    expected = metric.compute(predictions=SYSTEM, references=GOLD)
+    metric.add_batch(predictions=np.array(SYSTEM[:4]), references=np.array(GOLD[:4]))
+    for prediction, reference in zip(SYSTEM[4:], GOLD[4:], strict=True):
+        metric.add(prediction=prediction, reference=reference)
+    assert metric.compute() == expected
+
+
+def test_means_over_groups(metric):
+    found = metric.compute(predictions=SYSTEM, references=GOLD, groups=QUERIES, coefficients=["tau", "rho_w"])
+    for name, value in found.items():
+        assert value == correlate_groups(SYSTEM, GOLD, QUERIES, coefficient=name).mean
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"predictions": [1.0, float("nan")], "references": [1.0, 2.0]}, MissingValueError, "nan"),
+        ({"predictions": [1.0], "references": [1.0]}, TooFewItemsError, "at least two"),
+        (
+            {"predictions": [1.0, 2.0], "references": [1.0, 2.0], "coefficients": []},
+            OptionError,
+            "coefficients must be",
+        ),
+        (
+            {"predictions": [1.0, 2.0], "references": [1.0, 2.0], "coefficients": ["best"]},
+            OptionError,
+            "coefficient must",
+        ),
+    ],
+)
+def test_what_cannot_be_computed(metric, options, error, message):
+    with pytest.raises(error, match=message):
+        metric.compute(**options)
+
+
+def test_whole_numbers_that_no_float_holds(metric):
+    with pytest.raises(NonNumericError, match="scores must be in the range of 64-bit floats"):
+        metric.compute(predictions=[1.0, 2.0], references=[10**400, 1])
+    with pytest.raises(NonNumericError, match="scores must be in the range of 64-bit floats"):
+        metric.add(prediction=10**400, reference=1.0)
+
+
+def test_the_module_is_loaded_by_its_path(tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr(evaluate.loading, "HF_MODULES_CACHE", str(tmp_path / "modules"), raising=False)
+    metric = evaluate.load(huggingface.__file__, cache_dir=str(tmp_path), download_mode="force_redownload")
+    assert metric.compute(predictions=SYSTEM, references=GOLD, coefficients=["tau_w"]) == {
+        "tau_w": TauW()(GOLD, SYSTEM).statistic
+    }
+    assert "coefficients" in metric.inputs_description

@@ -1,0 +1,224 @@
+"""Every form of file gives the vectors that were written; a file that is not what it says is an error with a place."""
+
+import io
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from numpy.testing import assert_array_equal
+
+from rankcorr import OptionError, RankingError
+from rankcorr.vectors import (
+    DuplicateWordError,
+    MissingGensimError,
+    VectorError,
+    VectorFileError,
+    VectorValueError,
+    read_vectors,
+)
+from rankcorr.vectors import source as source_module
+from tests.rankcorr.vectors.forms import binary_of, text_of, written
+
+VECTORS = {"cat": [1.5, -2.0, 0.25], "dög": [0.1, 0.2, 0.3], "новый": [1e-8, 3.0, 7.0]}
+
+WORDS = st.text(st.characters(exclude_categories=("Cc", "Cs", "Z", "Nd")), min_size=1, max_size=5)
+
+
+@st.composite
+def some_vectors(draw):
+    words = draw(st.lists(WORDS, min_size=1, max_size=8, unique=True))
+    numbers = st.floats(-10, 10, width=32).filter(lambda number: abs(number) > 1e-3)
+    dimension = draw(st.integers(2, 6))
+    matrix = draw(arrays.arrays(np.float64, (len(words), dimension), elements=numbers))
+    return dict(zip(words, matrix.tolist(), strict=True))
+
+
+def assert_same(found, vectors, dtype=np.float64):
+    assert found.words == tuple(vectors)
+    assert found.vectors.dtype == dtype
+    assert_array_equal(found.vectors, np.array(list(vectors.values()), dtype))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("content", "form", "dtype"),
+    [
+        (text_of(VECTORS), "word2vec", np.float64),
+        (text_of(VECTORS, header=False), "glove", np.float64),
+        (text_of(VECTORS, header=False, separator="\t"), "glove", np.float64),
+        (text_of(VECTORS).replace("\n", " \r\n"), "word2vec", np.float64),
+        (text_of(VECTORS).rstrip("\n"), "word2vec", np.float64),
+        ("\ufeff" + text_of(VECTORS), "word2vec", np.float64),
+        (binary_of(VECTORS), "word2vec-binary", np.float32),
+        (binary_of(VECTORS, breaks=False), "word2vec-binary", np.float32),
+    ],
+)
+def test_each_form_is_told_from_the_file(tmp_path, content, form, dtype, packed):
+    found = read_vectors(written(tmp_path / "vectors", content, packed=packed))
+    assert (found.form, found.n_known, found.dimension) == (form, 3, 3)
+    assert_same(found, VECTORS, dtype)
+
+
+@given(some_vectors(), st.integers(1, 40))
+def test_what_was_written_is_read_whatever_the_size_of_a_chunk(tmp_path_factory, vectors, size):
+    folder = tmp_path_factory.mktemp("vectors")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source_module, "HEAD_BYTES", 8 + size)
+        patch.setattr(source_module, "CHUNK_BYTES", size)
+        for content, form, dtype in (
+            (text_of(vectors), "word2vec", np.float64),
+            (text_of(vectors, header=False), "glove", np.float64),
+            (binary_of(vectors, breaks=False), "word2vec-binary", np.float32),
+        ):
+            assert_same(read_vectors(written(folder / "vectors", content), form=form), vectors, dtype)
+
+
+@given(some_vectors(), st.data())
+def test_only_the_words_asked_for_are_kept(tmp_path_factory, vectors, data):
+    wanted = data.draw(st.sets(st.sampled_from([*vectors, "absent"])))
+    file = written(tmp_path_factory.mktemp("vectors") / "vectors.bin", binary_of(vectors))
+    found = read_vectors(file, words=wanted, form="word2vec-binary")
+    assert_same(found, {word: vectors[word] for word in vectors if word in wanted}, np.float32) if found.words else None
+    assert set(found.words) == wanted & set(vectors)
+    assert (found.n_known, found.dimension) == (len(vectors), len(next(iter(vectors.values()))))
+
+
+def test_the_numbers_of_other_words_are_not_looked_at(tmp_path):
+    file = written(tmp_path / "glove.txt", "cat 1 2\ndog nan 0\ncat 3 4\n")
+    assert read_vectors(file, words=["dot"]).words == ()
+    with pytest.raises(VectorValueError, match=r"glove\.txt:2: number 1 of 'dog' is nan"):
+        read_vectors(file, words=["dog"])
+    with pytest.raises(DuplicateWordError, match=r"glove\.txt:3: 'cat' has a vector already, in .*glove\.txt:1"):
+        read_vectors(file, words={"cat"})
+
+
+def test_words_of_glove_may_have_spaces(tmp_path):
+    file = written(tmp_path / "glove.txt", "the 1 2\n\n. . . 3 4\nat name@domain.com 5 6\n\n")
+    assert read_vectors(file).words == ("the", ". . .", "at name@domain.com")
+
+
+def test_standard_input(monkeypatch):
+    for content in (binary_of(VECTORS), text_of(VECTORS).encode()):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert read_vectors("-").words == tuple(VECTORS)
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(VectorFileError, match="<stdin>: standard input is closed"):
+        read_vectors("-")
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        ("", VectorFileError, "v: the file is empty"),
+        ("\n\n", VectorFileError, "v: the file is empty"),
+        ("3 2\na 1 2\nb 3 4\n", VectorFileError, r"v: the header says 3 words; the file has 2"),
+        ("1 2\na 1 2\nb 3 4\n", VectorFileError, r"v:3: a word beyond the 1 that the header says"),
+        ("2 3\na 1 2\nb 3 4\n", VectorFileError, r"v:2: a word and 3 numbers are wanted; got 3 cells"),
+        ("a 1 2\nb 3\n", VectorFileError, r"v:2: a word and 2 numbers are wanted; got 2 cells"),
+        ("a 1 2\nb 3 4 5\n", VectorFileError, r"v:2: a word and 2 numbers are wanted; got 4 cells"),
+        ("word\n", VectorFileError, r"v:1: a word and numbers are wanted; got 1 cell"),
+        ("a 1 2\nb 3 x\n", VectorFileError, r"v:2: 2 numbers are wanted after the word; b'x' is not a number"),
+        ("a 1 2\nb 3 1_0\n", VectorFileError, r"v:2: 2 numbers are wanted after the word; b'1_0' is not a number"),
+        ("a 1 2\nb 0 -0.0\n", VectorValueError, r"v:2: all numbers of 'b' are 0, so that it has no cosine"),
+        ("a 1 2\nb 1e999 1\n", VectorValueError, r"v:2: number 1 of 'b' is inf"),
+        ("a 1 2\nb 1 nan\n", VectorValueError, r"v:2: number 2 of 'b' is nan"),
+        ("a 1 2\na 1 2\n", DuplicateWordError, r"v:2: 'a' has a vector already, in .*v:1"),
+        (b"a 1 2\n\xff 1 2\n", VectorFileError, r"v:2: b'\\xff' is not text in utf-8; give the encoding"),
+        ("0 3\n", VectorFileError, r"v:1: the header says that there are no words"),
+        ("3 0\n", VectorFileError, r"v:1: the header says a dimension of 0; it must be 1 to 1,000,000"),
+        (b"PK\x03\x04", VectorFileError, "v: is a zip: unpack it first"),
+        (b"\xba\x16\x4f\x2f\x0c", VectorFileError, "v: is a model of fastText: save its vectors as text"),
+        (b"\x80\x04\x95", VectorFileError, "v: is a pickle, perhaps one of gensim"),
+        (b"\x1f\x8bnonsense", VectorFileError, "v: cannot be decompressed"),
+    ],
+)
+def test_what_is_no_file_of_vectors(tmp_path, content, error, message):
+    with pytest.raises(error, match=message) as caught:
+        read_vectors(written(tmp_path / "v", content))
+    assert isinstance(caught.value, VectorError | RankingError)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (binary_of(VECTORS)[:-5], r"v: byte 39: the file ends in word 3 of 3"),
+        (binary_of(VECTORS) + b"x", r"v: byte 63: the file goes on after the 3 words that its header says"),
+        (binary_of(VECTORS).replace(b"3 3\n", b"4 3\n"), r"v: byte 63: the file ends in word 4 of 4"),
+        (binary_of(VECTORS).replace(b"3 3\n", b"2 3\n"), r"v: byte 39: the file goes on after the 2 words"),
+        (b"3 3\n \0\0\0\0\0\0\0\0\0\0\0\0\0\0", r"v: byte 4: a word of 1 to 10,000 bytes is wanted; got 0"),
+        (b"9 2\n" + b"\1" * 20_000, r"v: byte 4: no word ends within 10,000 bytes; is the header true\?"),
+        (b"3 3", r"v:1: a first line with the number of words and the dimension is wanted"),
+        (b"3 x\n", r"v:1: the number of words and the dimension are wanted; got b'3 x'"),
+        (binary_of(VECTORS, encoding="utf-16"), r"v: byte 4: b'.*' is not text in utf-8"),
+    ],
+)
+def test_what_is_no_binary_file_of_vectors(tmp_path, content, message):
+    with pytest.raises(VectorFileError, match=message):
+        read_vectors(written(tmp_path / "v", content), form="word2vec-binary")
+
+
+def test_numbers_without_a_cosine_in_a_binary_file(tmp_path):
+    for number, message in ((np.nan, "number 1 of 'b' is nan"), (0.0, "all numbers of 'b' are 0")):
+        file = written(tmp_path / "v", binary_of({"a": [1, 2], "b": [number, 0]}))
+        with pytest.raises(VectorValueError, match=rf"v: byte 15: {message}"):
+            read_vectors(file)
+
+
+def test_a_line_that_has_no_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(source_module, "MAX_LINE_BYTES", 1_000)
+    with pytest.raises(VectorFileError, match="v: a line of more than 1,000 bytes: this is no text"):
+        read_vectors(written(tmp_path / "v", "cat " + "1 " * 500))
+
+
+def test_a_gzip_that_is_cut(tmp_path):
+    file = written(tmp_path / "v", text_of(VECTORS), packed=True)
+    file.write_bytes(file.read_bytes()[:-12])
+    with pytest.raises(VectorFileError, match="v: cannot be decompressed: "):
+        read_vectors(file)
+
+
+def test_words_in_another_encoding(tmp_path):
+    file = written(tmp_path / "v", "straße 1 2\nkatze 3 4\n".encode("latin-1"))
+    assert read_vectors(file, encoding="latin-1").words == ("straße", "katze")
+    found = read_vectors(file, undecodable="omit")
+    assert (found.words, found.n_known, found.n_undecodable) == (("katze",), 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"form": "fasttext"}, "form must be one of 'word2vec', "),
+        ({"encoding": "utf-16"}, "encoding must be one that holds ASCII, such as 'utf-8'; got 'utf-16'"),
+        ({"encoding": "klingon"}, "encoding must be one that holds ASCII"),
+        ({"undecodable": "drop"}, "undecodable must be one of 'error', 'omit'; got 'drop'"),
+        ({"words": "cat"}, "words must be a collection of words; got 'cat'"),
+    ],
+)
+def test_options_that_cannot_be_used(tmp_path, options, message):
+    with pytest.raises(OptionError, match=message):
+        read_vectors(written(tmp_path / "v", text_of(VECTORS)), **options)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(VectorFileError, match="cannot be read: No such file"):
+        read_vectors(tmp_path / "absent")
+    with pytest.raises(VectorFileError, match="cannot be read: embedded null byte"):
+        read_vectors("a\0b")
+
+
+def test_progress_counts_words_and_stops_the_work(tmp_path):
+    file = written(tmp_path / "v", "".join(f"w{number} 1\n" for number in range(25_000)))
+    seen = []
+    read_vectors(file, words=["w3"], progress=seen.append)
+    assert seen == [10_000, 10_000]
+    with pytest.raises(ZeroDivisionError):
+        read_vectors(file, words=["w3"], progress=lambda _: 1 / 0)
+
+
+def test_gensim_that_is_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gensim.models", None)
+    with pytest.raises(MissingGensimError, match="need gensim: pip install gensim"):
+        read_vectors(tmp_path / "v.kv")

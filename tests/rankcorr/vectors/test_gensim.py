@@ -1,0 +1,99 @@
+"""The files that gensim writes are read, and its evaluation of word pairs agrees."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from rankcorr.vectors import VectorFileError, WordVectors, evaluate_vectors, read_pairs, read_vectors
+
+gensim = pytest.importorskip("gensim.models")
+
+
+@pytest.fixture(scope="module")
+def keyed():
+    """KeyedVectors of 200 words in 20 dimensions."""
+    rng = np.random.default_rng(5)
+    vectors = gensim.KeyedVectors(20)
+    vectors.add_vectors([f"w{number}" for number in range(200)], rng.normal(size=(200, 20)).astype(np.float32))
+    return vectors
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    rng = np.random.default_rng(6)
+    words = [f"w{number}" for number in range(210)]  # ten of them without a vector
+    chosen = {tuple(rng.choice(words, 2, replace=False).tolist()) for _ in range(300)}
+    once = {pair for pair in chosen if pair[::-1] not in chosen or pair < pair[::-1]}  # gensim counts both orders
+    return {pair: float(rng.integers(0, 41)) / 4 for pair in sorted(once)}
+
+
+def assert_same(found, keyed):
+    assert found.words == tuple(keyed.index_to_key)
+    assert_array_equal(found.vectors, keyed.vectors)
+
+
+@pytest.mark.parametrize(
+    ("name", "binary"), [("v.txt", False), ("v.bin", True), ("v.txt.gz", False), ("v.bin.gz", True)]
+)
+def test_files_of_word2vec(tmp_path, keyed, name, binary):
+    keyed.save_word2vec_format(tmp_path / name, binary=binary)
+    found = read_vectors(tmp_path / name)
+    assert found.words == tuple(keyed.index_to_key)
+    assert_array_equal(found.vectors.astype(np.float32), keyed.vectors)
+
+
+def test_glove(tmp_path, keyed):
+    keyed.save_word2vec_format(tmp_path / "v.txt", write_header=False)
+    assert_array_equal(read_vectors(tmp_path / "v.txt").vectors.astype(np.float32), keyed.vectors)
+
+
+def test_files_of_gensim(tmp_path, keyed):
+    keyed.save(str(tmp_path / "v.kv"))
+    assert_same(read_vectors(tmp_path / "v.kv"), keyed)
+    some = read_vectors(tmp_path / "v.kv", words=["w3", "absent", "w1"])
+    assert (some.words, some.n_known, some.form) == (("w3", "w1"), 200, "gensim")
+    (tmp_path / "v.kv").rename(tmp_path / "v")
+    with pytest.raises(VectorFileError, match="form 'gensim' loads it, which runs what code it holds"):
+        read_vectors(tmp_path / "v")
+    assert_same(read_vectors(tmp_path / "v", form="gensim"), keyed)
+
+
+def test_a_model_of_gensim(tmp_path):
+    model = gensim.Word2Vec([["a", "b", "c"]] * 5, vector_size=4, min_count=1, workers=1, seed=1)
+    model.save(str(tmp_path / "v.model"))
+    assert_same(read_vectors(tmp_path / "v.model"), model.wv)
+
+
+def test_other_files_with_the_ending_of_gensim(tmp_path):
+    (tmp_path / "v.kv").write_text("nothing")
+    with pytest.raises(VectorFileError, match=r"v\.kv: gensim cannot load it: "):
+        read_vectors(tmp_path / "v.kv")
+    from gensim.corpora import Dictionary
+
+    Dictionary([["a"]]).save(str(tmp_path / "d.model"))
+    with pytest.raises(VectorFileError, match=r"d\.model: has no word vectors; it is <gensim\.corpora"):
+        read_vectors(tmp_path / "d.model")
+
+
+def test_keyed_vectors_as_they_are(keyed, pairs):
+    assert_same(WordVectors.of(keyed), keyed)
+    found = evaluate_vectors(keyed, pairs, coefficients=["rho"], n_resamples=10)
+    assert_allclose(
+        found.cosines[~np.isnan(found.cosines)],
+        [keyed.similarity(*pair) for pair in pairs if all(word in keyed for word in pair)],
+        atol=1e-6,  # gensim computes in float32
+    )
+
+
+@pytest.mark.parametrize("oov", ["omit", "lowest"])
+def test_spearman_is_that_of_gensim(tmp_path, keyed, pairs, oov):
+    file = tmp_path / "pairs.tsv"
+    file.write_text("".join(f"{first}\t{second}\t{score}\n" for (first, second), score in pairs.items()))
+    # gensim gives pairs without a vector a cosine of 0 with dummy4unknown, and not the lowest.
+    known = pairs if oov == "omit" else {pair: score for pair, score in pairs.items() if all(w in keyed for w in pair)}
+    found = evaluate_vectors(keyed, known, coefficients=["rho"], oov=oov, n_resamples=10)
+    _, (spearman, _), missing = keyed.evaluate_word_pairs(str(file), case_insensitive=False)
+    assert found.statistic("rho") == pytest.approx(spearman, abs=1e-9)
+    assert read_pairs(file, header=False) == pairs
+    if oov == "omit":
+        assert 100 * len(found.oov_pairs) / found.n_pairs == pytest.approx(missing, abs=1e-9)

@@ -1,0 +1,258 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from rankcorr import (
+    MissingValueError,
+    NonNumericError,
+    OptionError,
+    TableError,
+    TauW,
+    UndefinedCorrelationWarning,
+    bootstrap_interval,
+    permutation_test,
+    weighted_tau,
+)
+from rankcorr.vectors import (
+    DuplicatePairError,
+    UnknownWordError,
+    VectorError,
+    VectorValueError,
+    WordVectors,
+    evaluate_vectors,
+    read_pairs,
+)
+from tests import naive
+from tests.rankcorr.vectors.forms import written
+
+NUMBERS = st.floats(-5, 5, width=16).map(lambda number: number + math.copysign(0.01, number))
+
+
+def case(seed=0, n_words=30, n_pairs=60, n_absent=3):
+    """Vectors, and gold scores of which some words have no vector."""
+    rng = np.random.default_rng(seed)
+    vectors = {f"w{number}": rng.normal(size=8) for number in range(n_words)}
+    words = [*vectors, *(f"absent{number}" for number in range(n_absent))]
+    pairs = {tuple(sorted(rng.choice(words, 2, replace=False).tolist())) for _ in range(n_pairs)}
+    return vectors, {pair: float(rng.integers(0, 11)) for pair in sorted(pairs)}
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=2, max_size=6))
+def test_cosines_are_those_of_the_formula(rows):
+    vectors = WordVectors.of({str(number): list(row) for number, row in enumerate(rows)})
+    pairs = [(first, second) for first in vectors.words for second in vectors.words]
+    expected = [naive.cosine(rows[int(first)], rows[int(second)]) for first, second in pairs]
+    assert_allclose(vectors.cosines(pairs), expected, atol=1e-12)
+    for word in vectors.words:
+        assert_allclose(vectors.cosines_of(word, vectors.words), vectors.cosines([(word, o) for o in vectors.words]))
+        assert vectors.cosine(word, word) == 1.0
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e300])
+def test_cosines_of_numbers_whose_squares_no_float_holds(factor):
+    vectors = WordVectors.of({"a": [3 * factor, 4 * factor], "b": [4.0, 3.0]})
+    assert vectors.cosine("a", "b") == pytest.approx(0.96, abs=1e-15)
+
+
+def test_each_coefficient_is_that_of_the_library():
+    vectors, gold = case()
+    found = evaluate_vectors(vectors, gold, n_resamples=200, seed=4, level=0.9)
+    known = {pair: score for pair, score in gold.items() if vectors.keys() >= set(pair)}
+    cosines = {(a, b): naive.cosine(vectors[a], vectors[b]) for a, b in known}
+    assert [each.coefficient for each in found.coefficients] == ["rho_w", "tau_w", "rho", "tau"]
+    for each in found.coefficients:
+        drawn = {"coefficient": each.coefficient, "n_resamples": 200, "seed": 4}
+        test = permutation_test(known, cosines, alternative="greater", **drawn)
+        interval = bootstrap_interval(known, cosines, level=0.9, **drawn)
+        assert (each.statistic, each.chance, each.standardized, each.percentile, each.pvalue, each.low, each.high) == (
+            *(test.statistic, test.null.mean, test.standardized, test.percentile, test.pvalue),
+            *(interval.low, interval.high),
+        )
+    assert found.statistic("rho") == pytest.approx(
+        stats.spearmanr(list(known.values()), list(cosines.values())).statistic, abs=1e-9
+    )
+    assert (found.n_pairs, found.n_compared) == (len(gold), len(known))
+    assert set(found.oov_pairs) == gold.keys() - known.keys()
+    assert found.oov_words == ("absent0", "absent1", "absent2")
+
+
+def test_pairs_without_a_vector_are_tied_below_all_others():
+    vectors, gold = case()
+    found = evaluate_vectors(vectors, gold, coefficients=[TauW(n0=10)], oov="lowest", n_resamples=50)
+    cosines = {pair: -2.0 if math.isnan(cosine) else cosine for pair, cosine in zip(gold, found.cosines, strict=True)}
+    assert found.statistic("TauW(n0=10)") == weighted_tau(gold, cosines, n0=10).statistic
+    assert found.n_compared == found.n_pairs == len(gold)
+    assert [math.isnan(cosine) for cosine in found.cosines] == [pair in found.oov_pairs for pair in gold]
+
+
+def test_words_without_a_vector_are_an_error_by_name():
+    vectors, gold = case()
+    with pytest.raises(UnknownWordError, match="words without a vector: 'absent0', 'absent1', 'absent2'"):
+        evaluate_vectors(vectors, gold, oov="error")
+    with pytest.raises(UnknownWordError, match="at least two pairs with vectors are wanted; 1 of 2 have them"):
+        evaluate_vectors(vectors, {("w1", "w2"): 1, ("w1", "absent0"): 2})
+    with pytest.raises(UnknownWordError, match="'cat' has no vector"):
+        WordVectors.of(vectors).cosine("w1", "cat")
+
+
+def test_words_are_looked_up_in_lower_case():
+    vectors, gold = case(n_absent=0)
+    upper = {(first.upper(), second): score for (first, second), score in gold.items()}
+    found = evaluate_vectors(vectors, upper, coefficients=["rho"], lower=True, n_resamples=10)
+    assert found.statistic("rho") == evaluate_vectors(vectors, gold, coefficients=["rho"]).statistic("rho")
+    assert not found.oov_pairs
+    assert len(evaluate_vectors(vectors, {**upper, **gold}, coefficients=["rho"]).oov_pairs) == len(gold)
+
+
+def test_the_result_as_a_table_and_as_json():
+    vectors, gold = case()
+    found = evaluate_vectors(vectors, gold, coefficients=["tau", "rho"], n_resamples=20)
+    assert found.to_frame()["coefficient"].tolist() == ["tau", "rho"]
+    content = found.to_dict()
+    assert content["n_compared"] == found.n_compared
+    assert content["coefficients"][0]["statistic"] == found.statistic("tau")
+    assert content["cosines"].count(None) == len(found.oov_pairs)
+    assert repr(found) == (
+        f"<VectorEvaluation of {found.n_compared} of {found.n_pairs} pairs: tau {found.statistic('tau'):.4f}, "
+        f"rho {found.statistic('rho'):.4f}>"
+    )
+    with pytest.raises(OptionError, match="coefficient must be one of 'tau', 'rho'; got 'rho_w'"):
+        found.statistic("rho_w")
+
+
+def test_a_coefficient_that_does_not_exist():
+    vectors = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0]}
+    with pytest.warns(UndefinedCorrelationWarning):
+        found = evaluate_vectors(vectors, {("a", "b"): 2, ("a", "c"): 2}, coefficients=["tau"])
+    each = found.coefficients[0]
+    assert all(map(math.isnan, (each.statistic, each.chance, each.low, each.high)))
+
+
+@pytest.mark.parametrize(
+    ("gold", "error", "message"),
+    [
+        ({("a", "b"): 1, "ab": 2}, VectorError, "keys of gold must be pairs of words; got: 'ab'"),
+        ([("a", "b", 1)], VectorError, r"gold must be a path or a mapping of \(word, word\) to score; got \[\('a'"),
+        ({("a", "b"): 1, ("a", "c"): math.nan}, MissingValueError, r"\('a', 'c'\)"),
+        ({("a", "b"): 1, ("a", "c"): "x"}, NonNumericError, "must be a real number"),
+        (
+            {("a", "b"): 1, ("a", "c"): 10**400},
+            NonNumericError,
+            r"range of 64-bit floats; that of \('a', 'c'\) is 1000",
+        ),
+        ({("a", "b"): 1, ("b", "a"): 2}, DuplicatePairError, r"in both orders: \('a', 'b'\)"),
+        ("absent.tsv", TableError, "absent.tsv: cannot be read"),
+    ],
+)
+def test_gold_scores_that_cannot_be_used(gold, error, message):
+    with pytest.raises(error, match=message):
+        evaluate_vectors({"a": [1.0], "b": [2.0], "c": [3.0]}, gold)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "error", "message"),
+    [
+        ({"a": [1.0, 2.0], "b": [1.0]}, VectorValueError, "the vector of 'b': 'b' has 1 numbers; the others have 2"),
+        ({"a": [0.0, 0.0], "b": [1.0]}, VectorValueError, "the vector of 'a': all numbers of 'a' are 0"),
+        ({"a": [1.0, math.inf]}, VectorValueError, "the vector of 'a': number 2 of 'a' is inf"),
+        ({"a": "no"}, VectorValueError, "a vector of numbers is wanted for 'a'; got 'no'"),
+        ({"a": [[1.0], [1.0, 2.0]]}, VectorValueError, "a vector of numbers is wanted for 'a'"),
+        ({"a": np.ma.array([1.0, 2.0], mask=[0, 1])}, VectorValueError, "a vector of numbers is wanted for 'a'"),
+        ({"a": [[1.0]]}, VectorValueError, "a vector of numbers is wanted for 'a'"),
+        ([1.0], VectorError, "vectors must be a path, a mapping of word to vector or KeyedVectors; got"),
+        ({1: [1.0]}, VectorError, "a word must be text, not empty; got 1"),
+    ],
+)
+def test_vectors_that_cannot_be_used(vectors, error, message):
+    with pytest.raises(error, match=message):
+        WordVectors.of(vectors)
+
+
+def test_options_that_cannot_be_used():
+    vectors, gold = case()
+    for options, message in (
+        ({"oov": "zero"}, "oov must be one of 'omit', 'error', 'lowest'; got 'zero'"),
+        ({"lower": "no"}, "lower must be True or False"),
+        ({"coefficients": "rho"}, "coefficients must be a list of different coefficients; got 'rho'"),
+        ({"coefficients": ["rho", "rho"]}, "coefficients must be a list of different coefficients"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            evaluate_vectors(vectors, gold, **options)
+
+
+def test_the_columns_of_pairs(tmp_path):
+    file = tmp_path / "pairs.tsv"
+    file.write_text("word1\tword2\tgold\tlch\ngem\tjewel\t3.94\t3.6\ncord\tsmile\t0.02\t1.5\n")
+    first = {("gem", "jewel"): 3.94, ("cord", "smile"): 0.02}
+    assert read_pairs(file, score_column="gold") == first
+    assert read_pairs(file, word_columns=["word2", "word1"], score_column="lch")["jewel", "gem"] == 3.6
+    with pytest.raises(TableError, match=r"say which column holds the numbers \(--score\); the columns are"):
+        read_pairs(file)
+    with pytest.raises(TableError, match=r"say which column holds the words \(--words\) and the numbers"):
+        read_pairs(written(tmp_path / "two.csv", "word1,gold\ngem,3.94\n"))
+    for wrong in ("word1", ["word1"], ["word1", "word2", "gold"]):
+        with pytest.raises(OptionError, match="word_columns must be a list of two names of columns"):
+            read_pairs(file, word_columns=wrong)
+    file.write_text("gem,jewel,3.94\ncord,smile,0.02\n")
+    assert read_pairs(file, header=False) == first
+    file.write_text("a,b,score\ngem,jewel,3.94\ngem,jewel,1.94\nx,y,0\n")
+    with pytest.raises(TableError, match=r'pairs\.tsv:3: column "a, b": "gem", "jewel" is also on line 2'):
+        read_pairs(file)
+    assert read_pairs(file, duplicates="mean") == {("gem", "jewel"): 2.94, ("x", "y"): 0}
+
+
+def test_pairs_in_both_orders(tmp_path):
+    file = written(tmp_path / "pairs.csv", "a,b,score\njewel,gem,3.5\ngem,jewel,2.5\nx,y,0\n")
+    assert read_pairs(file) == {("jewel", "gem"): 3.5, ("gem", "jewel"): 2.5, ("x", "y"): 0}
+    averaged = read_pairs(file, unordered=True, duplicates="mean")
+    assert averaged == {("jewel", "gem"): 3, ("x", "y"): 0}
+    vectors = {"gem": [1.0, 0.0], "jewel": [0.9, 0.1], "x": [1.0, 0.0], "y": [0.0, 1.0]}
+    assert evaluate_vectors(vectors, averaged, coefficients=["rho"], n_resamples=10).pairs == tuple(averaged)
+    message = (
+        r'pairs\.csv:3: column "a, b": "gem", "jewel" is also on line 2, as "jewel", "gem"; .* --duplicates mean\)'
+    )
+    for call in (lambda: read_pairs(file, unordered=True), lambda: evaluate_vectors(vectors, file)):
+        with pytest.raises(TableError, match=message):
+            call()
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("name", "column", "n_pairs", "n_in_both_orders"),
+    [
+        ("EN-RG-65_wordnet30.tsv", "gold", 65, 0),
+        ("EN-WS-353-SIM_wordnet30.tsv", "gold", 203, 0),
+        ("russe_hj_vs_mj.csv", "hj", 333, 2),
+    ],
+)
+def test_real_gold_scores(data_dir, name, column, n_pairs, n_in_both_orders):
+    ordered = read_pairs(data_dir / name, score_column=column)
+    assert len(ordered) == n_pairs
+    gold = read_pairs(data_dir / name, score_column=column, unordered=True, duplicates="mean")
+    assert len(gold) == n_pairs - n_in_both_orders
+    for pair, score in gold.items():
+        assert score == pytest.approx(np.mean([ordered[each] for each in (pair, pair[::-1]) if each in ordered]))
+    if n_in_both_orders:
+        with pytest.raises(DuplicatePairError, match="in both orders"):
+            evaluate_vectors({"a": [1.0]}, ordered)
+    rng = np.random.default_rng(0)
+    vectors = {word: rng.normal(size=5) for pair in list(gold)[:40] for word in pair}
+    found = evaluate_vectors(vectors, gold, coefficients=["rho"], n_resamples=100)
+    known = [pair for pair in gold if vectors.keys() >= set(pair)]
+    expected = stats.spearmanr([gold[pair] for pair in known], [naive.cosine(*(vectors[w] for w in p)) for p in known])
+    assert found.statistic("rho") == pytest.approx(expected.statistic, abs=1e-9)
+    assert found.n_compared == len(known)
+
+
+def test_vectors_from_memory():
+    vectors = WordVectors.of({"cat": [3, 4], "dog": [4, 3], "cow": [1, 0]}, words=["dog", "absent", "cat"])
+    assert repr(vectors) == "<WordVectors of 2 words, 2 dimensions>"
+    assert (len(vectors), vectors.n_known, vectors.vectors.dtype) == (2, 3, np.float64)
+    assert WordVectors.of(vectors) is vectors
+    with pytest.raises(ValueError, match="read-only"):
+        vectors.vectors[0, 0] = 1
