@@ -116,11 +116,11 @@ class Settings:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Settings:
-        """Settings of `to_dict`."""
+        """Settings of `to_dict`, as a ledger or a bundle has them."""
         probing, pay = data.get("probing"), data.get("pay")
         own = {
             "probing": None if probing is None else Probing.from_dict(probing),
-            "pay": None if pay is None else Pay(**pay),
+            "pay": None if pay is None else Pay(**pay, is_new=False),
         }
         return cls(**{**data, **own})
 

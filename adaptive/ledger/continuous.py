@@ -2,97 +2,101 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import sqlalchemy as sa
+from numpy.typing import NDArray
 
 from adaptive.ledger import schema
+from adaptive.ledger.batches import slots_of_batch
 from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, audit
 from adaptive.ledger.closing import chain_digest
 from adaptive.ledger.columns import integer_columns
 from adaptive.ledger.counting import votes_digest
-from adaptive.ledger.database import Database
+from adaptive.ledger.database import Database, clock
 from adaptive.ledger.draws import store_ballot, stored_ballots
-from adaptive.ledger.encoding import json_of, now, value_of
+from adaptive.ledger.encoding import json_of, now
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.ledger.locking import lock_ballot
+from adaptive.ledger.refusals import Refusal, last_refusal, state_of, write_refusal
 from adaptive.ledger.results import votes_of
-from adaptive.ledger.sheets import assign_slots
+from adaptive.ledger.sheets import assign_slots, is_sheet_left, n_unanswered_for
 from adaptive.ledger.stamps import ballot_stamp
 from adaptive.ledger.voters import excluded_voters
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.matching import Matches, next_comparisons
 from adaptive.model.matching_run import interim_strengths
+from adaptive.model.strengths import Strengths
 from adaptive.protocol import ballot_rng
 from rankcorr import TauW
 
-__all__ = ["draw_batch", "finish", "may_draw"]
+__all__ = ["draw_batch", "finish", "may_draw", "note_in_vain"]
 
-_REFUSED: Final = "no batch"
-_DECIDING: Final = ("excluded", "included", "left", "reopened")
+Slots: TypeAlias = NDArray[np.int64]
 
 
-def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False) -> int:
+def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False, voter_id: int | None = None) -> int:
     """Draw the next batch and store it; its number is returned.
 
     The strengths of all votes so far choose the pairs. A batch is due when at most half a batch is still unanswered.
+    Where whoever comes claims a sheet, sheets that somebody has do not count, up to one for each voter that the
+    campaign is for: who thinks for long, or never comes back, keeps nobody waiting.
 
     Parameters
     ----------
     at_once : bool
         Draw it although it is not due.
+    voter_id : int or None
+        Who waits for it: no pair of it was shown to this voter; for campaigns whose sheets are claimed. Sheets that
+        this voter cannot get, since they have a pair that was, keep the batch from nobody.
 
     Raises
     ------
     NotReadyError
         When too much of the last batch is unanswered.
     LedgerError
-        When the budget is spent, the expected accuracy is reached, the campaign is at its end, or the voters have seen
-        all pairs.
+        When the budget is spent, the expected accuracy is reached, the campaign is at its end, or the voter who waits,
+        or all voters, have seen all pairs.
     """
     plan = _plan(info)
 
-    def read(connection: sa.Connection) -> tuple[int, Matches] | _Refusal:
+    def read(connection: sa.Connection) -> tuple[int, Matches] | Refusal:
         ballots = stored_ballots(connection, info.id)
         spent = sum(each.n_comparisons for each in ballots)
         if ballots and all(each.state == "closed" for each in ballots):
             raise LedgerError("the campaign has ended: no more is asked")
         if spent >= plan.budget:
             raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
-        open_ones = _unanswered(connection, info)
-        if open_ones > plan.batch // 2 and not at_once:
+        waiting = _waiting(connection, info, plan, voter_id)
+        if waiting > plan.batch // 2 and not at_once:
             raise NotReadyError(
-                f"{open_ones:,} comparisons are unanswered; the next batch is drawn by all votes at "
+                f"{waiting:,} comparisons are unanswered; the next batch is drawn by all votes at "
                 f"{plan.batch // 2:,} or fewer"
             )
+        if voter_id is not None and not _n_unseen(connection, info, voter_id):
+            return Refusal("the voter has seen all pairs", "pairs", state_of(connection, info), voter_id)
         votes = votes_of(connection, info, without=excluded_voters(connection, info.id))
         strengths = interim_strengths(votes, None)
         if plan.target is not None and votes.n_comparisons >= info.n_items:
             reached = strengths.expected_correlation(TauW()).mean
             if reached >= plan.target:
-                return _Refusal(
+                return Refusal(
                     f"the expected tau_w is {reached:.3f}: the target of {plan.target:g} is reached",
-                    _state(connection, info),
+                    "target",
+                    state_of(connection, info),
                 )
-        matches = next_comparisons(
-            strengths,
-            min(plan.batch, plan.budget - spent),
-            rng=ballot_rng(info.seed, len(ballots) + 1, "draw"),
-            voters=info.slots,
-            voter_history=_asked(connection, info),
-            n0=plan.n0,
-            focus=plan.focus,
-        )
+        size = min(plan.batch, plan.budget - spent)
+        matches = _matched(connection, info, plan, strengths, size, len(ballots) + 1, voter_id)
         if not len(matches):
-            return _Refusal(f"no batch can be drawn: {matches.reason}", _state(connection, info))
+            return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(connection, info), voter_id)
         return len(ballots) + 1, matches
 
     found = database.read(read)
-    if isinstance(found, _Refusal):
+    if isinstance(found, Refusal):
         refusal = found
-        database.write(lambda connection: _write_refusal(connection, info, refusal))
+        database.write(lambda connection: write_refusal(connection, info, refusal))
         raise LedgerError(refusal.reason)
     number, matches = found
     places = np.arange(info.n_items)
@@ -116,19 +120,33 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False)
     return database.write(write)
 
 
-def may_draw(connection: sa.Connection, info: CampaignInfo) -> bool:
+def may_draw(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
     """Whether a batch is due, and the budget of a continuous campaign not spent; False for a campaign of ballots.
 
-    Where a draw was refused, since the target is reached or no pair is left, it is False until another answer comes.
+    Where a draw was refused, since the target is reached or no pair is left, it is False until another answer comes;
+    for a voter who has seen all pairs it stays so.
     """
     if not isinstance(info.plan, ContinuousPlan):
         return False
     ballots = stored_ballots(connection, info.id)
     has_ended = bool(ballots) and all(each.state == "closed" for each in ballots)
     is_spent = sum(each.n_comparisons for each in ballots) >= info.plan.budget
-    if has_ended or is_spent or _unanswered(connection, info) > info.plan.batch // 2:
+    if has_ended or is_spent or _waiting(connection, info, info.plan, voter_id) > info.plan.batch // 2:
         return False
-    return _last_refusal(connection, info) != _state(connection, info)
+    if voter_id is not None and last_refusal(connection, info, voter_id) is not None:
+        return False
+    refused = last_refusal(connection, info, None)
+    return refused is None or refused.state != state_of(connection, info)
+
+
+def note_in_vain(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
+    """Write down that a voter gets none of the sheets that are left, where others would and no batch comes any more."""
+    if not isinstance(info.plan, ContinuousPlan) or not is_sheet_left(connection, info):
+        return
+    spent = sum(each.n_comparisons for each in stored_ballots(connection, info.id))
+    if spent >= info.plan.budget:
+        reason = "the voter has seen a pair of each sheet that is left"
+        write_refusal(connection, info, Refusal(reason, "pairs", state_of(connection, info), voter_id))
 
 
 def finish(
@@ -192,71 +210,122 @@ def finish(
     return database.write(write)
 
 
-@dataclass(frozen=True)
-class _Refusal:
-    """Why the votes of a state allow no batch, which takes a fit to find out."""
-
-    reason: str
-    state: dict[str, int]
-
-
-def _state(connection: sa.Connection, info: CampaignInfo) -> dict[str, int]:
-    """What a refusal is of: the number of batches and of answers, and the last decision of an organiser."""
-    sheet, ballot, event = schema.sheet, schema.ballot, schema.audit_event
-    batches, answers = connection.execute(
-        sa.select(sa.func.count(ballot.c.id.distinct()), sa.func.sum(sheet.c.n_answered))
-        .join(sheet, sheet.c.ballot_id == ballot.c.id)
-        .where(ballot.c.campaign_id == info.id)
-    ).one()
-    decided = connection.execute(
-        sa.select(sa.func.max(event.c.id)).where(event.c.campaign_id == info.id, event.c.kind.in_(_DECIDING))
-    ).scalar()
-    return {"batches": int(batches), "answers": int(answers or 0), "decided": int(decided or 0)}
-
-
-def _last_refusal(connection: sa.Connection, info: CampaignInfo) -> dict[str, int] | None:
-    event = schema.audit_event
-    row = connection.execute(
-        sa.select(event.c.details)
-        .where(event.c.campaign_id == info.id, event.c.kind == _REFUSED)
-        .order_by(event.c.id.desc())
-        .limit(1)
-    ).first()
-    return None if row is None else {name: value_of(row.details)[name] for name in ("batches", "answers", "decided")}
-
-
-def _write_refusal(connection: sa.Connection, info: CampaignInfo, refusal: _Refusal) -> None:
-    """Voters are told that nothing is left, instead of asking for the same fit again and again."""
-    if _last_refusal(connection, info) != refusal.state:
-        audit(connection, info.id, _REFUSED, {**refusal.state, "reason": refusal.reason})
-
-
 def _plan(info: CampaignInfo) -> ContinuousPlan:
     if not isinstance(info.plan, ContinuousPlan):
         raise LedgerError("the campaign has the ballots of a plan, not batches")
     return info.plan
 
 
-def _unanswered(connection: sa.Connection, info: CampaignInfo) -> int:
+def _matched(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    plan: ContinuousPlan,
+    strengths: Strengths,
+    size: int,
+    number: int,
+    voter_id: int | None,
+) -> Matches:
+    """The comparisons of a batch; whoever waits for it gets no pair again."""
+    n_slots = len(info.slots)
+    shown = _asked(connection, info)  # of all slots
+    voter = np.zeros(0, np.int32) if shown.voter is None else shown.voter
+    by_number = np.argsort(np.bincount(voter, minlength=n_slots), kind="stable")
+    fewest = np.sort(by_number[: slots_of_batch(size, n_slots, info.settings)])
+
+    def drawn(slots: Slots, history: Comparisons) -> Matches:
+        matches = next_comparisons(
+            strengths,
+            size,
+            rng=ballot_rng(info.seed, number, "draw"),
+            voters=[info.slots[slot] for slot in slots.tolist()],
+            voter_history=history,
+            n0=plan.n0,
+            focus=plan.focus,
+        )
+        return replace(matches, voters=tuple(info.slots), voter=slots[matches.voter].astype(np.int32))
+
+    if voter_id is not None:
+        if _n_unseen(connection, info, voter_id) < size:
+            fewest = fewest[:1]  # two sheets would have the same pairs, of which the voter gets one
+        return drawn(fewest, _asked(connection, info, fewest, voter_id))
+    matches = drawn(fewest, shown)
+    return matches if len(matches) == size else drawn(np.arange(n_slots), shown)
+
+
+def _waiting(connection: sa.Connection, info: CampaignInfo, plan: ContinuousPlan, voter_id: int | None) -> int:
+    """Unanswered comparisons that keep the next batch from being drawn, for a voter or for whoever comes new."""
+    if info.settings.assigned:
+        return _unanswered(connection, info)
+    lease, sheet = schema.lease, schema.sheet
+    held = sa.exists().where(
+        lease.c.ballot_id == sheet.c.ballot_id,
+        lease.c.sheet == sheet.c.number,
+        lease.c.ended_at.is_(None),
+        sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection)),
+    )
+    n_sheets = slots_of_batch(plan.batch, len(info.slots), info.settings)
+    in_hands = len(info.slots) * -(-plan.batch // n_sheets)
+    free = _unanswered(connection, info, ~held) if voter_id is None else n_unanswered_for(connection, info, voter_id)
+    return max(free, free + _unanswered(connection, info, held) - in_hands)
+
+
+def _unanswered(connection: sa.Connection, info: CampaignInfo, *which: sa.ColumnElement[bool]) -> int:
     sheet, ballot = schema.sheet, schema.ballot
     found = connection.execute(
         sa.select(sa.func.sum(sheet.c.n_comparisons - sheet.c.n_answered))
         .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open")
+        .where(
+            ballot.c.campaign_id == info.id,
+            ballot.c.state == "open",
+            sheet.c.n_answered < sheet.c.n_comparisons,
+            *which,
+        )
     ).scalar()
     return int(found or 0)
 
 
-def _asked(connection: sa.Connection, info: CampaignInfo) -> Comparisons:
-    """What each slot has been shown so far, answered or not: the winners mean nothing."""
-    asked, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
-    left, right, slot = integer_columns(
-        connection,
+def _n_unseen(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
+    """How many pairs a voter has not been shown."""
+    shown = _asked(connection, info, np.zeros(1, np.int64), voter_id)
+    low, high = np.minimum(shown.left, shown.right), np.maximum(shown.left, shown.right)
+    n_seen = np.unique(low.astype(np.int64) * info.n_items + high).size
+    return info.n_items * (info.n_items - 1) // 2 - n_seen
+
+
+def _asked(
+    connection: sa.Connection, info: CampaignInfo, slots: Slots | None = None, voter_id: int | None = None
+) -> Comparisons:
+    """What each slot has been shown so far, answered or not: the winners mean nothing.
+
+    With a voter, what that one was shown, as if each of these slots had been.
+    """
+    tables = [schema.comparison]
+    if voter_id is not None and info.settings.probing is not None:
+        tables.append(schema.probe)
+    columns = [_asked_columns(connection, info, table, voter_id) for table in tables]
+    left, right, slot = (np.concatenate(each) for each in zip(*columns, strict=True))
+    if slots is not None:
+        slot = np.repeat(slots, left.size)
+        left, right = np.tile(left, slots.size), np.tile(right, slots.size)
+    shown = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
+    return Comparisons(info.items, *shown, info.slots, slot.astype(np.int32))
+
+
+def _asked_columns(
+    connection: sa.Connection, info: CampaignInfo, asked: sa.Table, voter_id: int | None
+) -> list[NDArray[np.int64]]:
+    """Items on the left and on the right, and slot, of the comparisons, or of the probes that are overlaps."""
+    sheet, ballot, lease = schema.sheet, schema.ballot, schema.lease
+    wanted = (
         sa.select(asked.c.left_item, asked.c.right_item, sheet.c.slot)
         .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
         .join(ballot, ballot.c.id == asked.c.ballot_id)
         .where(ballot.c.campaign_id == info.id)
-        .order_by(asked.c.ballot_id, asked.c.place),
+        .order_by(asked.c.ballot_id, asked.c.place)
     )
-    shown = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
-    return Comparisons(info.items, *shown, info.slots, slot.astype(np.int32))
+    if "kind" in asked.c:
+        wanted = wanted.where(asked.c.kind == "overlap")
+    if voter_id is not None:
+        of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
+        wanted = wanted.where(sa.exists().where(*of_sheet, lease.c.voter_id == voter_id))
+    return list(integer_columns(connection, wanted))

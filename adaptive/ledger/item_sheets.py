@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeVar
 
-from adaptive.columns import Label, header_and_records, label_columns, label_in, named_column
+from adaptive.columns import Label, header_and_records, label_columns, label_in, named_column, open_table
 from adaptive.errors import TableError
 from adaptive.ledger.contents import ItemContent
 from adaptive.ledger.errors import LedgerError
 from rankcorr.checks import shown
 from rankcorr.io.records import Record, TextTable, listed
 
-__all__ = ["ItemFault", "ItemSheet", "read_item_sheet"]
+__all__ = ["ItemFault", "ItemSheet", "read_item_file", "read_item_sheet"]
 
 T = TypeVar("T")
 
@@ -76,11 +77,17 @@ class ItemSheet:
         raise TableError(text + (f"; and {more} more" if more > 0 else ""))
 
 
-def read_item_sheet(data: bytes) -> ItemSheet:
+def read_item_sheet(data: bytes, *, why_no_file: Callable[[str], str | None] | None = None) -> ItemSheet:
     r"""Read items, and what is shown for them, from CSV or TSV in UTF-8.
 
     The columns are item (or item_1, item_2, ...) and, if there are any, kind (text, markdown, image or audio), content
     and alt_text. Where the content is empty, the label is shown. Other columns are not read.
+
+    Parameters
+    ----------
+    data : bytes
+    why_no_file : callable or None
+        Given the path of an image or a recording, says why it cannot be shown, or None; None: files are not looked for.
 
     Examples
     --------
@@ -93,9 +100,38 @@ def read_item_sheet(data: bytes) -> ItemSheet:
     line 3: column "alt_text": an item of kind image needs a text that says what it is (alt_text); got none
     line 4: column "item": 'fig' is also on line 2; items must be unique
     """
-    reading = _Reading(_Table("items", error=_FaultError, data=data))
+    reading = _Reading(_Table("items", error=_FaultError, data=data), why_no_file)
     rows = reading.rows()
     return ItemSheet(tuple(item for item, _ in rows), tuple(content for _, content in rows), tuple(reading.faults))
+
+
+def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tuple[ItemContent, ...]]:
+    r"""Items of a file, as `adaptive.tables.read_items` reads them, and what is shown for each.
+
+    Images and recordings are not looked for: the server that will show them may be another machine.
+
+    Raises
+    ------
+    TableError
+        With file, line and column: the first thing that is wrong.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "items.csv")
+    ...     _ = file.write_text("item,kind,content\nfig,markdown,**fig**\nplum,,\n")
+    ...     read_item_file(file)[1][0]
+    ItemContent(kind='markdown', content='**fig**', alt_text=None)
+    """
+    table, header, records = open_table(path, "item")
+    reading = _Reading(table, None)
+    columns, content = reading.columns_of(header)
+    rows = [reading.row(header, record, columns, content) for record in records]
+    if not rows:
+        table.fail("no items, only the names of the columns", header.line)
+    return tuple(item for item, _ in rows), tuple(content for _, content in rows)
 
 
 class _FaultError(TableError):
@@ -115,8 +151,9 @@ class _Table(TextTable):
 class _Reading:
     """One pass through a table, which goes on after a row with a fault."""
 
-    def __init__(self, table: _Table) -> None:
+    def __init__(self, table: TextTable, why_no_file: Callable[[str], str | None] | None) -> None:
         self.table = table
+        self.why_no_file = why_no_file
         self.faults: list[ItemFault] = []
         self._lines: dict[Label, int] = {}
 
@@ -128,7 +165,7 @@ class _Reading:
         header, records, columns, content = opened
         found = []
         while (record := self._tried(lambda: next(records, None))) is not None and len(self.faults) < _MOST_FAULTS:
-            row = self._tried(lambda record=record: self._row(header, record, columns, content))  # type: ignore[misc]
+            row = self._tried(lambda record=record: self.row(header, record, columns, content))  # type: ignore[misc]
             if row is not None:
                 found.append(row)
         if len(found) < 2 and not self.faults:
@@ -139,29 +176,38 @@ class _Reading:
     def _open(self) -> Any:
         text = self.table.text()
         header, records = header_and_records(self.table, text, "item")
+        return header, records, *self.columns_of(header)
+
+    def columns_of(self, header: Record) -> tuple[Sequence[int], dict[str, int]]:
+        """Places of the columns of labels, and of those of contents."""
         columns = label_columns(self.table, header, "item")
         if not columns:
             self.table.fail(
                 f'a column "item" is wanted, or "item_1", "item_2", ...; the columns are {listed(header.cells)}',
                 header.line,
             )
-        content = {name: places[0] for name in _CONTENT if (places := named_column(self.table, header, name))}
-        return header, records, columns, content
+        return columns, {name: places[0] for name in _CONTENT if (places := named_column(self.table, header, name))}
 
-    def _row(
-        self, header: Record, record: Record, columns: Sequence[int], content: dict[str, int]
+    def row(
+        self, header: Record, record: Record, columns: Sequence[int], places: dict[str, int]
     ) -> tuple[Label, ItemContent]:
+        """Item and content of a row."""
         item = label_in(self.table, header, record, columns)
         if item in self._lines:
             message = f"{shown(item)} is also on line {self._lines[item]}; items must be unique"
             self.table.fail(message, record.line, header.cells[columns[0]])
         self._lines[item] = record.line
-        cells = {name: record.cells[place].strip() or None for name, place in content.items()}
+        cells = {name: record.cells[place].strip() or None for name, place in places.items()}
         kind: Any = cells.get("kind") or "text"
         try:
-            return item, ItemContent(kind, cells.get("content"), cells.get("alt_text"))
+            content = ItemContent(kind, cells.get("content"), cells.get("alt_text"))
         except LedgerError as error:
             return self.table.fail(str(error), record.line, _blamed(kind, cells))
+        if self.why_no_file is not None and kind in ("image", "audio"):
+            why = self.why_no_file(content.content or "")
+            if why is not None:
+                self.table.fail(why, record.line, "content")
+        return item, content
 
     def _tried(self, step: Callable[[], T]) -> T | None:
         try:

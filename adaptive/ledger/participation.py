@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo, audit
-from adaptive.ledger.continuous import may_draw
+from adaptive.ledger.continuous import may_draw, note_in_vain
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError
 from adaptive.ledger.locking import count_answers, lock_ballot, open_overdue
@@ -31,6 +31,7 @@ from rankcorr.checks import shown
 __all__ = [
     "Journey",
     "SheetInHand",
+    "ask_others",
     "consent",
     "invite",
     "join_openly",
@@ -63,9 +64,9 @@ class SheetInHand:
         Ballot, counted from 1, and sheet in it, counted from 0.
     expires_at : int or None
     pairs : tuple of ShownPair
-        Without the practice of a voter who has practised.
+        Without the practice of a voter who has practised, and without what others answered who had the sheet before.
     answers : dict of int to Answered
-        By position.
+        The voter's own, by position.
     """
 
     number: int
@@ -136,7 +137,8 @@ def join_platform(
     Raises
     ------
     LedgerError
-        When the campaign is not on a platform, or is another study there, or the id has not the platform's form.
+        When the campaign is not on a platform, or is another study there, or the id has not the platform's form, or
+        is that of a voter who was left out of the scores and then left.
     """
     if pages.platform is None:
         raise LedgerError("this campaign takes nobody from a platform")
@@ -146,7 +148,7 @@ def join_platform(
         raise LedgerError(f"this is no id of a participant of {pages.platform}: {shown(participant)}")
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", study):
         raise LedgerError(f"this is no id of a study: {shown(study)}")
-    return register(connection, info, f"{study} {participant}", source=pages.platform)
+    return _registered(connection, info, f"{study} {participant}", source=pages.platform)
 
 
 def invite(connection: sa.Connection, info: CampaignInfo, names: Sequence[str]) -> list[str]:
@@ -155,13 +157,13 @@ def invite(connection: sa.Connection, info: CampaignInfo, names: Sequence[str]) 
     Raises
     ------
     LedgerError
-        When a name is twice among them, or its voter has withdrawn.
+        When a name is twice among them, or is that of a voter who was left out of the scores and then left.
     """
     if len(set(names)) < len(names):
         raise LedgerError("a name is twice among those to invite")
     tokens = []
     for name in names:
-        voter_id = register(connection, info, name, source=INVITED)
+        voter_id = _registered(connection, info, name, source=INVITED)
         tokens.append(issue(connection, info, "invitation", voter_id=voter_id))
     audit(connection, info.id, "invited", {"voters": len(names)})
     return tokens
@@ -194,7 +196,7 @@ def journey_of(connection: sa.Connection, info: CampaignInfo, pages: VotingPages
         reason = "limit"
     elif not begun and voter_id in excluded_voters(connection, info.id):
         reason = "none left"
-    elif not begun and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info)):
+    elif not begun and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info, voter_id)):
         reason = why_none_left(connection, info)
     return journey_with(connection, info, pages, voter_id, hand, reason)
 
@@ -246,6 +248,7 @@ def next_sheet(
         return None, "none left"  # what would not count is not asked
     lease = claim_sheet(connection, info, voter_id)
     if lease is None:
+        note_in_vain(connection, info, voter_id)
         return None, why_none_left(connection, info)
     return _sheet(connection, info, voter_id, lease), None
 
@@ -254,12 +257,50 @@ def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
     """Forget a voter, and void the votes of ballots that are not closed; how many is returned.
 
     Those of closed ballots stay, under a key that nobody can trace, since what was decided by them has been decided.
+    Of a voter who is left out of the scores the keyed hash of the name stays too: to leave is no way to come back.
 
     Raises
     ------
     LedgerBusyError
         While a ballot is being closed: it may be tried again in a moment.
     """
+    n_voided = _void_all(connection, info, voter_id, "the voter left")
+    audit(connection, info.id, "left", {"voided": n_voided}, voter_id=voter_id)
+    withdraw(connection, info, voter_id)
+    erase(connection, info, voter_id, keep_hash=voter_id in excluded_voters(connection, info.id))
+    return n_voided
+
+
+def ask_others(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
+    """Ask the comparisons of a voter who is left out of others; how many votes were voided for it is returned.
+
+    Those of ballots that are not closed: a vote that does not count keeps its comparison from being asked again. The
+    voter's sheets are free for others. Voided votes stay in the ledger, and do not count again if the voter is taken
+    back in.
+
+    Raises
+    ------
+    LedgerError
+        When the voter is not left out.
+    LedgerBusyError
+        While a ballot is being closed: it may be tried again in a moment.
+    """
+    if voter_id not in excluded_voters(connection, info.id):
+        raise LedgerError("the voter is not left out: the answers count, and nobody else is asked")
+    n_voided = _void_all(connection, info, voter_id, "asked of others")
+    lease, ballot = schema.lease, schema.ballot
+    still_open = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
+    connection.execute(
+        sa.update(lease)
+        .where(lease.c.voter_id == voter_id, lease.c.ended_at.is_(None), lease.c.ballot_id.in_(still_open))
+        .values(ended_at=now(), end_reason="reassigned")
+    )
+    audit(connection, info.id, "asked of others", {"voided": n_voided}, voter_id=voter_id)
+    return n_voided
+
+
+def _void_all(connection: sa.Connection, info: CampaignInfo, voter_id: int, why: str) -> int:
+    """Void the voter's votes in all ballots that are not closed; their number is returned."""
     ballot, n_voided = schema.ballot, 0
     for (ballot_id,) in connection.execute(
         sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed").order_by(ballot.c.id)
@@ -272,14 +313,20 @@ def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
         if state == "closing":
             raise LedgerBusyError("a ballot is being closed: it may be tried again in a moment")
         if state == "open":
-            n_voided += _void(connection, ballot_id, voter_id)
-    audit(connection, info.id, "left", {"voided": n_voided}, voter_id=voter_id)
-    withdraw(connection, info, voter_id)
-    erase(connection, info, voter_id)
+            n_voided += _void(connection, ballot_id, voter_id, why)
     return n_voided
 
 
-def _void(connection: sa.Connection, ballot_id: int, voter_id: int) -> int:
+def _registered(connection: sa.Connection, info: CampaignInfo, name: str, *, source: str) -> int:
+    """Id of the voter of a name, unless it is one who must not come back."""
+    voter_id = register(connection, info, name, source=source)
+    voter = schema.voter
+    if connection.execute(sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id)).scalar() is not None:
+        raise LedgerError("a voter of this name has left the campaign, and cannot come back")
+    return voter_id
+
+
+def _void(connection: sa.Connection, ballot_id: int, voter_id: int, why: str) -> int:
     event, asked, later = schema.vote_event, schema.comparison, schema.vote_event.alias("later")
     newer = sa.exists().where(
         later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place, later.c.revision > event.c.revision
@@ -306,7 +353,7 @@ def _void(connection: sa.Connection, ballot_id: int, voter_id: int) -> int:
                 "voter_id": voter_id,
                 "kind": "void",
                 "revision": row.revision + 1,
-                "reason": "the voter left",
+                "reason": why,
                 "received_at": at,
                 "payload_hash": "",
             }
@@ -329,7 +376,9 @@ def _sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int, lease: 
         connection, voter_id, besides=(lease.ballot_id, lease.sheet)
     ):
         pairs = tuple(pair for pair in pairs if not pair.is_practice)
-    return SheetInHand(lease.number, lease.sheet, lease.expires_at, pairs, answers)
+    own = {position: answer for position, answer in answers.items() if answer.voter_id == voter_id}
+    pairs = tuple(pair for pair in pairs if pair.position in own or pair.position not in answers)
+    return SheetInHand(lease.number, lease.sheet, lease.expires_at, pairs, own)
 
 
 def _n_done(connection: sa.Connection, info: CampaignInfo, voter_id: int, hand: SheetInHand | None) -> int:

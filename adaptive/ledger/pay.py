@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import InitVar, asdict, dataclass
 from typing import Any
 
 from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.wording import is_line
 from rankcorr.checks import real_number, shown
 
 __all__ = ["Pay"]
@@ -26,6 +27,8 @@ class Pay:
         What the platform takes on top, as a share of the pay: 0.25 is a quarter.
     currency : str
         As it is to be shown, "EUR".
+    is_new : bool
+        Not kept. False for what a ledger or a bundle has, whose currency is read as it is.
 
     Raises
     ------
@@ -44,8 +47,9 @@ class Pay:
     seconds: float | None = None
     fee: float = 0.0
     currency: str = ""
+    is_new: InitVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, is_new: bool) -> None:
         if (self.per_vote is None) == (self.per_hour is None):
             got = "neither" if self.per_vote is None else "both"
             raise LedgerError(f"pay is per vote or per hour; got {got}")
@@ -57,7 +61,7 @@ class Pay:
                 raise LedgerError(f"{name} must be a finite number above 0; got {shown(value)}")
         if not 0 <= real_number(self.fee) < math.inf:
             raise LedgerError(f"fee must be a share from 0 on; got {shown(self.fee)}")
-        if not isinstance(self.currency, str) or not (self.currency == "" or self.currency.isprintable()):
+        if not isinstance(self.currency, str) or (is_new and self.currency != "" and not is_line(self.currency)):
             raise LedgerError(f"currency must be text of one line; got {shown(self.currency)}")
 
     @property
@@ -86,4 +90,4 @@ class Pay:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return asdict(self)

@@ -6,10 +6,10 @@ somebody else claims the sheet, so that a slow voter loses nothing. `fence` coun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -18,6 +18,7 @@ from adaptive.ledger.campaigns import CampaignInfo, audit
 from adaptive.ledger.database import clock
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.known_pairs import KnownPairs, Sheet, known_pairs, without_known_pairs
 from adaptive.ledger.locking import lock_ballot
 from adaptive.ledger.voters import file_name, register
 
@@ -28,8 +29,11 @@ __all__ = [
     "give_sheet",
     "is_sheet_left",
     "lease_of_voter",
+    "n_unanswered_for",
     "unfinished_sheets",
 ]
+
+_FIRST_SHEETS: Final = 8  # read at first, of which the voter mostly gets one
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,8 @@ def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sh
     held = _held(connection, ballot_id, sheet)
     if held is not None and held.voter_id == voter_id:
         raise LedgerError(f"sheet {sheet + 1} is that voter's already")
-    if _shares_pairs(connection, info, ballot_id, sheet, voter_id):
+    known = known_pairs(connection, info, voter_id)
+    if not without_known_pairs(connection, info, [(ballot_id, sheet)], known, of_ballot=True):
         raise LedgerError(f"sheet {sheet + 1} has a pair that this voter was asked before in this ballot")
     if held is not None:
         _end(connection, held.id, "reassigned")
@@ -110,9 +115,8 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
     """Lease the next sheet to a voter who comes for one; None where nothing is left for that voter.
 
     The sheet in hand is given again until it is done. Then comes a sheet that nobody has, or whose lease has expired,
-    without a pair that the voter was asked before in its ballot; sheets that were begun come first. In a continuous
-    campaign sheets with a pair of an earlier batch that the voter was asked come last: an answer that is known tells
-    little, but more than none.
+    without a pair that the voter was asked before in its ballot, or in any batch of a continuous campaign; sheets that
+    were begun come first.
 
     Raises
     ------
@@ -131,28 +135,20 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
             )
             return lease_of_voter(connection, voter_id)
         _end(connection, current.id, "done")
-    tried: list[tuple[int, int]] = []
-    seen: list[tuple[tuple[int, int], Any]] = []
+    known = known_pairs(connection, info, voter_id)
     # First a sheet that nobody else looks at; then, where there is none, one that another looked at and let go.
     for waits in (False, True):
-        while (free := _free_sheet(connection, info, voter_id, tried, waits)) is not None:
-            tried.append(free)
-            held = _held(connection, *free)
+        for free in _sheets_for(connection, info, known):
+            if not _locked(connection, free, waits=waits):
+                continue
+            held = _held(connection, *free)  # it may have been given out before the lock was taken
             if held is not None and not held.expired:
                 continue
-            if info.mode == "ballots" or not _was_asked(connection, *free, voter_id):
-                return _claimed(connection, info, free, held, voter_id)
-            seen.append((free, held))
-    return _claimed(connection, info, *seen[0], voter_id) if seen else None
-
-
-def _claimed(
-    connection: sa.Connection, info: CampaignInfo, free: tuple[int, int], held: Any, voter_id: int
-) -> Lease | None:
-    if held is not None:
-        _end(connection, held.id, "expired")
-    _leased(connection, *free, voter_id, exclusive=True, expires_at=_expiry(connection, info))
-    return lease_of_voter(connection, voter_id)
+            if held is not None:
+                _end(connection, held.id, "expired")
+            _leased(connection, *free, voter_id, exclusive=True, expires_at=_expiry(connection, info))
+            return lease_of_voter(connection, voter_id)
+    return None
 
 
 def lease_of_voter(connection: sa.Connection, voter_id: int) -> Lease | None:
@@ -174,10 +170,17 @@ def _lease_statement() -> sa.Select[Any]:
 
 def is_sheet_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
     """Whether there is a sheet to claim, for this voter or for one who comes new; nothing is locked or changed."""
-    wanted = _free_sheets(connection, info)
-    if voter_id is not None:
-        wanted = wanted.where(~_sharing_pairs(info, voter_id))
-    return connection.execute(wanted.limit(1)).first() is not None
+    known = {} if voter_id is None else known_pairs(connection, info, voter_id)
+    return next(_sheets_for(connection, info, known), None) is not None
+
+
+def n_unanswered_for(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
+    """Number of unanswered comparisons on the sheets that nobody has and this voter may get."""
+    known, table = known_pairs(connection, info, voter_id), schema.sheet
+    left = (table.c.n_comparisons - table.c.n_answered).label("n_left")
+    rows = connection.execute(_free_sheets(connection, info).add_columns(left))
+    n_left = {(row.ballot_id, row.number): int(row.n_left) for row in rows}
+    return sum(n_left[sheet] for sheet in without_known_pairs(connection, info, list(n_left), known))
 
 
 def _expiry(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement[int] | None:
@@ -240,22 +243,27 @@ def _leased(
     return made
 
 
-def _free_sheet(
-    connection: sa.Connection, info: CampaignInfo, voter_id: int, tried: Sequence[tuple[int, int]], waits: bool
-) -> tuple[int, int] | None:
-    """The next sheet that may be leased, locked; one that another holds locked is left out, or waited for.
+def _sheets_for(connection: sa.Connection, info: CampaignInfo, known: KnownPairs) -> Iterator[Sheet]:
+    """Sheets that a voter may get, the next one first; more are read as more are looked at."""
+    looked_at: set[Sheet] = set()
+    most = _FIRST_SHEETS
+    while True:
+        rows = [(row.ballot_id, row.number) for row in connection.execute(_free_sheets(connection, info).limit(most))]
+        fresh = [sheet for sheet in rows if sheet not in looked_at]
+        yield from without_known_pairs(connection, info, fresh, known)
+        if len(rows) < most:
+            return
+        looked_at.update(fresh)
+        most *= 8
 
-    Its lease must be looked at again, since it may have been given out before the lock was taken.
-    """
-    sheet = schema.sheet
-    # The database compares the pairs: with few items nearly all sheets share one, and there may be thousands.
-    free = _free_sheets(connection, info).where(~_sharing_pairs(info, voter_id))
-    wanted = free.limit(1).with_for_update(of=sheet, key_share=True, skip_locked=not waits)
-    for ballot_id in {ballot_id for ballot_id, _ in tried}:
-        numbers = [number for of_ballot, number in tried if of_ballot == ballot_id]
-        wanted = wanted.where(sa.or_(sheet.c.ballot_id != ballot_id, sheet.c.number.not_in(numbers)))
-    row = connection.execute(wanted).first()
-    return None if row is None else (row.ballot_id, row.number)
+
+def _locked(connection: sa.Connection, sheet: Sheet, *, waits: bool) -> bool:
+    """Lock a sheet that is not done; one that another holds locked is left out, or waited for."""
+    table = schema.sheet
+    wanted = sa.select(table.c.number).where(
+        table.c.ballot_id == sheet[0], table.c.number == sheet[1], table.c.n_answered < table.c.n_comparisons
+    )
+    return connection.execute(wanted.with_for_update(key_share=True, skip_locked=not waits)).first() is not None
 
 
 def _free_sheets(connection: sa.Connection, info: CampaignInfo) -> sa.Select[Any]:
@@ -278,66 +286,6 @@ def _free_sheets(connection: sa.Connection, info: CampaignInfo) -> sa.Select[Any
         )
         .order_by(ballot.c.number, (sheet.c.n_answered == 0), sheet.c.number)
     )
-
-
-def _shares_pairs(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sheet: int, voter_id: int) -> bool:
-    """Whether the voter was leased a pair of this sheet on another sheet of the ballot."""
-    at = schema.sheet
-    wanted = sa.select(sa.literal(1)).where(
-        at.c.ballot_id == ballot_id, at.c.number == sheet, _sharing_pairs(info, voter_id)
-    )
-    return connection.execute(wanted).first() is not None
-
-
-def _sharing_pairs(info: CampaignInfo, voter_id: int) -> sa.ColumnElement[bool]:
-    """That the voter was leased a pair of a row of the sheets on another sheet of its ballot.
-
-    The pair of an overlap counts as one; pairs whose answer is known may come again.
-    """
-    tables = [schema.comparison] if info.settings.probing is None else [schema.comparison, schema.probe]
-    sheet, found = schema.sheet, []
-    for one in tables:
-        for other in tables:
-            lease, mine, theirs = schema.lease.alias("shared"), one.alias("mine"), other.alias("theirs")
-            same = sa.or_(
-                sa.and_(mine.c.left_item == theirs.c.left_item, mine.c.right_item == theirs.c.right_item),
-                sa.and_(mine.c.left_item == theirs.c.right_item, mine.c.right_item == theirs.c.left_item),
-            )
-            overlaps = [each.c.kind == "overlap" for each in (mine, theirs) if "kind" in each.c]
-            found.append(
-                sa.select(sa.literal(1))
-                .select_from(lease)
-                .join(mine, sa.and_(mine.c.ballot_id == lease.c.ballot_id, mine.c.sheet == lease.c.sheet))
-                .join(theirs, sa.and_(theirs.c.ballot_id == lease.c.ballot_id, same))
-                .where(
-                    lease.c.voter_id == voter_id,
-                    lease.c.ballot_id == sheet.c.ballot_id,
-                    lease.c.sheet != sheet.c.number,
-                    theirs.c.sheet == sheet.c.number,
-                    *overlaps,
-                )
-                .correlate(sheet)
-                .exists()
-            )
-    return sa.or_(*found)
-
-
-def _was_asked(connection: sa.Connection, ballot_id: int, sheet: int, voter_id: int) -> bool:
-    """Whether the voter was leased a pair of this sheet in another ballot."""
-    lease, mine, theirs = schema.lease, schema.comparison.alias("mine"), schema.comparison.alias("theirs")
-    same = sa.or_(
-        sa.and_(mine.c.left_item == theirs.c.left_item, mine.c.right_item == theirs.c.right_item),
-        sa.and_(mine.c.left_item == theirs.c.right_item, mine.c.right_item == theirs.c.left_item),
-    )
-    found = connection.execute(
-        sa.select(sa.literal(1))
-        .select_from(lease)
-        .join(mine, sa.and_(mine.c.ballot_id == lease.c.ballot_id, mine.c.sheet == lease.c.sheet))
-        .join(theirs, sa.and_(theirs.c.ballot_id == ballot_id, theirs.c.sheet == sheet, same))
-        .where(lease.c.voter_id == voter_id, lease.c.ballot_id != ballot_id)
-        .limit(1)
-    ).first()
-    return found is not None
 
 
 def _holders_of_slots(connection: sa.Connection, info: CampaignInfo) -> dict[int, int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from adaptive.ledger import schema
+from adaptive.ledger.batches import slots_of_batch
 from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
 from adaptive.plan import BallotPlan
 
@@ -101,7 +102,8 @@ def planned_spending(
     each = seconds if seconds is not None or pay is None else pay.seconds
     hours = None if each is None else n_answers * each / 3600
     first = plan.comparisons[0] if isinstance(plan, BallotPlan) else min(plan.batch, plan.budget)
-    n_sheets = sum(1 for _ in _sheets([first], n_slots, settings.sheet_size, 0))
+    dealt = n_slots if isinstance(plan, BallotPlan) else slots_of_batch(first, n_slots, settings)
+    n_sheets = sum(1 for _ in _sheets([first], [dealt], n_slots, settings.sheet_size, 0))
     if pay is None:
         return PlannedSpending(n_comparisons, n_probes, n_sheets, hours, None, None, None, None, None, "")
     cost = pay.cost(n_answers)
@@ -157,28 +159,34 @@ def expected_probes(plan: BallotPlan | ContinuousPlan, n_slots: int, settings: S
     if settings.probing is None:
         return 0.0
     if isinstance(plan, BallotPlan):
-        numbers = list(plan.comparisons)
+        numbers, dealt = list(plan.comparisons), [n_slots] * plan.n_ballots
     else:
         n_batches = -(-plan.budget // plan.batch)
         numbers = [min(plan.batch, plan.budget - plan.batch * batch) for batch in range(n_batches)]
-    sheets = _sheets(numbers, n_slots, settings.sheet_size, n_opened)
+        dealt = [slots_of_batch(number, n_slots, settings) for number in numbers]
+    sheets = _sheets(numbers, dealt, n_slots, settings.sheet_size, n_opened)
     return settings.probing.expected_number(sheets)
 
 
-def _sheets(numbers: list[int], n_slots: int, size: int | None, n_opened: int) -> Iterator[tuple[int, bool]]:
+def _sheets(
+    numbers: list[int], dealt: list[int], n_slots: int, size: int | None, n_opened: int
+) -> Iterator[tuple[int, bool]]:
     """Comparisons of each sheet of the ballots after those that are open, and whether it is the first of its slot.
 
-    The comparisons of a ballot are dealt evenly, at first to all slots, if there are enough.
+    The comparisons of a ballot are dealt evenly to its slots, if there are enough: to all, or to those that had the
+    fewest so far.
     """
     known = 0
-    for ballot, number in enumerate(numbers):
-        each, more = divmod(number, n_slots)
-        for slot in range(min(number, n_slots)):
-            left, is_first = each + (slot < more), slot >= known
+    for ballot, (number, n_dealt) in enumerate(zip(numbers, dealt, strict=True)):
+        each, more = divmod(number, n_dealt)
+        used = min(number, n_dealt)
+        new = max(0, used - known) if n_dealt == n_slots else min(used, n_slots - known)
+        for slot in range(used):
+            left, is_first = each + (slot < more), slot >= used - new
             n_sheets = 1 if size is None else -(-left // size)
             for sheet in range(n_sheets if ballot >= n_opened else 0):
                 yield (left + n_sheets - 1 - sheet) // n_sheets, is_first and sheet == 0
-        known = max(known, min(number, n_slots))
+        known += new
 
 
 def _has_ended(connection: sa.Connection, info: CampaignInfo) -> bool:

@@ -14,6 +14,7 @@ from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.columns import integer_columns
 from adaptive.ledger.counting import n_left_out, standing_votes
 from adaptive.ledger.encoding import now, time_text, value_of
+from adaptive.ledger.refusals import Waits, why_it_waits
 from adaptive.ledger.spending import Spending, spending_of
 from adaptive.ledger.voters import excluded_voters, names_of
 from adaptive.plan import BallotPlan
@@ -66,6 +67,9 @@ class CampaignStatus:
         When the ballot will be answered at that rate, in ISO 8601.
     spending : Spending or None
         Answers and cost, so far and in the end; None where the campaign neither pays nor asks probes.
+    waits : {"target", "pairs"} or None
+        Why a continuous campaign asks no more, as of its votes: the wanted accuracy is reached, or whoever came last
+        has seen the pairs that are left, and other voters are needed. None where nobody came in vain.
     """
 
     name: str
@@ -86,6 +90,7 @@ class CampaignStatus:
     votes_per_minute: float | None
     expected_end: str | None
     spending: Spending | None
+    waits: Waits | None
 
 
 @dataclass(frozen=True)
@@ -192,6 +197,7 @@ def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
         votes_per_minute=rate,
         expected_end=time_text(now() + int(left / rate * 60e6)) if rate and left and state == "open" else None,
         spending=spending_of(connection, info),
+        waits=why_it_waits(connection, info) if state == "open" else None,
     )
 
 

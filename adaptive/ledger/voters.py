@@ -14,6 +14,7 @@ from adaptive.ledger.campaigns import CampaignInfo, audit
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.tokens import revoke_of_voter
+from adaptive.ledger.wording import is_line
 from adaptive.tables import item_cells
 from rankcorr.checks import shown
 
@@ -49,7 +50,7 @@ def register(
 
     A voter who comes again is the same voter, so that nobody gets a pair twice by coming twice.
     """
-    if not external_id.strip() or external_id != external_id.strip() or not external_id.isprintable():
+    if external_id != external_id.strip() or not is_line(external_id):
         raise LedgerError(f"a voter's name is one line of text without spaces around it; got {shown(external_id)}")
     hashed = external_hash(info, external_id)
     table = schema.voter
@@ -121,10 +122,21 @@ def keys_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
     return {row.id: row.key for row in rows}
 
 
-def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
-    """Forget who a voter is: name, e-mail, and the hash that would find them again. Votes stay, under the key."""
+def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int, *, keep_hash: bool = False) -> None:
+    """Forget who a voter is: name, e-mail, and the hash that would find them again. Votes stay, under the key.
+
+    Parameters
+    ----------
+    keep_hash : bool
+        Whether the keyed hash of the name stays, by which one who comes again is known; not for voters of files, who
+        do not come by themselves.
+    """
+    voter = schema.voter
     connection.execute(sa.delete(schema.voter_identity).where(schema.voter_identity.c.voter_id == voter_id))
-    connection.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(external_hash=None))
+    found = voter.c.id == voter_id
+    if keep_hash:
+        found = sa.and_(found, voter.c.source == FILE)
+    connection.execute(sa.update(voter).where(found).values(external_hash=None))
     revoke_of_voter(connection, voter_id)
     audit(connection, info.id, "erased", {}, voter_id=voter_id)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import InitVar, asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
@@ -12,17 +12,19 @@ import sqlalchemy as sa
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.encoding import json_of, now, value_of
-from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.errors import ChangedError, LedgerError
+from adaptive.ledger.wording import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
 from rankcorr.checks import shown, whole_number
 
-__all__ = ["PageTexts", "VotingPages", "pages_of", "set_pages"]
+__all__ = ["MOST_CHARACTERS", "PageTexts", "VotingPages", "pages_of", "set_pages"]
 
 Platform: TypeAlias = Literal["prolific", "mturk"]
 
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
 _VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_MOST_CHARACTERS: Final = 50_000
+_MOST_OF_A_LINE: Final = 500
+MOST_CHARACTERS: Final = 20_000  # of a text of several lines
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class PageTexts:
         One line each; the question is asked of every pair.
     instructions, consent, thanks : str
         Markdown.
+    is_new : bool
+        Not kept. False for what a ledger or a bundle has: which characters, and how many, is asked of new texts.
     """
 
     title: str
@@ -42,16 +46,32 @@ class PageTexts:
     instructions: str = ""
     consent: str = ""
     thanks: str = ""
+    is_new: InitVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, is_new: bool) -> None:
+        for name in ("title", "question", "instructions", "consent", "thanks"):
+            text = getattr(self, name)
+            if not isinstance(text, str):
+                raise LedgerError(f"{name} must be text; got {shown(text)}")
+        if not is_new:
+            return
         for name in ("title", "question"):
             text = getattr(self, name)
-            if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > 500:
-                raise LedgerError(f"{name} must be one line of text, of at most 500 characters; got {shown(text)}")
+            if not is_line(text) or len(text) > _MOST_OF_A_LINE:
+                raise LedgerError(
+                    f"{name} must be one line of text, of at most {_MOST_OF_A_LINE} characters; got {shown(text)}"
+                )
         for name in ("instructions", "consent", "thanks"):
             text = getattr(self, name)
-            if not isinstance(text, str) or len(text) > _MOST_CHARACTERS or "\0" in text:
-                raise LedgerError(f"{name} must be text, of at most {_MOST_CHARACTERS:,} characters; got {shown(text)}")
+            if not is_quick_to_render(text, MOST_CHARACTERS):
+                raise LedgerError(
+                    f"{name} must be text, of at most {MOST_CHARACTERS:,} characters and {MOST_BRACKETS:,} opening "
+                    f"brackets; got {shown(text)}"
+                )
+            if not is_prose(text):
+                raise LedgerError(
+                    f"{name} must have no control characters, and none that turn round text; got {shown(text)}"
+                )
 
 
 @dataclass(frozen=True)
@@ -124,10 +144,10 @@ class VotingPages:
         return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "texts": texts}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> VotingPages:
-        """Voting pages of `to_dict`."""
+    def from_dict(cls, data: Mapping[str, Any], *, is_new: bool = True) -> VotingPages:
+        """Voting pages of `to_dict`; of those that a ledger or a bundle has, texts are read whatever is in them."""
         rows = [dict(row) for row in data["texts"]]
-        texts = {row.pop("language"): PageTexts(**row) for row in rows}
+        texts = {row.pop("language"): PageTexts(**row, is_new=is_new) for row in rows}
         if len(texts) < len(rows):
             raise LedgerError("two of the texts are of one language")
         return cls(**{**data, "texts": texts})
@@ -142,7 +162,9 @@ def pages_of(connection: sa.Connection, info: CampaignInfo) -> tuple[int, Voting
         .order_by(table.c.version.desc())
         .limit(1)
     ).first()
-    return (0, VotingPages()) if row is None else (row.version, VotingPages.from_dict(value_of(row.pages)))
+    if row is None:
+        return 0, VotingPages()
+    return row.version, VotingPages.from_dict(value_of(row.pages), is_new=False)
 
 
 def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, replaces: int) -> int:
@@ -155,12 +177,17 @@ def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages,
 
     Raises
     ------
+    ChangedError
+        When another version holds by now.
     LedgerError
-        When another version holds by now, or the consent text changed and its version did not.
+        When the consent text changed and its version did not.
     """
+    campaign = schema.campaign
+    # Of two who change them at once, the second one waits here, and sees what the first one wrote.
+    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == info.id).with_for_update(key_share=True))
     version, before = pages_of(connection, info)
     if version != replaces:
-        raise LedgerError(f"the pages are of version {version} by now, and the change was made to version {replaces}")
+        raise ChangedError(f"the pages are of version {version} by now, and the change was made to version {replaces}")
     if version and before.consent_version == pages.consent_version and _consent_changed(before, pages):
         raise LedgerError("the text of the consent is another: it needs another consent_version")
     row = {"campaign_id": info.id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}

@@ -19,7 +19,7 @@ NEAR = 3
 @kernel
 def opponent(
     item: int,
-    place: Array,
+    around: Array,
     order: Array,
     seen: PairSet,
     base: int,
@@ -27,22 +27,25 @@ def opponent(
     exhausted: Array,
     rng: Rng,
 ) -> int:
-    """Return an item near `item` in `order` that the voter has not met it with, or -1 if there is none.
+    """Return an item that the voter has not met `item` with, or -1 if there is none.
 
-    `base` is what the voter adds to the keys of `seen`; pairs in `taken` are left out. Up to the distance
-    ``exhausted[item]`` all pairs of the item are taken.
+    It is looked for in `order` from the place ``around[0, item]`` outwards, or from ``around[1, item]``. `base` is what
+    the voter adds to the keys of `seen`; pairs in `taken` are left out. Up to the distance ``exhausted[way, item]``
+    from its place all pairs of the item are taken.
     """
-    n_items = place.size
+    n_items = order.size
     start = 1 + below(rng, NEAR)
     sign = 1 if below(rng, 2) == 0 else -1
-    nearest, all_taken = exhausted[item], True  # all_taken: of the distances from `nearest` to the one before
+    way = 1 if sign < 0 and around[0, item] != around[1, item] else 0
+    middle = around[way, item]
+    nearest, all_taken = exhausted[way, item], True  # all_taken: of the distances from `nearest` to the one before
     for step in range(nearest, n_items):
         distance = start if step == nearest else step
         if distance <= nearest:
             continue
         for turn in range(2):
-            at = place[item] + distance * (sign if turn == 0 else -sign)
-            if at < 0 or at >= n_items:
+            at = middle + distance * (sign if turn == 0 else -sign)
+            if at < 0 or at >= n_items or order[at] == item:
                 continue
             other = order[at]
             key = key_of(n_items, item, other)
@@ -52,7 +55,12 @@ def opponent(
             if not contains(seen, base + key):
                 return int(other)
         if step > nearest and all_taken:
-            exhausted[item] = step
+            exhausted[way, item] = step
+    other = order[middle]  # the one place at no distance, where it is not the item's own
+    if other != item:
+        key = key_of(n_items, item, other)
+        if not contains(taken, key) and not contains(seen, base + key):
+            return int(other)
     return -1
 
 
@@ -84,6 +92,7 @@ def pairs_seen(left: Array, right: Array, voter: Array, asked: Array, n_items: i
 def deal_matches(
     chosen: Array,
     order: Array,
+    around: Array,
     lacking: Array,
     history_left: Array,
     history_right: Array,
@@ -97,20 +106,18 @@ def deal_matches(
     """Fill `left`, `right` and `voter`; return how many comparisons could be made.
 
     `chosen` has the items in the order in which they are served; when it ends it begins anew. An item that is served
-    because it is `lacking` comparisons is passed over once it has them. Each meets one of the nearest items in `order`
-    that are left for the voter, who is one of those with the fewest comparisons, those before included.
+    because it is `lacking` comparisons is passed over once it has them. Each meets one of the items in `order` nearest
+    to one of its two places `around` that are left for the voter, who is one of those with the fewest comparisons,
+    those before included.
     """
     n_items, size = chosen.size, left.size
     n_keys = n_items * n_items
-    place = np.empty(n_items, np.int64)
-    for at in range(n_items):
-        place[order[at]] = at
     excess, load = np.zeros(n_items, np.int64), np.zeros(n_voters, np.int64)
     count_history(history_left, history_right, history_voter, excess, load)
     # Pairs of this batch, which come again only if nothing else is left for a voter. Without the memory of exhausted
     # distances, half of all pairs of 1,500 items take 15 s in place of 0.1 s: most of what is near is taken.
     taken, n_taken = pair_set(n_keys, size), 0
-    exhausted = np.zeros(n_items, np.int64)
+    exhausted = np.zeros((2, n_items), np.int64)
     was_lacking = lacking.copy()
     queue = np.arange(n_voters)
     shuffle(queue, rng)
@@ -141,7 +148,7 @@ def deal_matches(
             seen = pairs_seen(history_left, history_right, history_voter, asked, n_items, size)
             for k in range(n_made):
                 insert(seen, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
-        other = opponent(item, place, order, seen, v * n_keys, taken, exhausted, rng)
+        other = opponent(item, around, order, seen, v * n_keys, taken, exhausted, rng)
         if other >= 0:
             misses = 0
             key = key_of(n_items, item, other)

@@ -177,7 +177,8 @@ def no_votes(items: Items, voters: Items) -> Comparisons:
 
 def interim_strengths(votes: Comparisons, before: Strengths | None, *, voters: bool = False) -> Strengths:
     """Strengths that are exact enough to choose what to ask next; `before` is an earlier fit to some of the votes."""
-    return bradley_terry(votes, ties="half", start=before, tolerance=TOLERANCE, prior=WHILE_MATCHING, voters=voters)
+    # As an outcome of their own, ties tell how far apart items must be for a vote to say something.
+    return bradley_terry(votes, start=before, tolerance=TOLERANCE, prior=WHILE_MATCHING, voters=voters)
 
 
 def with_answers(votes: Comparisons, asked: Asked, answers: ArrayLike) -> Comparisons:

@@ -10,7 +10,6 @@ from adaptive.cli.plan_options import PlanOptions, plan_options
 from adaptive.cli.run.asking_options import AskingOptions, asking_options
 from adaptive.cli.run.campaign import counted, created
 from adaptive.errors import ProtocolError
-from adaptive.tables import read_items
 from rankcorr import OptionError
 from rankcorr.io.records import printable
 
@@ -35,7 +34,12 @@ Example:
 
 @click.command(epilog=_INIT_EXAMPLE, short_help="Plan the voting and make the ledger.")
 @click.argument("ledger")
-@click.option("--items", required=True, metavar="FILE", help="CSV with the column item, or item_1, item_2, ...")
+@click.option(
+    "--items",
+    required=True,
+    metavar="FILE",
+    help="CSV with the column item, or item_1, item_2, ...; for the web also kind, content and alt_text.",
+)
 @plan_options
 @click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
 @click.option("--seed", type=click.IntRange(min=0), required=True, help="Seed of all draws.")
@@ -50,7 +54,7 @@ Example:
     help="Share of a ballot's comparisons that must be answered before it closes.",
 )
 @click.option("--continuous", is_flag=True, help="Small matched batches until --budget comparisons, not ballots.")
-@click.option("--batch", type=int, default=50, show_default=True, help="Comparisons of a batch.")
+@click.option("--batch", type=int, help="Comparisons of a batch.  [default: as many as items, from 10 to 50]")
 @click.option("--target", type=float, metavar="TAU_W", help="End when the expected tau_w reaches this.")
 @asking_options
 def init(
@@ -63,7 +67,7 @@ def init(
     sheet_size: int | None,
     least_answered: float,
     continuous: bool,
-    batch: int,
+    batch: int | None,
     target: float | None,
     asking: AskingOptions,
 ) -> None:
@@ -75,10 +79,11 @@ def init(
     """
     from adaptive.ledger import Settings
     from adaptive.ledger.database import Database
+    from adaptive.ledger.item_sheets import read_item_file
 
     if "://" not in ledger and Database(ledger).exists():
         raise ProtocolError(f"{ledger}: exists already; a ledger is never replaced")
-    labels = read_items(items)
+    labels, contents = read_item_file(items)
     plan: Any = _continuous_plan(options, len(labels), batch, target) if continuous else options.plan(len(labels))
     settings = Settings(
         sheet_size=sheet_size,
@@ -89,7 +94,7 @@ def init(
     if voters < 1:
         raise ProtocolError(f"voting needs at least one voter; got {voters}")
     with created(ledger) as made:
-        made.new_campaign(plan, labels, voters, seed, name=name, settings=settings)
+        made.new_campaign(plan, labels, voters, seed, name=name, settings=settings, contents=contents)
     where = printable(made.database.name if "://" in ledger else ledger, limit=None)
     if continuous:
         click.echo(f"{len(labels):,} items, batches of {plan.batch:,}, at most {plan.budget:,} comparisons")
@@ -132,9 +137,11 @@ def _say_cost(plan: Any, n_voters: int, settings: Settings) -> None:
     click.echo(f"Cost: {cost}{fee}. Voters get {each} an answer{hourly}.")
 
 
-def _continuous_plan(options: PlanOptions, n_items: int, batch: int, target: float | None) -> Any:
+def _continuous_plan(options: PlanOptions, n_items: int, batch: int | None, target: float | None) -> Any:
     from adaptive.ledger import ContinuousPlan
+    from adaptive.ledger.batches import batch_for
 
     if options.budget is None or any((options.presentations, options.hours, options.top)):
         raise OptionError("--continuous takes --budget, the most comparisons, and neither --presentations nor --top")
-    return ContinuousPlan(n_items=n_items, budget=options.budget, batch=batch, target=target)
+    size = batch_for(n_items) if batch is None else batch
+    return ContinuousPlan(n_items=n_items, budget=options.budget, batch=size, target=target)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from adaptive.ledger.closing import Scored, chain_digest, record_dict
 from adaptive.ledger.draws import StoredBallot, draw_digest
 from adaptive.ledger.encoding import digest_of, json_of
 from adaptive.ledger.errors import BundleError
+from adaptive.ledger.formats.guard import guarded
 from adaptive.ledger.probes.probing import KINDS
 from adaptive.ledger.votes import ANSWERS, CANNOT_SAY
 from adaptive.protocol import Standing, ballot_rng, close_ballot
@@ -24,6 +26,8 @@ from adaptive.tables import csv_text, item_cells, item_columns
 from adaptive.votes import UNANSWERED
 
 __all__ = ["Verified", "checked", "events_by_ballot", "label_cells", "result_csv", "votes_csv", "votes_that_count"]
+
+_SCORES: Final = ("ybar", "presentations", "wins", "ties", "losses", "last_ballot")
 
 
 @dataclass(frozen=True)
@@ -137,24 +141,30 @@ def votes_csv(contents: Contents) -> str:
         left, right = drawn.left.tolist(), drawn.right.tolist()
         for place, event in votes_that_count(by_ballot[stored.number], contents.excluded).items():
             sides = (*cells[left[place]], *cells[right[place]])
-            rows.append([f"{stored.number}-{place}", event["voter"], *sides, event["answer"]])
+            rows.append([f"{stored.number}-{place}", guarded(event["voter"]), *sides, event["answer"]])
     return csv_text(["comparison", "voter", *columns("left"), *columns("right"), "winner"], rows)
 
 
 def result_csv(contents: Contents, found: Verified) -> str:
     """The ranking after the ballots that are closed; only the names of the columns where there is none."""
-    if found.result is None:
-        scores = ["rank", "ybar", "presentations", "wins", "ties", "losses", "last_ballot"]
-        return csv_text([*label_cells(contents.labels)[0]("item"), *scores], [])
-    return found.result.to_csv()
+    columns, cells = label_cells(contents.labels)
+    header = [*columns("item"), "rank", *_SCORES]
+    result = found.result
+    if result is None:
+        return csv_text(header, [])
+    order = result.best_first
+    values = (result.ranking.ranks[order], *(getattr(result, name)[order] for name in _SCORES))
+    rows = zip(order.tolist(), *(column.tolist() for column in values), strict=True)
+    return csv_text(header, ([*cells[place], *row] for place, *row in rows))
 
 
 def label_cells(labels: Sequence[Hashable]) -> tuple[Callable[[str], list[str]], list[tuple[str, ...]]]:
-    """Names of the columns of items, by stem, and the cells of each label."""
+    """Names of the columns of items, by stem, and the cells of each label, which no spreadsheet runs as formulas."""
+    cells = [item_cells(label) for label in labels]
     lengths = {len(label) if isinstance(label, tuple) else 0 for label in labels}
     if len(lengths) > 1:  # no columns fit all of them
-        return lambda stem: [stem], [(" ".join(item_cells(label)),) for label in labels]
-    return lambda stem: item_columns(stem, labels), [item_cells(label) for label in labels]
+        return lambda stem: [stem], [(guarded(" ".join(parts)),) for parts in cells]
+    return lambda stem: item_columns(stem, labels), [tuple(map(guarded, parts)) for parts in cells]
 
 
 def _check_order(contents: Contents) -> None:

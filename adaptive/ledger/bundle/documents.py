@@ -68,8 +68,10 @@ Pairwise comparisons of {found.n_items:,} items, collected in a campaign that wa
 |---|---|
 {files}
 
-Text is UTF-8, lines end with a line feed, and times are microseconds since 1970, UTC. Cells are as they are: a
-spreadsheet may take a label that begins with =, +, - or @ for a formula.
+Text is UTF-8, lines end with a line feed, and times are microseconds since 1970, UTC. In CSV a cell that begins with =,
++, -, @, a tab or a carriage return and is no number has an apostrophe in front, so that no spreadsheet runs it; so has
+one that begins with apostrophes before such a character. Take one apostrophe away to have the text as it was. Digests
+are over labels without it.
 
 ## Who voted
 

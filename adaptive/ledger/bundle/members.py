@@ -13,9 +13,11 @@ import numpy as np
 
 from adaptive.errors import AdaptiveError
 from adaptive.ledger.bundle.contents import ANSWERED, Contents, Row
+from adaptive.ledger.contents import ItemContent
 from adaptive.ledger.draws import DrawnColumns
 from adaptive.ledger.encoding import json_of
 from adaptive.ledger.errors import BundleError
+from adaptive.ledger.formats.guard import guarded, unguarded
 from adaptive.ledger.voting_pages import VotingPages
 from adaptive.tables import csv_text
 
@@ -158,7 +160,7 @@ def parsed(members: Mapping[str, str]) -> Contents:
     drawn, slots = _parsed_comparisons(members)
     found = Contents(
         campaign=campaign,
-        items=_cells(members, "items.csv", _ITEM_COLUMNS),
+        items=_parsed_items(members),
         pages=_parsed_pages(members),
         ballots=ballots["ballots"],
         drawn=drawn,
@@ -178,6 +180,16 @@ def parsed(members: Mapping[str, str]) -> Contents:
     return found
 
 
+def _parsed_items(members: Mapping[str, str]) -> list[Row]:
+    rows = _cells(members, "items.csv", _ITEM_COLUMNS)
+    for number, row in enumerate(rows, start=1):
+        try:
+            ItemContent(row["kind"], row["content"], row["alt_text"], is_new=False)
+        except AdaptiveError as error:
+            raise BundleError(f"items.csv: row {number}: {error}") from error
+    return rows
+
+
 def _parsed_pages(members: Mapping[str, str]) -> list[Row]:
     rows = _json(members, "pages.json")
     if not isinstance(rows, list):
@@ -188,7 +200,7 @@ def _parsed_pages(members: Mapping[str, str]) -> list[Row]:
         if row["version"] != place + 1:
             raise BundleError(f"{where}: version {place + 1} is missing")
         try:
-            VotingPages.from_dict(row["pages"])
+            VotingPages.from_dict(row["pages"], is_new=False)
         except (AdaptiveError, KeyError, TypeError, ValueError) as error:
             raise BundleError(f"{where}: these are no voting pages: {error}") from error
     return rows
@@ -207,7 +219,7 @@ def _cell(column: str, value: Any) -> str:
         return ""
     text = str(value)
     # An empty cell is nothing at all: empty text, and what would be taken for it, gets two quotes more.
-    return text + '""' if column not in _NEEDED and _QUOTES.fullmatch(text) else text
+    return text + '""' if column not in _NEEDED and _QUOTES.fullmatch(text) else guarded(text)
 
 
 def _comparisons(contents: Contents) -> str:
@@ -302,7 +314,7 @@ def _value(name: str, number: int, column: str, kind: Callable[[str], Any], cell
             return None
         cell = cell[2:] if _QUOTES.fullmatch(cell) else cell
     try:
-        return kind(cell)
+        return kind(unguarded(cell))
     except ValueError as error:
         raise BundleError(f"{name}: row {number}: {column} must be a whole number") from error
 

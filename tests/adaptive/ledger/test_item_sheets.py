@@ -4,7 +4,7 @@ import pytest
 
 from adaptive.errors import TableError
 from adaptive.ledger.contents import ItemContent
-from adaptive.ledger.item_sheets import read_item_sheet
+from adaptive.ledger.item_sheets import read_item_file, read_item_sheet
 
 
 def faults(text):
@@ -69,3 +69,17 @@ def test_the_first_faults_are_an_error_where_one_is_wanted():
     sheet = read_item_sheet(b"item\n" + b"ash\n" * 9)
     with pytest.raises(TableError, match=r"line 3: .*line 7: .*; and 3 more"):
         sheet.checked()
+
+
+def test_a_file_has_the_items_and_contents_of_its_table(tmp_path):
+    text = "item,kind,content,alt_text\nfir,,,\noak,image,oak.png,an oak\nyew,markdown,**yew**,\n"
+    path = tmp_path / "items.csv"
+    path.write_text(text)
+    sheet = read_item_sheet(text.encode())
+    assert read_item_file(path) == (sheet.items, sheet.contents)
+    path.write_text(text + "elm,image,elm.png,\n")
+    with pytest.raises(TableError, match=r'items\.csv:5: column "alt_text": an item of kind image needs a text'):
+        read_item_file(path)
+    path.write_text("item,kind\n")
+    with pytest.raises(TableError, match=r"items\.csv:1: no items"):
+        read_item_file(path)

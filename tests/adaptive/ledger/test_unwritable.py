@@ -163,7 +163,7 @@ def test_a_full_disk_is_called_full_and_votes_go_on_when_it_has_room(tiny_disk, 
     ledger.close()
     free = os.statvfs(disk)
     (disk / "other").write_bytes(b"x" * (free.f_bavail * free.f_frsize - left))
-    acknowledged = refuses_when_full(campaign, places, r"ledger\.db: the disk is full$")
+    acknowledged = check_full(campaign, places, r"ledger\.db: the disk is full$")
     enlarge()
     votes_go_on(ledger, campaign, places, acknowledged)
     ledger.close()
@@ -181,13 +181,13 @@ def test_a_full_disk_of_postgresql_is_called_full_and_loses_no_vote(tiny_disk, s
     ledger = Ledger.create(server.url)
     campaign = campaign_of(ledger)
     places = asked(campaign)
-    acknowledged = refuses_when_full(campaign, places, "the disk of the server is full: could not extend file")
+    acknowledged = check_full(campaign, places, "the disk of the server is full: could not extend file")
     enlarge()
     votes_go_on(ledger, campaign, places, acknowledged)
     ledger.close()
 
 
-def refuses_when_full(campaign, places, message):
+def check_full(campaign, places, message):
     """Vote until the disk is full; the events that were acknowledged."""
     acknowledged = {}
     with pytest.raises(UnreachableError, match=message):  # noqa: PT012

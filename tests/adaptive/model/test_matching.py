@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import Comparisons, ModelError, bradley_terry, next_comparisons
-from adaptive.model.matching import Matches, rank_doubts
+from adaptive.model.matching import Matches, rank_doubts, telling_distance
 from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED
 from tests.adaptive.model.votes import comparisons, small
 
@@ -122,6 +122,56 @@ def test_doubts_are_those_of_neighbouring_draws():
             rho.append((a - b) ** 2 * weight)
         assert of_tau[item] == pytest.approx(np.mean(tau), rel=1e-12)
         assert of_rho[item] == pytest.approx(np.mean(rho), rel=1e-12)
+
+
+@given(st.floats(0.0, 1e4))
+def test_half_of_the_votes_tie_at_the_telling_distance(nu):
+    """And a vote there has nine tenths of the most information that one can have, or more."""
+
+    def chances(d):
+        weights = np.array([np.exp(d / 2), np.full_like(d, nu), np.exp(-d / 2)])
+        return weights / weights.sum(axis=0)
+
+    def information(d):
+        step = 1e-4
+        slope = (chances(d + step) - chances(d - step)) / (2 * step)
+        return (slope**2 / np.maximum(chances(d), 1e-300)).sum(axis=0)
+
+    distance = telling_distance(nu)
+    assert chances(np.array(distance))[1] == pytest.approx(min(0.5, nu / (2 + nu)))
+    assert information(np.array(distance)) >= 0.9 * information(np.linspace(0, 25, 2000)).max()
+
+
+def nearly_alike(n_items, reach, rng):
+    """Votes on all pairs of a line of items, who tie if they are less than `reach` places apart."""
+    left, right = np.triu_indices(n_items, 1)
+    turned = rng.random(left.size) < 0.5
+    winner = np.where(right - left < reach, TIE, np.where(turned, RIGHT, LEFT))
+    return Comparisons(n_items, np.where(turned, right, left), np.where(turned, left, right), winner)
+
+
+@pytest.mark.parametrize(("reach", "least", "most"), [(1, 1, 3), (20, 8, 30)])
+def test_opponents_are_farther_where_neighbours_tie(reach, least, most):
+    strengths = bradley_terry(nearly_alike(60, reach, np.random.default_rng(1)))
+    matches = next_comparisons(strengths, 60, rng=np.random.default_rng(2), voters=60)
+    distance = telling_distance(strengths.tie_parameter)
+    assert (distance > 0) == (reach > 1)
+    assert least <= np.median(np.abs(matches.left - matches.right)) <= most
+    gaps = np.abs(strengths.theta[matches.left] - strengths.theta[matches.right])
+    steps = np.abs(np.diff(np.sort(strengths.theta)))
+    # Within three places of the one at that distance, and fewer where both sides of the list are too short for it.
+    assert np.median(np.abs(gaps - distance)) <= 4 * steps.max()
+
+
+@given(comparisons(voters=True, min_size=1), st.integers(1, 60), SEEDS)
+def test_all_pairs_are_found_where_all_votes_tie(votes, size, seed):
+    ties = replace(votes, winner=np.zeros_like(votes.winner))
+    strengths = bradley_terry(ties, prior=1.0)
+    assert telling_distance(strengths.tie_parameter) > 0
+    matches = next_comparisons(strengths, size, rng=np.random.default_rng(seed), first=0)
+    new, shown = pairs_shown(matches), set(pairs_shown(votes))
+    assert not set(new) & shown
+    assert len(set(new)) == len(new) == min(size, 3 * votes.n_items * (votes.n_items - 1) // 2 - len(shown))
 
 
 def test_the_repr_counts():

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import tracemalloc
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive.ledger import Ledger, PageTexts, VotingPages
-from adaptive.ledger.bundle import bundle_bytes, restore_bundle
+from adaptive.ledger.bundle import bundle_bytes, read_bundle, restore_bundle, verify_bundle, verify_campaign
 from adaptive.ledger.bundle.checking import votes_csv
 from adaptive.ledger.bundle.contents import gathered
 from adaptive.ledger.bundle.members import data_members, parsed
@@ -19,7 +20,7 @@ from adaptive.ledger.encoding import label_text
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.voting_pages import pages_of, set_pages
 from tests.adaptive.ledger.bundle.zips import members_of
-from tests.adaptive.ledger.voted import voted
+from tests.adaptive.ledger.voted import ITEMS, PAIRS, voted
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('\r\n",= '), max_size=8)
 CELL = st.none() | TEXT | st.sampled_from(["", '""', '""""', "\r", "\n"])
@@ -72,6 +73,38 @@ def test_lines_of_nothing_are_refused_one_by_one(name, before, sqlite):
         assert tracemalloc.get_traced_memory()[1] < 3 * n_lines
     finally:
         tracemalloc.stop()
+
+
+RUNS = re.compile(r"[=+\-@\t\r]")
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_closed": 0}], ids=["closed", "no ranking yet"])
+@pytest.mark.parametrize("items", [None, PAIRS], ids=["labels", "pairs"])
+def test_no_cell_of_a_bundle_is_run_by_a_spreadsheet_and_all_come_back(settings, items, sqlite, tmp_path):
+    campaign = voted(sqlite, items=items or ITEMS, voters=["Ann", "=cmd|' /C calc'!A0", "-@Eve"], **settings)
+    with campaign.database.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE voter SET consent_version = '+1+1' WHERE id = 1")
+    members = members_of(bundle_bytes(campaign, names=True))
+    tables = {name: text for name, text in members.items() if name.endswith(".csv")}
+    cells = {
+        name: [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
+        for name, text in tables.items()
+    }
+    assert set(cells) == {"items.csv", "voters.csv", "comparisons.csv", "votes.csv", "result.csv"}
+    assert not [cell for own in cells.values() for cell in own if RUNS.match(cell) and not NUMBER.fullmatch(cell)]
+    assert ("'=1+1" if items is None else "'=c") in cells["votes.csv"]
+    assert {"'=cmd|' /C calc'!A0", "'-@Eve", "'+1+1"} <= set(cells["voters.csv"])
+    path = tmp_path / "b.zip"
+    path.write_bytes(bundle_bytes(campaign, names=True))
+    assert verify_bundle(path).chain_digest == verify_campaign(campaign).chain_digest
+    again = restore_bundle(path, Ledger.create(tmp_path / "other.db"))
+    try:
+        assert again.info.items == campaign.info.items
+        assert bundle_bytes(again, names=True) == path.read_bytes()
+        assert "=cmd|' /C calc'!A0" in {voter["name"] for voter in read_bundle(path).voters}
+    finally:
+        again.database.close()
 
 
 PAGES = VotingPages({"en": PageTexts("Fruit", "Which?", consent="I agree.")}, completion_code="C0DE", study="s1")

@@ -1,0 +1,80 @@
+"""Which sheets a voter may get: none with a pair that this voter was asked on another sheet.
+
+Pairs are compared here and not in the database, which would compare those of the voter with those of every sheet that
+is free: seconds, in a campaign of a thousand sheets.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import sqlalchemy as sa
+
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo
+
+__all__ = ["KnownPairs", "Sheet", "known_pairs", "without_known_pairs"]
+
+Sheet: TypeAlias = tuple[int, int]  # ballot's id, and number in it
+Pair: TypeAlias = tuple[int, int]
+KnownPairs: TypeAlias = Mapping[Pair, Collection[Sheet]]
+
+
+def known_pairs(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> KnownPairs:
+    """The pairs of all sheets that a voter had or has, each with the sheets on which it is.
+
+    The pair of an overlap counts as one; pairs whose answer is known may come again.
+    """
+    lease, found = schema.lease, defaultdict(set)
+    for table in _tables(info):
+        wanted = _pairs(table).join(
+            lease, sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet)
+        )
+        for ballot_id, sheet, pair in _read(connection, wanted.where(lease.c.voter_id == voter_id)):
+            found[pair].add((ballot_id, sheet))
+    return found
+
+
+def without_known_pairs(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    sheets: Sequence[Sheet],
+    known: KnownPairs,
+    *,
+    of_ballot: bool = False,
+) -> list[Sheet]:
+    """Those of the sheets that have no pair of another sheet of the voter: of its ballot, or of any batch.
+
+    With `of_ballot`, of its ballot or batch alone. Ballots are votings of their own, in which the items that go on meet
+    again.
+    """
+    is_anywhere = info.mode == "continuous" and not of_ballot
+    by_ballot: dict[int, list[int]] = defaultdict(list)
+    for ballot_id, number in sheets if known else ():
+        by_ballot[ballot_id].append(number)
+    repeated = set()
+    for table in _tables(info):
+        for ballot_id, numbers in by_ballot.items():
+            wanted = _pairs(table).where(table.c.ballot_id == ballot_id, table.c.sheet.in_(numbers))
+            for of_ballot_id, number, pair in _read(connection, wanted):
+                sheet = of_ballot_id, number
+                others = known.get(pair, ())
+                if any(other != sheet and (is_anywhere or other[0] == ballot_id) for other in others):
+                    repeated.add(sheet)
+    return [sheet for sheet in sheets if sheet not in repeated]
+
+
+def _tables(info: CampaignInfo) -> list[sa.Table]:
+    return [schema.comparison] if info.settings.probing is None else [schema.comparison, schema.probe]
+
+
+def _pairs(table: sa.Table) -> sa.Select[Any]:
+    wanted = sa.select(table.c.ballot_id, table.c.sheet, table.c.left_item, table.c.right_item)
+    return wanted.where(table.c.kind == "overlap") if "kind" in table.c else wanted
+
+
+def _read(connection: sa.Connection, wanted: sa.Select[Any]) -> Iterator[tuple[int, int, Pair]]:
+    for ballot_id, sheet, left, right in connection.execute(wanted):
+        yield ballot_id, sheet, (left, right) if left < right else (right, left)

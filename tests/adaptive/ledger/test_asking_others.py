@@ -1,0 +1,57 @@
+"""The comparisons of a voter who is left out, asked of others; on both databases."""
+
+import pytest
+
+from adaptive.ledger import LedgerError
+from adaptive.ledger.participation import ask_others
+from adaptive.ledger.voters import set_excluded
+from tests.adaptive.ledger.campaigns import check_ledger, query
+from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign
+
+
+def exclude(campaign, voter, excluded=True):
+    campaign.run(lambda connection: set_excluded(connection, campaign.info, voter, excluded, "too fast"))
+
+
+def reassigned(campaign, voter):
+    return campaign.run(lambda connection: ask_others(connection, campaign.info, voter))
+
+
+def test_the_comparisons_of_who_is_left_out_are_asked_of_others(ledger):
+    campaign = web_campaign(ledger)
+    voter = joined(campaign)
+    done, _ = claimed(campaign, voter)
+    answer(campaign, voter, done)
+    begun, _ = claimed(campaign, voter)
+    answer(campaign, voter, begun, 0)
+    with pytest.raises(LedgerError, match="the voter is not left out"):
+        reassigned(campaign, voter)
+    exclude(campaign, voter)
+    assert reassigned(campaign, voter) == 3
+    check_ledger(campaign)
+    assert query(campaign, "SELECT DISTINCT reason FROM vote_event WHERE kind = 'void'") == [("asked of others",)]
+    assert journey(campaign, voter).hand is None
+    assert claimed(campaign, voter) == (None, "none left")
+    other = joined(campaign)
+    taken = [claimed(campaign, other)[0] for _ in (done, begun)]
+    answer(campaign, other, taken[0])
+    taken[1] = claimed(campaign, other)[0]
+    assert {hand.sheet for hand in taken} == {done.sheet, begun.sheet}
+    assert [len(hand.pairs) for hand in taken] == [2, 2]
+    answer(campaign, other, taken[1])
+    assert reassigned(campaign, voter) == 0  # what others answered stays
+    exclude(campaign, voter, False)
+    assert journey(campaign, other).n_votes == 4
+    assert journey(campaign, voter).n_votes == 0
+    check_ledger(campaign)
+
+
+def test_votes_of_closed_ballots_are_nobody_s_to_void(ledger):
+    campaign = web_campaign(ledger, sheet_size=None, least_answered=0.0)
+    voters = [joined(campaign) for _ in range(3)]
+    for voter in voters:
+        answer(campaign, voter, claimed(campaign, voter)[0])
+    campaign.close_ballot(1)
+    exclude(campaign, voters[0])
+    assert reassigned(campaign, voters[0]) == 0
+    assert not query(campaign, "SELECT 1 FROM vote_event WHERE kind = 'void'")

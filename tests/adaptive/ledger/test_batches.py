@@ -1,0 +1,183 @@
+"""Batches of continuous campaigns on the web: sheets worth coming for, no pair twice, nobody waits for who is away."""
+
+from collections import Counter
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adaptive.ledger import ContinuousPlan, LedgerError, NotReadyError, Probing, Settings, VoteCast
+from adaptive.ledger.batches import batch_for, slots_of_batch
+from adaptive.ledger.continuous import draw_batch, may_draw
+from adaptive.ledger.status import status_of
+from adaptive.ledger.votes import retract
+from tests.adaptive.ledger.campaigns import change, new_id, query
+from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey
+
+
+def continuous(ledger, n_items, n_slots, *, batch, budget, sheet_size, **options):
+    plan = ContinuousPlan(n_items, budget, batch=batch)
+    chosen = Settings(assigned=False, sheet_size=sheet_size, lease_minutes=30, **options)
+    return ledger.new_campaign(plan, n_items, n_slots, 1, settings=chosen)
+
+
+def next_sheet(campaign, voter):
+    """The next sheet of a voter, for whom a batch is drawn where one is due; None where nothing is left."""
+    hand, _ = claimed(campaign, voter)
+    if hand is None and campaign.database.read(lambda connection: may_draw(connection, campaign.info, voter)):
+        draw_batch(campaign.database, campaign.info, voter_id=voter)
+        hand, _ = claimed(campaign, voter)
+    return hand
+
+
+def waits(campaign):
+    """Why nothing more is asked, as the overview says it."""
+    return campaign.database.read(lambda connection: status_of(connection, campaign.info)).waits
+
+
+def vote_on(campaign, voter):
+    """Answer sheet after sheet, until nothing is left."""
+    while (hand := next_sheet(campaign, voter)) is not None:
+        answer(campaign, voter, hand)
+
+
+def sizes(campaign):
+    return [n for (n,) in query(campaign, "SELECT n_comparisons FROM sheet ORDER BY ballot_id, number")]
+
+
+@given(size=st.integers(1, 300), n_slots=st.integers(1, 60), sheet_size=st.none() | st.integers(1, 60))
+def test_a_sheet_has_at_least_half_its_size(size, n_slots, sheet_size):
+    chosen = Settings(assigned=False, sheet_size=sheet_size)
+    dealt = slots_of_batch(size, n_slots, chosen)
+    assert 1 <= dealt <= min(n_slots, size)
+    assert 2 * (size // dealt) >= min(size, sheet_size or 20)
+    assert slots_of_batch(size, n_slots, Settings(sheet_size=sheet_size)) == n_slots
+
+
+@pytest.mark.parametrize(("n_items", "batch"), [(2, 10), (10, 10), (11, 11), (50, 50), (1_000, 50)])
+def test_a_batch_grows_with_the_list(n_items, batch):
+    assert batch_for(n_items) == batch
+
+
+def test_forty_slots_do_not_cut_a_batch_into_sheets_of_one_pair(ledger):
+    campaign = continuous(ledger, 30, 40, batch=50, budget=200, sheet_size=20)
+    vote_on(campaign, joined(campaign))
+    assert sum(sizes(campaign)) == 200
+    assert set(sizes(campaign)) <= {16, 17}
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    n_items=st.integers(4, 16),
+    n_voters=st.integers(1, 4),
+    sheet_size=st.integers(3, 12),
+    batch=st.integers(6, 20),
+    overlap=st.sampled_from([0.0, 0.4]),
+    order=st.randoms(use_true_random=False),
+)
+def test_no_voter_gets_a_pair_twice(n_items, n_voters, sheet_size, batch, overlap, order, ledger):
+    chosen = {"probing": Probing(overlap=overlap)} if overlap else {}
+    campaign = continuous(ledger, n_items, 8, batch=batch, budget=20 * n_voters, sheet_size=sheet_size, **chosen)
+    waiting = [joined(campaign) for _ in range(n_voters)]
+    seen = {voter: Counter() for voter in waiting}
+    while waiting:
+        voter = order.choice(waiting)
+        hand = None
+        with suppress(LedgerError):  # the voter has seen all pairs
+            hand = next_sheet(campaign, voter)
+        if hand is None:
+            waiting.remove(voter)
+            continue
+        seen[voter].update(frozenset((pair.left, pair.right)) for pair in hand.pairs)
+        answer(campaign, voter, hand)
+    assert {count for pairs in seen.values() for count in pairs.values()} == {1}
+    n_pairs = n_items * (n_items - 1) // 2
+    (drawn,) = query(
+        campaign,
+        "SELECT sum(b.n_comparisons) FROM ballot b WHERE b.campaign_id = :id",
+        id=campaign.info.id,
+    )[0]
+    is_spent = drawn == 20 * n_voters
+    assert is_spent or {len(pairs) for pairs in seen.values()} == {
+        n_pairs
+    }  # nobody stops while something could be asked
+    if not is_spent:
+        assert waits(campaign) == "pairs"
+
+
+def test_sheets_in_the_hands_of_others_keep_nobody_waiting(ledger):
+    campaign = continuous(ledger, 12, 3, batch=10, budget=100, sheet_size=10)
+    hands = [next_sheet(campaign, joined(campaign)) for _ in range(4)]
+    assert [hand is not None for hand in hands] == [True] * 4  # three voters are planned, and half a batch may be open
+    assert next_sheet(campaign, joined(campaign)) is None
+    with pytest.raises(NotReadyError, match="comparisons are unanswered"):
+        draw_batch(campaign.database, campaign.info)
+    change(campaign, "UPDATE lease SET expires_at = 1")
+    again = next_sheet(campaign, joined(campaign))
+    assert (again.number, again.sheet) == (1, 0)  # what expired goes on before anything is drawn
+
+
+def test_a_second_voter_has_a_sheet_to_be_asked_on(ledger):
+    campaign = continuous(ledger, 12, 5, batch=10, budget=40, sheet_size=20, probing=Probing(overlap=0.4))
+    draw_batch(campaign.database, campaign.info)
+    assert sizes(campaign) == [5, 5]
+    assert query(campaign, "SELECT count(*) FROM probe WHERE kind = 'overlap'") == [(4,)]
+
+
+def test_who_has_seen_all_pairs_is_asked_no_more_and_others_are(ledger):
+    campaign = continuous(ledger, 4, 2, batch=10, budget=500, sheet_size=10)
+    voters = [joined(campaign) for _ in range(2)]
+    for number, voter in enumerate(voters, start=1):
+        assert waits(campaign) == (None if number == 1 else "pairs")
+        with pytest.raises(LedgerError, match="the voter has seen all pairs"):
+            vote_on(campaign, voter)
+        assert sum(sizes(campaign)) == 6 * number
+    assert [journey(campaign, voter).reason for voter in voters] == ["none left"] * 2
+    assert next_sheet(campaign, voters[0]) is None  # and nothing is drawn or written for it
+    assert query(campaign, "SELECT voter_id FROM audit_event WHERE kind = 'no batch' ORDER BY id") == [
+        (voter,) for voter in voters
+    ]
+    assert next_sheet(campaign, joined(campaign)) is not None
+    assert waits(campaign) is None
+
+
+def test_sheets_that_nobody_here_may_get_are_told_of_once_the_budget_is_spent(ledger):
+    campaign = continuous(ledger, 4, 2, batch=6, budget=12, sheet_size=6)
+    voter = joined(campaign)
+    draw_batch(campaign.database, campaign.info, voter_id=voter)
+    draw_batch(campaign.database, campaign.info, at_once=True)
+    answer(campaign, voter, next_sheet(campaign, voter))
+    for _ in range(2):
+        assert next_sheet(campaign, voter) is None
+    assert waits(campaign) == "pairs"
+    assert query(campaign, "SELECT count(*) FROM audit_event WHERE kind = 'no batch'") == [(1,)]
+    other = joined(campaign)
+    answer(campaign, other, next_sheet(campaign, other))
+    assert waits(campaign) is None
+
+
+def test_a_draw_that_was_refused_for_the_target_is_tried_again_when_votes_are_changed(ledger):
+    plan = ContinuousPlan(4, 200, batch=10, target=0.6)
+    chosen = Settings(assigned=False, sheet_size=10, lease_minutes=30)
+    campaign = ledger.new_campaign(plan, 4, 3, 1, settings=chosen)
+    votes, hand = [], None
+    while waits(campaign) is None:
+        voter = joined(campaign)
+        with suppress(LedgerError):
+            hand = next_sheet(campaign, voter)
+        for pair in hand.pairs if waits(campaign) is None else ():
+            winner = "left" if pair.left < pair.right else "right"
+            votes.append(VoteCast(new_id(), hand.number, pair.place, voter, winner))
+            campaign.cast(votes[-1])
+    newcomer = joined(campaign)
+
+    def may_ask():
+        return campaign.database.read(lambda connection: may_draw(connection, campaign.info, newcomer))
+
+    assert (waits(campaign), may_ask()) == ("target", False)
+    for vote in votes[::2]:
+        retract(campaign.database, campaign.info, new_id(), vote.number, vote.place, vote.voter_id)
+        other = "right" if vote.answer == "left" else "left"
+        campaign.cast(VoteCast(new_id(), vote.number, vote.place, vote.voter_id, other))
+    assert (waits(campaign), may_ask()) == (None, True)
