@@ -8,8 +8,9 @@ from service.api import (
     ballots,
     comparisons,
     correlations,
+    evaluation_streams,
+    evaluations,
     leaderboards,
-    operations,
     pairings,
     plans,
     scores,
@@ -17,10 +18,13 @@ from service.api import (
     strengths,
     weights,
 )
+from service.openapi.operations import operations
 
 BLUEPRINTS = (
     correlations.blueprint,
     leaderboards.blueprint,
+    evaluations.blueprint,
+    evaluation_streams.blueprint,
     weights.blueprint,
     pairings.blueprint,
     plans.blueprint,
@@ -29,6 +33,5 @@ BLUEPRINTS = (
     strengths.blueprint,
     comparisons.blueprint,
     simulations.blueprint,
-    operations.probes,
-    operations.measures,
+    *operations(lambda: None, when="from the moment on when the service is to stop"),
 )

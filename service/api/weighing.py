@@ -24,7 +24,7 @@ def of_coefficient(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     >>> of_coefficient("tau", {"n0": 7.0, "variant": "b", "missing": "raise"})
     {'coefficient': Tau(), 'missing': 'raise'}
     """
-    return {"coefficient": _value(name, options), "missing": options["missing"]}
+    return {"coefficient": of_name(name, options), "missing": options["missing"]}
 
 
 def of_coefficients(names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,10 +33,15 @@ def of_coefficients(names: Sequence[str], options: Mapping[str, Any]) -> dict[st
     >>> of_coefficients(["tau_w", "tau"], {"n0": 7.0, "missing": "raise"})
     {'coefficients': [TauW(n0=7), Tau()], 'missing': 'raise'}
     """
-    return {"coefficients": [_value(name, options) for name in names], "missing": options["missing"]}
+    return {"coefficients": [of_name(name, options) for name in names], "missing": options["missing"]}
 
 
-def _value(name: str, options: Mapping[str, Any]) -> Coefficient:
+def of_name(name: str, options: Mapping[str, Any]) -> Coefficient:
+    """The coefficient of a name; an error as of `of_coefficient`.
+
+    >>> of_name("rho_w", {"n0": 7.0})
+    RhoW(n0=7)
+    """
     if name not in PLAIN and "n0" in options and "weigher" in options:  # also for n0 = 2, which the library lets pass
         raise OptionError("n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
     return named_coefficient(name, **options)

@@ -6,11 +6,17 @@ not end in time; the deadline ends what the estimate lets pass.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
+
+import numpy as np
 
 from adaptive.model.strengths import MAX_EXACT, SE_DRAWS
 from rankcorr import Ranking
+from rankcorr.coefficients import Coefficient
+from rankcorr.evaluation import RBO, Qrels, Run, TauAP
+from rankcorr.evaluation.metrics import Metric
+from rankcorr.evaluation.nulls import MOST_DRAWN, MOST_SHORT
 from rankcorr.inference.inversion import MIN_RESAMPLES
 from rankcorr.inference.null import MAX_EXACT_ITEMS
 from service.environment import variable
@@ -35,6 +41,13 @@ _LOOKED: Final = 3  # past an item, 0.2 us
 _BYTES_OF_VOTE: Final = 400
 _BYTES_OF_DRAWS: Final = 11_000  # of an item: 1,000 draws, and columns of the blocks in which they are solved
 _MATRICES: Final = 48  # bytes: six matrices of items by items
+# Of an evaluation: bytes of a document; tau_ap or RBO of a query, 100 us; and per cent of an item for a query in a
+# resample, for each run there, and for each pair: 20,000 queries and 2 to 20 runs take 100 ns for an item so.
+_BYTES_OF_DOCUMENT: Final = 80
+_LOOPED: Final = 500
+_PER_QUERY: Final = 60
+_PER_RUN: Final = 20
+_PER_PAIR: Final = 9
 _LEFT_OUT: Final = 1_000  # the jackknife of bca leaves out no more items, or groups of them
 
 
@@ -75,6 +88,39 @@ def of_leaderboard(
     n_matched = sum(_matched(gold, system) for gold, system in pairs)
     n_bytes = _BYTES_OF_ITEM * n_items + _BYTES_OF_VALUE * len(pairs) * n_resamples
     return n_items * (1 + _BOARD * n_resamples) + n_matched, n_bytes
+
+
+def of_evaluation(
+    qrels: Qrels,
+    runs: Mapping[str, Run],
+    metrics: Mapping[str, Metric],
+    standardized: Mapping[str, Any] | None,
+    comparison: Mapping[str, Any] | None,
+) -> tuple[int, int]:
+    """Items to rank and match for an evaluation, and bytes of memory."""
+    n_documents, n_runs, n_queries = sum(len(qrels) + len(run) for run in runs.values()), len(runs), qrels.n_queries
+    n_coefficients = sum(isinstance(metric, Coefficient) for metric in metrics.values())
+    n_slow = sum(isinstance(metric, TauAP | RBO) for metric in metrics.values())
+    n_work = n_documents * (_MATCHED + len(metrics)) + _LOOPED * n_slow * n_runs * n_queries
+    if standardized is not None:
+        n_work += n_coefficients * standardized["n_resamples"] * sum(_drawn(qrels, run) for run in runs.values())
+    n_bytes = _BYTES_OF_DOCUMENT * n_documents + 16 * n_runs * n_queries * len(metrics)
+    if comparison is not None:
+        n_pairs = n_runs - 1 if "versus" in comparison else n_runs * (n_runs - 1) // 2
+        n_times = 1 + ("groups" in comparison)
+        cost = _PER_RUN * n_runs + n_times * (_PER_QUERY + _PER_PAIR * n_pairs)
+        n_work += len(metrics) * comparison["n_resamples"] * n_queries * cost // 100
+        n_columns = 2 * n_runs + n_times * n_pairs
+        n_bytes += _BYTES_OF_VALUE * (comparison["n_resamples"] + n_queries) * n_columns
+    return n_work, n_bytes
+
+
+def _drawn(qrels: Qrels, run: Run) -> int:
+    """The most documents that the patterns of a run can have of which nulls are drawn."""
+    sizes = np.diff(qrels.offsets)
+    retrieved = np.diff(run.offsets)
+    most = MOST_DRAWN + MOST_SHORT
+    return int(np.sort(sizes)[-most:].sum() + np.sort(retrieved)[-most:].sum())
 
 
 def of_simulations(n_simulations: int, n_votes: Sequence[int], n_opinions: int) -> int:

@@ -26,10 +26,8 @@ def create_app(settings: CollectSettings | None = None) -> Flask:
 
     Raises
     ------
-    SettingError
-        For an environment variable with a value that it cannot have.
-    ImportError
-        Without the packages that rankcorr-service depends on.
+    SettingError, ImportError
+        As `service.create_app`.
 
     Examples
     --------

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlsplit
 
-from flask import Request, Response, request
+import sqlalchemy as sa
+from flask import Request, Response, g, request
 
 from adaptive.ledger import Campaign
-from adaptive.ledger.tokens import Holder, TokenKind, holder_of
+from adaptive.ledger.tokens import Holder, TokenKind, holder_of, voter_of_session
+from adaptive.ledger.voters import excluded_voters
 from service.collect.state import collecting
+from service.http.capacity import RateLimiter
 from service.http.problems import Problem
 from service.http.state import state
 
@@ -41,6 +44,42 @@ def own_origin(asked: Request) -> str:
     return collecting().settings.public_url or asked.host_url.rstrip("/")
 
 
+def know_voter() -> None:
+    """Find out who calls before the body is parsed: a stranger's body costs nothing.
+
+    Raises
+    ------
+    Problem
+        401, as `voter`.
+    """
+    voter()
+
+
+def know_organiser() -> None:
+    """Let nobody but the organiser of the campaign of the path go on, before the body is parsed.
+
+    Raises
+    ------
+    Problem
+        401, as `organiser`.
+    """
+    key = (request.view_args or {}).get("key")
+    if key is not None:
+        organiser(key)
+
+
+def count(limiter: RateLimiter | None, client: str | None) -> None:
+    """Count a request of a client, where there is a limit.
+
+    Raises
+    ------
+    Problem
+        429, above it.
+    """
+    if limiter is not None:
+        limiter.count(client or "")
+
+
 def voter() -> tuple[Campaign, Holder]:
     """The campaign and the voter of a request: named by a header, and proven by a cookie.
 
@@ -49,16 +88,31 @@ def voter() -> tuple[Campaign, Holder]:
     Problem
         401, without a session of that campaign.
     """
-    campaign = collecting().campaigns.of(request.headers.get(CAMPAIGN_HEADER, ""))
-    holder = voter_of_cookie(campaign)
-    if holder is None:
-        raise Problem(401, "there is no session of a voter: open the link of the campaign again", kind="session-needed")
-    return campaign, holder
+    if (known := g.get("voter")) is None:
+        campaign = collecting().campaigns.of(request.headers.get(CAMPAIGN_HEADER, ""))
+        holder = voter_of_cookie(campaign)
+        if holder is None:
+            detail = "there is no session of a voter: open the link of the campaign again"
+            raise Problem(401, detail, kind="session-needed")
+        known = g.voter = (campaign, holder)
+    found: tuple[Campaign, Holder] = known
+    return found
 
 
 def voter_of_cookie(campaign: Campaign) -> Holder | None:
     """The voter of a campaign whose cookie came along; None where none did, or the voter has left."""
     return _held(campaign, request.cookies.get(cookie_name(VOTER_COOKIE, campaign), ""), "session")
+
+
+def is_left_out(campaign: Campaign) -> bool:
+    """Whether the browser has, or had, the session of a voter who is left out: one who then left goes on to send it."""
+    token = request.cookies.get(cookie_name(VOTER_COOKIE, campaign), "")
+
+    def read(connection: sa.Connection) -> bool:
+        voter_id = voter_of_session(connection, campaign.info, token)
+        return voter_id is not None and voter_id in excluded_voters(connection, campaign.info.id)
+
+    return bool(token) and campaign.database.read(read)
 
 
 def organiser(key: str) -> Campaign:
@@ -70,13 +124,16 @@ def organiser(key: str) -> Campaign:
         401, without the organiser's token or session; also where there is no such campaign, so that keys cannot be
         guessed.
     """
-    try:
-        campaign = collecting().campaigns.of(key)
-    except Problem as problem:
-        raise _no_organiser() from problem
-    if organiser_of_request(campaign) is None:
-        raise _no_organiser()
-    return campaign
+    if (known := g.get("organised")) is None or known.key != key:
+        try:
+            known = collecting().campaigns.of(key)
+        except Problem as problem:
+            raise _no_organiser() from problem
+        if organiser_of_request(known) is None:
+            raise _no_organiser()
+        g.organised = known
+    found: Campaign = known
+    return found
 
 
 def organiser_of_request(campaign: Campaign) -> Holder | None:
@@ -84,7 +141,12 @@ def organiser_of_request(campaign: Campaign) -> Holder | None:
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return _held(campaign, given.strip(), "organiser")
-    return _held(campaign, request.cookies.get(cookie_name(ORGANISER_COOKIE, campaign), ""), "organiser session")
+    return _held(campaign, organiser_session(campaign), "organiser session")
+
+
+def organiser_session(campaign: Campaign) -> str:
+    """The token in an organiser's cookie; empty without one."""
+    return request.cookies.get(cookie_name(ORGANISER_COOKIE, campaign), "")
 
 
 def founder() -> None:
@@ -111,9 +173,7 @@ def holder_of_link(campaign: Campaign, token: str, kind: TokenKind) -> Holder:
     """
     holder = _held(campaign, token, kind)
     if holder is None:
-        guesses = collecting().guesses
-        if guesses is not None:
-            guesses.count(request.remote_addr or "unknown")
+        count(collecting().guesses, request.remote_addr or "unknown")
         raise Problem(401, "this link is not valid, or not any more: ask for another one", kind="link-unknown")
     return holder
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from flask import Flask, Request, Response
 
-from service.collect.access import check_origin
+from service.collect.access import check_origin, count
 from service.collect.api import BLUEPRINTS
 from service.collect.document import COMPONENTS, CONFIGURATION, SECURITY
 from service.collect.pages import PAGES
@@ -60,8 +60,7 @@ def admit(shared: State, request: Request) -> None:
         429 above the rate, 403 for a page of another site.
     """
     check_origin(request)
-    if shared.rate is not None:
-        shared.rate.count(request.remote_addr or "unknown")
+    count(shared.rate, request.remote_addr or "unknown")
 
 
 def add_headers(request: Request, response: Response) -> None:

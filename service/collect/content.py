@@ -8,8 +8,13 @@ from typing import Any, Final, TypeAlias
 
 import nh3
 from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
 
 from adaptive.ledger import ItemContent
+from adaptive.ledger.contents import MOST_CHARACTERS as MOST_OF_ITEM
+from adaptive.ledger.contents import is_asset
+from adaptive.ledger.voting_pages import MOST_CHARACTERS
+from adaptive.ledger.wording import is_quick_to_render
 from adaptive.tables import item_cells
 
 Content: TypeAlias = dict[str, Any]
@@ -31,16 +36,17 @@ def shown_content(content: ItemContent, label: Hashable) -> Content:
     if content.kind in ("image", "audio"):
         return {"kind": content.kind, "url": ASSETS + (content.content or ""), "alt": content.alt_text}
     text = ", ".join(item_cells(label)) if content.content is None else content.content
-    if content.kind == "markdown":
+    if content.kind == "markdown" and is_quick_to_render(text, MOST_OF_ITEM):
         return {"kind": "markdown", "html": rendered(text)}
     return {"kind": "text", "text": text}
 
 
-@lru_cache(128)  # 50,000 brackets take a second, and a page of a voter has three texts
+@lru_cache(128)  # 20,000 characters take up to half a second, and a page of a voter has three texts
 def rendered(markdown: str, *, below: int = 1) -> str:
     r"""Markdown as HTML that can do no harm: HTML in it is text, and links leave no trace of where they come from.
 
-    Images are those of this server alone. Links open another tab, so that nobody loses the page that is voted on.
+    Images are those of this server alone. Links open another tab, so that nobody loses the page that is voted on. A
+    text that takes long to render is shown as it was typed; ledgers have some that are older than the limit.
 
     Parameters
     ----------
@@ -51,6 +57,8 @@ def rendered(markdown: str, *, below: int = 1) -> str:
     >>> rendered("# Trees")
     '<h2>Trees</h2>\n'
     """
+    if not is_quick_to_render(markdown, MOST_CHARACTERS):
+        return f"<p>{escape(markdown).replace(chr(10), Markup('<br>'))}</p>"
     tokens = _markdown().parse(markdown)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
@@ -68,7 +76,9 @@ def rendered(markdown: str, *, below: int = 1) -> str:
 
 
 def _own_images(tag: str, attribute: str, value: str) -> str | None:
-    return None if (tag, attribute) == ("img", "src") and not value.startswith(ASSETS) else value
+    if (tag, attribute) != ("img", "src"):
+        return value
+    return value if value.startswith(ASSETS) and is_asset(value.removeprefix(ASSETS)) else None
 
 
 @cache

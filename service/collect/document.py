@@ -14,8 +14,8 @@ from service.openapi.specification import problem_component
 _OWN: Final = (
     *(kind for _, _, kind in KINDS),
     *("consent-needed", "consent-changed", "event-reused", "unfinished"),
-    *("cross-site", "link-unknown", "not-invited", "session-needed"),
-    *(f"no-such-{what}" for what in ("ballot", "campaign", "format", "pair", "plot", "vote", "voter")),
+    *("cross-site", "link-unknown", "not-invited", "nothing-left", "session-needed"),
+    *(f"no-such-{what}" for what in ("ballot", "campaign", "format", "pair", "plot", "token", "vote", "voter")),
 )
 _KINDS: Final = (
     ", ".join(dict.fromkeys((*(kind for kind, _ in ALL_STATUSES.values()), *_OWN)))

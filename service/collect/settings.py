@@ -65,7 +65,9 @@ class CollectSettings(HttpSettings):
     public_url: str = setting("", _origin, "where voters find the service, for links; empty: as the request has it")
     assets: str = setting("", _folder, "folder with the images and sounds of items; empty: none are served")
     joins_per_minute: int = setting(300, whole_number(0), "new voters of a campaign in a minute, 0: no limit")
-    votes_per_minute: int = setting(240, whole_number(0), "votes of a voter in a minute, 0: no limit")
+    votes_per_minute: int = setting(
+        240, whole_number(0), "votes of a voter in a minute, and as many sheets and sessions; 0: no limit"
+    )
     guesses_per_minute: int = setting(
         30, whole_number(0), "links of an address that open nothing, in a minute, 0: no limit"
     )

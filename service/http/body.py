@@ -48,7 +48,7 @@ def received(request: Request) -> bytearray:
     Problem
         415 if it is not declared as plain JSON, 413 above the limit, 400 if it does not arrive whole.
     """
-    _check_declared(request)
+    check_declared(request, "application/json")
     body = bytearray()  # which grows in place: joining pieces would hold them twice
     while piece := _piece(request):
         body += piece
@@ -69,10 +69,11 @@ def _piece(request: Request) -> bytes:
         ) from error
 
 
-def _check_declared(request: Request) -> None:
-    if request.mimetype != "application/json":
+def check_declared(request: Request, kind: str) -> None:
+    """Refuse a body of another kind, or one that is not plain UTF-8; 415."""
+    if request.mimetype != kind:
         came = f"got {request.mimetype[:60]!r}" if request.mimetype else "got none"
-        raise Problem(415, f"the header Content-Type must be application/json; {came}")
+        raise Problem(415, f"the header Content-Type must be {kind}; {came}")
     charset = request.mimetype_params.get("charset", "utf-8")
     if charset.lower() not in ("utf-8", "utf8"):
         raise Problem(415, f"JSON is UTF-8; the header Content-Type says charset={charset[:60]!r}")

@@ -44,6 +44,7 @@ def add_hooks(
     admit: Callable[[State, Request], None],
     refuse: Callable[[Any], Problem],
     turns: tuple[str, ...] = (API,),
+    streamed: AbstractSet[str] = frozenset(),
     tagged: AbstractSet[str] = frozenset(),
     headers: Callable[[Request, Response], None] | None = None,
 ) -> None:
@@ -58,6 +59,8 @@ def add_hooks(
         The problem for an error of the libraries.
     turns : tuple of str
         How the paths begin whose requests take a turn, and wait for it where all are taken.
+    streamed : set of str
+        Routes whose views read the body themselves, while they answer, and take a turn for each part of the work.
     tagged : set of str
         Routes whose answer is left out where the client has it already.
     headers : callable, optional
@@ -75,6 +78,8 @@ def add_hooks(
         if is_api := request.path.startswith(API):
             admit(shared, request)
         if request.url_rule is None:  # a path or a method that is not served
+            return
+        if request.url_rule.rule in streamed:
             return
         if is_api and request.method in _WITH_BODY:
             g.body = received(request)  # before its turn: a client that sends slowly keeps nobody waiting

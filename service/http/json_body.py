@@ -54,6 +54,33 @@ def parse(body: bytes | bytearray) -> Any:
     return document
 
 
+def parse_lines(lines: list[bytes]) -> list[Any]:
+    """Parse each of many lines; a `Problem`, as of `parse`, stands in the place of a line that is not JSON.
+
+    Keys are counted over all lines at once; a line is looked at alone only where something is wrong.
+    """
+    documents: list[Any] = []
+    sound: list[bytes] = []
+    for line in lines:
+        try:
+            documents.append(orjson.loads(line))
+            sound.append(line)
+        except orjson.JSONDecodeError as error:
+            documents.append(Problem(400, f"the line is not JSON: {error}", kind="not-json"))
+    body = b"\n".join(sound)
+    written, opened = counted(body)
+    if opened <= MAX_CONTAINERS and count_keys(documents) == written and not _has_long_number(body):
+        return documents
+    return [found if isinstance(found, Problem) else _alone(line) for line, found in zip(lines, documents, strict=True)]
+
+
+def _alone(line: bytes) -> Any:
+    try:
+        return parse(line)
+    except Problem as problem:
+        return problem
+
+
 def _has_long_number(body: bytes | bytearray) -> bool:
     """Whether so many digits follow one another, and no point before them, that a whole number could be too long.
 

@@ -7,7 +7,8 @@ import re
 import sys
 import time
 import uuid
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import orjson
 from flask import Request, Response, g
@@ -67,7 +68,7 @@ def write(
 ) -> None:
     """Write the log line of a request."""
     line = {
-        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "time": _now(),
         "id": request_id,
         "method": method,
         "route": route,
@@ -76,6 +77,28 @@ def write(
         "bytes": n_bytes,
         "items": n_items,
     } | ({TRACE_HEADER: trace} if trace else {})
+    _print(line)
+
+
+def write_stream(request_id: str, *, seconds: float, worked: float, lines: int, outcome: str) -> None:
+    """Write the log line of the end of a stream, whose request has a line of its own from when it began."""
+    _print(
+        {
+            "time": _now(),
+            "id": request_id,
+            "stream": outcome,
+            "ms": round(1000 * seconds, 3),
+            "worked_ms": round(1000 * worked, 3),
+            "lines": lines,
+        }
+    )
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _print(line: Mapping[str, Any]) -> None:
     # One write for the whole line, so that the lines of several workers do not mix.
     sys.stdout.write(orjson.dumps(line).decode() + "\n")
     sys.stdout.flush()

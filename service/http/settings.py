@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ class HttpLimits:
 
     max_body_bytes: int = setting(16 * 2**20, whole_number(1_000), "bytes of a request body")
     max_seconds: float = setting(30.0, seconds, "seconds of work for a request")
+    max_stream_seconds: ClassVar[float] = math.inf  # a setting of applications that have streams
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,7 @@ class HttpSettings:
     """
 
     limits_type: ClassVar[type[HttpLimits]] = HttpLimits
+    streamed: ClassVar[frozenset[str]] = frozenset()  # paths whose bodies are answered while they arrive
 
     limits: HttpLimits = field(default_factory=HttpLimits)
     tokens: tuple[str, ...] = setting(

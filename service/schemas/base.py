@@ -68,7 +68,7 @@ class WeigherField(Documented):
             raise ValidationError(str(error)) from error
 
 
-class WeightOptions(Request):
+class ItemWeights(Request):
     """How items are weighed; see the library's weighted_tau."""
 
     n0 = Number(above=-1, most=1e300, metadata={"description": "Offset of the weight 1/(n + n0)^2; 2 by default."})
@@ -76,6 +76,17 @@ class WeightOptions(Request):
     scheme = Choice(SCHEME, load_default=SCHEME.words[0])
     tied_weights = Choice(TIED_WEIGHT, load_default=TIED_WEIGHT.words[0])
     variant = Choice(VARIANT, load_default="b")
+
+    @post_load
+    def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Put the options of the library call under one key."""
+        options = {name: data.pop(name) for name in OPTION_NAMES if name in data}
+        return data | {"options": options}
+
+
+class WeightOptions(ItemWeights):
+    """How items are weighed, and what becomes of those that one ranking lacks."""
+
     missing = Choice(
         MISSING_ITEMS,
         load_default=MISSING_ITEMS.words[0],
@@ -86,12 +97,6 @@ class WeightOptions(Request):
             )
         },
     )
-
-    @post_load
-    def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Put the options of the library call under one key."""
-        options = {name: data.pop(name) for name in OPTION_NAMES if name in data}
-        return data | {"options": options}
 
 
 OPTION_NAMES = ("n0", "weigher", "scheme", "tied_weights", "variant", "missing")

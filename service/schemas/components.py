@@ -16,6 +16,9 @@ from adaptive.simulation.similarity import SIMILARITIES
 from adaptive.votes import WORDS
 from rankcorr.alignment import MISSING
 from rankcorr.coefficients import COEFFICIENTS, VARIANTS
+from rankcorr.evaluation.evaluate import UNDEFINED
+from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED
+from rankcorr.evaluation.query_tests import TESTS
 from rankcorr.inference.bootstrap import METHODS
 from rankcorr.inference.distribution import ALTERNATIVES
 from rankcorr.inference.exchange import SWAPS
@@ -68,9 +71,14 @@ VOTE: Final = _vocabulary("Vote", WORDS, "The side that won, or a tie.")
 MODEL: Final = _vocabulary(
     "VoteModel", [name for name, options in MODELS.items() if options], "Logistic or normal curve of a vote."
 )
+UNJUDGED_DOCUMENTS: Final = _vocabulary("Unjudged", UNJUDGED, "Retrieved without a judgement: of relevance 0, or not.")
+UNRETRIEVED_DOCUMENTS: Final = _vocabulary("Unretrieved", UNRETRIEVED, "Judged and not retrieved: last, or left out.")
+UNDEFINED_QUERIES: Final = _vocabulary("UndefinedQueries", UNDEFINED, "What a query counts without a value.")
+QUERY_TEST: Final = _vocabulary("QueryTest", TESTS, "Paired test over queries.")
 TIES_MODEL: Final = _vocabulary("TiesModel", TIES, "Ties have a parameter of their own, or are half a win each.")
 
 VOCABULARIES: Final = (
     *(COEFFICIENT, SCHEME, TIED_WEIGHT, VARIANT, MISSING_ITEMS, INTERVAL_METHOD, ALTERNATIVE, SWAP),
     *(APPROACH, DISTRIBUTION, VOTE, MODEL, TIES_MODEL),
+    *(UNJUDGED_DOCUMENTS, UNRETRIEVED_DOCUMENTS, UNDEFINED_QUERIES, QUERY_TEST),
 )

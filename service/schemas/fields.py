@@ -42,6 +42,21 @@ def check_label_bytes(field: str, labels: Sequence[str | int], times: int) -> No
         raise ValidationError(error.messages, field) from error
 
 
+def check_text_bytes(answer: Any) -> None:
+    """Refuse an answer of lists and objects if its text, each as often as it is written, would make it too large."""
+    sizes: dict[str, int] = {}
+    count, waiting = 0, [answer]
+    while waiting:
+        value = waiting.pop()
+        inner = value.values() if isinstance(value, dict) else value
+        for each in inner:
+            if isinstance(each, str):
+                count += sizes.get(each) or sizes.setdefault(each, len(each.encode()))
+            elif isinstance(each, dict | list | tuple):
+                waiting.append(each)
+    check_limit("max_label_bytes", count, of="bytes of labels in an answer")
+
+
 class Documented(Field[Any]):
     """A field with a JSON Schema of its own."""
 

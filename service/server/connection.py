@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final
 
+from service.environment import variable
+from service.http.problems import Problem
 from service.server.intake import Intake
+from service.server.streams import Stream
 from service.server.wire import Wire
 
 # What each connection may hold without counting towards RANKCORR_MAX_BUFFERED_BYTES, so that small requests always
@@ -24,6 +27,7 @@ class Phase(Enum):
     HEAD = auto()
     BODY = auto()
     WORKING = auto()
+    STREAM = auto()  # a request that is answered while it arrives: more must come, or be taken
     SENDING = auto()  # the client takes its answer
     ENDING = auto()  # what the client still sends is thrown away: it would lose the answer if the connection closed
 
@@ -35,6 +39,18 @@ class Patience:
     idle: float
     pause: float  # for a head, and between two pieces of a body or of an answer
     whole: float  # for a request, and for an answer
+    stream: float = math.inf  # for both, where a request is answered while it arrives
+
+    def with_request(self) -> Problem:
+        """The problem for a request that has taken longer to arrive."""
+        seconds = f"{self.pause:g} s for a head, and between two pieces ({variable('client_seconds')})"
+        whole = f"{self.whole:g} s in all ({variable('max_body_seconds')})"
+        return Problem(408, f"at most {seconds}, and {whole}, for a request to arrive")
+
+    def with_stream(self) -> Problem:
+        """The problem for a stream that has taken longer."""
+        pause = f"{self.pause:g} s between two pieces of a stream ({variable('client_seconds')})"
+        return Problem(408, f"at most {pause}, and {self.stream:g} s in all ({variable('max_stream_seconds')})")
 
 
 class Connection:
@@ -60,6 +76,7 @@ class Connection:
         self.owes = True  # whether the client may still be sending what nobody reads
         self.weight = 0  # see `weigh`
         self.n_thrown_away = 0
+        self.stream: Stream | None = None
         self._patience = patience
         self.phase = Phase.IDLE
         self.enter(Phase.IDLE)
@@ -68,6 +85,8 @@ class Connection:
         """Begin a phase."""
         if (self.phase, phase) != (Phase.HEAD, Phase.BODY):  # the time of a request includes that of its head
             self.since = time.monotonic()
+        if phase is Phase.STREAM and self.stream is not None:
+            self.since = self.stream.begun
         self.phase = phase
         self.extend()
 
@@ -79,6 +98,7 @@ class Connection:
             Phase.HEAD: (patience.pause, math.inf),
             Phase.BODY: (patience.whole, patience.pause),
             Phase.WORKING: (math.inf, math.inf),
+            Phase.STREAM: (patience.stream, patience.pause),
             Phase.SENDING: (patience.whole, patience.pause),
             Phase.ENDING: (patience.pause, math.inf),
         }[self.phase]

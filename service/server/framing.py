@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import Final, Protocol, TypeAlias
 
 from service.environment import variable
 from service.http.problems import Problem
@@ -12,6 +13,11 @@ _SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*;[^\r\n]*)?\r\n")
 MAX_LINE: Final = 8_190
 # What chunks may add to a body: this, and an eighth of it. A body in chunks of one byte costs a second for each MB.
 SPARE_BYTES: Final = 65_536
+SPARE_PART: Final = 8
+
+
+# Takes the bytes of a body without its framing, as they arrive; by default nobody does.
+Keep: TypeAlias = Callable[[bytes], object] | None
 
 
 class Frame(Protocol):
@@ -37,9 +43,10 @@ class Length:
     (3, False, 2, True)
     """
 
-    def __init__(self, length: int, *, most: int) -> None:
+    def __init__(self, length: int, *, most: int, keep: Keep = None) -> None:
         self.is_cut = length > most
         self._length = self._left = length
+        self._keep = keep
         self.is_whole = length == 0
 
     def take(self, data: bytes) -> int:
@@ -47,6 +54,8 @@ class Length:
         used = min(len(data), self._left)
         self._left -= used
         self.is_whole = self._left == 0
+        if self._keep is not None:
+            self._keep(data[:used])
         return used
 
     def missing(self) -> str:
@@ -68,13 +77,16 @@ class Chunks:
 
     is_cut = False  # a chunk that makes the body too long is refused
 
-    def __init__(self, *, most: int) -> None:
+    def __init__(self, *, most: int, keep: Keep = None) -> None:
         self.is_whole = False
         self._most = most
         self._line = bytearray()
         self._read_line = self._size
         self._left = 0  # of the current chunk
         self._n_data = self._n_other = 0
+        self._keep = keep
+        # A stream may have a line in each chunk: its chunks are not kept, and its time is not that of one request.
+        self._spare_part = SPARE_PART if keep is None else 1
 
     def take(self, data: bytes) -> int:
         """Number of bytes of `data` that belong to the body.
@@ -90,6 +102,8 @@ class Chunks:
                 step = min(self._left, len(data) - place)
                 self._left -= step
                 self._n_data += step
+                if self._keep is not None:
+                    self._keep(data[place : place + step])
             else:
                 end = data.find(b"\n", place) + 1 or len(data)
                 step = end - place
@@ -104,7 +118,7 @@ class Chunks:
     def _add_to_line(self, piece: bytes) -> None:
         self._line += piece
         self._n_other += len(piece)
-        if len(self._line) > MAX_LINE or self._n_other > SPARE_BYTES + self._n_data // 8:
+        if len(self._line) > MAX_LINE or self._n_other > SPARE_BYTES + self._n_data // self._spare_part:
             raise Problem(400, "the chunks of the body are too small, or hold more than the body")
         if piece.endswith(b"\n"):
             line = bytes(self._line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import Any, Final
 
@@ -13,11 +14,13 @@ from gunicorn.http.unreader import Unreader
 
 from service.http.problems import Problem
 from service.server.framing import Chunks, Frame, Length
+from service.server.streams import BodyFeed
 
 MAX_HEAD_BYTES: Final = 65_536
 # gunicorn's reader of chunks copies the rest of a piece for each chunk; its other readers copy a piece once.
 _PIECE_OF_CHUNKS: Final = 8_192
 _PIECE: Final = 65_536
+_NO_LIMIT: Final = 2**62
 
 
 class Stored(Unreader):  # type: ignore[misc]
@@ -77,10 +80,14 @@ class Intake:
         The request whose head has arrived.
     frame : Frame or None
         Knows whether its body has.
+    feed : BodyFeed or None
+        Has its body, if it is answered while it arrives: its path is one of `streamed`.
     """
 
-    def __init__(self, config: Any, client: Any, *, max_body_bytes: int) -> None:
-        self._config, self._client, self._most = config, client, max_body_bytes
+    def __init__(
+        self, config: Any, client: Any, *, max_body_bytes: int, streamed: AbstractSet[str] = frozenset()
+    ) -> None:
+        self._config, self._client, self._most, self._streamed = config, client, max_body_bytes, streamed
         self._ahead = bytearray()  # belongs to no request yet
         self._searched = 0
         self._store = Stored()
@@ -88,11 +95,12 @@ class Intake:
         self._waits = False  # the client, for leave to send its body
         self.request: Any = None
         self.frame: Frame | None = None
+        self.feed: BodyFeed | None = None
 
     @property
     def n_bytes(self) -> int:
         """Number of bytes that are held."""
-        return len(self._ahead) + self._n_stored
+        return len(self._ahead) + self._n_stored + (0 if self.feed is None else self.feed.n_bytes)
 
     @property
     def is_complete(self) -> bool:
@@ -134,8 +142,12 @@ class Intake:
             raise Problem(400, "chunked is the one transfer coding that is read")  # gunicorn unpacks no other
         self._waits = request._expected_100_continue
         request._expected_100_continue = False  # gunicorn would invite the client when a thread begins
+        if request.method == "POST" and request.path in self._streamed:
+            self.feed = BodyFeed()
         self.request, self.frame = request, self._frame(request)
-        if isinstance(self.frame, Chunks):
+        if self.feed is not None:
+            self.feed.frame = self.frame
+        elif isinstance(self.frame, Chunks):
             request.body = ChunkedBody(request, self._store)
         self._take_body(self._store.take_buffered())
 
@@ -156,7 +168,7 @@ class Intake:
 
     def give_up(self) -> None:
         """Forget the request, and free its bytes."""
-        self.request = self.frame = None
+        self.request = self.frame = self.feed = None
         self._store = Stored()
         self._n_stored = 0
         self._waits = False
@@ -182,16 +194,23 @@ class Intake:
         return False
 
     def _frame(self, request: Any) -> Frame:
-        reader = request.body.reader
+        reader, keep = request.body.reader, None if self.feed is None else self.feed.keep
+        most = self._most if self.feed is None else _NO_LIMIT
         if isinstance(reader, ChunkedReader):
-            return Chunks(most=self._most)
+            return Chunks(most=most, keep=keep)
         if isinstance(reader, LengthReader):
-            return Length(reader.length, most=self._most)
+            return Length(reader.length, most=most, keep=keep)
         raise Problem(400, "the length of the body is unknown")
 
     def _take_body(self, data: bytes) -> None:
         frame = self.frame
         assert frame is not None
+        if self.feed is not None:
+            try:
+                frame.take(data)  # what follows the body is not read: the connection ends with the answer
+            except Problem as problem:
+                self.feed.break_off(problem)
+            return
         used = 0 if frame.is_cut else frame.take(data)
         self._store.store(data[:used], _PIECE_OF_CHUNKS if isinstance(frame, Chunks) else _PIECE)
         self._n_stored += used

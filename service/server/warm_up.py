@@ -6,6 +6,8 @@ Compiled later, they would hold up the first requests of each worker for seconds
 from __future__ import annotations
 
 import itertools
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +26,8 @@ from adaptive import (
 from rankcorr import Ranking, TauW, contributions, correlate_many, correlation_matrix
 from rankcorr.coefficients import COEFFICIENTS, named_coefficient
 from rankcorr.correlation import correlate
+from rankcorr.evaluation import MissingMeasuresError, compare_evaluated, evaluate
+from rankcorr.evaluation.query_tests import TESTS
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.permutation import permutation_test
@@ -44,6 +48,7 @@ def warm_up() -> None:
     with collected_notices():
         _compare()
         _infer()
+        _evaluate()
     _vote()
 
 
@@ -106,3 +111,22 @@ def _infer() -> None:
                 bootstrap_interval(x, y, coefficient=coefficient, method=method, n_resamples=N_RESAMPLES, workers=1)
         for gold in (systems["untied"], systems):
             leaderboard(gold, systems, coefficient=coefficient, n_resamples=N_RESAMPLES, workers=1)
+
+
+def _evaluate() -> None:
+    """Runs by query, with lists that are longer than those of which every permutation is taken."""
+    gold = {f"q{q}": {f"d{d}": (d * q) % 4 for d in range(N_MANY)} for q in range(3 * N_MANY)}
+    runs = {
+        name: {query: {d: (i * step) % 7 + i / 8 for i, d in enumerate(own)} for query, own in gold.items()}
+        for name, step in {"a": 2, "b": 3, "c": 5}.items()
+    }
+    policies: tuple[dict[str, Any], ...] = ({}, {"depth": 5, "unjudged": "omit", "unretrieved": "omit"})
+    for options in policies:
+        metrics = ["ap", "p@5", "tau_ap", "rbo", *COEFFICIENTS]
+        found = evaluate(gold, runs, metrics=metrics, n_resamples=N_RESAMPLES, workers=1, **options)
+    for test in TESTS:
+        compare_evaluated(found, "tau_w", standardized=True, test=test, n_resamples=N_RESAMPLES, workers=1)
+    for tied_weights in TIED_WEIGHTS:
+        evaluate(gold, runs, metrics=TauW(tied_weights=tied_weights), n_resamples=N_RESAMPLES, workers=1)
+    with suppress(MissingMeasuresError):
+        evaluate(gold, runs["a"], metrics="ndcg@5", workers=1)

@@ -18,17 +18,20 @@ from typing import Any, Final
 import gunicorn.util
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
-from service.environment import variable
 from service.http.deadline import HAS_LEFT
+from service.http.feed import REST_SECONDS
 from service.http.problems import Problem
 from service.http.refusals import refusal
 from service.server.connection import Connection, Patience, Phase
 from service.server.intake import ChunkedBody, Intake
+from service.server.problems import ended_early, over_capacity, write_problem
 from service.server.programs import chosen_program
+from service.server.streams import BodyFeed, Stream
 
 _NO_FILES: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 _TOO_EARLY: Final = frozenset((errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED))
-_COLLECTED: Final = (Phase.IDLE, Phase.HEAD, Phase.BODY)
+_COLLECTED: Final = (Phase.IDLE, Phase.HEAD, Phase.BODY, Phase.STREAM)
+_HEAVY: Final = (Phase.BODY, Phase.STREAM, Phase.SENDING)
 _SWEEP_SECONDS: Final = 0.05
 
 
@@ -36,14 +39,20 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     """Serves requests that are complete."""
 
     wsgi: Any
+    alive: bool
+    _streamed: frozenset[str] = frozenset()
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         server, application = chosen_program().read()
         self._most_bytes = application.limits.max_body_bytes
         self._most_held = server.max_buffered_bytes
+        self._streamed = application.streamed
         self._patience = Patience(
-            idle=float(self.cfg.keepalive), pause=server.client_seconds, whole=server.max_body_seconds
+            idle=float(self.cfg.keepalive),
+            pause=server.client_seconds,
+            whole=server.max_body_seconds,
+            stream=application.limits.max_stream_seconds,
         )
         self._connections: dict[Connection, int] = {}  # with what the loop waits for; the longest open come first
         self._n_held = 0
@@ -80,7 +89,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             elif error.errno not in _TOO_EARLY:
                 raise
             return
-        intake = Intake(self.cfg, client, max_body_bytes=self._most_bytes)
+        intake = Intake(self.cfg, client, max_body_bytes=self._most_bytes, streamed=self._streamed)
         connection = Connection(raw, client, listener.getsockname(), intake, self._patience)
         self._connections[connection] = 0
         self.nr_conns += 1
@@ -90,6 +99,9 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     def finish_request(self, conn: Connection, fs: Any) -> None:
         """Send what is left of an answer, and go on to the next request of the connection."""
         if conn not in self._connections:  # everything has been closed
+            return
+        if conn.stream is not None:
+            self._end_part(conn, failed=fs.cancelled() or fs.exception() is not None)
             return
         conn.goes_on = not fs.cancelled() and fs.exception() is None and bool(fs.result())
         self._answer(conn)
@@ -138,10 +150,10 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self._collect(connection, data)
         elif connection.phase is Phase.IDLE:
             self._close(connection)
+        elif connection.stream is not None:
+            self._break_off(connection, ended_early(connection))
         else:
-            frame = connection.intake.frame
-            short = "the head of the request has no end" if frame is None else frame.missing()
-            self._refuse(connection, Problem(400, f"the connection ended before the request: {short}"))
+            self._refuse(connection, ended_early(connection))
 
     def _collect(self, connection: Connection, data: bytes) -> None:
         """Go on with bytes that have arrived, or that were there already."""
@@ -150,6 +162,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             intake.receive(data)
         except Exception as error:
             self._refuse(connection, error)
+            return
+        if intake.feed is not None:
+            if intake.wants_to_go_on():
+                connection.sock.invite()
+            self._stream(connection, intake.feed)
             return
         if intake.is_complete:
             connection.enter(Phase.WORKING)
@@ -168,8 +185,69 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             connection.sock.invite()
         self._weigh(connection)
 
+    def _stream(self, connection: Connection, feed: BodyFeed) -> None:
+        """Let a thread answer what has come of a stream, if there is something to answer."""
+        is_new = connection.stream is None
+        if connection.stream is not None and time.monotonic() > connection.stream.begun + self._patience.stream:
+            feed.break_off(self._patience.with_stream())
+        if connection.stream is None:
+            connection.stream = Stream(feed)
+        if feed.rests:
+            connection.enter(Phase.STREAM)
+            connection.due = time.monotonic() + REST_SECONDS
+            self._watch(connection, 0)
+            return
+        if is_new or connection.stream.has_more or feed.is_ready:
+            connection.enter(Phase.WORKING)
+            self._weigh(connection)
+            self._watch(connection, 0)
+            self.enqueue_req(connection)
+            return
+        connection.enter(Phase.STREAM)
+        self._watch(connection, EVENT_READ)
+        self._weigh(connection)
+
+    def _end_part(self, connection: Connection, *, failed: bool) -> None:
+        """Go on with a stream of which a thread has answered a part."""
+        stream = connection.stream
+        assert stream is not None
+        if failed:
+            self._close(connection)
+        elif stream.is_over:
+            connection.goes_on, connection.owes = False, not stream.feed.is_whole
+            self._answer(connection)
+        else:
+            connection.enter(Phase.STREAM)
+            self._take_on(connection, stream)
+
+    def _take_on(self, connection: Connection, stream: Stream) -> None:
+        """Send what the client takes; nothing more is read before all is taken."""
+        before = connection.sock.n_unsent
+        try:
+            is_sent = connection.sock.flush()
+        except OSError:
+            self._close(connection)
+            return
+        if is_sent:
+            self._stream(connection, stream.feed)
+            return
+        if connection.sock.n_unsent < before:
+            connection.extend()
+        self._watch(connection, EVENT_WRITE)
+        self._weigh(connection)
+
+    def _break_off(self, connection: Connection, problem: Problem) -> None:
+        """End a stream whose body will not be whole; what came of it is answered, and then the problem."""
+        stream = connection.stream
+        assert stream is not None
+        stream.feed.break_off(problem)
+        self._stream(connection, stream.feed)
+
     def _answer(self, connection: Connection) -> None:
         """Send what the client takes of its answer."""
+        if connection.phase is Phase.STREAM and connection.stream is not None:
+            self._take_on(connection, connection.stream)
+            return
         before = connection.sock.n_unsent
         try:
             is_sent = connection.sock.flush()
@@ -220,10 +298,14 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self._answer(connection)
 
     def _expire(self, connection: Connection) -> None:
-        if connection.phase in (Phase.HEAD, Phase.BODY):
-            seconds = f"{self._patience.pause:g} s for a head, and between two pieces ({variable('client_seconds')})"
-            whole = f"{self._patience.whole:g} s in all ({variable('max_body_seconds')})"
-            self._refuse(connection, Problem(408, f"at most {seconds}, and {whole}, for a request to arrive"))
+        stream = connection.stream
+        if stream is not None and stream.feed.rests:
+            stream.feed.rests, stream.has_more = False, True
+            self._stream(connection, stream.feed)
+        elif connection.phase is Phase.STREAM and not connection.sock.n_unsent:
+            self._break_off(connection, self._patience.with_stream())
+        elif connection.phase in (Phase.HEAD, Phase.BODY):
+            self._refuse(connection, self._patience.with_request())
         else:
             self._close(connection)
 
@@ -240,7 +322,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self._n_held += connection.weigh()
         while self._n_held > self._most_held:
             heavy = max(
-                (found for found in self._connections if found.phase in (Phase.BODY, Phase.SENDING) and found.weight),
+                (found for found in self._connections if found.phase in _HEAVY and found.weight),
                 key=lambda found: found.weight,
                 default=None,
             )
@@ -273,6 +355,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def _close(self, connection: Connection) -> None:
         if connection in self._connections:
+            if connection.stream is not None and connection.phase is not Phase.WORKING:
+                connection.stream.close()
             self._watch(connection, 0)
             del self._connections[connection]
             self._n_held -= connection.weight
@@ -284,6 +368,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     def handle(self, conn: Connection) -> bool:
         """Answer a request; False if the connection ends with it."""
         request = conn.intake.request
+        if conn.stream is not None:
+            return self._answer_part(conn, conn.stream, request)
         conn.owes = not conn.intake.is_empty
         try:
             return bool(self.handle_request(request, conn)) and conn.intake.finish()
@@ -294,22 +380,24 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         conn.intake.give_up()
         return False
 
-
-def over_capacity(most: int) -> Problem:
-    """The problem for a body that finds no room."""
-    return Problem(
-        503,
-        f"requests and answers in flight hold {most} bytes already ({variable('max_buffered_bytes')}); try again",
-        kind="over-capacity",
-        headers={"Retry-After": "1"},
-    )
-
-
-def write_problem(sock: Any, status: int, reason: str, message: str) -> None:
-    """Answer what gunicorn's parser refuses in the format of every other error."""
-    del reason
-    with suppress(OSError):
-        sock.sendall(refusal(Problem.of_parser(status, message)))
+    def _answer_part(self, conn: Connection, stream: Stream, request: Any) -> bool:
+        """Answer what has come of a stream; the connection ends with its end."""
+        try:
+            if stream.begin(self.wsgi, request, conn, self.cfg):
+                self.nr += 1
+                if self.nr >= self.max_requests and self.alive:
+                    self.log.info("Autorestarting worker after the streams that it answers.")
+                    self.alive = False
+            stream.go_on(conn.sock)
+        except OSError:  # the client has gone
+            stream.close()
+        except Exception:
+            self.log.exception("a stream failed")
+            stream.close()
+            raise
+        if stream.is_over:
+            stream.close()
+        return False
 
 
 gunicorn.util.write_error = write_problem  # in place of its page of HTML; gunicorn calls it by this name

@@ -23,6 +23,14 @@ CHECKS = {
     "negative_data_rejection": {"expected-statuses": ["4xx", "503"]},
 }
 SCHEMA = schemathesis.openapi.from_wsgi("/openapi.json", APP, config=SchemathesisConfig.from_dict({"checks": CHECKS}))
+
+
+@schemathesis.serializer("application/x-ndjson")
+def lines(_context, value):
+    """Whatever it draws for a body of lines is no line that the service could use, and has an answer all the same."""
+    return value.to_bytes() if hasattr(value, "to_bytes") else str(value).encode()
+
+
 LONG = bool(os.environ.get("CI"))
 
 
@@ -71,8 +79,9 @@ def test_every_example_works(path, method, operation):
     if method == "get":
         assert APP.test_client().get(path).status_code == 200
         return
-    example = operation["requestBody"]["content"]["application/json"]["example"]
-    assert APP.test_client().post(path, json=example).status_code == 200
+    ((kind, content),) = operation["requestBody"]["content"].items()
+    body = json.dumps(content["example"]) if kind == "application/json" else content["example"]
+    assert APP.test_client().post(path, data=body, content_type=kind).status_code == 200
 
 
 def schemas(value):

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from rankcorr.evaluation import evaluate
 from service import Settings, create_app
 from service.server.settings import ServerSettings
 from tests.documents import PAGES, console_steps, fenced
@@ -46,6 +47,19 @@ def test_the_javascript_runs(live_server):
     assert float(done.stdout) == expected
 
 
+def test_the_body_that_is_made_of_files_of_trec(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text("q1 0 a 2\nq1 0 b 0\nq2 0 c 1\nq2 0 d 0\n")
+    (tmp_path / "bm25.run").write_text("q1 Q0 b 1 3.1 x\nq1 Q0 a 2 2.9 x\nq2 Q0 c 1 1.5 x\n")
+    (tmp_path / "dense.run").write_text("q1 Q0 a 1 0.9 x\nq1 Q0 b 2 0.2 x\nq2 Q0 c 1 0.8 x\nq2 Q0 d 2 0.1 x\n")
+    (code,) = fenced(PAGE, "python")
+    exec(code, {})
+    assert "--data-binary @body.json" in PAGE
+    answer = create_app().test_client().post("/v1/evaluations", json=json.loads((tmp_path / "body.json").read_text()))
+    found = evaluate("qrels.txt", ["bm25.run", "dense.run"], metrics=["tau_w", "ap"])
+    assert [row["mean"] for row in answer.json["means"]] == [row["mean"] for row in found.table()]
+
+
 def test_the_r_code_sends_what_the_service_takes():
     """R is not at hand: what its lists become in JSON is written out here, and the names must be those of the code."""
     (code,) = fenced(PAGE, "r")
@@ -67,7 +81,8 @@ def examples_of_requests():
 @pytest.mark.parametrize(("method", "path", "body"), examples_of_requests())
 def test_every_example_of_a_request_works(method, path, body):
     client = create_app().test_client()
-    answer = client.get(path) if method == "GET" else client.post(path, json=json.loads(body))
+    kind = "application/x-ndjson" if "/stream" in path else "application/json"
+    answer = client.get(path) if method == "GET" else client.post(path, data=body, content_type=kind)
     assert answer.status_code == 200, answer.text
 
 

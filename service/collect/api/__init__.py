@@ -6,16 +6,23 @@ from service.collect.api import (
     exports,
     items,
     links,
-    operations,
     organisers,
     pages,
     progress,
     results,
     sessions,
     sheets,
+    tokens,
     voters,
     votes,
 )
+from service.collect.state import collecting
+from service.openapi.operations import operations
+
+
+def _check_ledger() -> None:
+    collecting().own_ledger.check()
+
 
 BLUEPRINTS = (
     sessions.sessions,
@@ -27,12 +34,12 @@ BLUEPRINTS = (
     campaigns.blueprint,
     pages.blueprint,
     links.blueprint,
+    tokens.blueprint,
     items.blueprint,
     ballots.blueprint,
     progress.blueprint,
     voters.blueprint,
     results.blueprint,
     exports.blueprint,
-    operations.probes,
-    operations.measures,
+    *operations(_check_ledger, when="without the ledger, and before a stop"),
 )

@@ -14,7 +14,7 @@ from adaptive.ledger.stamps import ballot_stamp, campaign_stamp
 from adaptive.ledger.status import by_ballot, status_of
 from adaptive.plan import BallotPlan
 from service.collect.access import organiser
-from service.collect.api.blueprints import CAMPAIGNS, CONDITIONAL, OF_ORGANISERS
+from service.collect.api.blueprints import CONDITIONAL, of_organisers
 from service.collect.conditional import stamped, wanted_stamp
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import (
@@ -26,9 +26,9 @@ from service.collect.schemas.answers import (
     ReasonRequest,
 )
 from service.http.problems import Problem
-from service.openapi.blueprint import Blueprint, operation
+from service.openapi.blueprint import operation
 
-blueprint = Blueprint("ballots", __name__, url_prefix=CAMPAIGNS, description="Ballots of a campaign", **OF_ORGANISERS)
+blueprint = of_organisers("ballots", __name__, "Ballots of a campaign")
 
 _previews = Remembered()
 

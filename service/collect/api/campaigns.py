@@ -16,7 +16,8 @@ from adaptive.model.matching_run import Matching
 from adaptive.plan import Advice, BallotPlan
 from adaptive.tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
 from service.collect.access import founder, organiser, own_origin
-from service.collect.api.blueprints import CAMPAIGNS, OF_ADMINS, OF_ORGANISERS
+from service.collect.api.blueprints import CAMPAIGNS, OF_ADMINS, of_organisers
+from service.collect.api.tokens import organiser_url
 from service.collect.schemas.campaigns import (
     CampaignAnswer,
     CampaignMade,
@@ -33,7 +34,7 @@ from service.openapi.blueprint import Blueprint, operation
 making = Blueprint("making", __name__, url_prefix=CAMPAIGNS, description="Making campaigns", **OF_ADMINS)
 making.before_request(founder)  # before the body is read: a table of items takes seconds
 
-blueprint = Blueprint("campaigns", __name__, url_prefix=CAMPAIGNS, description="A campaign as it is", **OF_ORGANISERS)
+blueprint = of_organisers("campaigns", __name__, "A campaign as it is")
 
 _SHOWN = 20
 _OF_ACCURACY = frozenset({"few_top_presentations", "few_comparisons"})  # advice that a simulation answers better
@@ -61,7 +62,7 @@ def make(request: dict[str, Any]) -> dict[str, str]:
     """Make a campaign; its organiser's token is in the answer, and nowhere else."""
     made = found(ledger(), **request)
     key = made.campaign.key
-    return {"campaign": key, "token": made.token, "organiser_url": f"{own_origin(asked)}/o/{key}#{made.token}"}
+    return {"campaign": key, "token": made.token, "organiser_url": organiser_url(key, made.token)}
 
 
 @making.route("/check", methods=["POST"])

@@ -14,12 +14,12 @@ from adaptive.ledger.bundle import bundle_bytes
 from adaptive.ledger.formats import FORMATS, export_votes
 from adaptive.ledger.results import result_of
 from service.collect.access import organiser
-from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
+from service.collect.api.blueprints import of_organisers
 from service.collect.schemas.answers import ExportQuery
 from service.http.problems import Problem
-from service.openapi.blueprint import Blueprint, operation
+from service.openapi.blueprint import operation
 
-blueprint = Blueprint("exports", __name__, url_prefix=CAMPAIGNS, description="Files of a campaign", **OF_ORGANISERS)
+blueprint = of_organisers("exports", __name__, "Files of a campaign")
 
 _TYPES: Final = {
     "csv": "text/csv; charset=utf-8",

@@ -10,15 +10,15 @@ from adaptive.ledger.contents import contents_of
 from adaptive.ledger.stamps import campaign_stamp
 from adaptive.ledger.status import by_item
 from service.collect.access import organiser
-from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
+from service.collect.api.blueprints import of_organisers
 from service.collect.api.campaigns import looked_at
 from service.collect.conditional import tagged
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import ItemsAnswer, PageQuery
 from service.collect.schemas.campaigns import OutlookAnswer
-from service.openapi.blueprint import Blueprint, operation
+from service.openapi.blueprint import operation
 
-blueprint = Blueprint("items", __name__, url_prefix=CAMPAIGNS, description="Items and plan", **OF_ORGANISERS)
+blueprint = of_organisers("items", __name__, "Items and plan")
 
 _items = Remembered(2)  # rows of 200,000 items take 80 MB
 

@@ -16,7 +16,7 @@ from adaptive.ledger.tokens import issue
 from adaptive.ledger.voting_pages import pages_of
 from adaptive.tables import csv_text
 from service.collect.access import organiser, own_origin
-from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
+from service.collect.api.blueprints import of_organisers
 from service.collect.schemas.answers import (
     InvitationRequest,
     InvitationsAnswer,
@@ -25,9 +25,9 @@ from service.collect.schemas.answers import (
 )
 from service.collect.schemas.voting import NoFields
 from service.http.problems import Problem
-from service.openapi.blueprint import Blueprint, operation
+from service.openapi.blueprint import operation
 
-blueprint = Blueprint("links", __name__, url_prefix=CAMPAIGNS, description="How voters come", **OF_ORGANISERS)
+blueprint = of_organisers("links", __name__, "How voters come")
 
 # What a platform puts in place of these words, in the address of a study.
 _PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"

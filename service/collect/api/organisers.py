@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Response
-from flask import request as asked
 
 from adaptive.ledger.tokens import issue, revoke
 from service.collect import access
-from service.collect.api.blueprints import OF_ORGANISERS
+from service.collect.api.blueprints import of_organisers
 from service.collect.schemas.answers import OrganiserSessionRequest
 from service.collect.schemas.voting import NoFields
 from service.collect.state import collecting
-from service.openapi.blueprint import Blueprint, operation
+from service.openapi.blueprint import operation
 
-blueprint = Blueprint(
-    "organisers", __name__, url_prefix="/v1/organiser/sessions", description="Sessions of browsers", **OF_ORGANISERS
-)
+blueprint = of_organisers("organisers", __name__, "Sessions of browsers", prefix="/v1/organiser/sessions")
 
 
 @blueprint.route("", methods=["POST"])
@@ -43,9 +40,8 @@ def begin(request: dict[str, str]) -> Response:
 def end(_request: dict[str, Any], key: str) -> Response:
     """End the session of a browser, whose cookie opens nothing from now on."""
     campaign = access.organiser(key)
-    name = access.cookie_name(access.ORGANISER_COOKIE, campaign)
-    if token := asked.cookies.get(name):
+    if token := access.organiser_session(campaign):
         campaign.run(lambda connection: revoke(connection, token))
     response = Response(status=204)
-    response.delete_cookie(name, httponly=True, samesite="Strict")
+    response.delete_cookie(access.cookie_name(access.ORGANISER_COOKIE, campaign), httponly=True, samesite="Strict")
     return response

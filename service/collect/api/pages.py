@@ -6,14 +6,14 @@ from typing import Any
 
 from adaptive.ledger.voting_pages import pages_of, set_pages
 from service.collect.access import organiser
-from service.collect.api.blueprints import CAMPAIGNS, CONDITIONAL, OF_ORGANISERS
+from service.collect.api.blueprints import CONDITIONAL, of_organisers
 from service.collect.conditional import stamped, wanted_stamp
 from service.collect.schemas.pages import PagesAnswer, PagesRequest
 from service.collect.state import collecting
 from service.http.problems import Problem
-from service.openapi.blueprint import Blueprint, operation
+from service.openapi.blueprint import operation
 
-blueprint = Blueprint("pages", __name__, url_prefix=CAMPAIGNS, description="What voters read", **OF_ORGANISERS)
+blueprint = of_organisers("pages", __name__, "What voters read")
 
 
 @blueprint.route("/<key>/pages", methods=["GET"])

@@ -11,7 +11,7 @@ from adaptive.ledger.quality import CampaignQuality, Limits, quality_of
 from adaptive.ledger.stamps import campaign_stamp
 from adaptive.ledger.status import by_ballot, status_of
 from service.collect.access import organiser
-from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
+from service.collect.api.blueprints import of_organisers
 from service.collect.conditional import tagged
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import (
@@ -21,9 +21,9 @@ from service.collect.schemas.answers import (
     QualityAnswer,
     QualityQuery,
 )
-from service.openapi.blueprint import Blueprint, operation
+from service.openapi.blueprint import operation
 
-blueprint = Blueprint("progress", __name__, url_prefix=CAMPAIGNS, description="Where it stands", **OF_ORGANISERS)
+blueprint = of_organisers("progress", __name__, "Where it stands")
 
 _progress = Remembered()
 _quality = Remembered(8)

@@ -16,14 +16,14 @@ from adaptive.ledger.stamps import campaign_stamp
 from adaptive.plots import plot_in_top, plot_strengths, plot_voters
 from rankcorr.plots.style import figure_bytes
 from service.collect.access import organiser
-from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
+from service.collect.api.blueprints import of_organisers
 from service.collect.conditional import tagged
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import ResultsAnswer, ResultsQuery
 from service.http.problems import Problem
-from service.openapi.blueprint import Blueprint, operation
+from service.openapi.blueprint import operation
 
-blueprint = Blueprint("results", __name__, url_prefix=CAMPAIGNS, description="The ranking", **OF_ORGANISERS)
+blueprint = of_organisers("results", __name__, "The ranking")
 
 _results = Remembered(4)  # with draws from the posterior, 24 MB for 3,000 items
 _plots = Remembered(16)

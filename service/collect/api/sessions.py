@@ -24,6 +24,7 @@ sessions = Blueprint(
 blueprint = Blueprint(
     "voter", __name__, url_prefix="/v1", errors=(401, 403, 404, 409, 422, 429, 500, 503), security=SECURITY
 )
+blueprint.before_request(access.know_voter)
 
 
 @sessions.route("", methods=["POST"])
@@ -41,7 +42,9 @@ def begin(request: dict[str, Any]) -> Response:
     version = request.get("consent")
     known = None
     if "token" in request:
-        voter_id = access.holder_of_link(campaign, request["token"], "invitation").voter_id
+        invited = access.holder_of_link(campaign, request["token"], "invitation")
+        access.count(collecting().steps, invited.voter_key)
+        voter_id = invited.voter_id
     else:
         voter_id = None
         if version is None:
@@ -49,13 +52,16 @@ def begin(request: dict[str, Any]) -> Response:
         if "platform" in request:
             access.holder_of_link(campaign, request["platform"]["secret"], "study")
         elif (known := access.voter_of_cookie(campaign)) is not None:
+            access.count(collecting().steps, known.voter_key)
             voter_id = known.voter_id  # came before: the same voter
         check_version(pages, version)
         if voter_id is None and "platform" not in request and not pages.open_link:
             # Before it is counted: strangers take no turn of those who may come.
             raise Problem(403, "this campaign is for those who were invited", kind="not-invited")
-        if voter_id is None and (joins := collecting().joins) is not None:
-            joins.count(campaign.key)
+        if voter_id is None and "platform" not in request and access.is_left_out(campaign):
+            raise Problem(403, "nothing is left to ask of this browser's voter", kind="nothing-left")
+        if voter_id is None:
+            access.count(collecting().joins, campaign.key)
 
     def work(connection: sa.Connection) -> tuple[int, str | None]:
         found = _joined(connection, campaign, pages, request) if voter_id is None else voter_id
@@ -97,6 +103,7 @@ def me() -> dict[str, Any]:
 def agree(request: dict[str, Any]) -> dict[str, Any]:
     """Agree to a version of the consent text."""
     campaign, holder = access.voter()
+    access.count(collecting().steps, holder.voter_key)
     _, pages = collecting().campaigns.pages(campaign)
     check_version(pages, request["version"])
     voter_id = voter_id_of(holder)

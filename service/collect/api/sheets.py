@@ -18,6 +18,7 @@ from service.openapi.blueprint import Blueprint, operation
 ERRORS = (401, 403, 404, 409, 422, 429, 500, 503)
 
 blueprint = Blueprint("sheets", __name__, url_prefix="/v1", errors=ERRORS, security=SECURITY)
+blueprint.before_request(access.know_voter)
 
 
 @blueprint.route("/sheets", methods=["POST"])
@@ -27,6 +28,7 @@ blueprint = Blueprint("sheets", __name__, url_prefix="/v1", errors=ERRORS, secur
 def lease(_request: dict[str, Any]) -> dict[str, Any]:
     """Give out the sheet in hand until it is done, then the next one; asked again, the answer is the same."""
     campaign, holder = access.voter()
+    access.count(collecting().steps, holder.voter_key)
     _, pages = collecting().campaigns.pages(campaign)
     if holder.consent_version != pages.consent_version:
         raise Problem(403, "no pair is shown before consent", kind="consent-needed")
@@ -45,6 +47,7 @@ def lease(_request: dict[str, Any]) -> dict[str, Any]:
 def finish(_request: dict[str, Any]) -> dict[str, Any]:
     """Give out the completion code, once every answer of this voter is counted."""
     campaign, holder = access.voter()
+    access.count(collecting().steps, holder.voter_key)
     _, pages = collecting().campaigns.pages(campaign)
     voter_id = voter_id_of(holder)
     journey = campaign.database.read(lambda connection: journey_of(connection, campaign.info, pages, voter_id))
@@ -70,14 +73,14 @@ def _next(campaign: Campaign, pages: VotingPages, voter_id: int) -> tuple[SheetI
     found = campaign.run(lambda connection: next_sheet(connection, campaign.info, pages, voter_id))
     if found[0] is not None or found[1] == "limit":
         return found
-    if not campaign.database.read(lambda connection: may_draw(connection, campaign.info)):
+    if not campaign.database.read(lambda connection: may_draw(connection, campaign.info, voter_id)):
         return found
     # A continuous campaign draws its next batch when somebody wants it; who comes second finds that of the first.
     try:
-        draw_batch(campaign.database, campaign.info)
+        draw_batch(campaign.database, campaign.info, voter_id=voter_id)
     except (LedgerBusyError, UnreachableError):
         raise
-    except LedgerError:  # drawn by another at the same moment, or the target is reached
+    except LedgerError:  # drawn by another at the same moment, the target is reached, or the voter has seen all pairs
         pass
     return campaign.run(lambda connection: next_sheet(connection, campaign.info, pages, voter_id))
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from adaptive.ledger import Campaign
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.participation import leave
+from adaptive.ledger.participation import ask_others, leave
 from adaptive.ledger.quality import exclusion_preview
 from adaptive.ledger.stamps import campaign_stamp
 from adaptive.ledger.voter_rows import VoterRow, voter_of_key, voter_rows
 from adaptive.ledger.voters import set_excluded
 from service.collect.access import organiser
-from service.collect.api.blueprints import CAMPAIGNS, OF_ORGANISERS
+from service.collect.api.blueprints import of_organisers
 from service.collect.conditional import tagged
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import (
@@ -25,9 +25,9 @@ from service.collect.schemas.answers import (
 )
 from service.collect.schemas.voting import NoFields
 from service.http.problems import Problem
-from service.openapi.blueprint import Blueprint, operation
+from service.openapi.blueprint import operation
 
-blueprint = Blueprint("voters", __name__, url_prefix=CAMPAIGNS, description="Who votes", **OF_ORGANISERS)
+blueprint = of_organisers("voters", __name__, "Who votes")
 
 _voters = Remembered(4)
 
@@ -93,6 +93,20 @@ def withdraw(_request: dict[str, Any], key: str, voter: str) -> Any:
     campaign = organiser(key)
     voter_id = known(campaign, voter)
     return {"voided": campaign.run(lambda connection: leave(connection, campaign.info, voter_id))}
+
+
+@blueprint.route("/<key>/voters/<voter>/ask-others", methods=["POST"])
+@blueprint.arguments(NoFields)
+@operation("askOthers")
+@blueprint.response(200, WithdrawalAnswer)
+def ask_of_others(_request: dict[str, Any], key: str, voter: str) -> Any:
+    """Ask the comparisons of a voter who is left out of others, in ballots that are open.
+
+    The answers so far are voided, which cannot be undone: they do not count again if the voter is taken back in.
+    """
+    campaign = organiser(key)
+    voter_id = known(campaign, voter)
+    return {"voided": campaign.run(lambda connection: ask_others(connection, campaign.info, voter_id))}
 
 
 def known(campaign: Campaign, voter: str) -> int:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from adaptive.errors import VoteError
 from adaptive.ledger import Campaign, ConflictError, Receipt, VoteCast
 from adaptive.ledger.probes.answering import cast_probe, retract_probe
-from adaptive.ledger.shown_sheets import ShownPair, pair_of_event
+from adaptive.ledger.shown_sheets import ShownPair, answers_on, pair_of_event
 from adaptive.ledger.votes import retract
 from service.collect import access
 from service.collect.api.sessions import SECURITY, voter_id_of
+from service.collect.schemas.fields import EVENT
 from service.collect.schemas.voting import RetractRequest, VoteAnswer, VoteRequest
 from service.collect.state import collecting
 from service.http.problems import Problem
@@ -19,6 +21,7 @@ from service.openapi.blueprint import Blueprint, operation
 ERRORS = (401, 403, 404, 409, 422, 429, 500, 503)
 
 blueprint = Blueprint("votes", __name__, url_prefix="/v1/votes", errors=ERRORS, security=SECURITY)
+blueprint.before_request(access.know_voter)
 
 
 @blueprint.route("/<event_id>", methods=["PUT"])
@@ -30,8 +33,7 @@ def cast(request: dict[str, Any], event_id: str) -> dict[str, Any]:
     campaign, holder = access.voter()
     if holder.consent_version is None:
         raise Problem(403, "no answer is taken before consent", kind="consent-needed")
-    if (votes := collecting().votes) is not None:
-        votes.count(holder.voter_key or "")
+    access.count(collecting().votes, holder.voter_key)
     _, pages = collecting().campaigns.pages(campaign)
     answer = request["answer"]
     if (answer == "tie" and not pages.ties) or (answer == "cannot say" and not pages.cannot_say):
@@ -42,7 +44,7 @@ def cast(request: dict[str, Any], event_id: str) -> dict[str, Any]:
     try:
         receipt = cast_probe(campaign.database, campaign.info, vote) if pair.is_probe else campaign.cast(vote)
     except ConflictError as error:
-        raise _conflict(error, request["pair"]) from error
+        raise _conflict(_seen(error, campaign, number, pair, vote.voter_id), request["pair"]) from error
     except VoteError as error:
         raise _unknown_pair() from error
     feedback = None
@@ -58,6 +60,7 @@ def cast(request: dict[str, Any], event_id: str) -> dict[str, Any]:
 def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
     """Take an answer back, while its ballot is open: its pair may be answered again."""
     campaign, holder = access.voter()
+    access.count(collecting().votes, holder.voter_key)
     known = campaign.database.read(lambda connection: pair_of_event(connection, campaign.info, _event_id(event_id)))
     voter_id = voter_id_of(holder)
     if known is None or known.voter_id != voter_id:
@@ -89,16 +92,25 @@ def _receipt(receipt: Receipt, pair: str) -> dict[str, Any]:
 
 
 def _event_id(text: str) -> str:
-    if len(text) != 36:
+    if not re.fullmatch(EVENT, text):
         raise Problem(422, "the id of an event is a UUID in lower case")
     return text
+
+
+def _seen(error: ConflictError, campaign: Campaign, number: int, pair: ShownPair, voter_id: int) -> ConflictError:
+    """The same error, without the answer where it is that of another voter, who had the sheet before."""
+    if error.stands is None:
+        return error
+    found = campaign.database.read(lambda connection: answers_on(connection, campaign.info, number, (pair,)))
+    own = found.get(pair.position)
+    return error if own is not None and own.voter_id == voter_id else ConflictError(str(error))
 
 
 def _conflict(error: ConflictError, pair: str) -> Problem:
     if error.reused:
         return Problem(422, "the id of this event was used for another answer", kind="event-reused")
     if error.stands is None:
-        return Problem(409, f"pair {pair} has no answer of this voter to take back", kind="conflict")
+        return Problem(409, f"pair {pair} is answered, or has no answer of this voter to take back", kind="conflict")
     return Problem(
         409, f"pair {pair} has the answer {error.stands!r} already", kind="conflict", members={"answer": error.stands}
     )

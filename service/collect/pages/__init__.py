@@ -1,8 +1,8 @@
-"""The HTML pages, a file for voters and one for organisers, and what items show; each has a blueprint of Flask."""
+"""The HTML pages, a blueprint for each: voters, organisers, the bare address, and the images and sounds of items."""
 
 from flask import Blueprint
 
-from service.collect.pages import assets, organiser
+from service.collect.pages import assets, home, organiser
 from service.collect.pages.voter import voter
 
-PAGES: tuple[Blueprint, ...] = (voter, organiser.blueprint, assets.blueprint)
+PAGES: tuple[Blueprint, ...] = (voter, organiser.blueprint, assets.blueprint, home.blueprint)

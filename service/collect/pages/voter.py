@@ -9,19 +9,20 @@ from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
-from flask import Blueprint, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, request, url_for
 from markupsafe import Markup
 from werkzeug.wrappers import Response
 
-from adaptive.ledger import Campaign
+from adaptive.ledger import Campaign, VotingPages
 from adaptive.ledger.continuous import may_draw
 from adaptive.ledger.participation import why_none_left
 from adaptive.ledger.sheets import is_sheet_left
 from service.collect import access
 from service.collect.content import rendered
+from service.collect.pages.frame import page_of, preferred, reader_texts
 from service.collect.pages.preview import sample
 from service.collect.state import collecting
-from service.collect.texts import LANGUAGES, Texts, direction, language_name
+from service.collect.texts import Texts, direction, language_name
 from service.http.problems import Problem
 
 voter = Blueprint("voter_pages", __name__, url_prefix="/v")
@@ -49,7 +50,7 @@ def vote(key: str) -> Response:
 
 @voter.get("/<key>/finish")
 def finish(key: str) -> Response:
-    """Thanks and the completion code, and the way to withdraw."""
+    """Thanks and the completion code, and the way to withdraw; with `?preview=1` as one who has answered everything."""
     return _page(key, "finish")
 
 
@@ -60,15 +61,21 @@ def _page(key: str, page: str) -> Response:
         if problem.status != 404:
             raise
         return _unknown()
-    is_preview = page != "finish" and "preview" in request.args
+    is_preview = "preview" in request.args
     if is_preview and access.organiser_of_request(campaign) is None:
         return redirect(url_for("voter_pages.welcome", key=key))
     _, pages = collecting().campaigns.pages(campaign)
-    nothing = campaign.database.read(lambda each: _why_nothing(each, campaign)) if page == "welcome" else None
+    nothing, is_known = None, access.voter_of_cookie(campaign) is not None
+    if page == "welcome":
+        nothing = campaign.database.read(lambda each: _why_nothing(each, campaign))
+        if nothing is None and not is_known and pages.platform is None and access.is_left_out(campaign):
+            nothing = "none left"  # who was left out and then left does not begin anew by the open link
     tag = _chosen(list(pages.texts))
     texts, interface = pages.texts[tag], Texts(tag)
     # The language in the address is kept from page to page; where there is none, the scripts know the voter's.
     query = f"?lang={quote(tag)}" if "lang" in request.args else ""
+    if is_preview:
+        query = f"?preview=1{query.replace('?', '&')}"
     home = url_for("voter_pages.welcome", key=key)
     values: dict[str, Any] = {
         "key": key,
@@ -76,8 +83,6 @@ def _page(key: str, page: str) -> Response:
         "pages": pages,
         "texts": texts,
         "tag": tag,
-        "text": interface,
-        "language": interface.language,
         "direction": direction(tag),
         "languages": [Language(each, language_name(each)) for each in pages.texts],
         "script_texts": interface.section("voter"),
@@ -88,12 +93,23 @@ def _page(key: str, page: str) -> Response:
         "instructions": _html(texts.instructions),
         "consent": _html(texts.consent),
         "thanks": _html(texts.thanks),
-        "known": access.voter_of_cookie(campaign) is not None,
+        "known": is_known,
         "is_preview": is_preview,
-        "preview": json.dumps(sample(campaign)) if is_preview and page == "vote" else "",
+        "preview": _preview(campaign, pages, page) if is_preview else "",
         "to_organiser": url_for("organiser_pages.overview", key=key),
     }
-    return make_response(render_template(f"voter/{page}.html", **values))
+    return page_of(f"voter/{page}.html", interface, **values)
+
+
+def _preview(campaign: Campaign, pages: VotingPages, page: str) -> str:
+    """What a page of a preview shows, as JSON, since no server is asked."""
+    if page == "vote":
+        return json.dumps(sample(campaign))
+    if page == "finish":
+        answers = len(sample(campaign))
+        end = {"completion_code": pages.completion_code, "completion_url": pages.completion_url}
+        return json.dumps({"answers": answers, **end})
+    return ""
 
 
 def _why_nothing(connection: sa.Connection, campaign: Campaign) -> str | None:
@@ -108,9 +124,7 @@ def _html(text: str) -> Markup | None:
 
 
 def _unknown() -> Response:
-    interface = Texts(request.accept_languages.best_match(LANGUAGES) or LANGUAGES[0])
-    values = {"text": interface, "language": interface.language, "direction": direction(interface.language)}
-    return make_response(render_template("voter/unknown.html", **values), 404)
+    return page_of("voter/unknown.html", reader_texts(), status=404)
 
 
 def _chosen(languages: Sequence[str]) -> str:
@@ -118,4 +132,4 @@ def _chosen(languages: Sequence[str]) -> str:
     asked = request.args.get("lang")
     if asked is not None and asked in languages:
         return asked
-    return request.accept_languages.best_match(languages) or languages[0]
+    return preferred(languages) or languages[0]

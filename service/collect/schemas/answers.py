@@ -10,7 +10,9 @@ from adaptive.ledger.feed import LedgerEvent
 from adaptive.ledger.quality import CampaignQuality, ExclusionPreview
 from adaptive.ledger.results import ClosePreview
 from adaptive.ledger.status import BallotProgress, CampaignStatus
+from adaptive.ledger.tokens import TokenRow
 from adaptive.ledger.voter_rows import VoterRow
+from adaptive.ledger.wording import is_line
 from adaptive.model.accuracy import Cut
 from rankcorr.checks import shown
 from service.collect.schemas.campaigns import Line
@@ -64,7 +66,7 @@ class NameList(Documented):
             raise ValidationError(f"must be a list of 1 to {MOST_INVITED:,} names; got {shown(value)}")
         seen: set[str] = set()
         for name in value:
-            if not isinstance(name, str) or not name.strip() or name != name.strip() or not name.isprintable():
+            if not isinstance(name, str) or name != name.strip() or not is_line(name):
                 raise ValidationError(f"a name is one line of text without spaces around it; got {shown(name)}")
             if len(name) > 200:
                 raise ValidationError(f"a name has at most 200 characters; got {shown(name)}")
@@ -263,6 +265,20 @@ class StudyLinkAnswer(Answer):
 
     url = Dumped(TEXT, required=True)
     platform = Dumped(TEXT, required=True)
+
+
+class TokensAnswer(Answer):
+    """Links that were given out, the latest first; of the tokens in them only hashes are kept."""
+
+    n_tokens = Dumped(COUNT, required=True)
+    tokens = Dumped(list_of(shape_of(TokenRow)), required=True)
+
+
+class OrganiserLinkAnswer(Answer):
+    """A further token of an organiser; it is shown this once."""
+
+    token = Dumped(TEXT, required=True)
+    organiser_url = Dumped({**TEXT, "description": "The organiser's page, which takes the token."}, required=True)
 
 
 class QualityAnswer(Answer):

@@ -11,12 +11,15 @@ from marshmallow import ValidationError, post_load, validates_schema
 from adaptive.budget import most_ballots, plan_one_way
 from adaptive.errors import AdaptiveError
 from adaptive.ledger import ContinuousPlan, KnownPair, Pay, Probing, Settings, VotingPages
+from adaptive.ledger.batches import batch_for
 from adaptive.ledger.item_sheets import ItemFault, ItemSheet, read_item_sheet
 from adaptive.ledger.probes.pair_files import read_known_pairs
 from adaptive.ledger.spending import PlannedSpending
+from adaptive.ledger.wording import is_line
 from adaptive.plan import BallotPlan
 from adaptive.tuning.outlook import Outlook
 from rankcorr.checks import offending
+from service.collect.assets import why_no_asset
 from service.collect.schemas.pages import PagesRequest
 from service.collect.schemas.shapes import COUNT, LABEL, TEXT, TEXT_OR_NULL, list_of, object_of, shape_of
 from service.schemas.base import Answer, Request
@@ -54,7 +57,7 @@ class Line(Text):
     def read(self, value: Any) -> str:
         """Check a value."""
         text: str = super().read(value)
-        if not text.strip() or text != text.strip() or not text.isprintable() or len(text) > self.most:
+        if text != text.strip() or not is_line(text) or len(text) > self.most:
             raise ValidationError(f"must be one line of at most {self.most} characters, without spaces around it")
         return text
 
@@ -77,7 +80,13 @@ class PlanChoice(Request):
     top_presentations = Whole(least=1, most=100_000, metadata={"description": "Or the fewest of a top item, in all."})
     seconds = Number(above=0, most=3_600, metadata={"description": "Mean time of an answer."})
     budget = Whole(least=1, most=MOST_COMPARISONS, metadata={"description": "Continuous: comparisons in all."})
-    batch = Whole(least=1, most=10_000, metadata={"description": "Continuous: comparisons of a batch; 50 if left out."})
+    batch = Whole(
+        least=1,
+        most=10_000,
+        metadata={
+            "description": "Continuous: comparisons of a batch; by default as many as there are items, from 10 to 50."
+        },
+    )
     target = Number(
         above=0, most=1, metadata={"description": "Continuous: an expected tau_w at which the campaign may end."}
     )
@@ -107,7 +116,7 @@ class PlanChoice(Request):
         """What makes the plan for a number of items, and the seconds of an answer."""
         seconds = data.pop("seconds", None)
         if data.pop("mode") == "continuous":
-            return (lambda n_items: ContinuousPlan(n_items, **data)), seconds
+            return (lambda n_items: ContinuousPlan(n_items, **{"batch": batch_for(n_items), **data})), seconds
         fraction, n_ballots = data.pop("fraction", 0.5), data.pop("n_ballots", None)
 
         def plan(n_items: int) -> BallotPlan:
@@ -196,7 +205,7 @@ class ItemSheetRequest(Request):
     @post_load
     def sheet(self, data: dict[str, Any], **_: Any) -> ItemSheet:
         """Read it."""
-        return read_item_sheet(data["items_csv"].encode())
+        return read_item_sheet(data["items_csv"].encode(), why_no_file=why_no_asset)
 
 
 class OutlookRequest(Request):
@@ -324,7 +333,7 @@ def settings_of(chosen: Mapping[str, Any], sheet: ItemSheet | None) -> Settings:
 
 def checked_sheet(text: str) -> ItemSheet:
     """The items of a table without a fault, and of no more than a campaign may have."""
-    sheet = read_item_sheet(text.encode())
+    sheet = read_item_sheet(text.encode(), why_no_file=why_no_asset)
     if sheet.faults:
         raise ValidationError([str(fault) for fault in sheet.faults], "items_csv")
     check_size(len(sheet.items), "items_csv")

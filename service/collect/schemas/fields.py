@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Final
 
 from marshmallow import ValidationError
 
@@ -39,9 +39,12 @@ def key_field(**kwargs: Any) -> Word:
     return Word("[0-9a-f]{32}", "the key of a campaign", **kwargs)
 
 
+EVENT: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+
 def event_field(**kwargs: Any) -> Word:
     """Id of an event."""
-    return Word("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "a UUID in lower case", **kwargs)
+    return Word(EVENT, "a UUID in lower case", **kwargs)
 
 
 def pair_field(**kwargs: Any) -> Word:

@@ -67,6 +67,8 @@ def test_every_operation_is_called_with_its_types(printed):
         "n_next": 2,
         "self": 1,
         "simulated": ["adaptive", "uniform"],
+        "means": [1, 0.5],
+        "streamed": [1, 0.5],
         "live": "ok",
         "ready": "ok",
         "metrics": True,

@@ -19,7 +19,7 @@ OPERATIONS = [
 
 
 def test_the_document_is_valid():
-    OpenAPIV31SpecValidator(DOCUMENT).validate()
+    assert [error.message for error in OpenAPIV31SpecValidator(DOCUMENT).iter_errors()] == []
 
 
 def test_every_operation_has_a_name_of_its_own_and_says_what_it_does():

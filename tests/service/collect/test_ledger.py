@@ -11,6 +11,12 @@ from service.collect.ledger import OwnLedger
 from service.http.problems import Problem
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """To make a ledger takes longer than a probe waits, where the disk is slow; the test of that sets its own time."""
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 60.0)
+
+
 def test_it_is_made_when_it_is_needed(tmp_path):
     own = OwnLedger(str(tmp_path / "new.db"))
     assert not list(tmp_path.iterdir())

@@ -187,6 +187,7 @@ def test_a_cookie_alone_is_no_voter(two):
         "[a](javascript:alert(1))",
         "<img src=x onerror=alert(1)>",
         "![a](https://evil.example/a.png)",
+        "![a](/assets/../v1/me)",
         "<a href='data:text/html,x' style='position:fixed'>a</a>",
         "<svg onload=alert(1)>",
         "<!--><script>alert(1)</script>-->",
@@ -202,6 +203,7 @@ def test_markdown_holds_nothing_that_runs_or_loads(markdown):
             assert set(attributes) <= {"href", "rel", "target", "src", "alt"}
             assert attributes.get("href", "https:").startswith("https:")
             assert attributes.get("src", "/assets/").startswith("/assets/")
+            assert ".." not in attributes.get("src", "")
 
 
 class _Tags(HTMLParser):

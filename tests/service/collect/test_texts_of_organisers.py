@@ -35,6 +35,8 @@ WORDS = {
         "voter_sees_pair_twice",
     ],
     "links.study-": ["prolific", "mturk"],
+    "overview.waits-": ["target", "pairs"],
+    **{key: ["organiser", "organiser-session", "invitation", "study"] for key in ("given.kinds.", "given.texts.")},
     "outlook.": ["scores", "strengths"],
     "voters.": [
         f"{verb}{end}" for verb in ("exclude", "include") for end in ("", "-go", "-title", "d-done")

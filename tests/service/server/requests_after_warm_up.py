@@ -105,19 +105,48 @@ def votes():
         yield "/v1/strengths", {"comparisons": columns, "items": n_items, "options": {"ties": "half"}}
 
 
+def evaluations():
+    """Runs by query, with options that lead to other kernels, at once and in a stream."""
+    queries = [f"q{number}" for number in range(14)]
+    qrels = {query: {name: place * len(query) % 3 for place, name in enumerate("abcdefghijkl")} for query in queries}
+    runs = {
+        run: {query: {name: place * step % 7 for place, name in enumerate("lkjihgfedz")} for query in queries}
+        for run, step in (("x", 2), ("y", 3), ("z", 5))
+    }
+    metrics = ["tau_w", "rho_w", "tau", "rho", "tau_ap", "rbo", "ap", "p@5", "ndcg@5"]
+    request = {"qrels": qrels, "runs": runs, "metrics": metrics}
+    drawn = {"seed": 1, "n_resamples": 50}
+    for options, policy in itertools.product(
+        OPTIONS[::4], ({}, {"depth": 5}, {"unjudged": "omit", "unretrieved": "omit"})
+    ):
+        yield "/v1/evaluations", {**request, **options, **policy, "standardized": drawn}
+    for test in ("randomization", "t", "bootstrap"):
+        comparison = {**drawn, "test": test, "groups": {query: query[-1] for query in queries}}
+        yield "/v1/evaluations", {**request, "comparison": comparison}
+    lines = [
+        {"query": query, "relevance": own, "scores": {run: found[query] for run, found in runs.items()}}
+        for query, own in qrels.items()
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    yield f"/v1/evaluations/stream?metrics={','.join(metrics)}&versus=x&depth=5", text
+
+
 def main() -> None:
     client = create_app().test_client()
     warm_up()
     before = compiled()
     paths = client.get("/openapi.json").json["paths"]
     examples = {
-        path: operations["post"]["requestBody"]["content"]["application/json"]["example"]
+        path: next(iter(operations["post"]["requestBody"]["content"].values()))["example"]
         for path, operations in paths.items()
         if "post" in operations
     }
     statuses: dict[str, list[int]] = {}
-    for path, document in itertools.chain(examples.items(), comparisons(), inferences(), ballots(), votes()):
-        answer = client.post(path, data=json.dumps(document), content_type="application/json")
+    asked = itertools.chain(examples.items(), comparisons(), inferences(), ballots(), votes(), evaluations())
+    for path, document in asked:
+        is_text = isinstance(document, str)
+        body, kind = (document, "x-ndjson") if is_text else (json.dumps(document), "json")
+        answer = client.post(path, data=body, content_type=f"application/{kind}")
         statuses.setdefault(path, []).append(answer.status_code)
     after = compiled()
     report = {

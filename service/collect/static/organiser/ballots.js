@@ -13,6 +13,7 @@ import {
   fill,
   find,
   freshness,
+  isolated,
   label,
   number,
   once,
@@ -221,7 +222,7 @@ function heading(ballot) {
 
 function ofBallot(found) {
   const more = found.silent.length > SILENT ? ["…"] : [];
-  const silent = [...found.silent.slice(0, SILENT).map(label), ...more].join("; ");
+  const silent = [...found.silent.slice(0, SILENT).map(isolated), ...more].join("; ");
   const rows = [
     [
       text("ballots.silent"),
@@ -229,7 +230,7 @@ function ofBallot(found) {
         ? text("ballots.none")
         : text("ballots.silent-are", { n: number(found.silent.length), items: silent }),
     ],
-    [text("ballots.fewest"), found.fewest.map(([item, answers]) => `${label(item)} (${number(answers)})`).join("; ")],
+    [text("ballots.fewest"), found.fewest.map(([item, answers]) => `${isolated(item)} (${number(answers)})`).join("; ")],
   ];
   if (found.n_going_on > 0) {
     rows.push([text("ballots.going-on"), number(found.n_going_on)]);

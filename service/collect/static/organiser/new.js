@@ -1,7 +1,7 @@
 // A new campaign: its items are checked and its plan is looked at while it is filled in.
 
 import { ask, Problem } from "./api.js";
-import { element, explained, fill, find, label, linkBox, number, once, query, show, table, text } from "./page.js";
+import { element, explained, fill, find, isolated, label, linkBox, number, once, query, show, table, text } from "./page.js";
 import { PagesForm } from "./pages_form.js";
 import { outlook } from "./outlook.js";
 
@@ -85,6 +85,7 @@ function open() {
   });
   find("form").addEventListener("submit", make);
   shape();
+  take(find("file").files[0]); // chosen before this script was ready, or kept by the browser over a reload
 }
 
 async function take(file) {
@@ -123,7 +124,7 @@ async function check(read) {
 function good({ n_items: n, first }) {
   const shown = first.slice(0, 5);
   const rows = shown.map((row) =>
-    element("li", {}, row.kind === "text" && row.content === null ? label(row.item) : `${label(row.item)} (${text(`kinds.${row.kind}`)})`),
+    element("li", {}, row.kind === "text" && row.content === null ? label(row.item) : `${isolated(row.item)} (${text(`kinds.${row.kind}`)})`),
   );
   return [
     element("p", { class: "notice notice-good" }, text("new.good", { n: number(n) })),

@@ -1,5 +1,6 @@
 // The dashboard: where the campaign stands, and the links by which voters come.
 
+import { givenLinks } from "./given.js";
 import {
   badge,
   begin,
@@ -35,6 +36,7 @@ begin(async (found) => {
   await links();
   watch = campaign.watch("/progress", progress, freshness);
   find("invite").addEventListener("submit", invite);
+  givenLinks();
 });
 
 function progress({ status, ballots }) {
@@ -46,6 +48,8 @@ function progress({ status, ballots }) {
   const aside = status.n_answered - status.n_counted;
   const leftOut = `${text("ballots.left-out")}: ${number(aside)}`;
   fill(find("next"), ...nextStep(status), aside > 0 ? element("span", { class: "muted" }, leftOut) : null);
+  find("waits").hidden = status.waits === null;
+  find("waits").textContent = status.waits === null ? "" : text(`overview.waits-${status.waits}`);
   const spending = status.spending;
   fill(
     find("figures"),

@@ -99,13 +99,18 @@ export function label(item) {
   return Array.isArray(item) ? item.join(", ") : String(item);
 }
 
+/** A label or a name within other text, which may be written in the other direction. */
+export function isolated(item) {
+  return `\u2068${label(item)}\u2069`;
+}
+
 /**
  * A table; a column is {head, cell, number, wide}, and `cell` gives text or an element. One with many columns becomes a
  * list of cards where the page is narrow, which the roles keep a table for screen readers.
  */
 export function table(columns, rows, caption) {
   const head = columns.map((column) =>
-    element("th", { scope: "col", role: "columnheader", class: column.number && "number" }, column.head),
+    element("th", { scope: "col", role: "columnheader", class: classes(column) }, column.head),
   );
   const cell = (column, row, at) =>
     element(
@@ -113,7 +118,7 @@ export function table(columns, rows, caption) {
       {
         scope: at === 0 ? "row" : null,
         role: at === 0 ? "rowheader" : "cell",
-        class: [column.number && "number", column.wide && "wide"].filter(Boolean).join(" ") || null,
+        class: classes(column),
         "data-label": column.head,
       },
       element("span", { class: "cell" }, column.cell(row) ?? ""),
@@ -121,11 +126,16 @@ export function table(columns, rows, caption) {
   const body = rows.map((row) => element("tr", { role: "row" }, ...columns.map((column, at) => cell(column, row, at))));
   return element(
     "table",
-    { class: columns.length > 4 ? "table table-cards" : "table", role: "table" },
+    { class: columns.length > 3 ? "table table-cards" : "table", role: "table" },
     element("caption", { class: "visually-hidden" }, caption),
     element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, ...head)),
     element("tbody", { role: "rowgroup" }, ...body),
   );
+}
+
+/** A wide column keeps some room, and a lesser one gives way where there is too little. */
+function classes(column) {
+  return ["number", "wide", "lesser"].filter((name) => column[name]).join(" ") || null;
 }
 
 /** A figure with what it is. */

@@ -12,6 +12,7 @@ import {
   fill,
   find,
   freshness,
+  isolated,
   label,
   number,
   once,
@@ -27,6 +28,7 @@ const STEP = 200;
 const SELDOM = 20_000; // milliseconds; the report fits all votes
 const excluding = dialog("exclude-dialog");
 const withdrawing = dialog("withdraw-dialog");
+const asking = dialog("others-dialog");
 const watches = [];
 let most = STEP;
 let all = 0;
@@ -46,6 +48,7 @@ begin(async () => {
   });
   find("exclude-form").addEventListener("submit", exclude);
   find("withdraw-form").addEventListener("submit", withdraw);
+  find("others-form").addEventListener("submit", reassign);
 });
 
 function refresh() {
@@ -82,19 +85,22 @@ function draw() {
       : element("ul", { class: "people" }, ...[...flagged, ...left].map(person)),
   );
   const columns = [
-    { head: text("columns.voter"), cell: nameOf },
-    { head: text("columns.source"), cell: (row) => text(`sources.${row.source}`) },
-    { head: text("columns.votes"), cell: (row) => number(row.n_votes), number: true },
+    { head: text("columns.voter"), cell: who },
+    { head: text("columns.votes"), cell: votes, number: true },
     {
       head: text("columns.hand"),
+      lesser: true,
       cell: (row) => (row.n_comparisons === 0 ? "–" : text("of", { done: row.n_answered, of: row.n_comparisons })),
       number: true,
     },
     { head: text("columns.seconds"), cell: (row) => number(quality?.get(row.key)?.seconds, 1), number: true },
-    { head: text("columns.left"), cell: (row) => percent(quality?.get(row.key)?.left.share), number: true },
+    {
+      head: text("columns.left"),
+      lesser: true,
+      cell: (row) => percent(quality?.get(row.key)?.left.share),
+      number: true,
+    },
     { head: text("columns.agreement"), cell: (row) => percent(quality?.get(row.key)?.agreement.share), number: true },
-    { head: text("columns.last"), cell: (row) => time(row.last_vote) },
-    { head: text("columns.state"), cell: marks },
     { head: text("columns.actions"), cell: actions },
   ];
   const place = find("voters");
@@ -105,6 +111,21 @@ function draw() {
 
 function nameOf(row) {
   return row.name ?? element("code", { title: row.key }, row.key.slice(0, 8));
+}
+
+/** Name, state and source, one below the other. */
+function who(row) {
+  const source = element("span", { class: "small muted" }, text(`sources.${row.source}`));
+  return element("span", { class: "lines" }, element("span", {}, nameOf(row)), marks(row) || null, source);
+}
+
+function votes(row) {
+  const given = element("span", {}, number(row.n_votes));
+  if (row.last_vote === null) return given;
+  const what = text("columns.last");
+  const hidden = element("span", { class: "visually-hidden" }, `${what}: `);
+  const last = element("span", { class: "small muted", title: what }, hidden, time(row.last_vote));
+  return element("span", { class: "lines" }, given, last);
 }
 
 function words(row) {
@@ -160,12 +181,33 @@ function actions(row) {
     const named = { "aria-label": `${what} ${words(row)}` };
     made.append(button(what, `exclude-${row.key}`, () => askExclusion(row), "", named));
   }
+  if (row.excluded && row.n_votes > 0) {
+    const what = text("voters.ask-others");
+    const named = { "aria-label": `${what} ${words(row)}` };
+    made.append(button(what, `ask-${row.key}`, () => askOthers(row), "quiet", named));
+  }
   if (!row.withdrawn) {
     const what = text("voters.withdraw");
     const named = { "aria-label": `${what} ${words(row)}` };
     made.append(button(what, `withdraw-${row.key}`, () => askWithdrawal(row), "quiet", named));
   }
-  return made;
+  return made.hasChildNodes() ? made : "";
+}
+
+function askOthers(row) {
+  chosen = row;
+  find("others-error").hidden = true;
+  asking.showModal();
+}
+
+async function reassign(event) {
+  event.preventDefault();
+  await once(event.submitter, find("others-error"), async () => {
+    const { json } = await campaign.post(`/voters/${chosen.key}/ask-others`);
+    asking.close();
+    say(text("voters.asked-others", { n: number(json.voided) }));
+  });
+  refresh();
 }
 
 function askWithdrawal(row) {
@@ -177,7 +219,7 @@ function askWithdrawal(row) {
 async function askExclusion(row) {
   chosen = row;
   const verb = row.excluded ? "include" : "exclude";
-  find("exclude-title").textContent = text(`voters.${verb}-title`, { name: words(row) });
+  find("exclude-title").textContent = text(`voters.${verb}-title`, { name: isolated(words(row)) });
   find("exclude-go").textContent = text(`voters.${verb}-go`);
   find("exclude-reason").value = "";
   find("exclude-error").hidden = true;

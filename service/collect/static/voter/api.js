@@ -1,6 +1,7 @@
 // Requests to the server: JSON in, JSON out, errors by name.
 
 const PATIENCE = 20_000; // milliseconds until a request counts as lost
+export const MOST_FAILURES = 5; // of one request in a row, which take about 12 seconds
 const KIND = "urn:rankcorr:problem:";
 
 /** An error that the server names. */
@@ -93,13 +94,17 @@ export class Api {
   }
 }
 
-/** Call a function until it gets an answer; `onwait` is told of each failure that passes. */
+/**
+ * Call a function until it gets an answer; `onwait` is told of each failure that passes. What the server fails at again
+ * and again is thrown.
+ */
 export async function untilAnswered(call, onwait = () => {}) {
-  for (let tries = 0; ; tries += 1) {
+  for (let tries = 0, failures = 0; ; tries += 1) {
     try {
       return await call();
     } catch (error) {
-      if (!mayPass(error)) throw error;
+      failures = isFailure(error) ? failures + 1 : 0;
+      if (!mayPass(error) || failures === MOST_FAILURES) throw error;
       onwait(error);
       await pause(waiting(tries, error));
     }
@@ -108,6 +113,11 @@ export async function untilAnswered(call, onwait = () => {}) {
 
 export function mayPass(error) {
   return error instanceof Unreachable || (error instanceof Problem && error.passes);
+}
+
+/** Whether the server broke down over a request, and may do so for ever. */
+export function isFailure(error) {
+  return error instanceof Problem && error.status === 500;
 }
 
 /** Milliseconds to wait after a number of failures: doubling up to half a minute, with jitter, and never before Retry-After. */

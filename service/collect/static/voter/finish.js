@@ -2,7 +2,7 @@
 
 import { Api, Problem, untilAnswered } from "./api.js";
 import { rememberedOf } from "./memory.js";
-import { campaign, changeLanguage, data, find, pageOf, show, tell, text } from "./page.js";
+import { campaign, changeLanguage, data, find, isPreview, pageOf, show, tell, text } from "./page.js";
 import { Sender, Store } from "./queue.js";
 
 const api = new Api(campaign);
@@ -18,6 +18,7 @@ window.addEventListener("pageshow", (event) => event.persisted && location.reloa
 if (!changeLanguage(remembered)) await begin();
 
 async function begin() {
+  if (isPreview) return showFinished(JSON.parse(data.preview));
   if (data.known === undefined) return show("link");
   try {
     const me = await untilAnswered(() => api.me(), onwait);
@@ -43,11 +44,20 @@ async function drained(me) {
   let problem = null;
   const sender = new Sender(api, new Store(campaign, me.voter), {
     waiting: onwait,
+    stuck: () => {
+      tell("message", text("said.stuck"));
+      find("send-again").hidden = false;
+    },
     refused: (_entry, refusal) => {
       if (refusal.needsWelcome) problem = refusal;
       else if (refusal.kind === "late") find("late").hidden = false;
       return refusal.needsWelcome ? "keep" : "remove";
     },
+  });
+  find("send-again").addEventListener("click", () => {
+    find("send-again").hidden = true;
+    tell("message", "");
+    sender.refresh();
   });
   await sender.drained();
   if (problem !== null) throw problem;
@@ -97,6 +107,11 @@ async function copy() {
 }
 
 async function withdraw() {
+  if (isPreview) {
+    find("sure").close();
+    show("withdrawn");
+    return;
+  }
   find("go").disabled = true;
   try {
     await untilAnswered(() => api.withdraw(), onwait);

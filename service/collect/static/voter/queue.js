@@ -1,6 +1,6 @@
 // Votes on their way: kept in IndexedDB under their event id until the server has answered, sent again until it does.
 
-import { Problem, mayPass, waiting } from "./api.js";
+import { MOST_FAILURES, Problem, isFailure, mayPass, waiting } from "./api.js";
 
 const DATABASE = "rankcorr";
 const STORE = "unsent";
@@ -53,8 +53,9 @@ function open() {
 /**
  * Sends entries one by one, each until the server has answered it.
  *
- * `on` has `sent(entry, answer)`, `refused(entry, problem)`, `waiting(problem)` and `idle()`. An entry that is refused
- * leaves the store too, unless `refused` returns "keep".
+ * `on` has `sent(entry, answer)`, `refused(entry, problem)`, `waiting(problem)`, `stuck()` and `idle()`. An entry that is
+ * refused leaves the store too, unless `refused` returns "keep". One that the server fails at again and again is kept, and
+ * tried again at `refresh`.
  */
 export class Sender {
   #entries = [];
@@ -105,11 +106,18 @@ export class Sender {
   }
 
   async #deliver(entry) {
-    for (let tries = 0; ; tries += 1) {
+    for (let tries = 0, failures = 0; ; tries += 1) {
       let answer;
       try {
         answer = await this.api.send(entry);
       } catch (error) {
+        failures = isFailure(error) ? failures + 1 : 0;
+        if (failures === MOST_FAILURES) {
+          this.on.stuck();
+          await new Promise((resolve) => (this.#wake = resolve));
+          tries = failures = 0;
+          continue;
+        }
         if (mayPass(error)) {
           this.on.waiting?.(error);
           await this.#rest(waiting(tries, error), error.retryAfter !== undefined);

@@ -37,7 +37,7 @@ async function begin() {
       remembered.set({ voter: me.voter, sheet: null, skipped: [], answered: [], complete: false });
     }
     showKeys();
-    sender = new Sender(api, new Store(campaign, me.voter), { sent, refused, waiting: onwait, idle });
+    sender = new Sender(api, new Store(campaign, me.voter), { sent, refused, waiting: onwait, stuck, idle });
     await sender.drained();
     showProgress(me.progress);
     if (remembered.value.complete && isStillDone(me)) return complete(me);
@@ -120,6 +120,7 @@ async function vote(pair, given) {
 
 function sent(entry, answer) {
   warn("");
+  find("send-again").hidden = true;
   if (entry.kind === "retract") return takenBack(entry);
   const pair = sheet?.pair(answer.pair);
   if (pair === undefined) return undefined; // of another page, or from before a reload
@@ -172,8 +173,8 @@ function refused(entry, problem) {
     if (pair === current) advance();
     else if (current !== null) present(current);
     if (current !== null) sayNotice(); // otherwise the sheet is complete, which says it
-  } else if (problem.status === 404) {
-    notice = text("said.refused"); // not on a sheet of this voter
+  } else if (problem.status === 404 || problem.status === 409) {
+    notice = text("said.refused"); // not on a sheet of this voter, or another voter has answered
     setTimeout(reopen, 0);
   } else if (pair !== undefined) {
     sheet.reopened(pair);
@@ -279,7 +280,7 @@ function showDone({ available: isMore, reason, progress }) {
   const why = { limit: "done.limit", "not open": "done.not-open" }[reason] ?? "done.none-left";
   find("done-text").textContent = text(isPreview ? "preview.end" : isMore ? "done.text" : why);
   const { sheets_done: done, sheets_limit: limit } = progress;
-  find("to-finish").hidden = isPreview || (isMore && limit !== null); // the code comes after the last
+  find("to-finish").hidden = isMore && limit !== null; // the code comes after the last
   find("to-finish").classList.toggle("button-primary", !isMore);
   find("done-count").hidden = limit === null || limit === 1;
   find("done-count").textContent = text("done.count", { done, limit });
@@ -297,6 +298,18 @@ function onwait(problem) {
   const isBusy = problem instanceof Problem;
   const key = sender === undefined || sender.isIdle ? "unreachable" : isBusy ? "said.busy" : "said.waiting";
   warn(text(key));
+}
+
+/** The server breaks down over the last answer: it is kept here, and sent again when the voter says so. */
+function stuck() {
+  warn(text("said.stuck"));
+  find("send-again").hidden = false;
+}
+
+function sendAgain() {
+  find("send-again").hidden = true;
+  warn("");
+  sender.refresh();
 }
 
 function failed(error) {
@@ -324,6 +337,7 @@ function wire() {
   click("resume", resume);
   click("next", advance);
   click("more", more);
+  click("send-again", sendAgain);
   click("reload", () => location.reload());
   find("keys").addEventListener("change", (event) => {
     remembered.set({ keys: event.target.checked });

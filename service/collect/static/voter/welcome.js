@@ -8,6 +8,7 @@ const api = new Api(campaign);
 const remembered = rememberedOf(campaign);
 // What the link said, for as long as this tab has not handed it in: it survives a change of language.
 const arrival = new Memory("sessionStorage", `rankcorr:${campaign}`, { token: null, platform: null, message: "" });
+let isFromPlatform = false; // by a link that does not say who comes
 let isKnown = data.known !== undefined; // whether a cookie says who this is
 
 find("agree").addEventListener("click", () => (isPreview ? location.assign(pageOf("vote")) : agree()));
@@ -34,6 +35,8 @@ function takeFromAddress() {
   } else if (data.platform === "mturk" && query.get("workerId") !== null) {
     const worker = query.get("workerId");
     kept = arrival.set({ token: null, platform: named("mturk", worker, query, "hitId", "assignmentId", secret) });
+  } else if (data.platform !== undefined && ["hitId", "assignmentId", "STUDY_ID"].some((name) => query.has(name))) {
+    isFromPlatform = true; // such as the preview of a task that nobody has accepted yet
   } else if (secret !== "" && secret !== "main") {
     kept = arrival.set({ token: secret, platform: null });
   } else {
@@ -84,7 +87,8 @@ async function open(how) {
 }
 
 function showStranger() {
-  if (data.open !== undefined) showNewcomer();
+  if (isFromPlatform) show("platform", { focus: false });
+  else if (data.open !== undefined) showNewcomer();
   else show("link", { focus: false });
 }
 
@@ -130,7 +134,12 @@ function explain(error, again) {
   if (error instanceof Problem && error.kind === "nothing-left") {
     show("nothing");
   } else if (error instanceof Problem && [401, 403, 404, 422].includes(error.status)) {
+    const wasBare = data.platform !== undefined && arrival.value.token !== null;
     arrival.set({ token: null, platform: null });
+    if (wasBare) {
+      show("platform");
+      return;
+    }
     find("link-text").textContent = text("welcome.link-refused");
     show("link");
   } else if (error instanceof Problem && error.status === 429) {

@@ -154,4 +154,5 @@ def test_the_ledger_holds_after_all_of_it(voting, target):
 
     voting.answer_all()
     voting.close(1)
+    assert voting.get("/progress").json["status"]["n_votes"] == 12
     check_ledger(Ledger.open(target))

@@ -33,9 +33,39 @@ def test_a_campaign_is_made_with_its_pages_and_its_organisers_link(admin, target
     assert rows(target) == [("trees",)]
 
 
-def test_items_come_with_their_contents(admin):
+@pytest.fixture
+def illustrator(make_app, tmp_path):
+    """A program that may make campaigns, on a server with one image."""
+    folder = tmp_path / "assets"
+    folder.mkdir()
+    (folder / "ash.png").write_bytes(b"png")
+    return Organiser(make_app(tokens=(ADMIN,), assets=str(folder)), ADMIN)
+
+
+@pytest.mark.parametrize(
+    ("who", "row", "says"),
+    [
+        ("illustrator", "oak,image,oak.png,An oak", "there is no file oak.png in the folder for images and sounds"),
+        ("illustrator", "oak,audio,oak.txt,An oak", "a file that ends with .png, .jpg,"),
+        ("admin", "oak,image,ash.png,An oak", "this server has no folder for images and sounds (RANKCORR_ASSETS)"),
+    ],
+)
+def test_an_image_that_is_not_there_is_refused_with_its_line(who, row, says, request, target):
+    caller = request.getfixturevalue(who)
+    csv = f"item,kind,content,alt_text\nfir,,,\n{row}\nelm,,,\n"
+    checked = caller.call("POST", "/v1/campaigns/check", json={"items_csv": csv}).json
+    (fault,) = checked["faults"]
+    assert (fault["line"], fault["column"], checked["n_items"]) == (3, "content", 2)
+    assert fault["message"].startswith(says)
+    refused = made(caller, items_csv=csv)
+    assert refused.status_code == 422
+    assert f'line 3: column "content": {says}' in refused.json["errors"]["/items_csv"][0]
+    assert rows(target) == []
+
+
+def test_items_come_with_their_contents(illustrator):
     csv = "item,kind,content,alt_text\nash,image,ash.png,An ash\noak,markdown,**oak**,\nfir,,,\n"
-    organiser = admin.make(items_csv=csv, plan={"n_ballots": 2, "fraction": 0.8, "presentations": 2})
+    organiser = illustrator.make(items_csv=csv, plan={"n_ballots": 2, "fraction": 0.8, "presentations": 2})
     found = {row["item"]: row for row in organiser.get("/items").json["items"]}
     assert (found["ash"]["kind"], found["ash"]["content"], found["ash"]["alt_text"]) == ("image", "ash.png", "An ash")
     assert (found["oak"]["kind"], found["oak"]["content"]) == ("markdown", "**oak**")
@@ -232,7 +262,7 @@ def test_nobody_is_advised_to_have_fewer_than_two_items_in_the_last_ballot(admin
 def test_the_accuracy_of_a_continuous_plan_is_simulated_too(admin):
     body = {"n_items": 20, "voters": 10, "plan": {"mode": "continuous", "budget": 300}, "accuracy": True}
     found = admin.call("POST", "/v1/campaigns/plan", json=body).json
-    assert found["plan"]["batch"] == 50
+    assert found["plan"]["batch"] == 20
     assert found["outlook"]["scores"] is None
     assert found["outlook"]["strengths"]["mean"] > 0.7
 

@@ -3,15 +3,17 @@
 import pytest
 
 from adaptive.ledger import KnownPair, Probing
+from adaptive.ledger.status import status_of
 from tests.adaptive.ledger.campaigns import check_ledger, query
 from tests.service.collect.browsing import ITEMS, Voter, change_pages, invited, new_campaign, new_id, token_of
+from tests.service.collect.organiser import ADMIN, Organiser
 
 
 def kind_of(answer):
     return answer.json["type"].rpartition(":")[2]
 
 
-def refused(answer, status, kind):
+def check_refused(answer, status, kind):
     assert (answer.status_code, kind_of(answer)) == (status, kind), answer.text
     return answer.json
 
@@ -38,7 +40,7 @@ def test_a_voter_goes_from_the_link_to_the_code(arrive, campaign):
     assert [pair["answer"] for pair in sheet["pairs"]] == [None, None]
     assert sheet["pairs"][0]["left"]["kind"] == "text"
     assert sheet["pairs"][0]["left"]["text"] in ITEMS
-    assert refused(voter.post("/v1/finish"), 409, "unfinished")["missing"] == 2
+    assert check_refused(voter.post("/v1/finish"), 409, "unfinished")["missing"] == 2
     for pair in sheet["pairs"]:
         answer = voter.vote(pair["id"], response_ms=900, given_by="touch", layout="stacked")
         assert (answer.status_code, answer.json["answer"], answer.json["repeated"]) == (200, "left", False)
@@ -59,8 +61,8 @@ def test_the_same_event_is_one_vote_however_often_it_is_sent(voter, campaign):
     first = voter.vote(pair, event_id=event)
     again = voter.vote(pair, event_id=event)
     assert (first.json["repeated"], again.json["repeated"], again.status_code) == (False, True, 200)
-    refused(voter.vote(pair, "right", event_id=event), 422, "event-reused")
-    assert refused(voter.vote(pair, "right"), 409, "conflict")["answer"] == "left"
+    check_refused(voter.vote(pair, "right", event_id=event), 422, "event-reused")
+    assert check_refused(voter.vote(pair, "right"), 409, "conflict")["answer"] == "left"
     assert len(query(campaign, "SELECT 1 FROM vote_event")) == 1
 
 
@@ -73,8 +75,8 @@ def test_an_answer_is_taken_back_and_given_again(voter, campaign):
         assert (taken.status_code, taken.json["answer"], taken.json["repeated"]) == (200, None, repeated)
         assert taken.json["pair"] == pair
     assert voter.sheet()["pairs"][0]["answer"] is None
-    refused(voter.post(f"/v1/votes/{event}/retract", {"event_id": new_id()}), 409, "conflict")
-    refused(voter.post(f"/v1/votes/{new_id()}/retract", {"event_id": new_id()}), 404, "no-such-vote")
+    check_refused(voter.post(f"/v1/votes/{event}/retract", {"event_id": new_id()}), 409, "conflict")
+    check_refused(voter.post(f"/v1/votes/{new_id()}/retract", {"event_id": new_id()}), 404, "no-such-vote")
     assert voter.vote(pair, "right").status_code == 200
     shown = voter.sheet()["pairs"][0]
     assert shown["answer"] == "right"
@@ -98,7 +100,7 @@ def test_a_sheet_is_resumed_on_another_device(campaign, make_app):
 
 
 def test_a_mere_visit_makes_no_voter(arrive, campaign):
-    refused(arrive().begin(), 403, "consent-needed")
+    check_refused(arrive().begin(), 403, "consent-needed")
     assert not query(campaign, "SELECT 1 FROM voter")
 
 
@@ -110,10 +112,10 @@ def test_who_comes_again_by_the_open_link_is_the_same_voter(voter, campaign):
 def test_nothing_is_shown_or_taken_before_consent(arrive, campaign):
     voter = arrive()
     voter.begin(token=invited(campaign, "Ann")[0])
-    refused(voter.post("/v1/sheets"), 403, "consent-needed")
-    refused(voter.vote("1-0-0"), 403, "consent-needed")
-    refused(voter.put("/v1/consent", {"version": "7"}), 409, "consent-changed")
-    refused(voter.begin(consent="7", token=invited(campaign, "Bob")[0]), 409, "consent-changed")
+    check_refused(voter.post("/v1/sheets"), 403, "consent-needed")
+    check_refused(voter.vote("1-0-0"), 403, "consent-needed")
+    check_refused(voter.put("/v1/consent", {"version": "7"}), 409, "consent-changed")
+    check_refused(voter.begin(consent="7", token=invited(campaign, "Bob")[0]), 409, "consent-changed")
     assert not query(campaign, "SELECT 1 FROM lease")
 
 
@@ -121,7 +123,7 @@ def test_another_consent_text_is_asked_for_again(voter, campaign, make_app):
     change_pages(campaign, consent_version="2")
     fresh = Voter(make_app().test_client(), campaign)  # a worker that has not read the pages before
     fresh.client._cookies = voter.client._cookies
-    refused(fresh.post("/v1/sheets"), 403, "consent-needed")
+    check_refused(fresh.post("/v1/sheets"), 403, "consent-needed")
     assert fresh.me().json["step"] == "consent"
     fresh.put("/v1/consent", {"version": "2"})
     assert fresh.sheet() is not None
@@ -140,7 +142,7 @@ def test_late_votes_are_kept_and_said(arrive, campaign):
                 voter.vote(pair["id"])
             sheets[place] = voter.sheet()
     campaign.close_ballot(1, least_answered=0.0)
-    refused(voters[0].vote(late), 409, "late")
+    check_refused(voters[0].vote(late), 409, "late")
     assert len(query(campaign, "SELECT 1 FROM late_vote")) == 1
 
 
@@ -192,7 +194,7 @@ def test_answers_that_are_not_offered_are_refused(voter, campaign, make_app):
 )
 def test_pairs_that_there_are_not(voter, pair, status, kind):
     voter.sheet()
-    refused(voter.vote(pair), status, kind)
+    check_refused(voter.vote(pair), status, kind)
 
 
 @pytest.mark.parametrize("event", ["x", "A" * 36, "00000000-0000-0000-0000-00000000000G"])
@@ -240,11 +242,11 @@ def test_participants_of_a_platform_come_with_the_secret_of_the_study(target, ma
     assert come().status_code == 201
     assert come().status_code == 201  # comes again, with another browser
     assert len(query(campaign, "SELECT 1 FROM voter")) == 1
-    refused(come(secret="A" * 43), 401, "link-unknown")
-    refused(come(study="s2"), 403, "not-invited")
-    refused(come(participant="me"), 403, "not-invited")
-    refused(come(name="mturk"), 403, "not-invited")
-    refused(Voter(app.test_client(), campaign).begin(consent="1"), 403, "not-invited")
+    check_refused(come(secret="A" * 43), 401, "link-unknown")
+    check_refused(come(study="s2"), 403, "not-invited")
+    check_refused(come(participant="me"), 403, "not-invited")
+    check_refused(come(name="mturk"), 403, "not-invited")
+    check_refused(Voter(app.test_client(), campaign).begin(consent="1"), 403, "not-invited")
     assert len(query(campaign, "SELECT 1 FROM voter")) == 1
 
 
@@ -296,3 +298,22 @@ def test_who_answers_when_the_target_is_reached_gets_the_code(target, make_app):
     assert voter.post("/v1/finish").json["completion_code"] == "C0DE"
     # The fit that refused the batch is not made again for each who asks.
     assert query(campaign, "SELECT count(*) FROM audit_event WHERE kind = 'no batch'") == [(1,)]
+    assert campaign.database.read(lambda connection: status_of(connection, campaign.info)).waits == "target"
+
+
+def test_who_has_seen_all_pairs_is_told_so_and_so_is_the_organiser(make_app):
+    plan = {"mode": "continuous", "budget": 40, "batch": 10}
+    organiser = Organiser(make_app(tokens=(ADMIN,)), ADMIN).make(
+        items_csv="item\n" + "\n".join("abcd"),
+        plan=plan,
+        voters=2,
+        settings={"sheet_size": 10, "repeats": 0, "overlap": 0},
+    )
+    assert organiser.get("/progress").json["status"]["waits"] is None
+    voter, n = organiser.answer()
+    assert n == 6
+    for _ in range(2):
+        me = voter.post("/v1/sheets").json["me"]
+        assert (me["step"], me["available"], me["reason"]) == ("finish", False, "none left")
+    assert organiser.get("/progress").json["status"]["waits"] == "pairs"
+    assert organiser.answer()[1] == 6

@@ -15,7 +15,7 @@ from tests.service.collect.browsing import invited, new_campaign
 from tests.service.collect.organiser import ADMIN
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-PATIENCE = 10_000  # milliseconds
+PATIENCE = 30_000  # milliseconds: the machine may be busy
 
 # Chromium says so of each answer of 4xx or 5xx and of each broken connection, which some tests bring about.
 NETWORK = "Failed to load resource"
@@ -85,6 +85,7 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="module")
 def browser():
     sync_api = pytest.importorskip("playwright.sync_api")
+    sync_api.expect.set_options(timeout=PATIENCE)
     with sync_api.sync_playwright() as started:
         launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield launched

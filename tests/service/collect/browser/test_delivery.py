@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.service.collect.browser.voting import agree, ready, voter
+from tests.service.collect.browser.voting import agree, ready, shown, voter, votes
 
 MOST_BYTES = 100_000
 
@@ -70,7 +70,10 @@ def test_without_a_place_to_keep_things_votes_arrive_all_the_same(site, visit):
            Object.defineProperty(window, "localStorage", { get: refuse });
            Object.defineProperty(window, "sessionStorage", { get: refuse });"""
     )
-    page.goto(site.invitation(site.campaign()))
+    campaign = site.campaign()
+    page.goto(site.invitation(campaign))
     agree(page)
+    pair = shown(page)
     page.locator('[data-answer="left"]').click()
     expect(page.locator("#status")).to_have_text("Saved. 1 of 4")
+    assert votes(campaign) == {pair: "left"}

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.service.collect.browser.test_access import check, check_all, check_width
+from tests.service.collect.browsing import Voter
 from tests.service.collect.organiser import ADMIN, Organiser
 
 CSV = "item\n" + "\n".join(f"term {number}" for number in range(12)) + "\n"
@@ -219,6 +220,25 @@ def test_who_stands_out_is_looked_at_left_out_and_taken_back(site, visit, organi
     page.get_by_role("button", name="Erase", exact=True).click()
     expect(page.locator("#withdraw-dialog")).not_to_be_visible()
     expect(page.get_by_text("withdrawn").first).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "locale"), [(1024, "en-GB"), (1024, "de-AT"), (768, "en-GB"), (768, "de-AT")])
+def test_the_table_of_voters_fits_a_small_desk(site, visit, organiser, width, locale):
+    (link,) = organiser.post("/invitations", {"voters": ["carla.rodriguez@university.example"]}, status=201).json[
+        "invitations"
+    ]
+    voter = Voter(site.app.test_client(), organiser)
+    key = voter.begin(token=link["url"].partition("#")[2], consent="1").json["voter"]
+    for pair in voter.sheet()["pairs"]:
+        voter.vote(pair["id"])
+    organiser.post(f"/voters/{key}/exclude", {"reason": "in no time"}, status=204)
+    page = page_of(site, visit, organiser, "/voters", viewport={"width": width, "height": 800}, locale=locale)
+    page.locator("#show-names").check()
+    expect(page.locator("#voters").get_by_text("carla.rodriguez")).to_be_visible()
+    expect(page.locator("#voters .badge-bad")).to_be_visible()
+    expect(page.locator("#voters .button")).to_have_count(3)
+    expect(page.locator("#agreement .figure").first).to_be_visible(timeout=60_000)
+    assert page.locator("#voters").evaluate("(place) => place.scrollWidth - place.clientWidth") == 0
 
 
 def test_settings_are_changed_and_nobodys_change_is_lost(site, visit, organiser):

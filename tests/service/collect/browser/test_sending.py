@@ -326,7 +326,7 @@ def test_an_answer_after_undo_is_to_the_pair_that_was_taken_back(site, visit, ca
     saved(page, 1, 4)
     second = shown(page)
     ready(page)
-    site.delay = 0.5
+    site.delay = 3.0  # longer than two keys take on a busy machine: later ones would answer the pair that is back
     try:
         page.locator("#undo").click()
         page.keyboard.press("2")  # too soon: the second pair is still shown

@@ -6,9 +6,11 @@ import re
 
 import pytest
 
-from adaptive.ledger import ItemContent, KnownPair, PageTexts, Probing
+from adaptive.ledger import ItemContent, KnownPair, PageTexts, Probing, VotingPages
+from adaptive.ledger.voting_pages import pages_of, set_pages
 from adaptive.plan import plan_ballots
 from service.collect import access
+from service.collect.content import shown_content
 from tests.service.collect.browsing import change_pages, invited, new_campaign, token_of
 
 LABELS = [f"tree {number}" for number in range(20)]
@@ -48,6 +50,15 @@ def test_what_organisers_write_is_text(page_of, campaign):
         assert not re.search(r"<img[^>]+onerror", found)
         assert 'href="javascript' not in found
         assert "{{ 7 * 7 }}" in found
+
+
+def test_texts_older_than_their_limits_are_shown_as_they_were_typed(page_of, campaign):
+    slow = f"**a** <b>\n{'[' * 49_000}"
+    pages = VotingPages({"en": PageTexts("Trees", "Which?", slow, "I agree.", is_new=False)}, open_link=True)
+    version = campaign.database.read(lambda connection: pages_of(connection, campaign.info))[0]
+    campaign.run(lambda connection: set_pages(connection, campaign.info, pages, replaces=version))
+    assert f"<p>**a** &lt;b&gt;<br>{'[' * 49_000}</p>" in page_of().text
+    assert shown_content(ItemContent("markdown", slow, is_new=False), "a") == {"kind": "text", "text": slow}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,49 @@
+"""Images and sounds of items: files of one folder, of kinds that a browser shows or plays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from adaptive.ledger.contents import is_asset
+from service.collect.state import collecting
+
+__all__ = ["TYPES", "asset_file", "why_no_asset"]
+
+# What a browser shows or plays; anything else in the folder is not served. The types are ours, not the system's.
+TYPES: Final = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".avif": "image/avif",
+    ".svg": "image/svg+xml",
+    ".mp3": "audio/mpeg",
+    ".m4a": "audio/mp4",
+    ".ogg": "audio/ogg",
+    ".opus": "audio/ogg",
+    ".wav": "audio/wav",
+    ".flac": "audio/flac",
+    ".weba": "audio/webm",
+}
+
+
+def asset_file(name: str) -> Path | None:
+    """File of a path below the folder of assets; None for what is outside it, hidden, or neither image nor sound."""
+    folder = collecting().settings.assets
+    if not folder or Path(name).suffix.lower() not in TYPES or not is_asset(name):
+        return None
+    root, found = Path(folder).resolve(), Path(folder, name).resolve()  # where links lead
+    return found if found.is_relative_to(root) and found.is_file() else None
+
+
+def why_no_asset(name: str) -> str | None:
+    """Why an item cannot have this file, for its organiser; None where it can."""
+    if asset_file(name) is not None:
+        return None
+    if not collecting().settings.assets:
+        return "this server has no folder for images and sounds (RANKCORR_ASSETS)"
+    if Path(name).suffix.lower() not in TYPES:
+        return f"a file that ends with {', '.join(TYPES)} is wanted; got {name}"
+    return f"there is no file {name} in the folder for images and sounds"

@@ -1,0 +1,59 @@
+"""Probes and metrics, at the root of each application."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import Response, request
+
+from rankcorr import __version__
+from service.http import metrics
+from service.http.state import settings, state
+from service.openapi.blueprint import Blueprint, operation
+from service.schemas.operations import LiveAnswer, ReadyAnswer
+
+__all__ = ["operations"]
+
+
+def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blueprint]:
+    """Blueprints of /health and /metrics.
+
+    Parameters
+    ----------
+    check : callable
+        Raises a problem of 503 where the application has not what it needs.
+    when : str
+        When that is, for the document.
+    """
+    probes = Blueprint("health", __name__, url_prefix="/health", errors=(500, 503), description="Probes")
+    measures = Blueprint(
+        "metrics", __name__, url_prefix="/metrics", errors=(401, 404, 500), description="For Prometheus"
+    )
+
+    @probes.route("/live", methods=["GET"])
+    @operation("checkLive")
+    @probes.response(200, LiveAnswer)
+    def live() -> dict[str, str]:
+        """Say that the process answers."""
+        return {"status": "ok"}
+
+    def ready() -> dict[str, Any]:
+        state().stopping.check()
+        check()
+        limits = {name: value for name, value, _ in settings().table() if name.startswith("RANKCORR_MAX")}
+        return {"status": "ok", "version": __version__, "limits": limits}
+
+    ready.__doc__ = f"Say that requests are welcome, and what the limits are; 503 {when}."
+    answer_ready = operation("checkReady")(probes.response(200, ReadyAnswer)(ready))
+    probes.route("/ready", methods=["GET"])(answer_ready)
+
+    @measures.route("", methods=["GET"])
+    @operation("readMetrics")
+    @measures.response(200, {"type": "string"}, content_type="text/plain")
+    def prometheus() -> Response:
+        """Counts and times of all workers, for whom the settings allow it; 404 where they are off."""
+        state().check_metrics(request)
+        return metrics.exposition()
+
+    return probes, measures

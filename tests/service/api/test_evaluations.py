@@ -1,0 +1,236 @@
+"""Evaluations over HTTP are the library's, within limits."""
+
+import json
+import math
+
+import pytest
+from numpy.testing import assert_array_equal
+
+from rankcorr import TauW
+from rankcorr.evaluation import Qrels, Run, compare_runs, evaluate
+from rankcorr.results import json_ready
+from tests.rankcorr.evaluation.test_compare import case
+from tests.service.answers import answer, posted, problem, problem_of
+
+PATH = "/v1/evaluations"
+QRELS = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}, "q3": {"a": -1, "b": 1}, "q4": {"x": 1}}
+RUN = {"q1": {"a": 9.1, "c": 8.7, "b": 1.2}, "q2": {"d": 3, "new": 2, "a": 1}, "q9": {"a": 1.0}}
+
+
+def columns(by_query, value):
+    rows = [(query, document, number) for query, own in by_query.items() for document, number in own.items()]
+    return dict(zip(("query", "document", value), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def test_the_answer_is_the_library_call():
+    qrels, runs = case(30)
+    metrics = ["tau_w", "rho", "ap", "p@3", "tau_ap", "rbo", "ndcg@5"]
+    chosen = {"seed": 3, "n_resamples": 200, "groups": {query: query[-1] for query in qrels}, "level": 0.9, "test": "t"}
+    found = answer(
+        PATH,
+        qrels=qrels,
+        runs=runs,
+        metrics=metrics,
+        n0=5,
+        by_query=True,
+        standardized={"seed": 7, "n_resamples": 50},
+        comparison={**chosen, "versus": "c", "standardized": True},
+    )
+    names = [TauW(n0=5), *metrics[1:]]
+    expected = evaluate(qrels, runs, metrics=names, seed=7, n_resamples=50)
+    assert found["metrics"] == list(expected.metrics)
+    assert found["means"] == json_ready(expected.table())
+    assert_array_equal(found["by_query"]["values"], expected.values)
+    assert found["by_query"]["standardized"] == json_ready(expected.standardized)
+    assert found["chance"] == json_ready(expected.chance)
+    assert found["warnings"] == []
+    ap = compare_runs(qrels, runs, metric="ap", baseline="c", **chosen).to_dict()
+    assert found["comparisons"][2] == {name: ap[name] for name in found["comparisons"][2]}
+    assert [each["standardized"] for each in found["comparisons"]] == [True, True, *[False] * 5]
+
+
+def test_columns_are_what_objects_are():
+    by_object = answer(PATH, qrels=QRELS, runs={"x": RUN}, by_query=True)
+    by_columns = answer(PATH, qrels=columns(QRELS, "relevance"), runs={"x": columns(RUN, "score")}, by_query=True)
+    assert by_columns == by_object
+    numbers = answer(
+        PATH,
+        qrels={"query": [1, 1], "document": [7, 8], "relevance": [1, 0]},
+        runs={"x": {"query": [1, 1], "document": [8, 7], "score": [0.5, 0.25]}},
+        by_query=True,
+    )
+    assert (numbers["by_query"]["queries"], numbers["means"][0]["mean"]) == ([1], -1)
+
+
+@pytest.mark.parametrize(
+    "policies",
+    [{}, {"unjudged": "omit"}, {"unretrieved": "omit"}, {"undefined": "zero"}, {"depth": 1}, {"depth": 2}],
+)
+def test_policies_and_what_was_left_out_are_the_librarys(policies):
+    found = answer(PATH, qrels=QRELS, runs={"x": RUN}, metrics=["tau_w", "ap"], by_query=True, **policies)
+    expected = evaluate(QRELS, RUN, metrics=["tau_w", "ap"], standardized=False, **policies)
+    assert found["by_query"]["values"] == json_ready(expected.values)
+    (coverage,), (row,) = expected.coverage, found["coverage"]
+    for name in ("n_queries", "n_compared", "n_unjudged", "n_unretrieved", "n_cut", "n_negative"):
+        assert row[name] == getattr(coverage, name)
+    assert (row["not_in_run"], row["n_not_in_run"], row["not_in_qrels"]) == (["q3", "q4"], 2, ["q9"])
+    reasons = [(each["metric"], each["reason"], each["queries"]) for each in found["undefined"]]
+    assert reasons == [(each.metric, each.reason, list(each.queries)) for each in expected.undefined]
+
+
+def test_a_metric_without_a_value_is_null_with_a_warning():
+    found = answer(PATH, qrels={"q": {"a": 1}}, runs={"x": {"q": {"a": 1}}})
+    assert found["means"][0]["mean"] is None
+    (warning,) = found["warnings"]
+    assert "no query has a value; (run, metric): ('x', 'tau_w')" in warning
+
+
+def test_only_the_first_of_many_queries_are_listed():
+    qrels = {f"q{number}": {"a": 1, "b": 1} for number in range(150)}
+    found = answer(PATH, qrels=qrels, runs={"x": {"q0": {"a": 1}}})
+    assert (found["coverage"][0]["n_not_in_run"], len(found["coverage"][0]["not_in_run"])) == (149, 100)
+    assert sum(each["n_queries"] for each in found["undefined"]) == 150
+    assert max(len(each["queries"]) for each in found["undefined"]) == 100
+
+
+ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, "y": {"q": {"a": 2, "b": 1}}}}
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer", "message"),
+    [
+        ({"qrels": {"q": {"a": "1"}}}, "/qrels/q/a", "the relevance must be a number; got '1'"),
+        ({"qrels": {"q": {"a": True}}}, "/qrels/q/a", "the relevance must be a number; got True"),
+        ({"qrels": {"q": {"a": None}}}, "/qrels/q/a", "the relevance must be a number; got None"),
+        ({"qrels": {"q": 3}}, "/qrels/q", "must be an object of document to relevance; got 3"),
+        ({"qrels": {}}, "/qrels", "must be an object of query to an object"),
+        ({"runs": {}}, "/runs", "must be an object of name to run"),
+        ({"runs": {"x": {"q": {"a": "z"}}}}, "/runs/x/q/a", "the score must be a number"),
+        ({"runs": {"": ONE["qrels"]}}, "/runs", "must be an object of name to run"),
+        ({"qrels": {"query": ["q"], "document": ["a"]}}, "/qrels", "columns must be query, document, relevance; got"),
+        (
+            {"qrels": {"query": [1.5], "document": ["a"], "relevance": [1]}},
+            "/qrels/query/0",
+            "a label is text or a whole number; got 1.5",
+        ),
+        ({"qrels": {"query": ["q"], "document": ["a"], "relevance": 3}}, "/qrels/relevance", "must be a list of num"),
+        ({"qrels": {"query": ["q"], "document": ["a"], "relevance": ["3"]}}, "/qrels/relevance/0", "must be a number"),
+        ({"metrics": []}, "/metrics", "must be a list of 1 to 20 metrics"),
+        ({"metrics": ["map@10"]}, "/metrics", "must hold some of tau_w"),
+        ({"metrics": ["ERR@5"]}, "/metrics", "must hold some of tau_w"),
+        ({"metrics": ["p@0"]}, "/metrics", "must hold some of tau_w"),
+        ({"metrics": ["ap", "ap"]}, "/metrics", "must name each of its entries once"),
+        ({"depth": 0}, "/depth", "must be a whole number"),
+        ({"unjudged": "drop"}, "/unjudged", "must be one of 'zero', 'omit', 'error'"),
+        ({"standardized": {}}, "/standardized/seed", "this field is needed"),
+        ({"comparison": {}}, "/comparison/seed", "this field is needed"),
+        ({"comparison": {"seed": 1, "versus": "z"}}, "/comparison/versus", "there is no run of this name"),
+        ({"comparison": {"seed": 1, "standardized": True}}, "/comparison", "compared only where they are asked for"),
+        ({"comparison": {"seed": 1, "groups": {"q": 1}}}, "/comparison/groups/q", "a group is text; got 1"),
+        ({"comparison": {"seed": 1, "groups": {}}}, "/comparison/groups", "must be an object of query to group"),
+        ({"comparison": {"seed": 1}, "runs": {"x": ONE["qrels"]}}, "/comparison", "a comparison needs two runs"),
+        ({"missing": "gold"}, "/missing", "unknown field"),
+    ],
+)
+def test_a_wrong_field_is_pointed_at(change, pointer, message):
+    errors = problem(PATH, **{**ONE, **change})["errors"]
+    assert message in errors[pointer][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "message"),
+    [
+        ({"runs": {"x": {"z": {"a": 1}}}}, "query-mismatch", "the run share no query; qrels have 'q'"),
+        ({"runs": {"x": {"query": [1], "document": ["a"], "score": [1]}}}, "query-mismatch", "no two would match"),
+        (
+            {"qrels": {"query": ["q"] * 2, "document": ["a"] * 2, "relevance": [1, 2]}},
+            "duplicate-document",
+            "('q', 'a')",
+        ),
+        ({"qrels": {"query": ["q", 1], "document": ["a"] * 2, "relevance": [1, 2]}}, "column", "got both, such as 'q'"),
+        ({"qrels": {"query": ["q"], "document": ["a"], "relevance": [1, 2]}}, "column", "must have the same length"),
+        ({"qrels": {"q": {}}}, "column", "there is no row"),
+        ({"qrels": {"q": {"": 1}}}, "column", "each document needs an id; one is empty"),
+        ({"qrels": {"q": {"a": 2**53 + 2}}}, "non-numeric", "beyond 2^53"),
+        ({"unjudged": "error", "qrels": {"q": {"a": 1}}}, "unjudged", "every retrieved document needs a judgement"),
+        ({"undefined": "error", "qrels": {"q": {"a": 1, "b": 1}}}, "undefined-query", "the gold scores are one tie"),
+        ({"metrics": ["ndcg@5"], "qrels": {"q": {"a": 0.5}}}, "metric", "needs whole numbers as relevance"),
+        ({"n0": 2, "weigher": "uniform"}, "option", "n0 and weigher exclude each other"),
+        ({"comparison": {"seed": 1, "groups": {"z": "a"}}}, "option", "every query of qrels needs a group"),
+    ],
+)
+def test_errors_of_the_library_keep_their_class(change, kind, message):
+    found = problem(PATH, **{**ONE, **change})
+    assert found["type"] == f"urn:rankcorr:problem:{kind}"
+    assert message in found["detail"]
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+def test_what_is_no_number_of_json(client, number):
+    body = json.dumps(ONE).replace('"b": 2', f'"b": {number}')
+    assert number in body
+    response = client.post(PATH, data=body, content_type="application/json")
+    assert problem_of(response, 400)["type"] == "urn:rankcorr:problem:not-json"
+
+
+def test_a_document_twice_in_an_object(client):
+    body = '{"qrels": {"q": {"a": 1, "a": 0}}, "runs": {"x": {"q": {"a": 1, "b": 1}}}}'
+    found = problem_of(client.post(PATH, data=body, content_type="application/json"), 400)
+    assert found["type"] == "urn:rankcorr:problem:duplicate-key"
+
+
+class TestLimits:
+    @pytest.mark.parametrize(
+        ("limit", "change", "pointer"),
+        [
+            ({"max_queries": 1}, {"qrels": QRELS, "runs": {"x": RUN}}, "/qrels"),
+            ({"max_query_documents": 5}, {}, "/runs/y"),
+            ({"max_query_values": 3}, {"metrics": ["ap", "tau"]}, "/metrics"),
+            ({"max_systems": 1}, {}, "/runs"),
+            ({"max_resamples": 50}, {"comparison": {"seed": 1, "n_resamples": 51}}, "/comparison/n_resamples"),
+            ({"max_resamples": 50}, {"standardized": {"seed": 1, "n_resamples": 51}}, "/standardized/n_resamples"),
+        ],
+    )
+    def test_counts(self, make_client, limit, change, pointer):
+        found = problem(PATH, make_client(**limit), **{**ONE, **change})
+        ((name, most),) = limit.items()
+        message = found["errors"][pointer][0]
+        assert f"RANKCORR_{name.upper()}" in message
+        assert f"at most {most} " in message
+
+    def test_the_text_of_an_answer(self, make_client):
+        """A query that the runs lack is named for each of them, in its coverage and with each metric."""
+        sent = {
+            "qrels": {"q" * 1_000: {"a": 1, "b": 0}, "r": {"a": 1, "b": 0}},
+            "runs": {str(run): {"r": {"a": 1}} for run in range(9)},
+        }
+        found = problem(PATH, make_client(max_label_bytes=18_000), **sent)
+        assert "at most 18000 bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got 1" in found["detail"]
+        assert posted(PATH, make_client(max_label_bytes=20_000), **sent).status_code == 200
+
+    def test_work(self, make_client):
+        # 4 documents in each of two runs, matched (4) and ranked by one metric.
+        assert posted(PATH, make_client(max_work=8 * 5), **ONE).status_code == 200
+        found = problem(PATH, make_client(max_work=8 * 5 - 1), **ONE)
+        assert found["type"] == "urn:rankcorr:problem:too-much-work"
+        standardized = problem(PATH, make_client(max_work=5_000), **ONE, standardized={"seed": 1, "n_resamples": 1_000})
+        assert "this request needs about 8040" in standardized["detail"]
+        # One query: 60 + 20 for each run + 9 for the pair, per cent of an item, in each resample.
+        asked = {"comparison": {"seed": 1, "n_resamples": 1_000}}
+        over = problem(PATH, make_client(max_work=8 * 5 + 1_089), **ONE, **asked)
+        assert "this request needs about 1130" in over["detail"]
+        assert posted(PATH, make_client(max_work=8 * 5 + 1_090), **ONE, **asked).status_code == 200
+        compared = problem(PATH, make_client(max_work_bytes=100_000), **ONE, comparison={"seed": 1})
+        assert "bytes of memory for the work" in compared["detail"]
+
+    @pytest.mark.parametrize("metric", ["tau_w", "tau_ap", "rbo", "ndcg@5"])
+    def test_time(self, make_client, metric):
+        qrels, runs = case(40)
+        found = problem(PATH, make_client(max_seconds=1e-4), qrels=qrels, runs=runs, metrics=[metric])
+        assert "RANKCORR_MAX_SECONDS" in found["detail"]
+
+
+def test_what_the_library_takes_is_what_is_sent():
+    """Infinite scores and nan are no JSON; of the library they have places of their own."""
+    assert math.isinf(Run.from_dict({"q": {"a": math.inf}})["q"]["a"])
+    assert Qrels.from_dict(QRELS)["q3"] == {"a": -1.0, "b": 1.0}

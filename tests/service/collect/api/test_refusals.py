@@ -1,0 +1,209 @@
+"""What is refused, to whom and how early: answers of others, ways back, floods, bodies of strangers."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from adaptive.ledger.voters import set_excluded
+from service.collect.api import pages as pages_module
+from service.http.json_body import parse
+from tests.adaptive.ledger.campaigns import change, query
+from tests.service.collect.browsing import Voter, invited, new_campaign, new_id, token_of
+from tests.service.collect.organiser import problem
+
+EVENT = "0b54ee2c-6a52-4c55-9c8e-3d0a3f1d6d4e"  # a fixed one, so that tests have the same names in every process
+
+
+@pytest.fixture
+def two(arrive):
+    """Two voters who have agreed."""
+    voters = arrive(), arrive()
+    for voter in voters:
+        assert voter.begin(consent="1").status_code == 201
+    return voters
+
+
+def test_who_takes_over_a_sheet_sees_nothing_of_the_answers_before(two, campaign):
+    first, second = two
+    sheet = first.sheet()
+    event = new_id()
+    assert first.vote(sheet["pairs"][0]["id"], "right", event_id=event).status_code == 200
+    change(campaign, "UPDATE lease SET expires_at = 1")
+    answer = second.post("/v1/sheets")
+    taken = answer.json["sheet"]
+    assert (taken["ballot"], taken["sheet"]) == (sheet["ballot"], sheet["sheet"])
+    assert [pair["id"] for pair in taken["pairs"]] == [pair["id"] for pair in sheet["pairs"][1:]]
+    assert event not in answer.text
+    assert answer.json["me"]["progress"]["of"] == len(sheet["pairs"]) - 1
+    refused = second.vote(sheet["pairs"][0]["id"])
+    assert (refused.status_code, problem(refused)[0]) == (409, "conflict")
+    assert "answer" not in refused.json
+    assert "right" not in refused.text
+    for pair in taken["pairs"]:
+        assert second.vote(pair["id"]).status_code == 200
+    assert second.sheet()["sheet"] != sheet["sheet"]
+    # what the first one takes back is asked anew
+    assert first.post(f"/v1/votes/{event}/retract", {"event_id": new_id()}).status_code == 200
+
+
+def test_what_a_voter_answered_before_is_shown_again(two):
+    voter, _ = two
+    pair, *_ = voter.sheet()["pairs"]
+    event = new_id()
+    voter.vote(pair["id"], "right", event_id=event)
+    assert voter.sheet()["pairs"][0] == {**pair, "answer": "right", "event_id": event}
+    refused = voter.vote(pair["id"])
+    assert (refused.status_code, refused.json["answer"]) == (409, "right")
+
+
+def excluded(campaign):
+    (voter_id,) = query(campaign, "SELECT max(id) FROM voter")[0]
+    campaign.run(lambda connection: set_excluded(connection, campaign.info, voter_id, True, "too fast"))
+
+
+@pytest.mark.parametrize(("is_excluded", "status"), [(True, 403), (False, 201)])
+def test_who_is_left_out_does_not_come_back_by_leaving(is_excluded, status, target, make_app):
+    campaign = new_campaign(target, pages={"platform": "prolific"})
+    app, secret = make_app(), token_of(campaign, "study")
+    crowd = {"name": "prolific", "participant": "5f" * 12, "study": "s1", "secret": secret}
+    voter = Voter(app.test_client(), campaign)
+    assert voter.begin(platform=crowd, consent="1").status_code == 201
+    if is_excluded:
+        excluded(campaign)
+    assert voter.post("/v1/withdraw").status_code == 204
+    assert not query(campaign, "SELECT 1 FROM voter_identity")
+    again = Voter(app.test_client(), campaign).begin(platform=crowd, consent="1")
+    assert again.status_code == status
+    assert is_excluded is ("has left the campaign" in again.text)
+    other = {**crowd, "participant": "6a" * 12}
+    assert Voter(app.test_client(), campaign).begin(platform=other, consent="1").status_code == 201
+
+
+@pytest.mark.parametrize("is_excluded", [True, False])
+def test_a_browser_of_who_was_left_out_makes_no_new_voter_by_the_open_link(is_excluded, arrive, campaign):
+    voter = arrive()
+    key = voter.begin(consent="1").json["voter"]
+    if is_excluded:
+        excluded(campaign)
+        assert voter.begin(consent="1").json["voter"] == key
+        assert voter.me().json["reason"] == "none left"
+    assert voter.post("/v1/withdraw").status_code == 204
+    again = voter.begin(consent="1")
+    page = voter.client.get(f"/v/{campaign.key}").text
+    assert ("data-nothing-left" in page) is is_excluded
+    if is_excluded:
+        assert (again.status_code, problem(again)[0]) == (403, "nothing-left")
+        assert query(campaign, "SELECT count(*) FROM voter") == [(1,)]
+        assert voter.begin(token=invited(campaign, "Bob")[0], consent="1").status_code == 201  # the link says who comes
+    else:
+        assert again.status_code == 201
+        assert again.json["voter"] != key
+    assert arrive().begin(consent="1").status_code == 201  # another browser cannot be told from another person
+
+
+def test_who_is_left_out_and_has_left_is_not_invited_again(organiser):
+    first = organiser.post("/invitations", {"voters": ["Ann", "Bob"]}, status=201).json["invitations"]
+    for invitation, name in zip(first, ("Ann", "Bob"), strict=True):
+        voter = Voter(organiser.app.test_client(), organiser)
+        key = voter.begin(token=invitation["url"].partition("#")[2], consent="1").json["voter"]
+        if name == "Ann":
+            organiser.post(f"/voters/{key}/exclude", {"reason": "too fast"}, status=204)
+        assert voter.post("/v1/withdraw").status_code == 204
+    refused = organiser.post("/invitations", {"voters": ["Carl", "Ann"]}, status=409)
+    assert problem(refused)[1] == "a voter of this name has left the campaign, and cannot come back"
+    organiser.post("/invitations", {"voters": ["Carl", "Bob"]}, status=201)
+
+
+def test_a_flood_of_sheets_sessions_and_votes_taken_back_is_one_voter_s_alone(make_app, campaign):
+    app = make_app(votes_per_minute=6)
+    token, other = invited(campaign, "Ann", "Bob")
+    voter = Voter(app.test_client(), campaign)
+    assert [voter.begin(token=token, consent="1").status_code for _ in range(3)] == [201] * 3
+    sheets = [voter.post("/v1/sheets") for _ in range(4)]
+    assert [answer.status_code for answer in sheets] == [200] * 3 + [429]
+    assert int(sheets[-1].headers["Retry-After"]) > 0
+    assert voter.begin(token=token).status_code == 429
+    assert voter.begin(consent="1").status_code == 429  # by the cookie
+    assert voter.post("/v1/finish").status_code == 429
+    assert voter.put("/v1/consent", {"version": "1"}).status_code == 429
+    pair = sheets[0].json["sheet"]["pairs"][0]["id"]
+    statuses = []
+    for _ in range(3):
+        event = new_id()
+        statuses += [voter.vote(pair, event_id=event).status_code]
+        statuses += [voter.post(f"/v1/votes/{event}/retract", {"event_id": new_id()}).status_code]
+    assert statuses == [200] * 6
+    assert voter.vote(pair).status_code == 429
+    assert voter.post(f"/v1/votes/{event}/retract", {"event_id": new_id()}).status_code == 429
+    another = Voter(app.test_client(), campaign)
+    assert another.begin(token=other, consent="1").status_code == 201
+    assert another.sheet() is not None
+
+
+@pytest.fixture
+def parsed(monkeypatch):
+    """The bodies that were parsed."""
+    seen = []
+    monkeypatch.setattr("service.http.body.parse", lambda body: seen.append(bytes(body)) or parse(body))
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/ballots"),
+        ("POST", "/ballots/1/close"),
+        ("POST", "/invitations"),
+        ("POST", "/voters/none/exclude"),
+        ("PUT", "/pages"),
+    ],
+)
+def test_the_body_of_a_stranger_is_not_parsed(method, path, organiser, parsed):
+    where = f"/v1/campaigns/{organiser.key}{path}"
+    answer = organiser.call(method, where, token="A" * 43, data="[" * 1000, content_type="application/json")
+    assert (answer.status_code, parsed) == (401, [])
+    answer = organiser.call(method, where, data="[" * 1000, content_type="application/json")
+    assert (answer.status_code, len(parsed)) == (400, 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/v1/sheets"), ("PUT", f"/v1/votes/{EVENT}"), ("PUT", "/v1/consent"), ("POST", "/v1/finish")],
+)
+def test_the_body_of_who_is_no_voter_is_not_parsed(method, path, two, arrive, parsed):
+    parsed.clear()
+    stranger, (voter, _) = arrive(), two
+    body = {"method": method, "data": "[" * 1000, "content_type": "application/json"}
+    assert stranger.client.open(path, headers=stranger.headers, **body).status_code == 401
+    assert parsed == []
+    assert voter.client.open(path, headers=voter.headers, **body).status_code == 400
+    assert len(parsed) == 1
+
+
+@pytest.mark.parametrize("event", ["x" * 36, EVENT.upper(), "-" * 36])
+def test_36_letters_are_no_id_of_an_event(event, two):
+    voter, _ = two
+    pair = voter.sheet()["pairs"][0]["id"]
+    for answer in (voter.vote(pair, event_id=event), voter.post(f"/v1/votes/{event}/retract", {"event_id": new_id()})):
+        assert answer.status_code == 422
+        assert "a UUID in lower case" in answer.json["detail"]
+
+
+def test_of_two_who_change_the_pages_at_once_one_is_told_so(organiser, monkeypatch):
+    read = organiser.get("/pages")
+    stamp, body = {"If-Match": read.headers["ETag"]}, read.json["pages"]
+    real, others = pages_module.pages_of, [{**body, "sheets": 7}]
+
+    def overtaken(connection, info):
+        """The pages as they are read, after which another changes them."""
+        found = real(connection, info)
+        if others:
+            # In a thread of its own: a request within a request would share its context, and end only one of the two.
+            with ThreadPoolExecutor(1) as another:
+                another.submit(organiser.put, "/pages", others.pop(), headers=stamp).result()
+        return found
+
+    monkeypatch.setattr(pages_module, "pages_of", overtaken)
+    refused = organiser.put("/pages", {**body, "sheets": 9}, headers=stamp, status=412)
+    assert problem(refused)[0] == "changed"
+    assert organiser.get("/pages").json["pages"]["sheets"] == 7

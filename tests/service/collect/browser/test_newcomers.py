@@ -1,0 +1,218 @@
+"""What somebody meets who does it for the first time: preview to the end, links that say too little, failures."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.service.collect.browser.test_access import check, check_all, check_width
+from tests.service.collect.browser.test_organiser import page_of
+from tests.service.collect.browser.voting import agree, answer, events, ready, shown, unsent, voter, votes
+from tests.service.collect.browsing import token_of
+from tests.service.collect.organiser import ADMIN, Organiser
+
+VOTES = re.compile(r"/v1/votes/[-0-9a-f]{36}$")
+FAILURES = 30_000  # milliseconds, in which five requests fail
+
+
+def test_the_preview_goes_to_the_last_page(site, visit):
+    organiser = Organiser(site.app, ADMIN).make()
+    read = organiser.get("/pages")
+    pages = {**read.json["pages"], "completion_code": "C0DE", "completion_url": "https://a.example/back"}
+    organiser.put("/pages", pages, headers={"If-Match": read.headers["ETag"]})
+    page = page_of(site, visit, organiser)
+    page.goto(f"{site.url}/v/{organiser.key}?preview=1")
+    page.locator("#agree").click()
+    while not page.locator("#to-finish").is_visible():
+        answer(page)
+    page.locator("#to-finish").click()
+    expect(page.get_by_role("heading", name="Thank you!")).to_be_visible()
+    expect(page.locator("#code")).to_have_text("C0DE")
+    expect(page.locator("#return")).to_have_attribute("href", "https://a.example/back")
+    expect(page.get_by_text("This is a preview.")).to_be_visible()
+    check_all(page)
+    page.locator("#withdraw").click()
+    page.locator("#go").click()
+    expect(page.get_by_role("heading", name="You have withdrawn")).to_be_visible()
+    assert organiser.get("/voters").json["n_voters"] == 0
+    stranger = visit(f"{site.url}/v/{organiser.key}/finish?preview=1")
+    expect(stranger).to_have_url(f"{site.url}/v/{organiser.key}")
+
+
+def test_a_vote_that_the_server_always_fails_at_is_kept_and_sent_when_the_voter_says_so(site, visit):
+    visit.breaks_requests = True
+    campaign = site.campaign()
+    page = voter(site, visit, campaign)
+    failures, is_broken = [], True
+
+    def fail(route):
+        if is_broken:
+            failures.append(route.request.url)
+            route.fulfill(status=500, json={"type": "urn:rankcorr:problem:internal-error", "detail": "broken"})
+        else:
+            route.continue_()
+
+    page.route(VOTES, fail)
+    pair = shown(page)
+    answer(page)
+    again = page.get_by_role("button", name="Try again")
+    expect(again).to_be_visible(timeout=FAILURES)
+    expect(page.locator("#message")).to_contain_text("The server fails at your last answer again and again.")
+    assert (len(failures), unsent(page)) == (5, 1)
+    check_all(page)
+    page.wait_for_timeout(1_500)
+    assert len(failures) == 5  # it is not asked any more
+    page.locator("#finish-link, .bottom-link").first.click()
+    expect(page.get_by_role("button", name="Try again")).to_be_visible(timeout=FAILURES)
+    is_broken = False
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#missing")).to_contain_text("3")
+    assert (votes(campaign), events(campaign), unsent(page)) == ({pair: "left"}, 1, 0)
+
+
+def test_a_page_that_the_server_always_fails_at_says_so(site, visit):
+    visit.breaks_requests = True
+    page = visit(site.link(site.campaign()))
+    page.route("**/v1/sheets", lambda route: route.fulfill(status=500, json={}))
+    page.locator("#agree").click()
+    expect(page.get_by_text("Something went wrong.")).to_be_visible(timeout=FAILURES)
+    page.unroute("**/v1/sheets")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#option-left")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=3XM0", "?workerId=A1B2C3D4E5F6&hitId=3XM0"]
+)
+def test_a_link_of_mechanical_turk_says_what_is_missing(site, visit, query):
+    visit.breaks_requests = True
+    campaign = site.campaign(pages={"open_link": False, "platform": "mturk"})
+    page = visit(f"{site.link(campaign, query=query)}#{token_of(campaign, 'study')}")
+    if "workerId" in query:
+        agree(page)
+        return
+    expect(page.get_by_role("heading", name="Please come from your task on Mechanical Turk")).to_be_visible()
+    expect(page.get_by_text("Accept the task on Mechanical Turk first")).to_be_visible()
+    expect(page.locator("#agree")).to_be_hidden()
+    check_all(page)
+
+
+def test_others_are_asked_for_whom_is_left_out(site, visit):
+    organiser = Organiser(site.app, ADMIN).make()
+    organiser.open()
+    _, given = organiser.answer(3)
+    (row,) = organiser.get("/voters").json["voters"]
+    organiser.post(f"/voters/{row['key']}/exclude", {"reason": "too fast"}, status=204)
+    page = page_of(site, visit, organiser, "/voters")
+    page.locator("#voters").get_by_role("button", name="Ask others").click()
+    check(page)
+    page.get_by_role("button", name="Ask others", exact=True).click()
+    expect(page.locator("#said")).to_have_text(f"Comparisons that are asked of others: {given}")
+    assert organiser.get("/progress").json["status"]["n_answered"] == 0
+
+
+def finish_parts(page):
+    """Answer part after part, until no other is offered."""
+    while True:
+        some = page.locator("#voting:visible, #more:visible, #done-text:visible").first
+        expect(some).to_be_visible(timeout=FAILURES)  # a batch may have to be drawn
+        if page.locator("#voting").is_visible():
+            answer(page)
+        elif page.locator("#more").is_visible():
+            page.locator("#more").click()
+            expect(page.locator("#more")).to_be_hidden(timeout=FAILURES)
+        else:
+            return
+
+
+def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
+    page = visit(f"{site.url}/o/new#{ADMIN}")
+    table = "item\n" + "\n".join(f"term {number}" for number in range(8)) + "\n"
+    page.set_input_files("#file", {"name": "terms.csv", "mimeType": "text/csv", "buffer": table.encode()})
+    page.locator("[name=mode][value=continuous]").check()
+    page.locator("#budget").fill("24")
+    page.locator("#sheet-size").fill("6")
+    page.locator("#title-0").fill("Terms")
+    page.locator("#question-0").fill("Which is clearer?")
+    page.locator("#open-link-allowed").check()
+    check_all(page)
+    page.locator("#make").click()
+    _, _, rest = page.locator("#made-link input").input_value(timeout=FAILURES).rpartition("/o/")
+    key, _, token = rest.partition("#")
+    organiser = Organiser(site.app, token, key)
+    assert organiser.get().json["plan"]["batch"] == 10
+    link = f"{site.url}/v/{key}"
+    one, two = visit(link), visit(link, viewport={"width": 360, "height": 640})
+    for page in (one, two):
+        page.locator("#agree").click()
+        page.locator("#option-left").wait_for(timeout=FAILURES)  # the first who comes has a batch drawn
+        ready(page)
+    n_first = 0
+    while one.locator("#voting").is_visible():
+        answer(one)
+        n_first += 1
+        one.wait_for_function("""() => document.querySelector("#voting").hidden
+                                       || !document.querySelector("#status").textContent.startsWith("Saving")""")
+    expect(one.get_by_role("heading", name="This part is complete")).to_be_visible(timeout=FAILURES)
+    n_counted = organiser.get("/progress").json["status"]["n_counted"]
+    assert n_counted in (4, 5, 6)
+    assert n_first >= n_counted  # the sheet also has pairs that measure the voter
+    check_width(two)
+    overview = page_of(site, visit, organiser)
+    expect(overview.locator("#progress-text")).to_contain_text(f"{n_counted} of 10 comparisons")
+    expect(overview.locator("#ballots tbody tr")).to_have_count(1)
+    for page in (two, one, two, one):
+        finish_parts(page)
+    status = organiser.get("/progress").json["status"]
+    if status["n_answered"] < 24:  # a sheet is left of which both know a pair: it is for another voter
+        three = visit(link)
+        three.locator("#agree").click()
+        finish_parts(three)
+        status = organiser.get("/progress").json["status"]
+    assert (status["n_comparisons"], status["n_answered"]) == (24, 24)
+    expect(one.locator("#done-text")).to_have_text("There are no comparisons left for you at the moment. Thank you!")
+    ballots = page_of(site, visit, organiser, "/ballots")
+    ballots.get_by_role("button", name="Close …").click(timeout=FAILURES)
+    expect(ballots.get_by_role("heading", name="End the campaign?")).to_be_visible()
+    check(ballots)
+    ballots.get_by_role("button", name="Close", exact=True).click()
+    expect(ballots.locator("#now")).to_contain_text("The campaign is finished")
+    result = page_of(site, visit, organiser, "/result")
+    expect(result.locator("#ranking tbody tr")).to_have_count(8, timeout=FAILURES)
+
+
+def test_labels_from_right_to_left_do_not_turn_round_what_stands_beside_them(site, visit):
+    labels = [
+        "\u0634\u062c\u0631\u0629 (Olea)",
+        "\u0646\u062e\u0644\u0629!",
+        "\u05d0\u05dc\u05d5\u05df 1.",
+        "oak",
+        "fir",
+        "elm",
+    ]
+    name = "\u0623\u0634\u062c\u0627\u0631 (2026)"
+    organiser = Organiser(site.app, ADMIN).make(name=name, items_csv="item\n" + "\n".join(labels) + "\n")
+    organiser.open()
+    organiser.answer_all()
+    page = page_of(site, visit, organiser, "/ballots")
+    fewest = page.locator("dt", has_text="Fewest answers").locator("+ dd")
+    expect(fewest).to_contain_text("(4)", timeout=FAILURES)
+    places = fewest.evaluate(PLACES)
+    assert len(places) == 5
+    assert places == sorted(places)  # each number stands behind its label, and before the next one
+    page.goto(f"{site.url}/o/{organiser.key}/items")
+    check_width(page)
+    expect(page.locator("#campaign-name")).to_have_text(name)
+
+
+# Where each "(4)" of a line is, from left to right.
+PLACES = r"""(line) => {
+  const node = line.firstChild;
+  return [...node.data.matchAll(/\(4\)/g)].map((found) => {
+    const range = document.createRange();
+    range.setStart(node, found.index);
+    range.setEnd(node, found.index + 3);
+    const { left, top } = range.getBoundingClientRect();
+    return left + 10_000 * Math.round(top);
+  });
+}"""
