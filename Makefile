@@ -54,6 +54,7 @@ bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/inference.py
 	@$(BIN)/python benchmarks/inference_bootstrap.py
 	@$(BIN)/python benchmarks/evaluation.py
+	@$(BIN)/python benchmarks/vectors.py
 	@$(BIN)/python benchmarks/service.py
 
 format: .venv/.dev ## Format the code and repair what the linter can

@@ -55,10 +55,11 @@ def test_the_pages_with_commands_are_found():
         "docs/commands.md",
         "docs/queries.md",
         "docs/systems.md",
+        "docs/vectors.md",
     }
 
 
-@pytest.mark.parametrize("command", ["compare", "test", "leaderboard", "weights", "evaluate"])
+@pytest.mark.parametrize("command", ["compare", "test", "leaderboard", "weights", "evaluate", "evaluate-vectors"])
 def test_the_pages_show_each_command_at_work(command):
     run = [step for parameter in consoles() for step, _ in parameter.values[0]]
     assert any(step.startswith(f"rankcorr {command} ") for step in run)
@@ -144,7 +145,7 @@ def test_every_link_leads_somewhere(page, target):
 
 
 def test_every_picture_is_shown_and_small():
-    shown = {target for _, target in links() if target.startswith("docs/images/")}
+    shown = {(Path(page).parent / target).as_posix() for page, target in links() if target.endswith(".png")}
     assert shown == {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/images").iterdir()}
     assert [path.name for path in (ROOT / "docs/images").iterdir() if path.stat().st_size > 150_000] == []
 
