@@ -14,6 +14,7 @@ from adaptive.budget import plan_for_budget
 from adaptive.draw import Ballot, checked_integer, draw_ballot
 from adaptive.errors import DrawError, ModelError, PlanError
 from adaptive.model.estimators import bradley_terry
+from adaptive.model.matching import falling_orders
 from adaptive.model.matching_run import check_vote, interim_strengths, no_votes, with_answers
 from adaptive.model.strengths import Strengths
 from adaptive.plan import BallotPlan
@@ -258,7 +259,7 @@ def _round_orders(
     n_rounds = rest if sparse else chosen.size - 1 - rest
     width = 1.0 / np.sqrt(strengths.curvature.diagonal[chosen])
     drawn = strengths.theta[chosen] + noise * width * rng.standard_normal((n_rounds, chosen.size))
-    orders = np.argsort(-drawn, axis=1)
+    orders = falling_orders(drawn)
     if chosen.size % 2:
         out = rng.integers(0, chosen.size + 1, (n_rounds + 1) // 2).repeat(2)[:n_rounds]
         column = np.arange(chosen.size + 1)

@@ -183,9 +183,8 @@ def _chosen_items(
     n_items = presentations.size
     width = 1.0 / np.sqrt(strengths.curvature.diagonal)
     drawn = strengths.theta + width * rng.standard_normal((DRAWS, n_items))
-    orders = np.argsort(-drawn, axis=1)
     ranks = np.empty((DRAWS, n_items))
-    for row, order in zip(ranks, orders, strict=True):
+    for row, order in zip(ranks, falling_orders(drawn), strict=True):
         row[order] = np.arange(1.0, n_items + 1)
     of_tau, of_rho = rank_doubts(ranks, n0)
     gain = focus * of_tau / max(of_tau.sum(), 1e-300) + (1 - focus) * of_rho / max(of_rho.sum(), 1e-300)
@@ -198,11 +197,20 @@ def _chosen_items(
     fresh = presentations < first
     # Items of one strength in random order: in that of their labels, neighbours could be alike, and teach little.
     mixed = rng.permutation(n_items)
-    order = mixed[np.argsort(-strengths.theta[mixed], kind="stable")]
+    order = mixed[falling_orders(strengths.theta[np.newaxis, mixed])[0]]
     if fresh.any():  # they are served first, in random order, and stand together, so that they meet each other
         key[fresh] = np.finfo(float).max * (1 - 0.5 * rng.random(int(fresh.sum())))
         order = np.concatenate([rng.permutation(np.flatnonzero(fresh)), order[~fresh[order]]])
-    return np.argsort(-key), order
+    return falling_orders(key[np.newaxis])[0], order
+
+
+def falling_orders(values: Array) -> Array:
+    """What sorts each row downwards, equal values in their order; values are finite or infinite."""
+    from adaptive.model.matching_kernels import set_falling_orders
+
+    orders = np.empty(values.shape, np.int64)
+    set_falling_orders(values, orders)
+    return orders
 
 
 def telling_distance(nu: float) -> float:
