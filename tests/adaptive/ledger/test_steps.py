@@ -287,7 +287,7 @@ def test_any_steps_in_any_order(ledger):
     bounds = settings(
         max_examples=max(3, settings().max_examples // 4),
         stateful_step_count=45,
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=list(HealthCheck),  # steps on a database are slow, and many do not apply in a state
         phases=[Phase.explicit, Phase.generate],  # to shrink a failure of 40 steps in a database takes many minutes
     )
     run_state_machine_as_test(steps(ledger), settings=bounds)
