@@ -2,12 +2,16 @@
 
 strengths -> draws of the ranking -> what each item's doubt costs -> items -> opponents -> voters and sides
 
-Each draw is a ranking that could be true (Thompson's rule), so that an item that was unlucky keeps a wide posterior and
-gets its second chance. Opponents are those near in the fitted ranking, not in a drawn one: a vote says most where
-either answer is as likely. (With neighbours in a drawn ranking, 6,000 votes on 990 items of power-law similarity
-reached a rho_w of .929, with these .947; means of 16 simulations, standard errors .006 and .002.) But where neighbours
-mostly tie, their votes say little, and opponents are farther away. (With 23 % ties between random items of exponential
-similarity, 19,660 votes reached a tau_w of .19 with neighbours, with these .87; 2 and 3 simulations.)
+Each draw is a ranking that could be true (Thompson's rule). Opponents are those near in the fitted ranking, not in a
+drawn one: a vote says most where either answer is as likely. (With neighbours in a drawn ranking, 6,000 votes on 990
+items of power-law similarity reached a rho_w of .929, with these .947; means of 16 simulations, standard errors .006
+and .002.) But where neighbours mostly tie, their votes say little, and opponents are farther away. (With 23 % ties
+between random items of exponential similarity, 19,660 votes reached a tau_w of .19 with neighbours, with these .87; 2
+and 3 simulations.)
+
+The draws are normal, and hardly ever lift an item far above its place; but a top item may have lost its first
+comparisons by oversights. So the chance that an item belongs far above (`RankChances`) adds to its doubt, and such an
+item meets a stronger one than itself: a victory that was no luck shows sooner.
 """
 
 from __future__ import annotations
@@ -36,6 +40,11 @@ Array: TypeAlias = NDArray[Any]
 FOCUS: Final = 0.6
 FIRST: Final = 1
 DRAWS: Final = 6
+FAR: Final = 2.5  # standard errors above an item's strength from which on a rank is far above it
+# Of power-law, exponential and embedding similarity with 6,000 votes: of .4 to 1 and of 1 to half of the way, these two
+# did best by rho_w (60 simulations each).
+FAR_SHARE: Final = 0.5
+STEP: Final = 1.5
 MAX_SIZE: Final = 10_000_000  # comparisons of one call, which take 200 MB
 
 
@@ -152,14 +161,14 @@ def next_comparisons(
     from adaptive.model.matching_kernels import deal_matches
 
     presentations = strengths.comparisons.presentations
-    chosen, order = _chosen_items(strengths, presentations, n0, own_focus, own_first, rng)
+    chosen, order, aim = _chosen_items(strengths, presentations, n0, own_focus, own_first, rng)
     # Items that are new come first in the order, and meet each other.
     distance = 0.0 if (presentations < own_first).any() else telling_distance(strengths.tie_parameter)
     left, right, voter = np.empty((3, wanted), np.int32)
     n_made = deal_matches(
         chosen,
         order,
-        _places_around(strengths.theta, order, distance),
+        _places_around(strengths.theta, order, distance, aim),
         np.maximum(own_first - presentations, 0),
         pairs.left,
         pairs.right,
@@ -178,8 +187,11 @@ def next_comparisons(
 
 def _chosen_items(
     strengths: Strengths, presentations: Array, n0: float, focus: float, first: int, rng: np.random.Generator
-) -> tuple[Array, Array]:
-    """All items in the order in which they are to be served, and in an order of which neighbours are to meet."""
+) -> tuple[Array, Array, Array]:
+    """All items in the order in which they are to be served, and in an order of which neighbours are to meet.
+
+    And the strength that the opponent of an item should have that may belong far above its place; nan for the others.
+    """
     n_items = presentations.size
     width = 1.0 / np.sqrt(strengths.curvature.diagonal)
     drawn = strengths.theta + width * rng.standard_normal((DRAWS, n_items))
@@ -187,21 +199,42 @@ def _chosen_items(
     for row, order in zip(ranks, falling_orders(drawn), strict=True):
         row[order] = np.arange(1.0, n_items + 1)
     of_tau, of_rho = rank_doubts(ranks, n0)
-    gain = focus * of_tau / max(of_tau.sum(), 1e-300) + (1 - focus) * of_rho / max(of_rho.sum(), 1e-300)
-    # Where all draws agree nothing is to be gained; such items come last, by the weight of their rank.
-    weight = (ranks[0] + n0) ** -2.0
-    gain += 1e-9 * weight / weight.sum()
-    with np.errstate(divide="ignore"):
-        # The largest of log(p) + Gumbel noise are a draw without replacement in proportion to p.
-        key = np.log(gain * width * width) + rng.gumbel(size=n_items)
-    fresh = presentations < first
     # Items of one strength in random order: in that of their labels, neighbours could be alike, and teach little.
     mixed = rng.permutation(n_items)
     order = mixed[falling_orders(strengths.theta[np.newaxis, mixed])[0]]
+    far_tau, far_rho, aim = _far_doubts(strengths, strengths.theta + FAR * width, order, n0)
+    # A vote saves the share width^2 / 4 of what the doubt near an item's place costs, but much of a far one.
+    shares = np.array([focus, 1 - focus]) / np.maximum([of_tau.sum(), of_rho.sum()], 1e-300)
+    near = width * width * (shares @ np.stack([of_tau, of_rho]))
+    far = FAR_SHARE * (shares @ np.stack([far_tau, far_rho]))
+    aim[far < near] = np.nan
+    # Where all draws agree nothing is to be gained; such items come last, by the weight of their rank.
+    weight = (ranks[0] + n0) ** -2.0
+    gain = near + far + 1e-9 * width * width * weight / weight.sum()
+    with np.errstate(divide="ignore"):
+        # The largest of log(p) + Gumbel noise are a draw without replacement in proportion to p.
+        key = np.log(gain) + rng.gumbel(size=n_items)
+    fresh = presentations < first
     if fresh.any():  # they are served first, in random order, and stand together, so that they meet each other
         key[fresh] = np.finfo(float).max * (1 - 0.5 * rng.random(int(fresh.sum())))
         order = np.concatenate([rng.permutation(np.flatnonzero(fresh)), order[~fresh[order]]])
-    return falling_orders(key[np.newaxis])[0], order
+        aim[:] = np.nan
+    return falling_orders(key[np.newaxis])[0], order, aim
+
+
+def _far_doubts(strengths: Strengths, far: Array, order: Array, n0: float) -> tuple[Array, Array, Array]:
+    """What items cost tau_w and rho_w that belong to ranks of strengths above `far`, and the strengths to aim at."""
+    from adaptive.model.far_rank_kernels import far_doubts
+
+    found, n_items = strengths.rank_chances, order.size
+    own_ranks = np.empty(n_items)
+    own_ranks[order] = np.arange(1.0, n_items + 1)
+    of_tau, of_rho, aim = np.empty((3, n_items))
+    step = max(STEP, telling_distance(strengths.tie_parameter))
+    far_doubts(
+        strengths.theta, own_ranks, far, found.strengths, found.ranks, found.chances, n0, step, of_tau, of_rho, aim
+    )
+    return of_tau, of_rho, aim
 
 
 def falling_orders(values: Array) -> Array:
@@ -228,12 +261,19 @@ def telling_distance(nu: float) -> float:
     return 0.0 if nu <= 2 else float(2 * np.arccosh(nu / 2))
 
 
-def _places_around(theta: Array, order: Array, distance: float) -> Array:
+def _places_around(theta: Array, order: Array, distance: float, aim: Array) -> Array:
     """Where in `order`, which falls in `theta`, opponents are looked for: so far below each item, and so far above.
 
     Both are the item's own place if the distance is 0. If nothing is so far on one side, both are the place on the
-    other; if on neither, the end that is farther.
+    other; if on neither, the end that is farther. Where `aim` is a number, both are the place of that strength.
     """
+    around = _places_away(theta, order, distance)
+    aimed = np.flatnonzero(~np.isnan(aim))
+    around[:, aimed] = np.minimum(np.searchsorted(-theta[order], -aim[aimed]), order.size - 1)
+    return around
+
+
+def _places_away(theta: Array, order: Array, distance: float) -> Array:
     n_items = order.size
     if not distance:
         place = np.empty(n_items, np.int64)

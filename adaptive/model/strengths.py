@@ -26,6 +26,7 @@ from adaptive.model.accuracy import (
 )
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.curvature import Curvature, Parameters, curvature_at
+from adaptive.model.far_ranks import RankChances
 from adaptive.model.fit import SD_RANGE, SD_START
 from adaptive.model.posterior import Opinions, covariance, draw, shared_opinions
 from adaptive.model.prior import OVERSIGHT, Prior
@@ -151,6 +152,11 @@ class Strengths(TableResult):
     def curvature(self) -> Curvature:
         """Expected curvature of the log posterior, whose inverse is the posterior's covariance of independent votes."""
         return curvature_at(rows_of(self.comparisons, self.model), self.parameters)
+
+    @cached_property
+    def rank_chances(self) -> RankChances:
+        """Probabilities of ranks, given an item's own votes, with all other strengths as fitted."""
+        return RankChances.of(rows_of(self.comparisons, self.model), self.parameters)
 
     @cached_property
     def opinions(self) -> Opinions | None:
