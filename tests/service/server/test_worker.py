@@ -10,6 +10,7 @@ from gunicorn.config import Config
 
 from service.server.connection import Patience
 from service.server.worker import Worker
+from tests.service.live import PATIENCE
 
 
 class Listener:
@@ -47,7 +48,7 @@ def worker():
 def pairs():
     made = [socket.socketpair() for _ in range(6)]
     for _, client in made:
-        client.settimeout(30)
+        client.settimeout(PATIENCE)
     yield made
     for pair in made:
         for end in pair:
