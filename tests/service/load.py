@@ -41,8 +41,8 @@ def seconds_of_work(server: Server, seconds: float) -> dict:
 class Load:
     """Clients that repeat a request, each on a connection of its own that it opens anew when it breaks.
 
-    A worker that ends may close a connection on which nothing was asked for `STOP_KEEPALIVE_LINGER`: a client that stood
-    still for so long asks again, and that counts in `n_idle`, not in `n_broken`.
+    A worker that ends may close a connection on which nothing was asked for `STOP_KEEPALIVE_LINGER`: a client that
+    stood still for so long asks again, and that counts in `n_idle`, not in `n_broken`.
     """
 
     server: Server

@@ -24,7 +24,6 @@ from tests.adaptive.ledger.campaigns import (
     voters_of,
 )
 
-
 PATIENCE = 60.0  # seconds for what comes at once unless the machine stands still
 
 
