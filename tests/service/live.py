@@ -18,7 +18,7 @@ import pytest
 from tests import kernel_cache
 
 REPOSITORY = Path(__file__).parents[2]
-START_SECONDS = 300  # without numba's cache on disk, every kernel is compiled first
+START_SECONDS = 1_200  # without numba's cache on disk, every kernel is compiled first, on a busy machine for minutes
 STOP_SECONDS = 120
 PATIENCE = 120.0  # seconds for what comes at once unless the machine is busy, or stands still for a while
 # Variables that would change the service under test, such as one for kernels as plain Python.
@@ -182,12 +182,21 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+# What a service allows a request, where none is to be refused because the machine is busy.
+AMPLE = {
+    "RANKCORR_CLIENT_SECONDS": "120",
+    "RANKCORR_MAX_BODY_SECONDS": "240",
+    "RANKCORR_MAX_WAIT_SECONDS": "120",
+    "RANKCORR_MAX_SECONDS": "600",
+}
+
+
 @pytest.fixture(scope="session")
 def live_server(tmp_path_factory) -> Iterator[Server]:
-    """A service with its default settings and two workers; tests share it, and leave it with two workers.
+    """A service with ample time for all, and two workers; tests share it, and leave it with two workers.
 
     `live_server.url` is where it listens.
     """
-    with running(tmp_path_factory.mktemp("live")) as server:
+    with running(tmp_path_factory.mktemp("live"), AMPLE) as server:
         kernel_cache.give()  # it has compiled them all before it listened
         yield server

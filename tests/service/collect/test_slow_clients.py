@@ -29,6 +29,7 @@ SECONDS = 60.0  # for a vote; one that waited for the slow ones would wait for t
 def live(tmp_path_factory):
     # Patience enough that none of the slow ones is given up while the voter votes.
     patience = {"RANKCORR_CLIENT_SECONDS": "600", "RANKCORR_MAX_BODY_SECONDS": "600"}
+    patience |= {"RANKCORR_MAX_WAIT_SECONDS": "600", "RANKCORR_MAX_LEDGER_SECONDS": "600"}
     with collecting(tmp_path_factory.mktemp("collecting"), patience) as found:
         yield found
 

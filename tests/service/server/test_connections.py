@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 import numpy as np
 
 from rankcorr import correlate
-from tests.service.live import PATIENCE, ask, eventually, running
+from tests.service.live import AMPLE, PATIENCE, ask, eventually, running
 from tests.service.load import IN_PROGRESS, PAIR, in_threads, seconds_of_work
 
 
@@ -107,8 +107,7 @@ def test_clients_that_do_not_close_their_side_hold_up_nobody(live_server):
 
 def test_over_capacity_some_are_turned_away_and_probes_are_answered(tmp_path):
     capacity = {"RANKCORR_MAX_CONCURRENT": "1", "RANKCORR_MAX_WAITING": "1", "RANKCORR_WORKERS": "1"}
-    patience = {"RANKCORR_MAX_WAIT_SECONDS": "600", "RANKCORR_MAX_SECONDS": "600"}
-    with running(tmp_path, capacity | patience) as server:
+    with running(tmp_path, AMPLE | capacity) as server:
         document = seconds_of_work(server, 4.0)
         padded = json.dumps(document).encode() + b" " * 5_000_000  # a refusal must reach a client that still sends
         answers, waited, n_probes = [], [], 0

@@ -13,6 +13,7 @@ import pytest
 
 from service.server.launcher import METRICS_FOLDER
 from tests.service.live import (
+    AMPLE,
     COMMAND,
     START_SECONDS,
     STOP_SECONDS,
@@ -104,7 +105,7 @@ def test_a_reload_replaces_the_workers_and_loses_no_request(live_server):
 
 
 def test_replacing_workers_loses_no_request(tmp_path):
-    with running(tmp_path, {"RANKCORR_MAX_REQUESTS_PER_WORKER": "40"}) as server:
+    with running(tmp_path, AMPLE | {"RANKCORR_MAX_REQUESTS_PER_WORKER": "40"}) as server:
         with Load(server) as load:
             load.wait_for(480)
             eventually(lambda: len(booted(server)) >= 6, what="other workers")
@@ -118,7 +119,7 @@ def test_replacing_workers_loses_no_request(tmp_path):
 
 
 def test_a_stop_loses_no_request_that_has_begun(tmp_path):
-    with running(tmp_path) as server:
+    with running(tmp_path, AMPLE) as server:
         document = seconds_of_work(server, 2.0)
         folder = server.folder(METRICS_FOLDER)
         statuses = []
@@ -153,7 +154,7 @@ def test_without_room_for_metrics_requests_are_answered(tmp_path):
 
 
 def test_a_stop_begins_with_a_drain(tmp_path):
-    with running(tmp_path, {"RANKCORR_DRAIN_SECONDS": "600"}) as server:  # until the second signal
+    with running(tmp_path, AMPLE | {"RANKCORR_DRAIN_SECONDS": "600"}) as server:  # until the second signal
         document = seconds_of_work(server, 2.0)
         statuses = []
 
@@ -200,7 +201,7 @@ def test_a_restart_begins_with_empty_metrics(live_server, tmp_path):
 
 def test_the_memory_of_a_worker_is_bounded_under_the_largest_requests(tmp_path):
     limits = {"RANKCORR_MAX_BODY_BYTES": "2000000", "RANKCORR_MAX_ITEMS": "20000", "RANKCORR_WORKERS": "1"}
-    with running(tmp_path, limits) as server:
+    with running(tmp_path, AMPLE | limits) as server:
         (worker,) = server.workers()
         rng = np.random.default_rng(0)
         names = [f"{number:019d}" for number in range(20_000)]
