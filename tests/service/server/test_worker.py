@@ -111,6 +111,20 @@ def test_time_that_is_over_is_noticed(worker, pairs):
     assert next(iter(worker._connections)).sock.raw is pairs[0][0]
 
 
+def test_what_has_come_while_the_worker_stood_still_is_in_time(worker, pairs):
+    head = b"POST /v1/plans HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
+    for raw, client in pairs[:2]:
+        client.sendall(head + b"1234")
+        worker.accept(Listener(raw))
+    first, second = worker._connections
+    pairs[0][1].sendall(b"5678")
+    first.due = second.due = 0.0
+    worker.murder_pending()
+    assert first.due > 0.0
+    assert first.intake.n_bytes == 8
+    assert pairs[1][1].recv(12) == b"HTTP/1.1 408"
+
+
 def test_at_the_end_all_are_closed(worker, pairs):
     worker.accept(Listener(pairs[0][0]))
     worker.murder_keepalived()
