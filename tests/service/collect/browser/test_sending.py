@@ -333,7 +333,11 @@ def test_an_answer_after_undo_is_to_the_pair_that_was_taken_back(site, visit, ca
     second = shown(page)
     ready(page)
     held = []
-    page.route(RETRACTIONS, lambda route: held.append(route))
+
+    def hold(route):
+        held.append(route)
+
+    page.route(RETRACTIONS, hold)
     page.locator("#undo").click()
     page.keyboard.press("2")  # too soon: the second pair is still shown
     page.keyboard.press("2")
