@@ -285,8 +285,8 @@ def test_a_vote_of_another_voter_is_not_sent_as_ones_own(site, visit, campaign):
     page.route(VOTES, lambda route: route.abort())
     answer(page)
     expect(page.locator(WARNING)).to_contain_text("No connection")
-    page.unroute(VOTES)
     page.goto("about:blank")
+    page.unroute(VOTES)  # not before, or the page might send it after all
     page.goto(site.invitation(campaign, "bert"))
     agree(page)
     expect(page.locator("#count")).to_have_text("0 of 4")
@@ -344,7 +344,6 @@ def test_an_answer_after_undo_is_to_the_pair_that_was_taken_back(site, visit, ca
     assert shown(page) == second
     while not held:
         page.wait_for_timeout(20)
-    page.unroute(RETRACTIONS)
     held[0].continue_()
     expect(page.locator("#status")).to_contain_text("Taken back")
     assert shown(page) == first
@@ -364,8 +363,9 @@ def test_a_vote_left_over_that_is_refused_is_spoken_of(site, visit, campaign):
     expect(page.locator(WARNING)).to_contain_text("No connection")
     answer(other, "right")
     saved(other, 1, 4)
-    page.unroute(VOTES)
-    page.reload()
+    page.goto("about:blank")
+    page.unroute(VOTES)  # not before, or the page might be told before it is left
+    page.goto(site.link(campaign, "vote"))
     ready(page)
     expect(page.locator(WARNING)).to_contain_text("What stands: the second option.")
     assert unsent(page) == 0
