@@ -35,7 +35,7 @@ def printed(command):
         result = CliRunner().invoke(COMMANDS[program], arguments)
         assert result.exit_code == 0, result.output
         return result.output
-    done = subprocess.run(["bash", "-euc", command], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(["bash", "-euc", command], capture_output=True, text=True, check=True, timeout=300)
     return done.stdout
 
 

@@ -113,7 +113,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             return
         self._swept = now
         for connection in [found for found in self._connections if found.due < now]:
-            self._expire(connection)
+            if self._connections.get(connection) == EVENT_READ:
+                # What came while this process itself stood still is in time.
+                self._guarded(self._read, connection)
+            if connection in self._connections and connection.due < now:
+                self._expire(connection)
 
     def murder_keepalived(self, force: bool = False) -> None:
         """Close everything, if forced; gunicorn keeps idle connections apart, and this worker does not."""

@@ -38,7 +38,7 @@ def test_inner_blocks_collect_for_themselves():
 
 
 def test_threads_do_not_mix():
-    both_inside = threading.Barrier(2, timeout=30)
+    both_inside = threading.Barrier(2, timeout=120)
     found = {}
 
     def run(name, scores):

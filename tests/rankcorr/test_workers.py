@@ -1,5 +1,6 @@
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -27,13 +28,33 @@ def test_an_exception_of_progress_ends_the_work(workers):
     def stop(_):
         raise TimeoutError("enough")
 
+    with pytest.raises(TimeoutError, match="enough"):
+        in_threads(started.append, range(50), workers, stop)
+    assert len(started) <= 4 * workers  # of the few that are handed out ahead
+    if workers == 1:
+        assert started == [0]
+
+
+def test_what_waits_when_progress_ends_the_work_never_starts(monkeypatch):
+    started, may_end = [], threading.Event()
+
+    class Pool(ThreadPoolExecutor):
+        def shutdown(self, *args, **options):
+            may_end.set()  # what has not started is given up by now
+            super().shutdown(*args, **options)
+
     def task(block):
         started.append(block)
-        time.sleep(0.01)
+        if block > 0:
+            assert may_end.wait(120)
 
+    def stop(_):
+        raise TimeoutError("enough")
+
+    monkeypatch.setattr("rankcorr.workers.ThreadPoolExecutor", Pool)
     with pytest.raises(TimeoutError, match="enough"):
-        in_threads(task, range(50), workers, stop)
-    assert len(started) <= 4  # those of the two threads that ran, and none of those that waited
+        in_threads(task, range(50), 2, stop)
+    assert len(started) <= 3  # the first one, and those of the two threads
 
 
 def test_one_worker_starts_no_thread():

@@ -6,11 +6,11 @@ from tests.service.live import live_server  # noqa: F401 - a fixture
 
 @pytest.fixture
 def make_client():
-    """Make a test client from limits and settings; what is not given has its default."""
+    """Make a test client from limits and settings; what is not given has its default, but for ample time to work."""
     names = set(Limits.__dataclass_fields__)
 
     def make(**chosen):
-        limits = Limits(**{name: value for name, value in chosen.items() if name in names})
+        limits = Limits(**{"max_seconds": 600.0, **{name: value for name, value in chosen.items() if name in names}})
         settings = Settings(limits=limits, **{name: value for name, value in chosen.items() if name not in names})
         return create_app(settings).test_client()
 

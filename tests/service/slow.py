@@ -4,6 +4,8 @@ import contextlib
 import socket
 from collections.abc import Callable, Iterator
 
+from tests.service.live import PATIENCE
+
 
 @contextlib.contextmanager
 def open_connections() -> Iterator[Callable[..., socket.socket]]:
@@ -14,7 +16,7 @@ def open_connections() -> Iterator[Callable[..., socket.socket]]:
             connection = stack.enter_context(socket.socket())
             if window:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
-            connection.settimeout(60)
+            connection.settimeout(PATIENCE)
             connection.connect((server.host, server.port))
             connection.sendall(sent)
             return connection
@@ -32,5 +34,5 @@ def is_open(connection: socket.socket) -> bool:
     except OSError:
         return False
     finally:
-        connection.settimeout(60)
+        connection.settimeout(PATIENCE)
     return False

@@ -30,7 +30,7 @@ def test_there_are_examples():
 @pytest.mark.parametrize(("command", "output"), curl_examples())
 def test_curl_prints_what_the_page_shows(command, output, live_server):
     arguments = shlex.split(command.replace(BASE, live_server.url))
-    done = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == output.strip()
 
 
@@ -38,7 +38,7 @@ def test_curl_prints_what_the_page_shows(command, output, live_server):
 def test_the_javascript_runs(live_server):
     (code,) = fenced(PAGE, "javascript")
     program = [shutil.which("node"), "--input-type=module", "--eval", code.replace(BASE, live_server.url)]
-    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=300)
     body = {
         "gold": {"scores": {"king": 9.1, "queen": 8.7, "stone": 0.8}},
         "system": {"order": ["queen", "king", "stone"]},

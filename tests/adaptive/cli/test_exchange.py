@@ -91,10 +91,12 @@ def test_a_backup_while_votes_arrive_is_a_ledger_of_one_moment(folder, opened):
     done = threading.Event()
 
     def votes():
-        for number, row in enumerate(rows):
-            (folder / f"{number}.csv").write_text(as_csv([row]))
-            run_ok("run", "record", "v.db", f"{number}.csv")
-        done.set()
+        try:
+            for number, row in enumerate(rows):
+                (folder / f"{number}.csv").write_text(as_csv([row]))
+                run_ok("run", "record", "v.db", f"{number}.csv")
+        finally:
+            done.set()
 
     thread = threading.Thread(target=votes)
     thread.start()

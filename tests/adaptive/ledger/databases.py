@@ -21,6 +21,7 @@ from adaptive.ledger import Ledger
 from adaptive.ledger.migrations import migrate
 
 SERVER = os.environ.get("RANKCORR_TEST_POSTGRES", "postgresql://postgres@127.0.0.1/postgres")
+PATIENCE = 120.0  # seconds for a server to start or to end
 
 
 class PostgreSQL:
@@ -36,7 +37,7 @@ class PostgreSQL:
         self.tables: list[str] = []
 
     def _run(self, url: sa.URL, *statements: str) -> None:
-        engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 3})
+        engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 60})
         try:
             with engine.connect() as connection:
                 for statement in statements:
@@ -124,8 +125,8 @@ class OwnServer:
                 cwd=self.folder,
                 **self._as,
             )
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and self.process.poll() is None:
             ready = [self.programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
             if subprocess.run(ready, check=False).returncode == 0:
                 return
@@ -136,7 +137,7 @@ class OwnServer:
         """SIGQUIT: at once, with recovery at the next start; SIGINT: sessions are ended, and all is written."""
         if self.process is not None:
             self.process.send_signal(how)
-            self.process.wait(30)
+            self.process.wait(PATIENCE)
             self.process = None
 
 

@@ -20,7 +20,11 @@ class Child:
     pid: int
     pipe: int
 
-    def lines(self, seconds: float = 60.0) -> list[str]:
+    def has_reported(self, seconds: float = 60.0) -> bool:
+        """Whether it reports something, or ends, within this time; what it says is left for `lines`."""
+        return bool(select.select([self.pipe], [], [], seconds)[0])
+
+    def lines(self, seconds: float = 300.0) -> list[str]:
         """All that it reports until it ends; a child that hangs is killed."""
         data, deadline = b"", time.monotonic() + seconds
         while True:

@@ -49,7 +49,7 @@ def test_a_dump_of_postgresql_is_restored_to_the_same_campaign(postgresql, tmp_p
     dump = tmp_path / "votes.dump"
 
     def run(program, *arguments):
-        subprocess.run([program, *arguments], check=True, capture_output=True, text=True, timeout=60)
+        subprocess.run([program, *arguments], check=True, capture_output=True, text=True, timeout=300)
 
     run("pg_dump", "--format=custom", f"--schema={schema}", f"--file={dump}", plain.render_as_string(False))
     name = f"{postgresql.name}_restored"

@@ -12,6 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from adaptive.ledger import Ledger, LedgerBusyError, LedgerError, RevisionError, UnreachableError
+from adaptive.ledger import database as module
+from adaptive.ledger.database import PATIENCE_SECONDS
 from adaptive.ledger.locking import lock_ballot
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
@@ -58,7 +60,7 @@ def test_a_server_that_does_not_answer_is_said_at_once():
     start = time.monotonic()
     with pytest.raises(UnreachableError, match="refused"):
         Ledger.open("postgresql://postgres@127.0.0.1:9/postgres")
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < PATIENCE_SECONDS  # it is not tried again
 
 
 def test_what_is_no_database_is_said(tmp_path):
@@ -96,7 +98,8 @@ def test_a_child_makes_connections_of_its_own(ledger):
     check_ledger(ledger)
 
 
-def test_a_child_can_write_although_a_thread_of_the_parent_was_writing(ledger):
+def test_a_child_can_write_although_a_thread_of_the_parent_was_writing(ledger, monkeypatch):
+    monkeypatch.setattr(module, "_FORK_SECONDS", 60.0)  # a fork may have to wait for a busy machine
     campaign = campaign_of(ledger)
     (place, _, voter), *_ = asked(campaign)
     writes, forked = threading.Event(), threading.Event()
@@ -104,11 +107,11 @@ def test_a_child_can_write_although_a_thread_of_the_parent_was_writing(ledger):
     def hold(connection):
         connection.execute(sa.text("SELECT 1"))
         writes.set()
-        forked.wait(10)
+        forked.wait(60)
 
     thread = threading.Thread(target=lambda: ledger.database.write(hold))
     thread.start()
-    writes.wait(10)
+    assert writes.wait(60)
     threading.Timer(0.2, forked.set).start()
     child = processes.start(lambda report: report(campaign.cast(vote(voter, place)).kind))
     thread.join()
@@ -171,16 +174,16 @@ def test_a_step_that_others_keep_from_running_is_refused_and_changes_nothing(led
     def hold(connection):
         lock_ballot(connection, ballot, exclusive=True)
         held.set()
-        done.wait(10)
+        done.wait(60)
 
     thread = threading.Thread(target=lambda: ledger.database.write(hold))
     thread.start()
-    held.wait(10)
+    assert held.wait(60)
     began = time.monotonic()
     try:
         with pytest.raises(LedgerBusyError, match=r"busy for 0.3 s, .* nothing was changed"):
             hasty.campaign(campaign.key).cast(vote(voter, place))
-        assert 0.3 <= time.monotonic() - began < 5.0
+        assert 0.3 <= time.monotonic() - began < PATIENCE_SECONDS  # and not as long as others try
     finally:
         done.set()
         thread.join()
@@ -198,15 +201,23 @@ def test_a_process_that_stands_still_in_a_transaction_is_ended_by_the_server(led
     place, _, voter = asked(campaign)[0]
     calls = []
 
+    def is_there(pid):
+        return query(ledger, "SELECT count(*) FROM pg_stat_activity WHERE pid = :pid", pid=pid) != [(0,)]
+
     def work(connection):
-        calls.append(connection.execute(sa.text("SELECT 1")).scalar())
+        pid = connection.execute(sa.text("SELECT pg_backend_pid()")).scalar()
+        calls.append(pid)
         if len(calls) == 1:
             connection.execute(sa.text("SET LOCAL idle_in_transaction_session_timeout = '50ms'"))
-            time.sleep(0.5)
+            end = time.monotonic() + 30  # the server ends it by itself after 60
+            while is_there(pid):
+                assert time.monotonic() < end
+                time.sleep(0.05)
         return connection.execute(sa.text("SELECT count(*) FROM vote_event")).scalar()
 
     assert ledger.database.write(work) == 0
-    assert calls == [1, 1]
+    first, second = calls
+    assert first != second
     assert campaign.cast(vote(voter, place)).revision == 1
 
 
@@ -243,7 +254,7 @@ def test_a_full_disk_refuses_votes_and_loses_none(ledger):
 
 @pytest.mark.parametrize("how", [signal.SIGQUIT, signal.SIGINT, signal.SIGKILL])
 def test_votes_outlive_a_server_that_stops(server, how):
-    ledger = Ledger.create(server.url)
+    ledger = Ledger.create(server.url, patience=120.0)  # recovery takes a busy machine long
     campaign = campaign_of(ledger, n_voters=4)
     places = [(new_id(), place, voter) for place, _, voter in asked(campaign)]
     pause, acknowledged, failed = threading.Event(), [], []

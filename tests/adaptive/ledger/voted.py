@@ -64,7 +64,7 @@ def postgres():
     """A database of PostgreSQL that campaigns of several tests share; None where no server answers."""
     name = f"rankcorr_{secrets.token_hex(6)}"
     try:
-        server = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=2)
+        server = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=60)
     except psycopg.OperationalError:
         yield None
         return

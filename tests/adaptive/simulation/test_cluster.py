@@ -10,25 +10,14 @@ from adaptive.plan import plan_ballots
 from adaptive.simulation.similarity import exponential_similarity
 from adaptive.simulation.simulate import simulate
 from adaptive.simulation.voters import VoterPopulation
+from tests.cluster import two_workers
 
-distributed = pytest.importorskip("distributed", reason="distributed is not installed: it is the extra 'cluster'")
+pytest.importorskip("distributed", reason="distributed is not installed: it is the extra 'cluster'")
 
 
 @pytest.fixture
 def client():
-    """Client of two worker processes on the loopback interface; closes them."""
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            # The scheduler serves HTTP without a dashboard too: with None on port 8787, and it warns if that is taken.
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with two_workers() as client:
         yield client
 
 

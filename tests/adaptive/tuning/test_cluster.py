@@ -3,22 +3,13 @@
 import pytest
 
 from adaptive import VoterPopulation, candidates_for, exponential_similarity, tune_plan
+from tests.cluster import two_workers
 
-distributed = pytest.importorskip("distributed", reason="distributed is not installed: it is the extra 'cluster'")
+pytest.importorskip("distributed", reason="distributed is not installed: it is the extra 'cluster'")
 
 
 def test_two_worker_processes_find_the_same_plan():
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with two_workers() as client:
         arguments = {
             "similarity": exponential_similarity(12),
             "voters": VoterPopulation(6),

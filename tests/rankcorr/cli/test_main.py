@@ -21,7 +21,7 @@ def in_process(*args, **options):
     """Run the module in a process of its own."""
     command = [sys.executable, "-m", "rankcorr.cli.main", *map(str, args)]
     environment = os.environ | {"PYTHONUTF8": "1"}
-    return subprocess.run(command, capture_output=True, timeout=120, check=False, env=environment, **options)
+    return subprocess.run(command, capture_output=True, timeout=600, check=False, env=environment, **options)
 
 
 @pytest.fixture(autouse=True)
@@ -136,7 +136,7 @@ def test_broken_pipe_is_quiet():
     os.close(reading)
     try:
         command = [sys.executable, "-m", "rankcorr.cli.main", "weights", "--top", "2000"]
-        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, timeout=120, check=False)
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, timeout=600, check=False)
     finally:
         os.close(writing)
     assert (done.returncode, done.stderr) == (1, b"")
@@ -146,6 +146,6 @@ def test_broken_pipe_is_quiet():
 def test_full_disk_is_one_line():
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "rankcorr.cli.main", "weights"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=120, check=False)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=600, check=False)
     assert done.returncode == 2
     assert done.stderr == b"rankcorr: error: cannot write the output: No space left on device\n"

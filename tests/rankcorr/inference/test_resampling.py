@@ -1,4 +1,4 @@
-import time
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -33,7 +33,7 @@ def test_the_numbers_do_not_depend_on_the_executor(n_resamples):
 
 
 def test_an_exception_of_the_progress_stops_the_executor():
-    started = []
+    started, ended = [], threading.Event()
 
     def task(rng, size):
         started.append(size)
@@ -43,9 +43,10 @@ def test_an_exception_of_the_progress_stops_the_executor():
         raise KeyboardInterrupt
 
     with ThreadPoolExecutor(1) as executor:
-        executor.submit(time.sleep, 0.2)  # nothing of ours starts before
+        executor.submit(ended.wait, 120)  # nothing of ours starts before
         with pytest.raises(KeyboardInterrupt):
             in_blocks(task, 100, BLOCK_NUMBERS, seed=0, executor=executor, progress=stop)
+        ended.set()
     assert len(started) == 1  # the block that is drawn here
 
 

@@ -332,8 +332,8 @@ def test_without_a_turn_a_stream_goes_on_later(make_client):
     gate = client.application.extensions["rankcorr"].gate
     gate.enter()
     timer = threading.Timer(0.5, gate.leave)
-    timer.start()
     begun = time.monotonic()
+    timer.start()
     assert streamed(client, [GOOD])[-1]["summary"]["n_queries"] == 1
     assert time.monotonic() - begun > 0.4
     timer.join()

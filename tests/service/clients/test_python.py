@@ -26,7 +26,7 @@ def generated(tmp_path_factory):
     config.write_text(json.dumps({"post_hooks": [], "content_type_overrides": overrides}))
     options = ["--path", str(COMMITTED), "--output-path", str(folder / PACKAGE), "--config", str(config)]
     command = [sys.executable, "-m", "openapi_python_client", "generate", *options, "--meta=none", "--fail-on-warning"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     sys.path.insert(0, str(folder))
     yield SimpleNamespace(

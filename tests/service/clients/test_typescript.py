@@ -28,7 +28,7 @@ COMPILER_OPTIONS = {
 
 def node(script, *arguments, cwd):
     command = [shutil.which("node"), script, *arguments]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -1,6 +1,7 @@
 import pytest
 
 from service.collect import CollectSettings, create_app
+from service.collect.state import collecting
 from service.http.state import state
 from tests.service.collect.browsing import Voter, new_campaign
 
@@ -13,12 +14,20 @@ def target(tmp_path):
 
 @pytest.fixture
 def make_app(target):
-    """Make an app on a ledger of its own, from settings; what is not given has its default."""
+    """Make an app on a ledger of its own, from settings; what is not given has its default.
+
+    Where a rate is given, it is counted in a minute that never ends: a test may reach into the next one.
+    """
     made = []
 
     def make(**chosen):
         app = create_app(CollectSettings(**{"ledger": target, **chosen}))
         made.append(app)
+        shared = collecting(app)
+        if any(name.endswith("_per_minute") for name in chosen):
+            for limiter in (state(app).rate, shared.joins, shared.votes, shared.steps, shared.guesses):
+                if limiter is not None:
+                    limiter.clock = lambda: 30.0
         return app
 
     yield make

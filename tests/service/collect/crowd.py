@@ -133,7 +133,7 @@ class Crowd:
         """Send no further votes; another thread may say so."""
         self._end = time.monotonic()
 
-    def run(self, seconds: float = math.inf, *, arrival: float = 2.0, patience: float = 120.0) -> Log:
+    def run(self, seconds: float = math.inf, *, arrival: float = 2.0, patience: float = 300.0) -> Log:
         """Vote for so long, or until `stop`; then wait for the answers to the last votes, and close all connections.
 
         Parameters

@@ -39,6 +39,7 @@ class Killed:
             "RANKCORR_BIND": f"127.0.0.1:{self.address[1]}",
         }
         self._stack = ExitStack()
+        self._one = threading.Lock()  # what is killed is killed after all has been started
 
     def __enter__(self) -> "Killed":
         self.server: Server = self._stack.enter_context(running(self._folder, self._environment, COMMAND))
@@ -49,13 +50,15 @@ class Killed:
 
     def kill_worker(self, rng: random.Random) -> None:
         """Kill one of the workers; the server starts another."""
-        os.kill(rng.choice(self.server.workers()), signal.SIGKILL)
+        with self._one:
+            os.kill(rng.choice(eventually(self.server.workers, what="a worker")), signal.SIGKILL)
 
     def kill_all(self) -> None:
         """Kill all processes of the server at once, and start it again."""
-        os.killpg(self.server.process.pid, signal.SIGKILL)
-        self._stack.close()
-        self.__enter__()
+        with self._one:
+            os.killpg(self.server.process.pid, signal.SIGKILL)
+            self._stack.close()
+            self.__enter__()
 
 
 def kills(killed: Killed, crowd: Crowd, n_kills: int, *, votes: tuple[int, int], seed: int = 1) -> threading.Thread:

@@ -3,13 +3,14 @@
 import contextlib
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from adaptive.ledger import Campaign
 from adaptive.plan import plan_ballots
 from tests.service.collect.browsing import new_campaign, new_id
-from tests.service.live import Answer, Server, running
+from tests.service.live import PATIENCE, Answer, Server, running
 
 COMMAND = (sys.executable, "-m", "service.server.collect")
 N_ITEMS = 60
@@ -51,14 +52,15 @@ class LiveVoter:
 
     def come(self) -> None:
         """Come by the open link, and agree."""
-        status, headers, body = self.ask("POST", "/v1/sessions", {"campaign": self._campaign.key, "consent": "1"})
+        asked = {"campaign": self._campaign.key, "consent": "1"}
+        status, headers, body = self._answered("POST", "/v1/sessions", asked)
         assert status == 201, body
         self.set_cookie = headers["Set-Cookie"]
         self.headers["Cookie"] = self.set_cookie.partition(";")[0]
 
     def sheet(self) -> list[dict]:
         """Pairs of the next sheet."""
-        status, _, body = self.ask("POST", "/v1/sheets", {})
+        status, _, body = self._answered("POST", "/v1/sheets", {})
         assert status == 200, body
         return json.loads(body)["sheet"]["pairs"]
 
@@ -66,6 +68,13 @@ class LiveVoter:
         """Answer a pair."""
         vote = {"pair": pair["id"], "answer": answer, "given_by": "click", "layout": "stacked"}
         return self.ask("PUT", f"/v1/votes/{new_id()}", vote)
+
+    def _answered(self, method: str, path: str, document: object) -> Answer:
+        """Ask again as often as the server is busy, or found the client too slow."""
+        end = time.monotonic() + PATIENCE
+        while (answer := self.ask(method, path, document))[0] in (408, 503) and time.monotonic() < end:
+            time.sleep(float(answer[1].get("Retry-After", 0.1)))
+        return answer
 
     def ask(self, method: str, path: str, document: object = None) -> Answer:
         """One request on a connection of its own."""

@@ -3,19 +3,24 @@
 import contextlib
 import json
 import sqlite3
+import threading
 import time
 
 import pytest
 import sqlalchemy as sa
 
+from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import check_ledger
 from tests.adaptive.ledger.databases import SERVER, PostgreSQL
 from tests.service.collect.browsing import new_campaign, new_id
 from tests.service.collect.crowd import Crowd, Losses, losses
 from tests.service.collect.killing import Killed, kills
-from tests.service.collect.live import PLAN, LiveVoter, collecting
+from tests.service.collect.live import LiveVoter, collecting
+from tests.service.live import eventually
 
 N_VOTERS = 20
+# More comparisons than are answered before the last kill, however late it comes.
+PLAN = plan_ballots(60, n_ballots=2, fraction=0.5, presentations=60)
 CAMPAIGN = {"plan": PLAN, "items": 60, "voters": N_VOTERS, "sheet_size": 5}
 UNLIMITED = {"RANKCORR_VOTES_PER_MINUTE": "0"}
 
@@ -56,11 +61,27 @@ def test_kills_of_a_worker_and_of_the_server_lose_no_vote_and_voters_go_on(targe
 def test_too_many_are_told_when_to_come_again_and_then_they_finish(target, tmp_path):
     few = {**UNLIMITED, "RANKCORR_MAX_CONCURRENT": "1", "RANKCORR_MAX_WAITING": "1"}
     with collecting(tmp_path, few, target, **CAMPAIGN) as (server, campaign):
-        log = Crowd((server.host, server.port), campaign.key, 2 * N_VOTERS, think=0.0).run(3.0)
+        crowd = Crowd((server.host, server.port), campaign.key, 2 * N_VOTERS, think=0.0)
+
+        def watch():
+            try:
+                eventually(lambda: crowd.log.heard_503_after and len(crowd.log.acknowledged) >= 100, what="a refusal")
+            finally:
+                crowd.stop()
+
+        watching = threading.Thread(target=watch)
+        watching.start()
+        log = crowd.run()
+        watching.join()
         assert log.heard_503_after
         assert not log.without_retry_after
         assert len(log.acknowledged) == len(log.took)
         assert losses(campaign, log) == Losses(lost=0, doubled=0, miscounted=0, unheard=0)
+
+
+def answered(answer):
+    """An answer, unless it says that the ledger is busy."""
+    return None if answer[0] == 503 else answer
 
 
 def test_while_another_program_holds_the_ledger_a_voter_hears_so_within_seconds(tmp_path):
@@ -72,11 +93,15 @@ def test_while_another_program_holds_the_ledger_a_voter_hears_so_within_seconds(
         path, vote = f"/v1/votes/{event}", {"pair": pair["id"], "answer": "left"}
         with contextlib.closing(sqlite3.connect(tmp_path / "votes.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            began = time.monotonic()
-            status, headers, body = voter.ask("PUT", path, vote)
-            waited = time.monotonic() - began
-        assert (status, headers["Retry-After"]) == (503, "2")
-        assert json.loads(body)["type"] == "urn:rankcorr:problem:busy"
-        assert 0.5 <= waited < 5.0
-        status, _, body = voter.ask("PUT", path, vote)
+            times = []
+            while (
+                len(times) < 3 and min(times, default=5.0) >= 5.0
+            ):  # a machine that stands still makes one of them long
+                began = time.monotonic()
+                status, headers, body = voter.ask("PUT", path, vote)
+                times.append(time.monotonic() - began)
+                assert (status, headers["Retry-After"]) == (503, "2")
+                assert json.loads(body)["type"] == "urn:rankcorr:problem:busy"
+        assert 0.5 <= min(times) < 5.0
+        status, _, body = eventually(lambda: answered(voter.ask("PUT", path, vote)), what="an answer")
         assert (status, json.loads(body)["repeated"]) == (200, False)

@@ -14,7 +14,7 @@ from adaptive.ledger.results import votes_of
 from tests.adaptive.ledger.databases import SERVER, PostgreSQL, own_server
 from tests.service.collect.browsing import new_id
 from tests.service.collect.live import LiveVoter, collecting
-from tests.service.live import eventually
+from tests.service.live import PATIENCE, eventually
 
 N_VOTERS = 12
 BROKEN = (http.client.HTTPException, ConnectionError)
@@ -44,7 +44,7 @@ def n_votes(campaign):
 
 def insist(voter, method, path, document):
     """Send a request until it is answered, as a page does; a vote has its event id in the path each time."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 2 * PATIENCE
     while True:
         try:
             status, _, body = voter.ask(method, path, document)
@@ -52,7 +52,7 @@ def insist(voter, method, path, document):
             status, body = 0, b""
         if status == 200:
             return json.loads(body)
-        assert status in (0, 503), body
+        assert status in (0, 408, 503), body
         assert time.monotonic() < end
         time.sleep(0.05)
 
@@ -74,8 +74,9 @@ class Crowd:
 
     def __exit__(self, *_):
         for thread in self._threads:
-            thread.join(120)
+            thread.join(4 * PATIENCE)
         assert not self.failures, self.failures[0]
+        assert not any(thread.is_alive() for thread in self._threads)
 
     def _vote(self, voter):
         try:
@@ -91,7 +92,7 @@ def test_a_killed_worker_costs_no_vote(live):
     server, campaign = live
     with Crowd(server, campaign) as crowd:
         for number in (60, 140):
-            eventually(lambda wanted=number: len(crowd.acknowledged) >= wanted, 60, "votes")
+            eventually(lambda wanted=number: len(crowd.acknowledged) >= wanted, what="votes")
             victim = min(server.workers())
             os.kill(victim, signal.SIGKILL)
             eventually(lambda gone=victim: len(server.workers()) == 2 and gone not in server.workers(), what="a worker")
@@ -108,19 +109,22 @@ def test_a_database_that_ends_and_comes_back(tmp_path):
         first, second, *_ = voter.sheet()
         assert voter.vote(first)[0] == 200
         database.stop(signal.SIGINT)
-        assert server.ask("GET", "/health/ready", timeout=10)[0] == 503
-        assert server.ask("GET", "/health/live", timeout=10)[0] == 200
+        assert server.ask("GET", "/health/ready")[0] == 503
+        assert server.ask("GET", "/health/live")[0] == 200
         vote = (f"/v1/votes/{new_id()}", {"pair": second["id"], "answer": "left"})
-        began = time.monotonic()
-        status, headers, _ = voter.ask("PUT", *vote)
-        assert (status, "Retry-After" in headers) == (503, True)
-        assert time.monotonic() - began < 10.0
+        times = []
+        while len(times) < 3 and min(times, default=10.0) >= 10.0:  # a machine that stands still makes one of them long
+            began = time.monotonic()
+            status, headers, _ = voter.ask("PUT", *vote)
+            times.append(time.monotonic() - began)
+            assert (status, "Retry-After" in headers) == (503, True)
+        assert min(times) < 10.0
         answers = []
         waiting = threading.Thread(target=lambda: answers.append(insist(voter, "PUT", *vote)))
         waiting.start()
         time.sleep(1)
         database.start()
-        waiting.join(60)
+        waiting.join(3 * PATIENCE)
         assert answers[0]["answer"] == "left"
-        eventually(lambda: server.ask("GET", "/health/ready")[0] == 200, 40, "that it is ready again")
+        eventually(lambda: server.ask("GET", "/health/ready")[0] == 200, what="that it is ready again")
         assert n_votes(campaign) == 2

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.service.live import REPOSITORY, Answer, Server, ask, eventually
+from tests.service.live import PATIENCE, REPOSITORY, Answer, Server, ask, eventually
+from tests.service.load import in_threads
 
 DEPLOY = REPOSITORY / "service" / "deploy"
 # Where Debian puts it, which is not on the path of every user.
@@ -41,7 +42,7 @@ class Proxy:
     certificate: Path
     log: Path
 
-    def connect(self, timeout: float = 60) -> http.client.HTTPSConnection:
+    def connect(self, timeout: float = PATIENCE) -> http.client.HTTPSConnection:
         """A connection over TLS, with the certificate checked."""
         context = ssl.create_default_context(cafile=str(self.certificate))
         return http.client.HTTPSConnection("127.0.0.1", self.https, timeout=timeout, context=context)
@@ -52,7 +53,7 @@ class Proxy:
         path: str,
         document: object = None,
         *,
-        timeout: float = 60,
+        timeout: float = PATIENCE,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """Status, headers and body of one request over TLS."""
@@ -61,8 +62,16 @@ class Proxy:
 
     def ask_plain(self, method: str, path: str, document: object = None) -> Answer:
         """The same without TLS."""
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.http, timeout=60)) as connection:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.http, timeout=PATIENCE)) as connection:
             return ask(connection, method, path, document)
+
+
+def refused_of_many(proxy: Proxy, headers: Mapping[str, str] | None = None) -> Answer | None:
+    """An answer of 429 to one of twenty requests at the same time, the first of which is answered; None without one."""
+    assert proxy.ask("GET", "/health/live", headers=headers)[0] in (200, 429)
+    answers = in_threads(*[lambda: proxy.ask("GET", "/health/live", headers=headers)] * 20)
+    assert {status for status, _, _ in answers} <= {200, 429}
+    return next((answer for answer in answers if answer[0] == 429), None)
 
 
 def free_ports(number: int) -> list[int]:
@@ -118,7 +127,7 @@ def proxied(server: Server, folder: Path, *, collect: Server | None = None, **ch
     finally:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(10)
+            process.wait(PATIENCE)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

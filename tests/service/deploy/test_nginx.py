@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from tests.service.deploy.proxy import NGINX, proxied
-from tests.service.live import eventually
+from tests.service.deploy.proxy import NGINX, proxied, refused_of_many
+from tests.service.live import PATIENCE, eventually
 from tests.service.load import IN_PROGRESS, PAIR
 
 pytestmark = pytest.mark.skipif(
@@ -113,7 +113,7 @@ def test_a_body_above_the_limit_never_reaches_the_service(proxy, live_server):
 def test_what_is_no_request_is_a_problem_too(proxy, sent, status, kind):
     context = ssl.create_default_context(cafile=str(proxy.certificate))
     with (
-        socket.create_connection(("127.0.0.1", proxy.https), timeout=20) as plain,
+        socket.create_connection(("127.0.0.1", proxy.https), timeout=PATIENCE) as plain,
         context.wrap_socket(plain, server_hostname="127.0.0.1") as connection,
     ):
         connection.sendall(sent)
@@ -122,7 +122,7 @@ def test_what_is_no_request_is_a_problem_too(proxy, sent, status, kind):
 
 
 def test_http_where_tls_is_due_is_a_problem_too(proxy):
-    with socket.create_connection(("127.0.0.1", proxy.https), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", proxy.https), timeout=PATIENCE) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert problem_of(answer_on(connection))["status"] == 400
 
@@ -138,9 +138,7 @@ def test_the_id_of_a_request_is_that_of_the_service(proxy, live_server):
 
 def test_clients_beyond_the_rate_are_told_so(live_server, tmp_path):
     with proxied(live_server, tmp_path, PROXY_REQUESTS_PER_SECOND="1", PROXY_BURST="2") as strict:
-        answers = [strict.ask("GET", "/health/live") for _ in range(5)]
-    assert [answer[0] for answer in answers[:3]] == [200, 200, 200]
-    problem = problem_of(answers[4])
+        problem = problem_of(eventually(lambda: refused_of_many(strict), what="a refusal"))
     assert (problem["status"], problem["type"]) == (429, "urn:rankcorr:problem:too-many-requests")
 
 
@@ -156,12 +154,21 @@ def test_a_service_that_is_gone_is_a_problem_too(live_server, tmp_path):
 def test_a_head_that_does_not_arrive_in_time_ends_the_connection(live_server, tmp_path):
     with proxied(live_server, tmp_path, PROXY_CLIENT_TIME="1s") as strict:
         context = ssl.create_default_context(cafile=str(strict.certificate))
-        with (
-            socket.create_connection(("127.0.0.1", strict.https), timeout=20) as silent,
-            socket.create_connection(("127.0.0.1", strict.https), timeout=20) as plain,
-            context.wrap_socket(plain, server_hostname="127.0.0.1") as begun,
-        ):
-            begun.sendall(b"GET /health/live HTTP/1.1\r\nHost: local")
+        with contextlib.ExitStack() as stack:
+
+            def connect():
+                address = ("127.0.0.1", strict.https)
+                return stack.enter_context(socket.create_connection(address, timeout=PATIENCE))
+
+            def head_begun():
+                """A connection over TLS with half a head; none where a busy machine took longer than the time."""
+                with contextlib.suppress(OSError):
+                    connection = context.wrap_socket(connect(), server_hostname="127.0.0.1")
+                    stack.enter_context(connection).sendall(b"GET /health/live HTTP/1.1\r\nHost: local")
+                    return connection
+                return None
+
+            silent, begun = connect(), eventually(head_begun, what="a handshake")
             assert silent.recv(1) == b""
             with contextlib.suppress(ConnectionResetError, ssl.SSLEOFError):
                 assert begun.recv(1) == b""
@@ -177,7 +184,7 @@ class Slow:
         self.ended = threading.Event()
         for number in range(N_SLOW):
             source = (f"127.0.{1 + number % 100}.1", 0)
-            client = socket.create_connection(("127.0.0.1", proxy.https), timeout=20, source_address=source)
+            client = socket.create_connection(("127.0.0.1", proxy.https), timeout=PATIENCE, source_address=source)
             stack.enter_context(client)
             kind = ("silent", "handshake", "head", "body")[number // 100 % 4]
             if kind == "handshake":
@@ -224,15 +231,14 @@ def many_files():
 
 @pytest.mark.usefixtures("many_files")
 def test_two_thousand_slow_connections_change_nothing(live_server, tmp_path):
-    with proxied(live_server, tmp_path, PROXY_CLIENT_TIME="60s") as proxy, contextlib.ExitStack() as stack:
+    with proxied(live_server, tmp_path, PROXY_CLIENT_TIME="3600s") as proxy, contextlib.ExitStack() as stack:
         slow = Slow(proxy, stack)
         dripping = threading.Thread(target=slow.drip)
         dripping.start()
-        end = time.monotonic() + 3
         try:
-            while time.monotonic() < end:
-                assert proxy.ask("GET", "/health/live", timeout=5)[0] == 200
-                assert proxy.ask("POST", "/v1/correlations", PAIR, timeout=5)[0] == 200
+            for _ in range(50):
+                assert proxy.ask("GET", "/health/live")[0] == 200
+                assert proxy.ask("POST", "/v1/correlations", PAIR)[0] == 200
                 time.sleep(0.02)
             assert live_server.metrics()[IN_PROGRESS] == 1  # the reading itself: none of the slow ones has come through
         finally:

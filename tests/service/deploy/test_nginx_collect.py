@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.service.collect.live import LiveVoter, collecting
-from tests.service.deploy.proxy import NGINX, proxied
+from tests.service.deploy.proxy import NGINX, proxied, refused_of_many
 from tests.service.live import ask, eventually
 
 pytestmark = pytest.mark.skipif(
@@ -106,7 +106,7 @@ def test_a_lab_of_voters_at_one_address_is_not_turned_away(proxy, live):
             voter = voter_behind(proxy, live[1])
             with contextlib.closing(proxy.connect()) as connection:  # as a browser does, on one connection
                 voter._ask = lambda *request, **options: patient(connection, *request, **options)
-                ready.wait(60)
+                ready.wait(300)
                 voter.come()
                 for pair in voter.sheet():
                     statuses.append(voter.vote(pair)[0])
@@ -117,7 +117,7 @@ def test_a_lab_of_voters_at_one_address_is_not_turned_away(proxy, live):
     for each in voters:
         each.start()
     for each in voters:
-        each.join(120)
+        each.join(600)
     assert not failures
     assert len(statuses) == 50 * 5
     assert set(statuses) == {200}
@@ -126,7 +126,6 @@ def test_a_lab_of_voters_at_one_address_is_not_turned_away(proxy, live):
 def test_whoever_asks_too_often_is_told_so(live_server, live, tmp_path):
     few = {"PROXY_COLLECT_REQUESTS_PER_SECOND": "1", "PROXY_COLLECT_BURST": "2"}
     with proxied(live_server, tmp_path, collect=live[0], **few) as strict:
-        answers = [strict.ask("GET", "/health/live", headers={"Host": HOST}) for _ in range(5)]
-        assert [status for status, _, _ in answers[:3]] == [200] * 3
-        assert json.loads(answers[4][2])["type"] == "urn:rankcorr:problem:too-many-requests"
+        _, _, body = eventually(lambda: refused_of_many(strict, {"Host": HOST}), what="a refusal")
+        assert json.loads(body)["type"] == "urn:rankcorr:problem:too-many-requests"
         assert strict.ask("GET", "/health/live")[0] == 200  # the service has a count of its own

@@ -15,7 +15,7 @@ from service.server.programs import COLLECT, NEEDED_FOR_PAGES, SERVE
 from service.server.serve import main
 from service.server.settings import ServerSettings, usable_cores
 from tests.distributions import ROOT, requirements
-from tests.service.live import COMMAND, clean_environment
+from tests.service.live import COMMAND, START_SECONDS, clean_environment
 
 pytestmark = pytest.mark.usefixtures("plain_environment")
 
@@ -199,7 +199,7 @@ def test_a_stop_while_the_kernels_are_compiled_leaves_nothing(tmp_path):
         lines = iter(process.stderr.readline, "")
         assert any("Compiling the kernels" in line for line in lines)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(START_SECONDS) == 0  # not before a kernel is ready
         assert not any("Listening" in line for line in lines)
     assert not list(tmp_path.glob("rankcorr-serve-*"))
 

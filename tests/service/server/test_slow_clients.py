@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import re
+import select
 import socket
 import time
 from collections import Counter
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.service.live import eventually, running
+from tests.service.live import PATIENCE, eventually, running
 from tests.service.load import IN_PROGRESS, PAIR, in_threads, seconds_of_work, simulation
 from tests.service.slow import is_open, open_connections
 
@@ -47,7 +48,7 @@ def patient(tmp_path_factory) -> Iterator:
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory) -> Iterator:
     """One worker of nine threads that gives clients little time."""
-    limits = {"RANKCORR_CLIENT_SECONDS": "0.4", "RANKCORR_MAX_BODY_SECONDS": "1"}
+    limits = {"RANKCORR_CLIENT_SECONDS": "1", "RANKCORR_MAX_BODY_SECONDS": "2"}
     with running(tmp_path_factory.mktemp("strict"), FEW_THREADS | limits) as server:
         yield server
 
@@ -73,8 +74,8 @@ def answered(route, server):
 
 def others_are_served(server):
     assert server.ask("GET", "/health/live")[0] == 200
-    status, _, body = server.ask("POST", "/v1/correlations", PAIR)
-    assert status == 200, body
+    # The only turn may be another's at this moment, and a client of a busy machine may itself be too slow.
+    eventually(lambda: server.ask("POST", "/v1/correlations", PAIR)[0] == 200, what="an answer")
 
 
 class TestSlow:
@@ -94,6 +95,7 @@ class TestSlow:
     def test_whoever_does_not_read_its_answer_holds_up_nobody(self, patient, sockets):
         slow = []
         for _ in range(10):
+            others_are_served(patient)  # the turn of the one before is over
             slow.append(sockets(patient, LARGE, window=2_048))
             eventually(lambda: answered("/v1/ballots", patient) == len(slow), what="the answer")
         others_are_served(patient)
@@ -120,28 +122,34 @@ class TestSlow:
         assert is_open(smaller)
 
     def test_each_has_its_time_and_no_more(self, strict, sockets):
-        begun = time.monotonic()
         head, pausing = sockets(strict, b"GET"), sockets(strict, HEAD + b"Content-Length: 100\r\n\r\n{")
-        steady = sockets(strict, HEAD + b"Content-Length: 100\r\n\r\n{")
-        while is_open(steady):
-            assert time.monotonic() < begun + 30
-            with contextlib.suppress(OSError):
-                steady.sendall(b" ")
-                head.sendall(b"T")
-            time.sleep(0.05)
-        assert time.monotonic() > begun + 0.9  # its pauses were short: what ended it is the time for all of it
+        end, longest = time.monotonic() + PATIENCE, 1.0
+        while longest >= 1.0:  # again where a busy machine has made a pause that ends the connection
+            assert time.monotonic() < end
+            sent = begun = time.monotonic()
+            steady, longest = sockets(strict, HEAD + b"Content-Length: 100\r\n\r\n{"), 0.0
+            while is_open(steady):
+                with contextlib.suppress(OSError):
+                    steady.sendall(b" ")
+                    head.sendall(b"T")
+                time.sleep(0.05)
+                sent, before = time.monotonic(), sent
+                longest = max(longest, sent - before)
+        assert time.monotonic() >= begun + 2  # its pauses were short: what ended it is the time for all of it
         for connection in (head, pausing):
             status, headers, found = answer_of(connection)
             assert (status, headers["Connection"]) == (408, "close")
             assert (found["type"], found["status"]) == ("urn:rankcorr:problem:too-slow", 408)
             assert "RANKCORR_CLIENT_SECONDS" in found["detail"]
-            assert "1 s in all (RANKCORR_MAX_BODY_SECONDS)" in found["detail"]
+            assert "2 s in all (RANKCORR_MAX_BODY_SECONDS)" in found["detail"]
         others_are_served(strict)
 
     def test_an_answer_that_is_not_read_is_given_up(self, strict, sockets):
         connection = sockets(strict, LARGE, window=2_048)
         eventually(lambda: answered("/v1/ballots", strict), what="the answer")
-        time.sleep(1.0)
+        ended = select.poll()
+        ended.register(connection, 0)  # for its reset alone
+        assert ended.poll(1_000 * PATIENCE)
         with pytest.raises(ConnectionResetError):  # the kernel keeps nothing for it either
             list(iter(lambda: connection.recv(1 << 20), b""))
 
@@ -173,15 +181,20 @@ class TestBrokenOff:
 
     def test_the_work_of_a_client_that_has_left_ends(self, patient, sockets):
         document = json.dumps(simulation(3_000)).encode()  # many seconds of work
-        connection = sockets(patient, b"POST /v1/simulations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
-        connection.sendall(b"Content-Length: %d\r\n\r\n" % len(document) + document)
-        # To ask for work here might take the turn of the simulation, which would be refused.
-        eventually(lambda: patient.metrics()[IN_PROGRESS] >= 2, what="the work")
-        assert patient.ask("POST", "/v1/correlations", PAIR)[0] == 503
-        connection.close()
-        eventually(lambda: patient.ask("POST", "/v1/correlations", PAIR)[0] == 200, 15, "the end of the work")
+        head = b"POST /v1/simulations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+
+        def works():
+            """Whether a simulation has the turn; to ask may take its turn, and then another one is sent."""
+            connection = sockets(patient, head + b"Content-Length: %d\r\n\r\n" % len(document) + document)
+            eventually(lambda: patient.metrics()[IN_PROGRESS] >= 2 or not is_open(connection), what="the work")
+            has_turn = patient.ask("POST", "/v1/correlations", PAIR)[0] == 503
+            connection.close()
+            return has_turn
+
+        eventually(works, what="a turn of the work")
+        eventually(lambda: patient.ask("POST", "/v1/correlations", PAIR)[0] == 200, what="the end of the work")
         lines = [json.loads(line) for line in patient.output.read_text().splitlines()]
-        assert [line["route"] for line in lines if line["status"] == 499] == ["/v1/simulations"]
+        assert {line["route"] for line in lines if line["status"] == 499} == {"/v1/simulations"}
 
 
 class TestHttp:

@@ -1,5 +1,6 @@
 """Streams on real sockets: long ones, slow ones, and those that break off."""
 
+import contextlib
 import http.client
 import json
 import socket
@@ -24,9 +25,17 @@ LINE = json.dumps({"query": "q", "relevance": GOLD, "scores": {"x": RUN}}).encod
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory) -> Iterator:
+    """One worker, which gives up no client within these tests."""
+    limits = {"RANKCORR_WORKERS": "1", "RANKCORR_CLIENT_SECONDS": "600", "RANKCORR_MAX_BODY_BYTES": "100000"}
+    with running(tmp_path_factory.mktemp("streams"), limits) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory) -> Iterator:
     """One worker, whose clients have a second."""
     limits = {"RANKCORR_WORKERS": "1", "RANKCORR_CLIENT_SECONDS": "1", "RANKCORR_MAX_BODY_BYTES": "100000"}
-    with running(tmp_path_factory.mktemp("streams"), limits) as found:
+    with running(tmp_path_factory.mktemp("hasty"), limits) as found:
         yield found
 
 
@@ -48,15 +57,21 @@ def answer_of(connection):
     return response.status, response.headers, [json.loads(line) for line in response.read().splitlines()]
 
 
-def n_sent(connection, data, *, most, pause=0.0):
+def n_sent(connection, data, *, most):
     """How often data can be sent before the service takes no more, or has ended the connection."""
     for number in range(most):
         try:
             connection.sendall(data)
         except OSError:
             return number
-        time.sleep(pause)
     return most
+
+
+def send_on(connection, data, ended, *, pause=0.0):
+    """Send data over and over until told to end, or until the service has ended the connection."""
+    with contextlib.suppress(OSError):
+        while not ended.wait(pause):
+            connection.sendall(data)
 
 
 def ends(server):
@@ -67,7 +82,8 @@ def ends(server):
 
 def others_are_served(server):
     assert server.ask("GET", "/health/live")[0] == 200
-    assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
+    # Of one turn in all, the beginning of a stream may have it at this moment.
+    eventually(lambda: server.ask("POST", "/v1/correlations", PAIR)[0] == 200, what="an answer")
 
 
 def of_library():
@@ -77,9 +93,11 @@ def of_library():
 def test_memory_does_not_grow_with_the_stream(server, sockets):
     """12 MB in lines, which is 120 times as much as a body may have, and as much comes back."""
     (pid,) = server.workers()
-    connection = sockets(server, CHUNKED + chunk(LINE * 2_000))  # what grows once has grown
-    time.sleep(1)
-    before, largest, n_pieces = resident_bytes(pid), 0, 60
+    connection = sockets(server, CHUNKED + chunk(LINE * 2_000))
+    begun = b""
+    while begun.count(b'"line":') < 2_000:
+        begun += connection.recv(1 << 20)
+    before, largest, n_pieces = resident_bytes(pid), 0, 60  # what grows once has grown
 
     def send():
         for _ in range(n_pieces):
@@ -171,11 +189,11 @@ class TestBrokenOff:
         assert [each["line"] for each in found] == [1]
         assert "begins with no size" in last["problem"]["detail"]
 
-    def test_a_client_that_pauses_too_long(self, server, sockets):
-        connection = sockets(server, CHUNKED + chunk(LINE))
+    def test_a_client_that_pauses_too_long(self, hasty, sockets):
         begun = time.monotonic()
+        connection = sockets(hasty, CHUNKED + chunk(LINE))
         *found, last = answer_of(connection)[2]
-        assert 0.9 < time.monotonic() - begun < 10
+        assert time.monotonic() - begun >= 1
         assert (len(found), last["problem"]["status"]) == (1, 408)
         assert "RANKCORR_CLIENT_SECONDS" in last["problem"]["detail"]
 
@@ -189,19 +207,19 @@ class TestBrokenOff:
         assert ends(server)[-1] != "whole"
         others_are_served(server)
 
-    def test_a_client_that_does_not_read_is_given_up(self, server, sockets):
-        (pid,) = server.workers()
-        n_before, before = len(ends(server)), resident_bytes(pid)
-        connection = sockets(server, CHUNKED, window=2_048)
-        connection.settimeout(5)
+    def test_a_client_that_does_not_read_is_given_up(self, hasty, sockets):
+        (pid,) = hasty.workers()
+        n_before, before = len(ends(hasty)), resident_bytes(pid)
+        connection = sockets(hasty, CHUNKED, window=2_048)
         assert n_sent(connection, chunk(LINE * 2_000), most=1_000) < 1_000  # no room is left
-        eventually(lambda: len(ends(server)) > n_before, what="the end of the stream")
+        eventually(lambda: len(ends(hasty)) > n_before, what="the end of the stream")
         assert resident_bytes(pid) - before < 20_000_000
-        others_are_served(server)
+        others_are_served(hasty)
 
 
 def test_slow_streams_hold_up_nobody(tmp_path, sockets):
     settings = {"RANKCORR_WORKERS": "1", "RANKCORR_MAX_CONCURRENT": "1", "RANKCORR_MAX_WAITING": "0"}
+    settings["RANKCORR_CLIENT_SECONDS"] = "600"
     with running(tmp_path, settings) as server:
         slow = [sockets(server, CHUNKED + chunk(LINE[:20])) for _ in range(60)]
         for _ in range(3):
@@ -213,6 +231,7 @@ def test_slow_streams_hold_up_nobody(tmp_path, sockets):
 
 def test_streams_that_find_no_turn_wait_and_are_not_turned_away(tmp_path, sockets):
     settings = {"RANKCORR_WORKERS": "1", "RANKCORR_MAX_CONCURRENT": "1", "RANKCORR_MAX_WAITING": "0"}
+    settings["RANKCORR_CLIENT_SECONDS"] = "600"
     body = LINE * 3_000
     whole = HEAD + b"Content-Length: %d\r\n\r\n" % len(body)
     with running(tmp_path, settings) as server:
@@ -223,34 +242,40 @@ def test_streams_that_find_no_turn_wait_and_are_not_turned_away(tmp_path, socket
         readers = [threading.Thread(target=lambda s=stream: found.append(answer_of(s)[2][-1])) for stream in streams]
         for reader in readers:
             reader.start()
+        n_probes = 0
         while any(reader.is_alive() for reader in readers):
-            begun = time.monotonic()
             assert server.ask("GET", "/health/live")[0] == 200
-            assert time.monotonic() - begun < 5  # the streams take far longer together
-            time.sleep(0.1)
+            n_probes += 1
+            time.sleep(0.02)
+        assert n_probes >= 10  # while the streams go on
         assert [each["summary"]["n_queries"] for each in found] == [3_000] * 20
 
 
 def test_a_stream_has_a_time(tmp_path, sockets):
     with running(
-        tmp_path, {"RANKCORR_WORKERS": "1", "RANKCORR_MAX_STREAM_SECONDS": "1", "RANKCORR_CLIENT_SECONDS": "2"}
+        tmp_path, {"RANKCORR_WORKERS": "1", "RANKCORR_MAX_STREAM_SECONDS": "1", "RANKCORR_CLIENT_SECONDS": "600"}
     ) as server:
+        begun, ended = time.monotonic(), threading.Event()
         connection = sockets(server, CHUNKED)
-        n_sent(connection, chunk(LINE), most=20, pause=0.1)
-        *found, last = answer_of(connection)[2]
-        assert 5 <= len(found) < 20
+        sender = threading.Thread(target=send_on, args=(connection, chunk(LINE), ended), kwargs={"pause": 0.1})
+        sender.start()
+        *_, last = answer_of(connection)[2]
+        assert time.monotonic() - begun >= 1
+        ended.set()
+        sender.join()
         assert last["problem"]["status"] == 408
         assert "1 s in all (RANKCORR_MAX_STREAM_SECONDS)" in last["problem"]["detail"]
 
 
 def test_a_stream_that_never_pauses_has_a_time_too(tmp_path, sockets):
     with running(
-        tmp_path, {"RANKCORR_WORKERS": "1", "RANKCORR_MAX_STREAM_SECONDS": "1", "RANKCORR_CLIENT_SECONDS": "2"}
+        tmp_path, {"RANKCORR_WORKERS": "1", "RANKCORR_MAX_STREAM_SECONDS": "1", "RANKCORR_CLIENT_SECONDS": "600"}
     ) as server:
+        ended = threading.Event()
         connection = sockets(server, CHUNKED)
-        sender = threading.Thread(target=n_sent, args=(connection, chunk(LINE * 500)), kwargs={"most": 400})
+        sender = threading.Thread(target=send_on, args=(connection, chunk(LINE * 500), ended))
         sender.start()
         *_, last = answer_of(connection)[2]
         assert last["problem"]["status"] == 408
-        connection.shutdown(socket.SHUT_RDWR)
+        ended.set()
         sender.join()

@@ -14,7 +14,7 @@ def report_of(module):
     """What a module of this folder prints in a process of its own."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RANKCORR_")}
     program = [sys.executable, "-W", "error", "-m", f"tests.service.server.{module}"]
-    done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=3_000, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from service.server.wire import Wire
-from tests.service.live import eventually
+from tests.service.live import PATIENCE, eventually
 
 LARGE = bytes(range(256)) * 40_000
 
@@ -14,7 +14,7 @@ LARGE = bytes(range(256)) * 40_000
 def ends():
     """The wire of a service, and the socket of its client, over TCP."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        client = socket.create_connection(listener.getsockname(), timeout=30)
+        client = socket.create_connection(listener.getsockname(), timeout=PATIENCE)
         raw, _ = listener.accept()
     raw.setblocking(False)
     with client, raw:

@@ -10,6 +10,7 @@ from gunicorn.config import Config
 
 from service.server.connection import Patience
 from service.server.worker import Worker
+from tests.service.live import PATIENCE
 
 
 class Listener:
@@ -47,7 +48,7 @@ def worker():
 def pairs():
     made = [socket.socketpair() for _ in range(6)]
     for _, client in made:
-        client.settimeout(30)
+        client.settimeout(PATIENCE)
     yield made
     for pair in made:
         for end in pair:
@@ -108,6 +109,20 @@ def test_time_that_is_over_is_noticed(worker, pairs):
     worker.murder_pending()
     assert pairs[1][1].recv(12) == b"HTTP/1.1 408"
     assert next(iter(worker._connections)).sock.raw is pairs[0][0]
+
+
+def test_what_has_come_while_the_worker_stood_still_is_in_time(worker, pairs):
+    head = b"POST /v1/plans HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
+    for raw, client in pairs[:2]:
+        client.sendall(head + b"1234")
+        worker.accept(Listener(raw))
+    first, second = worker._connections
+    pairs[0][1].sendall(b"5678")
+    first.due = second.due = 0.0
+    worker.murder_pending()
+    assert first.due > 0.0
+    assert first.intake.n_bytes == 8
+    assert pairs[1][1].recv(12) == b"HTTP/1.1 408"
 
 
 def test_at_the_end_all_are_closed(worker, pairs):

@@ -6,6 +6,7 @@ const STEP = 50;
 const revoking = dialog("revoke-dialog");
 let most = STEP;
 let chosen = null;
+let loading = Promise.resolve();
 
 /** Make the list work; it is read when somebody opens it. */
 export function givenLinks() {
@@ -19,11 +20,14 @@ export function givenLinks() {
   find("revoke-form").addEventListener("submit", revoke);
 }
 
-async function load() {
-  await once(find("given-more"), find("message"), async () => {
+/** Read the list; what was asked for before may have been answered before a link was made or taken back. */
+function load() {
+  const read = async () => {
     const { json } = await campaign.get(`/tokens?names=true&limit=${most}`);
     show(json);
-  });
+  };
+  loading = loading.catch(() => {}).then(() => once(find("given-more"), find("message"), read));
+  return loading;
 }
 
 function show({ n_tokens: all, tokens }) {

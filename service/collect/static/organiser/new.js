@@ -12,6 +12,8 @@ const pages = new PagesForm();
 let token = null;
 let table_text = "";
 let n_items = null;
+let checking = Promise.resolve(); // of what was chosen or typed last
+let checked = ""; // what the field had then
 let asked = 0;
 let timers = [];
 
@@ -65,8 +67,8 @@ async function enter(event) {
 
 function open() {
   find("form").hidden = false;
-  find("file").addEventListener("change", () => take(find("file").files[0]));
-  find("items").addEventListener("input", () => later(() => check(find("items").value), QUICK));
+  find("file").addEventListener("change", () => (checking = take(find("file").files[0])));
+  find("items").addEventListener("input", () => later(() => (checking = check(find("items").value)), QUICK));
   const drop = find("drop");
   for (const name of ["dragover", "dragenter"]) {
     drop.addEventListener(name, (event) => {
@@ -78,14 +80,14 @@ function open() {
   drop.addEventListener("drop", (event) => {
     event.preventDefault();
     drop.classList.remove("over");
-    take(event.dataTransfer.files[0]);
+    checking = take(event.dataTransfer.files[0]);
   });
   find("form").addEventListener("input", (event) => {
     if (event.target.id !== "items" && event.target.id !== "file") plan();
   });
   find("form").addEventListener("submit", make);
   shape();
-  take(find("file").files[0]); // chosen before this script was ready, or kept by the browser over a reload
+  checking = take(find("file").files[0]); // chosen before this script was ready, or kept by the browser over a reload
 }
 
 async function take(file) {
@@ -105,6 +107,7 @@ async function take(file) {
 
 async function check(read) {
   table_text = read;
+  checked = find("items").value;
   n_items = null;
   if (read.trim() === "") {
     fill(find("sheet"));
@@ -224,20 +227,22 @@ async function make(event) {
     return;
   }
   const place = find("form-error");
-  if (n_items === null) {
-    place.textContent = text("new.no-items");
-    place.hidden = false;
-    return;
-  }
-  const body = {
-    name: find("name").value.trim(),
-    items_csv: table_text,
-    voters: amount("voters"),
-    plan: chosenPlan(),
-    settings: chosenSettings(),
-    pages: pages.read(),
-  };
   await once(find("make"), place, async () => {
+    await checking; // the server may be slower than whoever fills in the form
+    if (find("items").value !== checked) await check(find("items").value);
+    if (n_items === null) {
+      place.textContent = text("new.no-items");
+      place.hidden = false;
+      return;
+    }
+    const body = {
+      name: find("name").value.trim(),
+      items_csv: table_text,
+      voters: amount("voters"),
+      plan: chosenPlan(),
+      settings: chosenSettings(),
+      pages: pages.read(),
+    };
     const { json } = await ask("POST", "/v1/campaigns", { body, token });
     done(json);
   });

@@ -11,11 +11,13 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 
 from service.collect import CollectSettings, create_app
 from service.http.state import state
+from service.server.warm_up import warm_up_campaigns
 from tests.service.collect.browsing import invited, new_campaign
 from tests.service.collect.organiser import ADMIN
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-PATIENCE = 30_000  # milliseconds: the machine may be busy
+PATIENCE = 120_000  # milliseconds: the machine may be busy
+SECONDS = 60.0  # for which the server lets others have their turns: a refusal would be an error of the page
 
 # Chromium says so of each answer of 4xx or 5xx and of each broken connection, which some tests bring about.
 NETWORK = "Failed to load resource"
@@ -58,9 +60,11 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
+    warm_up_campaigns()  # as the command does before it listens: a page does not wait for compilers
     folder = tmp_path_factory.mktemp("site")
     chosen = {"ledger": str(folder / "collect.db"), "tokens": (ADMIN,)}
-    app = create_app(CollectSettings(**chosen, joins_per_minute=0, votes_per_minute=0))
+    patience = {"max_wait_seconds": SECONDS, "max_ledger_seconds": SECONDS}
+    app = create_app(CollectSettings(**chosen, **patience, joins_per_minute=0, votes_per_minute=0))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
     made = Site(f"http://127.0.0.1:{server.server_port}", chosen["ledger"], app)
 

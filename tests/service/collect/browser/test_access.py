@@ -1,5 +1,7 @@
 """Who reads with what: keyboard, touch, screen reader, large text, dark screens, another direction of writing."""
 
+import time
+
 import pytest
 from playwright.sync_api import expect
 
@@ -193,7 +195,7 @@ def test_keys_can_be_switched_off_and_stay_off(site, visit):
 
 
 def test_a_phone_stacks_the_options_and_says_so(site, visit):
-    campaign = site.campaign()
+    campaign, begun = site.campaign(), time.monotonic()
     phone = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
     page = voter(site, visit, campaign, **phone)
     expect(page.locator("#keys")).to_be_hidden()
@@ -211,27 +213,31 @@ def test_a_phone_stacks_the_options_and_says_so(site, visit):
         id=campaign.info.id,
     )
     assert [row[:2] for row in found] == [("touch", "stacked")]
-    assert 200 <= found[0][2] < 10_000
+    assert 200 <= found[0][2] <= 1_000 * (time.monotonic() - begun)
 
 
 def test_time_in_another_tab_is_not_the_voter_s(site, visit):
     campaign = site.campaign()
     page = voter(site, visit, campaign)
+    # The page is hidden for longer than it has been there, so that the time away is more than all other time.
     page.evaluate(
         """async () => {
              const turn = (hidden) => {
                Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
                document.dispatchEvent(new Event("visibilitychange"));
              };
+             const left = performance.now();
              turn(true);
-             await new Promise((resolve) => setTimeout(resolve, 1500));
+             await new Promise((resolve) => setTimeout(resolve, left + 500));
              turn(false);
+             const back = performance.now();
+             window.addEventListener("keydown", () => (window.seen = left + performance.now() - back));
            }"""
     )
     page.keyboard.press("1")
     saved(page, 1, 4)
     statement = "SELECT e.response_ms FROM vote_event e JOIN ballot b ON b.id = e.ballot_id WHERE b.campaign_id = :id"
-    assert 200 <= query(campaign, statement, id=campaign.info.id)[0][0] < 1500
+    assert 200 <= query(campaign, statement, id=campaign.info.id)[0][0] <= page.evaluate("window.seen") + 1
 
 
 def test_a_language_from_right_to_left_keeps_left_at_the_left(site, visit):

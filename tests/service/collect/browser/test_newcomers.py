@@ -12,7 +12,7 @@ from tests.service.collect.browsing import token_of
 from tests.service.collect.organiser import ADMIN, Organiser
 
 VOTES = re.compile(r"/v1/votes/[-0-9a-f]{36}$")
-FAILURES = 30_000  # milliseconds, in which five requests fail
+FAILURES = 120_000  # milliseconds, in which five requests fail
 
 
 def test_the_preview_goes_to_the_last_page(site, visit):

@@ -1,6 +1,7 @@
 """What a voter does with the pages, and what the ledger then has."""
 
 import json
+import time
 
 from playwright.sync_api import expect
 
@@ -97,6 +98,22 @@ def unsent(page):
              };
            })"""
     )
+
+
+def all_sent(page):
+    """Wait until the browser keeps no vote any more."""
+    end = time.monotonic() + 60
+    while (n := unsent(page)) > 0:
+        assert time.monotonic() < end, f"{n} votes are kept"
+        page.wait_for_timeout(50)
+
+
+def is_kept(page, campaign, n):
+    """Wait until `n` votes have arrived, or are kept by the browser: only then a page may be left."""
+    end = time.monotonic() + 60
+    while events(campaign) + unsent(page) < n:
+        assert time.monotonic() < end
+        page.wait_for_timeout(50)
 
 
 def another_votes(campaign):
