@@ -50,7 +50,7 @@ class RankChances:
         """Those of fitted strengths; time and memory are linear in votes and items."""
         from adaptive.model.far_rank_kernels import log_chances
 
-        starts, stops = _rank_groups(rows.n_items)
+        starts, stops = rank_groups(rows.n_items)
         middle = (starts + stops - 1) // 2
         levels = np.sort(at.theta)[::-1][middle]
         chances = np.empty((rows.n_items, middle.size))
@@ -63,7 +63,7 @@ class RankChances:
         return cls(middle + 1.0, levels, chances)
 
 
-def _rank_groups(n_items: int) -> tuple[Array, Array]:
+def rank_groups(n_items: int) -> tuple[Array, Array]:
     """Where groups of ranks start and stop, which grow geometrically."""
     stops = [1]
     while stops[-1] < n_items:
