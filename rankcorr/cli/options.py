@@ -173,12 +173,8 @@ def check_names(names: Sequence[str], n_files: int, whose: str) -> None:
         raise OptionError(f"--name must differ; more than once: {', '.join(map(str, again))}")
 
 
-def by_name(rankings: Sequence[Named], whose: str, swap: Swap = "ranks") -> dict[str, RankingLike]:
-    """Rankings by their names, or scores where tests swap these.
-
-    An error if two have the same name, since a table could not tell them apart.
-    """
-    check_once((each.name for each in rankings), whose)
+def by_name(rankings: Sequence[Named], swap: Swap = "ranks") -> dict[str, RankingLike]:
+    """Rankings by their names, or scores where tests swap these."""
     return {each.name: each.exchanging(swap) for each in rankings}
 
 
@@ -196,7 +192,10 @@ class Files:
     names: tuple[str, ...]
 
     def read(self, golds: Sequence[str], systems: Sequence[str]) -> list[Named]:
-        """Read a ranking from each file; the name of a file that is given several times includes the column."""
+        """Read a ranking from each file; the name of a file that is given several times includes the column.
+
+        An error if two gold sets or two systems have the same name: such a system is compared with itself.
+        """
         paths = [*golds, *systems]
         check_names(self.names, len(systems), "system")
         check_stdin(paths)
@@ -206,11 +205,14 @@ class Files:
                 "(for several columns of one file, repeat the file)"
             )
         columns = list(self.scores) if len(self.scores) > 1 else [*self.scores, None][:1] * len(paths)
-        names = ["" for _ in golds] + ([*self.names] or ["" for _ in systems])
-        return [
-            self._one(name or (path if column is None or paths.count(path) == 1 else f"{path}:{column}"), path, column)
-            for path, column, name in zip(paths, columns, names, strict=True)
+        given = ["" for _ in golds] + ([*self.names] or ["" for _ in systems])
+        names = [
+            name or (path if column is None or paths.count(path) == 1 else f"{path}:{column}")
+            for path, column, name in zip(paths, columns, given, strict=True)
         ]
+        check_once(names[: len(golds)], "gold set")
+        check_once(names[len(golds) :], "system")
+        return [self._one(*each) for each in zip(names, paths, columns, strict=True)]
 
     def _one(self, name: str, path: str, column: str | None) -> Named:
         try:

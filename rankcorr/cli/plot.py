@@ -68,7 +68,7 @@ def ranks(
     """
     chosen = weights.of_one(coefficient)
     reference, *others = files.read([gold], systems)
-    named = by_name(others, "system")
+    named = by_name(others)
     check_items(reference, others, files.missing)
 
     def draw() -> Figure:
@@ -98,7 +98,7 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
     The first 8 systems, or the best 5 of more, have lines that differ; the others are grey.
     """
     reference, *others = files.read([gold], systems)
-    named = by_name(others, "system")
+    named = by_name(others)
     check_items(reference, others, files.missing)
 
     def draw() -> Figure:
@@ -128,8 +128,8 @@ def leaderboard_figure(
     def draw() -> Figure:
         with progress_bar(None, "permutation") as advance:
             chance = chance_levels(
-                by_name(golds, "gold set"),
-                by_name(others, "system"),
+                by_name(golds),
+                by_name(others),
                 missing=files.missing,
                 n_resamples=options.resamples,
                 seed=options.seed,
@@ -168,7 +168,6 @@ def null(
     """
     chosen = weights.of_one(coefficient)
     reference, *others = files.read([gold], systems)
-    by_name(others, "system")
     check_items(reference, others, files.missing)
 
     def draw() -> Figure:
