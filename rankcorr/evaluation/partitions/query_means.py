@@ -102,7 +102,7 @@ class QueryMeans(TableResult):
         OptionError
             There is no such row, or there are several.
         """
-        self._check(metric, run=run)
+        self._check(metric, standardized, run=run)
         asked = {"metric": metric, "run": run, "standardized": standardized}
         row: QueryMean = _only(self.rows, {name: value for name, value in asked.items() if value is not None})
         return row
@@ -125,7 +125,7 @@ class QueryMeans(TableResult):
         OptionError
             There is no such difference, or there are several.
         """
-        self._check(metric, first=first, second=second)
+        self._check(metric, standardized, first=first, second=second)
         if first is not None and first == second:
             raise OptionError(f"two different runs are wanted; got {shown(first)} twice")
         if not self.differences:
@@ -137,8 +137,10 @@ class QueryMeans(TableResult):
         row: MeanDifference = _only(rows, {name: value for name, value in asked.items() if value is not None})
         return row
 
-    def _check(self, metric: str | None, **runs: str | None) -> None:
-        """Refuse names of metrics and runs that are not there."""
+    def _check(self, metric: str | None, standardized: bool, **runs: str | None) -> None:
+        """Refuse what is not there."""
+        if standardized and not any(row.standardized for row in self.rows):
+            raise OptionError("values were not standardized: make the QueryEvaluator with standardized=True")
         if metric is not None:
             check_choice("metric", metric, tuple(dict.fromkeys(row.metric for row in self.rows)))
         for option, run in runs.items():

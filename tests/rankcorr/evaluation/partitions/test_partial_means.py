@@ -176,6 +176,8 @@ def test_names_that_are_not_there_are_answered_with_those_that_are():
         found.difference("a", "a")
     with pytest.raises(OptionError, match="run must be one of 'a', 'b'; got 'c'"):
         found.of(run="c")
+    with pytest.raises(OptionError, match="values were not standardized: make the QueryEvaluator with standardized=T"):
+        found.difference("a", "b", standardized=True)
     with pytest.raises(OptionError, match="a difference is of two columns of scores, and there is one: 'score'"):
         means_of([by_query(ONE, [0.5, 0.25])], ONE).difference()
 
