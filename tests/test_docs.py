@@ -17,7 +17,7 @@ from tests.documents import PAGES, console_steps, fenced
 
 COMMANDS = {"rankcorr": rankcorr, "ballots": ballots}
 # Installations, servers, and what talks to them; the latter is run in tests/service/test_docs.py.
-NOT_RUN = ("make", "pip", "python", "curl", "rankcorr-serve", "rankcorr-collect")
+NOT_RUN = ("make", "pip", "python3", "python", "curl", "rankcorr-serve", "rankcorr-collect")
 
 
 def consoles():

@@ -170,7 +170,8 @@ class QueryOptions:
             return gold, found, self.versus
         if runs.count(self.versus) == 1:
             return gold, found, names[list(runs).index(self.versus)]
-        raise OptionError(f"--versus must be one of the runs, {', '.join(self.names or runs)}; got '{self.versus}'")
+        files = "" if self.versus in runs or names == list(runs) else ", or the file of one"
+        raise OptionError(f"--versus must be one of the runs, {', '.join(names)}{files}; got '{self.versus}'")
 
     @staticmethod
     def _names(runs: Sequence[str], read: Sequence[Run]) -> list[str]:

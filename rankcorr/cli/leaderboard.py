@@ -89,7 +89,7 @@ class BoardOptions:
         chosen = weights.of_one(self.coefficient)
         n_golds = 1 + len(self.golds)
         read = files.read([gold, *self.golds], systems)
-        golds, others = by_name(read[:n_golds], "gold set"), by_name(read[n_golds:], "system", self.swap)
+        golds, others = by_name(read[:n_golds]), by_name(read[n_golds:], self.swap)
         with progress_bar(None, "resample") as advance, collected_notices() as notices:
             board = leaderboard(
                 golds,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any, Final, TypeVar, cast
 
 import click
@@ -135,11 +136,12 @@ def gathered(command: Command, options: Sequence[Any], name: str, kind: Any) -> 
 
 @dataclass(frozen=True)
 class Named:
-    """A ranking, its name in tables, and the scores that it was made from unless these were ranks."""
+    """A ranking, its names in tables and in figures, and the scores that it was made from unless these were ranks."""
 
     name: str
     ranking: Ranking
     scores: Mapping[Label, float] | None = None
+    short: str = ""
 
     def exchanging(self, swap: Swap) -> RankingLike:
         """What a test takes that swaps ranks or scores; a ranking without scores is left to the library to refuse."""
@@ -149,6 +151,11 @@ class Named:
     def shown(self) -> str:
         """The name as a terminal can show it."""
         return printable(self.name, limit=None)
+
+    @property
+    def in_figures(self) -> Named:
+        """The ranking by its short name, for which a figure has room."""
+        return replace(self, name=self.short)
 
 
 def check_stdin(paths: Sequence[str]) -> None:
@@ -173,13 +180,34 @@ def check_names(names: Sequence[str], n_files: int, whose: str) -> None:
         raise OptionError(f"--name must differ; more than once: {', '.join(map(str, again))}")
 
 
-def by_name(rankings: Sequence[Named], whose: str, swap: Swap = "ranks") -> dict[str, RankingLike]:
-    """Rankings by their names, or scores where tests swap these.
-
-    An error if two have the same name, since a table could not tell them apart.
-    """
-    check_once((each.name for each in rankings), whose)
+def by_name(rankings: Sequence[Named], swap: Swap = "ranks") -> dict[str, RankingLike]:
+    """Rankings by their names, or scores where tests swap these."""
     return {each.name: each.exchanging(swap) for each in rankings}
+
+
+def _joined(path: str, column: str | None) -> str:
+    return path if column is None else f"{path}:{column}"
+
+
+def _short_names(
+    names: Sequence[str], given: Sequence[str], paths: Sequence[str], columns: Sequence[str | None]
+) -> list[str]:
+    """Names without what all files share: columns of one file, or the last parts of paths, as many as tell them apart.
+
+    Names that were `given` stay, where they are not empty.
+    """
+    choices: list[list[str]] = []
+    if len(set(paths)) == 1:
+        choices.append([column or path for path, column in zip(paths, columns, strict=True)])
+    parts = [PurePath(path).parts for path in paths]
+    for depth in range(1, max(map(len, parts)) + 1):
+        ends = [str(PurePath(*own[-depth:])) for own in parts]
+        choices.append([_joined(end, column) for end, column in zip(ends, columns, strict=True)])
+    for choice in choices:
+        short = [name or end for name, end in zip(given, choice, strict=True)]
+        if len(set(short)) == len(set(names)):
+            return short
+    return list(names)
 
 
 @dataclass(frozen=True)
@@ -196,7 +224,10 @@ class Files:
     names: tuple[str, ...]
 
     def read(self, golds: Sequence[str], systems: Sequence[str]) -> list[Named]:
-        """Read a ranking from each file; the name of a file that is given several times includes the column."""
+        """Read a ranking from each file; the name of a file that is given several times includes the column.
+
+        An error if two gold sets or two systems have the same name: such a system is compared with itself.
+        """
         paths = [*golds, *systems]
         check_names(self.names, len(systems), "system")
         check_stdin(paths)
@@ -206,10 +237,15 @@ class Files:
                 "(for several columns of one file, repeat the file)"
             )
         columns = list(self.scores) if len(self.scores) > 1 else [*self.scores, None][:1] * len(paths)
-        names = ["" for _ in golds] + ([*self.names] or ["" for _ in systems])
+        given = ["" for _ in golds] + ([*self.names] or ["" for _ in systems])
+        several = [column if paths.count(path) > 1 else None for path, column in zip(paths, columns, strict=True)]
+        names = [name or _joined(path, column) for name, path, column in zip(given, paths, several, strict=True)]
+        check_once(names[: len(golds)], "gold set")
+        check_once(names[len(golds) :], "system")
+        short = _short_names(names, given, paths, several)
         return [
-            self._one(name or (path if column is None or paths.count(path) == 1 else f"{path}:{column}"), path, column)
-            for path, column, name in zip(paths, columns, names, strict=True)
+            replace(self._one(name, path, column), short=label)
+            for name, path, column, label in zip(names, paths, columns, short, strict=True)
         ]
 
     def _one(self, name: str, path: str, column: str | None) -> Named:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ from rankcorr.cli.options import Files, Named, Weights, by_name, file_options, s
 from rankcorr.cli.output import Note, check_items, errors_of, notes_of, print_notes
 from rankcorr.cli.resampling import alternative_option, coefficient_option, resamples_option, seed_option
 from rankcorr.cli.tests import RESAMPLES
+from rankcorr.inference.gold_sets import COLUMNS, TOTALS
 from rankcorr.inference.permutation import permutation_test
 from rankcorr.notices import collected_notices
 from rankcorr.plots import (
@@ -68,8 +70,8 @@ def ranks(
     """
     chosen = weights.of_one(coefficient)
     reference, *others = files.read([gold], systems)
-    named = by_name(others, "system")
     check_items(reference, others, files.missing)
+    named = by_name([other.in_figures for other in others])
 
     def draw() -> Figure:
         with errors_of(reference, *others):
@@ -77,7 +79,7 @@ def ranks(
                 reference.ranking,
                 others[0].ranking if len(others) == 1 else named,
                 missing=files.missing,
-                names=(reference.name, others[0].name),
+                names=(reference.short, others[0].short),
                 n_named=worst,
                 coefficient=chosen,
             )
@@ -98,8 +100,8 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
     The first 8 systems, or the best 5 of more, have lines that differ; the others are grey.
     """
     reference, *others = files.read([gold], systems)
-    named = by_name(others, "system")
     check_items(reference, others, files.missing)
+    named = by_name([other.in_figures for other in others])
 
     def draw() -> Figure:
         with errors_of(reference, *others):
@@ -124,19 +126,28 @@ def leaderboard_figure(
     sets have a panel each, beside the one of what the systems are ranked by.
     """
     board, golds, others, notes = options.compute(gold, systems, files, weights)
+    taken = (*TOTALS, *COLUMNS)  # a table of a leaderboard has columns of these names beside those of its gold sets
+    sets = {each.name: each if each.short in taken else each.in_figures for each in golds}
+    rows = {each.name: each.in_figures for each in others}
 
     def draw() -> Figure:
         with progress_bar(None, "permutation") as advance:
             chance = chance_levels(
-                by_name(golds, "gold set"),
-                by_name(others, "system"),
+                by_name(list(sets.values())),
+                by_name(list(rows.values())),
                 missing=files.missing,
                 n_resamples=options.resamples,
                 seed=options.seed,
                 progress=advance,
                 coefficient=weights.of_one(options.coefficient),
             )
-        return plot_leaderboard(board, chance=chance)
+        renamed = replace(
+            board,
+            gold_sets=tuple(sets[name].name for name in board.gold_sets),
+            by=sets[board.by].name if board.by in sets else board.by,
+            rows=tuple(replace(row, system=rows[row.system].name) for row in board.rows),
+        )
+        return plot_leaderboard(renamed, chance=chance)
 
     _write(draw, out, options.coefficient, notes=notes)
 
@@ -168,13 +179,12 @@ def null(
     """
     chosen = weights.of_one(coefficient)
     reference, *others = files.read([gold], systems)
-    by_name(others, "system")
     check_items(reference, others, files.missing)
 
     def draw() -> Figure:
         with errors_of(reference, *others), progress_bar(resamples * len(others), "permutation") as advance:
             tests = {
-                other.name: permutation_test(
+                other.short: permutation_test(
                     reference.ranking,
                     other.ranking,
                     missing=files.missing,

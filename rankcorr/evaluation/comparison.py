@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,20 @@ class PairedDifference(Result):
     n_better: int
     n_worse: int
 
+    def turned(self) -> PairedDifference:
+        """Return the second run less the first."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            difference=0.0 - self.difference,
+            low=0.0 - self.high,
+            high=0.0 - self.low,
+            effect_size=0.0 - self.effect_size,
+            n_better=self.n_worse,
+            n_worse=self.n_better,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class GroupComparison(Result):
@@ -146,7 +160,7 @@ class RunComparison(TableResult):
         return tuple(row.run for row in self.rows)
 
     def pair(self, first: str, second: str) -> PairedDifference:
-        """Return the pair of two runs as it was compared: with the better one, or the one that is no baseline, first.
+        """Return the difference of two runs that were compared: `first` less `second`, whichever is better.
 
         Raises
         ------
@@ -154,18 +168,22 @@ class RunComparison(TableResult):
             The two were not compared.
         """
         for pair in self.pairs:
-            if {pair.first, pair.second} == {first, second}:
+            if (pair.first, pair.second) == (first, second):
                 return pair
+            if (pair.second, pair.first) == (first, second):
+                return pair.turned()
         raise OptionError(f"{shown(first)} and {shown(second)} were not compared; runs are {', '.join(self.runs)}")
 
     def differences(self, first: str | None = None, second: str | None = None) -> NDArray[np.float64]:
-        """Values of one run less those of another, shape (n_queries,); by default those of the first pair.
+        """Values of `first` less those of `second`, shape (n_queries,); by default those of the first pair.
 
         Raises
         ------
         OptionError
-            There is no such run.
+            There is no such run, or only one is named.
         """
+        if (first is None) != (second is None):
+            raise OptionError("first and second go together: name both runs or neither")
         if first is None or second is None:
             first, second = self.pairs[0].first, self.pairs[0].second
         for run in (first, second):

@@ -82,10 +82,7 @@ def plot_queries(
     if (first is None) != (second is None):
         raise OptionError("first and second go together: name both runs or neither")
     pair = comparison.pairs[0] if first is None or second is None else comparison.pair(first, second)
-    one, other = (pair.first, pair.second) if first is None or second is None else (first, second)
-    turned = one != pair.first
-    low, high = (-pair.high, -pair.low) if turned else (pair.low, pair.high)
-    mean = -pair.difference if turned else pair.difference
+    one, other, mean, low, high = pair.first, pair.second, pair.difference, pair.low, pair.high
     values = comparison.differences(one, other)
     values = np.sort(values[~np.isnan(values)])[::-1]
     if values.size == 0:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from rankcorr.checks import offending
+from rankcorr.checks import check_choice, offending, shown
 from rankcorr.errors import OptionError
 from rankcorr.results import Result, TableResult
 
@@ -43,7 +43,10 @@ class QueryMean(Result):
 
 @dataclass(frozen=True, eq=False)
 class MeanDifference(Result):
-    """Mean difference of two runs over the queries for which both have a value; attributes as of `QueryMean`."""
+    """Mean difference of two runs over the queries for which both have a value; attributes as of `QueryMean`.
+
+    The difference is the mean of the first less that of the second.
+    """
 
     first: str
     second: str
@@ -55,6 +58,17 @@ class MeanDifference(Result):
     high: float
     n_queries: int
 
+    def turned(self) -> MeanDifference:
+        """Return the second run less the first."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            difference=0.0 - self.difference,
+            low=0.0 - self.high,
+            high=0.0 - self.low,
+        )
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QueryMeans(TableResult):
@@ -64,7 +78,7 @@ class QueryMeans(TableResult):
     ----------
     rows : tuple of QueryMean
     differences : tuple of MeanDifference
-        The first run less the second, of each pair of columns of scores.
+        Each pair of columns of scores, the earlier one less the later one.
     n_queries : int
         Number of all queries.
     level : float
@@ -88,6 +102,7 @@ class QueryMeans(TableResult):
         OptionError
             There is no such row, or there are several.
         """
+        self._check(metric, standardized, run=run)
         asked = {"metric": metric, "run": run, "standardized": standardized}
         row: QueryMean = _only(self.rows, {name: value for name, value in asked.items() if value is not None})
         return row
@@ -100,22 +115,37 @@ class QueryMeans(TableResult):
         metric: str | None = None,
         standardized: bool = False,
     ) -> MeanDifference:
-        """Difference of two runs: the earlier column of scores less the later one, in whichever order they are named.
+        """Mean of `first` less that of `second`, over the queries for which both have a value.
 
-        What there is only one of may be left out.
+        What there is only one of may be left out; where neither run is named, it is the earlier column of scores less
+        the later one.
 
         Raises
         ------
         OptionError
             There is no such difference, or there are several.
         """
-        if any((row.first, row.second) == (second, first) for row in self.differences):
-            first, second = second, first
+        self._check(metric, standardized, first=first, second=second)
+        if first is not None and first == second:
+            raise OptionError(f"two different runs are wanted; got {shown(first)} twice")
+        if not self.differences:
+            raise OptionError(f"a difference is of two columns of scores, and there is one: {self.rows[0].run!r}")
+        rows = self.differences
+        if first is not None or second is not None:
+            rows = tuple(each for row in rows for each in (row, row.turned()))
         asked = {"first": first, "second": second, "metric": metric, "standardized": standardized}
-        row: MeanDifference = _only(
-            self.differences, {name: value for name, value in asked.items() if value is not None}
-        )
+        row: MeanDifference = _only(rows, {name: value for name, value in asked.items() if value is not None})
         return row
+
+    def _check(self, metric: str | None, standardized: bool, **runs: str | None) -> None:
+        """Refuse what is not there."""
+        if standardized and not any(row.standardized for row in self.rows):
+            raise OptionError("values were not standardized: make the QueryEvaluator with standardized=True")
+        if metric is not None:
+            check_choice("metric", metric, tuple(dict.fromkeys(row.metric for row in self.rows)))
+        for option, run in runs.items():
+            if run is not None:
+                check_choice(option, run, tuple(dict.fromkeys(row.run for row in self.rows)))
 
     def _columns(self) -> dict[str, list[Any]]:
         return {field.name: [getattr(row, field.name) for row in self.rows] for field in fields(QueryMean)}

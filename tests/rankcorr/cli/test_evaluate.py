@@ -122,7 +122,10 @@ def test_what_was_left_out_is_said(files, tmp_path):  # noqa: ARG001
         (["a.run.gz", "--metric", "nonsense"], "'nonsense' is no metric"),
         (["nothing.run"], "nothing.run: cannot be read: No such file"),
         (["a.run.gz", "--versus", "a"], "--versus needs at least two runs"),
-        (["a.run.gz", "b.run.gz", "--versus", "z"], "--versus must be one of the runs, a.run.gz, b.run.gz; got 'z'"),
+        (
+            ["a.run.gz", "b.run.gz", "--versus", "z"],
+            "--versus must be one of the runs, a, b, or the file of one; got 'z'",
+        ),
         (["a.run.gz", "a.run.gz"], "each run can be given only once, unless --name names it; more than once: a.run.gz"),
         (["a.run.gz", "b.run.gz", "--name", "x"], "--name must be given once for each run; got 1 for 2 runs"),
         (["a.run.gz", "b.run.gz", "--name", "x", "--name", "x"], "--name must differ; more than once: x"),

@@ -1,5 +1,6 @@
 """`rankcorr plot`: the figures are those of `rankcorr.plots`, and what cannot be drawn is one line."""
 
+import re
 import sys
 import warnings
 
@@ -130,6 +131,77 @@ def test_gold_sets_have_panels(folder):
     run_ok(*arguments.split(), "--out", "sets.svg")
     text = (folder / "sets.svg").read_text(encoding="utf-8")
     assert all(f">{title}<" in text for title in ("Sum over 2 gold sets", "long_gold.csv", "long_c.csv"))
+
+
+def texts_of(path):
+    """Everything that is written in an SVG."""
+    return set(re.findall(r">([^<>]+)</text>", path.read_text(encoding="utf-8")))
+
+
+@pytest.fixture
+def wide(folder):
+    """An absolute path that is too long for a figure, to a file with a column for each system."""
+    path = folder / ("a-folder-with-quite-a-long-name-" * 3) / "wide.tsv"
+    path.parent.mkdir()
+    rows = [f"item {i}\t{i // 2}\t{i * 7 % 20 + i}\t{i * 3 % 11}\n" for i in range(20)]
+    path.write_text("id\tmean\tpath\tlch\n" + "".join(rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_columns_of_one_file_are_called_by_their_names(folder, figure, wide):
+    columns = [option for name in ("mean", "path", "lch") for option in ("--score", name)]
+    more = ["--resamples", 50] if figure in ("leaderboard", "null") else []
+    run_ok("plot", figure, *[wide] * 3, "--id", "id", *columns, *more, "--out", "figure.svg")
+    found = texts_of(folder / "figure.svg")
+    wanted = {"Rank in mean", "Rank in path", "Rank in lch"} if figure == "ranks" else {"path", "lch"}
+    assert wanted <= found
+    assert not any("wide.tsv" in text for text in found)
+
+
+@pytest.mark.parametrize(("by", "title"), [("mean", "Mean over 2 gold sets"), ("path", "path")])
+def test_a_gold_set_is_not_called_as_a_column_of_the_leaderboard_is(folder, wide, by, title):
+    columns = [option for name in ("mean", "path", "lch") for option in ("--score", name)]
+    chosen = f"{wide}:path" if by == "path" else by
+    arguments = (wide, wide, "--id", "id", "--gold", wide, *columns, "--by", chosen, "--resamples", 50)
+    run_ok("plot", "leaderboard", *arguments, "--out", "figure.svg")
+    found = texts_of(folder / "figure.svg")
+    assert {title, "path", "lch"} <= found
+    assert any(text.endswith(".tsv:mean") for text in found)
+
+
+def test_files_are_called_without_the_folders_that_they_share(folder):
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        for file in ("long_gold.csv", "long_a.csv", "long_b.csv"):
+            (folder / name / file).write_bytes((folder / file).read_bytes())
+    run_ok("plot", "ranks", folder / "one/long_gold.csv", folder / "one/long_a.csv", "--out", "figure.svg")
+    assert {"Rank in long_gold.csv", "Rank in long_a.csv"} <= texts_of(folder / "figure.svg")
+    run_ok(
+        "plot",
+        "offset",
+        folder / "one/long_gold.csv",
+        *(folder / n / "long_a.csv" for n in ("one", "two")),
+        "--out",
+        "figure.svg",
+    )
+    assert {"one/long_a.csv", "two/long_a.csv"} <= texts_of(folder / "figure.svg")
+    run_ok(
+        "plot",
+        "ranks",
+        folder / "one/long_gold.csv",
+        folder / "one/long_a.csv",
+        "--name",
+        "ours",
+        "--out",
+        "figure.svg",
+    )
+    assert {"Rank in long_gold.csv", "Rank in ours"} <= texts_of(folder / "figure.svg")
+
+
+def test_messages_keep_the_whole_path(folder):
+    path = folder / "other.csv"
+    assert f"{path}: labels in" in refusal("plot", "ranks", folder / "gold.csv", path, "--out", "figure.svg")
 
 
 def test_letters_that_the_font_lacks_are_noted(folder):

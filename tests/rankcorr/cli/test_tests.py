@@ -302,3 +302,15 @@ def test_a_real_list(data_dir):
     for row in document(path, path, path, *columns, "--resamples", 999)["systems"]:
         assert row["pvalue"] == 2 / 1000  # none of the permutations comes near
         assert row["chance"] < -0.3
+
+
+@pytest.mark.parametrize("command", ["compare", "test", "test --versus", "leaderboard"])
+def test_a_system_is_not_compared_with_itself(command):
+    message = refusal(*command.split(), "gold.csv", "system.csv", "system.csv")
+    assert message == "each system can be given only once; more than once: system.csv"
+    message = refusal(*command.split(), *["gold.csv"] * 3, *("--score", "score") * 3)
+    assert message == "each system can be given only once; more than once: gold.csv:score"
+
+
+def test_names_make_two_systems_of_one_file():
+    run_ok("test", "--versus", "gold.csv", "system.csv", "system.csv", "--name", "A", "--name", "B")

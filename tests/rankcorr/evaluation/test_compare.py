@@ -57,6 +57,27 @@ def test_a_pair_is_described_in_full(test):
     assert pair.low < pair.difference < pair.high
     assert (pair.low > 0) == (pair.pvalue < 0.05)
     np.testing.assert_array_equal(found.differences(), differences)
+    with pytest.raises(OptionError, match="first and second go together: name both runs or neither"):
+        found.differences("c")
+
+
+@pytest.mark.parametrize("baseline", [None, "a"])
+def test_the_run_that_is_named_first_comes_first(baseline):
+    qrels, runs = case()
+    found = compare_runs(qrels, runs, baseline=baseline, n_resamples=500)
+    means = {row.run: row.mean for row in found.rows}
+    for first, second in (("a", "c"), ("c", "a")):
+        pair = found.pair(first, second)
+        values = found.differences(first, second)
+        assert (pair.first, pair.second) == (first, second)
+        assert pair.difference == pytest.approx(means[first] - means[second])
+        assert pair.low < pair.difference < pair.high
+        assert pair.effect_size == pytest.approx(values.mean() / values.std(ddof=1))
+        assert (pair.n_better, pair.n_worse) == ((values > 0).sum(), (values < 0).sum())
+    pair, other = found.pair("a", "c"), found.pair("c", "a")
+    assert (pair.pvalue, pair.corrected_pvalue) == (other.pvalue, other.corrected_pvalue)
+    assert other == pair.turned()
+    assert other.turned() == pair
 
 
 def test_queries_that_one_run_lacks_are_left_out_of_its_pairs():

@@ -49,6 +49,17 @@ def test_the_answer_is_the_library_call():
     assert [each["standardized"] for each in found["comparisons"]] == [True, True, *[False] * 5]
 
 
+def test_figures_are_those_of_the_command_if_as_many_resamples_are_asked_for():
+    qrels, runs = case(20)
+    asked = {"qrels": qrels, "runs": runs, "metrics": ["ap"]}
+    (found,) = answer(PATH, **asked, comparison={"versus": "c", "seed": 0, "n_resamples": 10_000})["comparisons"]
+    expected = compare_runs(qrels, runs, metric="ap", baseline="c").to_dict()
+    assert found["pairs"] == expected["pairs"]
+    (default,) = answer(PATH, **asked, comparison={"versus": "c", "seed": 0})["comparisons"]
+    fewer = compare_runs(qrels, runs, metric="ap", baseline="c", n_resamples=2_000).to_dict()
+    assert default["pairs"] == fewer["pairs"] != expected["pairs"]
+
+
 def test_columns_are_what_objects_are():
     by_object = answer(PATH, qrels=QRELS, runs={"x": RUN}, by_query=True)
     by_columns = answer(PATH, qrels=columns(QRELS, "relevance"), runs={"x": columns(RUN, "score")}, by_query=True)

@@ -144,9 +144,42 @@ def test_results_are_tables():
     listed = r"and 2 have metric='tau', standardized=False; run, metric, standardized: \('a', 'tau', False"
     with pytest.raises(OptionError, match=listed):
         found.of("tau")
-    assert found.difference("b", "a") is found.difference("a", "b") is found.difference()
-    with pytest.raises(OptionError, match="one row is wanted, and 0 have first='b', standardized=False"):
-        found.difference("b")
+
+
+def test_the_run_that_is_named_first_comes_first():
+    found = means_of([by_query(TWO, [0.5, 0.25, 0.5], [0.5, 0.75, 0.75])], TWO)
+    earlier, later = found.difference("a", "b"), found.difference("b", "a")
+    assert (earlier.first, earlier.second, earlier.difference) == ("a", "b", -0.25)
+    assert (later.first, later.second, later.difference) == ("b", "a", 0.25)
+    assert (later.low, later.high) == (-earlier.high, -earlier.low)
+    assert later.low < 0.25 < later.high
+    assert (later.error, later.n_queries) == (earlier.error, 3)
+    assert found.difference() is earlier
+    assert found.difference("b") == found.difference(second="a") == later == earlier.turned()
+    assert found.difference("a") == found.difference(second="b") == earlier == later.turned()
+
+
+def test_zero_has_no_sign_when_turned():
+    found = means_of([by_query(TWO, [0.5, 0.25], [0.5, 0.25])], TWO).difference("b", "a")
+    assert [math.copysign(1, value) for value in (found.difference, found.low, found.high)] == [1, 1, 1]
+
+
+def test_names_that_are_not_there_are_answered_with_those_that_are():
+    found = means_of([by_query(TWO, [0.5, 0.25], [0.5, 0.75])], TWO)
+    with pytest.raises(OptionError, match="first must be one of 'a', 'b'; got 'c'"):
+        found.difference("c", "a")
+    with pytest.raises(OptionError, match="second must be one of 'a', 'b'; got 'c'"):
+        found.difference("a", "c")
+    with pytest.raises(OptionError, match="metric must be one of 'tau'; got 'ap'"):
+        found.difference("a", "b", metric="ap")
+    with pytest.raises(OptionError, match="two different runs are wanted; got 'a' twice"):
+        found.difference("a", "a")
+    with pytest.raises(OptionError, match="run must be one of 'a', 'b'; got 'c'"):
+        found.of(run="c")
+    with pytest.raises(OptionError, match="values were not standardized: make the QueryEvaluator with standardized=T"):
+        found.difference("a", "b", standardized=True)
+    with pytest.raises(OptionError, match="a difference is of two columns of scores, and there is one: 'score'"):
+        means_of([by_query(ONE, [0.5, 0.25])], ONE).difference()
 
 
 def test_a_split_query_is_named():
