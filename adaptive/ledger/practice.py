@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 
 from adaptive.ledger import schema
@@ -45,7 +47,7 @@ def unused_practice(info: CampaignInfo) -> sa.Subquery | None:
     )
 
 
-def _asked(event: sa.Table, asked: sa.Table, voter_id: int, besides: tuple[int, int] | None) -> sa.Select[tuple[int]]:
+def _asked(event: sa.Table, asked: sa.Table, voter_id: int, besides: tuple[int, int] | None) -> sa.Select[Any]:
     of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
     wanted = sa.select(sa.literal(1)).select_from(event).join(asked, of_pair).where(event.c.voter_id == voter_id)
     if besides is None:
