@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import InitVar, dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -13,7 +14,7 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.wording import MOST_BRACKETS, is_quick_to_render
 from rankcorr.checks import shown
 
-__all__ = ["MOST_CHARACTERS", "ItemContent", "Kind", "contents_of", "is_asset"]
+__all__ = ["MOST_CHARACTERS", "ItemContent", "Kind", "content_faults", "contents_of", "is_asset"]
 
 Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]
 
@@ -43,29 +44,36 @@ class ItemContent:
     is_new: InitVar[bool] = True
 
     def __post_init__(self, is_new: bool) -> None:
-        if self.kind not in get_args(Kind):
-            raise LedgerError(f"the kind of an item is text, markdown, image or audio; got {shown(self.kind)}")
-        if self.kind != "text" and not (self.content or "").strip():
-            raise LedgerError(f"an item of kind {self.kind} needs its content; got none")
-        for name in ("content", "alt_text"):
-            text = getattr(self, name)
-            if is_new and text is not None and not is_quick_to_render(text, MOST_CHARACTERS):
-                raise LedgerError(
-                    f"{name} must have at most {MOST_CHARACTERS:,} characters and {MOST_BRACKETS:,} opening brackets; "
-                    f"got {len(text):,} and {text.count('['):,}"
-                )
-        if self.kind in ("image", "audio"):
-            if not is_asset(self.content or ""):
-                raise LedgerError(
-                    f"the content of {self.kind} is the path of a file, of letters, digits, . _ - and /; "
-                    f"got {shown(self.content)}"
-                )
-            if not (self.alt_text or "").strip():
-                raise LedgerError(f"an item of kind {self.kind} needs a text that says what it is (alt_text); got none")
+        for _, message in content_faults(self.kind, self.content, self.alt_text, is_new=is_new):
+            raise LedgerError(message)
 
     def columns(self) -> dict[str, Any]:
         """The fields, as the table of items has them."""
         return {"kind": self.kind, "content": self.content, "alt_text": self.alt_text}
+
+
+def content_faults(
+    kind: str, content: str | None, alt_text: str | None, *, is_new: bool = True
+) -> Iterator[tuple[str, str]]:
+    """Each thing that is wrong with what is shown for an item: the field, and a message.
+
+    >>> [field for field, _ in content_faults("image", "../fig.png", None)]
+    ['content', 'alt_text']
+    """
+    if kind not in get_args(Kind):
+        yield "kind", f"the kind of an item is text, markdown, image or audio; got {shown(kind)}"
+        return
+    if kind != "text" and not (content or "").strip():
+        yield "content", f"an item of kind {kind} needs its content; got none"
+    elif kind in ("image", "audio") and not is_asset(content or ""):
+        wanted = f"the content of {kind} is the path of a file, of letters, digits, . _ - and /"
+        yield "content", f"{wanted}; got {shown(content)}"
+    for name, text in (("content", content), ("alt_text", alt_text)):
+        if is_new and text is not None and not is_quick_to_render(text, MOST_CHARACTERS):
+            most = f"at most {MOST_CHARACTERS:,} characters and {MOST_BRACKETS:,} opening brackets"
+            yield name, f"{name} must have {most}; got {len(text):,} and {text.count('['):,}"
+    if kind in ("image", "audio") and not (alt_text or "").strip():
+        yield "alt_text", f"an item of kind {kind} needs a text that says what it is (alt_text); got none"
 
 
 def is_asset(path: str) -> bool:

@@ -9,8 +9,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from adaptive.columns import Label, header_and_records, label_columns, label_in, named_column, open_table
 from adaptive.errors import TableError
-from adaptive.ledger.contents import ItemContent
-from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.contents import ItemContent, content_faults, is_asset
 from rankcorr.checks import shown
 from rankcorr.io.records import Record, TextTable, listed
 
@@ -128,7 +127,7 @@ def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tup
     table, header, records = open_table(path, "item")
     reading = _Reading(table, None)
     columns, content = reading.columns_of(header)
-    rows = [reading.row(header, record, columns, content) for record in records]
+    rows = [row for record in records if (row := reading.row(header, record, columns, content)) is not None]
     if not rows:
         table.fail("no items, only the names of the columns", header.line)
     return tuple(item for item, _ in rows), tuple(content for _, content in rows)
@@ -165,9 +164,10 @@ class _Reading:
         header, records, columns, content = opened
         found = []
         while (record := self._tried(lambda: next(records, None))) is not None and len(self.faults) < _MOST_FAULTS:
-            row = self._tried(lambda record=record: self.row(header, record, columns, content))  # type: ignore[misc]
+            row = self.row(header, record, columns, content)
             if row is not None:
                 found.append(row)
+        del self.faults[_MOST_FAULTS:]  # a row may have several
         if len(found) < 2 and not self.faults:
             got = "no items, only the names of the columns" if not found else "a single item"
             self.faults.append(ItemFault(None, None, f"{got}; two are needed to compare"))
@@ -190,24 +190,35 @@ class _Reading:
 
     def row(
         self, header: Record, record: Record, columns: Sequence[int], places: dict[str, int]
-    ) -> tuple[Label, ItemContent]:
-        """Item and content of a row."""
+    ) -> tuple[Label, ItemContent] | None:
+        """Item and content of a row; None where something is wrong with it, all of which is then among the faults."""
+        n_faults = len(self.faults)
+        item = self._tried(lambda: self._item(header, record, columns))
+        if len(record.cells) != len(header.cells):
+            return None  # which the item said already
+        cells = {name: record.cells[place].strip() or None for name, place in places.items()}
+        kind: Any = cells.get("kind") or "text"
+        content, alt_text = cells.get("content"), cells.get("alt_text")
+        for name, message in content_faults(kind, content, alt_text):
+            self._complain(message, record.line, name)
+        if self.why_no_file is not None and kind in ("image", "audio") and content is not None and is_asset(content):
+            why = self.why_no_file(content)
+            if why is not None:
+                self._complain(why, record.line, "content")
+        if item is None or len(self.faults) > n_faults:
+            return None
+        return item, ItemContent(kind, content, alt_text)
+
+    def _item(self, header: Record, record: Record, columns: Sequence[int]) -> Label:
         item = label_in(self.table, header, record, columns)
         if item in self._lines:
             message = f"{shown(item)} is also on line {self._lines[item]}; items must be unique"
             self.table.fail(message, record.line, header.cells[columns[0]])
         self._lines[item] = record.line
-        cells = {name: record.cells[place].strip() or None for name, place in places.items()}
-        kind: Any = cells.get("kind") or "text"
-        try:
-            content = ItemContent(kind, cells.get("content"), cells.get("alt_text"))
-        except LedgerError as error:
-            return self.table.fail(str(error), record.line, _blamed(kind, cells))
-        if self.why_no_file is not None and kind in ("image", "audio"):
-            why = self.why_no_file(content.content or "")
-            if why is not None:
-                self.table.fail(why, record.line, "content")
-        return item, content
+        return item
+
+    def _complain(self, message: str, line: int, column: str) -> None:
+        self._tried(lambda: self.table.fail(message, line, column))
 
     def _tried(self, step: Callable[[], T]) -> T | None:
         try:
@@ -215,14 +226,3 @@ class _Reading:
         except _FaultError as error:
             self.faults.append(error.fault)
             return None
-
-
-def _blamed(kind: str, cells: dict[str, str | None]) -> str:
-    """The column that a refused content is about."""
-    if kind not in ("markdown", "image", "audio"):
-        return "kind"
-    try:
-        ItemContent(kind, cells.get("content"), "text")  # type: ignore[arg-type]
-    except LedgerError:
-        return "content"
-    return "alt_text"

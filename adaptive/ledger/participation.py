@@ -20,8 +20,9 @@ from adaptive.ledger.continuous import may_draw, note_in_vain
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError
 from adaptive.ledger.locking import count_answers, lock_ballot, open_overdue
+from adaptive.ledger.practice import has_begun
 from adaptive.ledger.sheets import Lease, claim_sheet, is_sheet_left, lease_of_voter
-from adaptive.ledger.shown_sheets import Answered, ShownPair, answers_on, has_practised, shown_pairs
+from adaptive.ledger.shown_sheets import Answered, ShownPair, answers_on, shown_pairs
 from adaptive.ledger.tokens import issue
 from adaptive.ledger.voters import erase, excluded_voters, register, withdraw
 from adaptive.ledger.voting_pages import VotingPages
@@ -64,7 +65,8 @@ class SheetInHand:
         Ballot, counted from 1, and sheet in it, counted from 0.
     expires_at : int or None
     pairs : tuple of ShownPair
-        Without the practice of a voter who has practised, and without what others answered who had the sheet before.
+        Without practice for a voter who has practised or voted on another sheet, and without what others answered who
+        had the sheet before.
     answers : dict of int to Answered
         The voter's own, by position.
     """
@@ -372,9 +374,8 @@ def _in_hand(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> Sh
 def _sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int, lease: Lease) -> SheetInHand:
     pairs = shown_pairs(connection, info, lease.number, lease.sheet)
     answers = answers_on(connection, info, lease.number, pairs)
-    if any(pair.is_practice for pair in pairs) and has_practised(
-        connection, voter_id, besides=(lease.ballot_id, lease.sheet)
-    ):
+    here = lease.ballot_id, lease.sheet
+    if any(pair.is_practice for pair in pairs) and has_begun(connection, voter_id, besides=here):
         pairs = tuple(pair for pair in pairs if not pair.is_practice)
     own = {position: answer for position, answer in answers.items() if answer.voter_id == voter_id}
     pairs = tuple(pair for pair in pairs if pair.position in own or pair.position not in answers)

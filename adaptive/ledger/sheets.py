@@ -20,6 +20,7 @@ from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.known_pairs import KnownPairs, Sheet, known_pairs, without_known_pairs
 from adaptive.ledger.locking import lock_ballot
+from adaptive.ledger.practice import has_begun, unused_practice
 from adaptive.ledger.voters import file_name, register
 
 __all__ = [
@@ -116,7 +117,8 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
 
     The sheet in hand is given again until it is done. Then comes a sheet that nobody has, or whose lease has expired,
     without a pair that the voter was asked before in its ballot, or in any batch of a continuous campaign; sheets that
-    were begun come first.
+    were begun come first. Whoever is new gets one with practice, as long as there is any: a sheet has none where its
+    comparisons are the practice pairs, or where somebody else did it and left.
 
     Raises
     ------
@@ -136,9 +138,12 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
             return lease_of_voter(connection, voter_id)
         _end(connection, current.id, "done")
     known = known_pairs(connection, info, voter_id)
+    practice = unused_practice(info)
+    if practice is not None and has_begun(connection, voter_id):
+        practice = None
     # First a sheet that nobody else looks at; then, where there is none, one that another looked at and let go.
     for waits in (False, True):
-        for free in _sheets_for(connection, info, known):
+        for free in _sheets_for(connection, info, known, practice):
             if not _locked(connection, free, waits=waits):
                 continue
             held = _held(connection, *free)  # it may have been given out before the lock was taken
@@ -243,12 +248,18 @@ def _leased(
     return made
 
 
-def _sheets_for(connection: sa.Connection, info: CampaignInfo, known: KnownPairs) -> Iterator[Sheet]:
-    """Sheets that a voter may get, the next one first; more are read as more are looked at."""
+def _sheets_for(
+    connection: sa.Connection, info: CampaignInfo, known: KnownPairs, practice: sa.Subquery | None = None
+) -> Iterator[Sheet]:
+    """Sheets that a voter may get, the next one first; more are read as more are looked at.
+
+    With practice, those with the most of it that is unused come first.
+    """
+    wanted = _free_sheets(connection, info, practice)
     looked_at: set[Sheet] = set()
     most = _FIRST_SHEETS
     while True:
-        rows = [(row.ballot_id, row.number) for row in connection.execute(_free_sheets(connection, info).limit(most))]
+        rows = [(row.ballot_id, row.number) for row in connection.execute(wanted.limit(most))]
         fresh = [sheet for sheet in rows if sheet not in looked_at]
         yield from without_known_pairs(connection, info, fresh, known)
         if len(rows) < most:
@@ -266,8 +277,11 @@ def _locked(connection: sa.Connection, sheet: Sheet, *, waits: bool) -> bool:
     return connection.execute(wanted.with_for_update(key_share=True, skip_locked=not waits)).first() is not None
 
 
-def _free_sheets(connection: sa.Connection, info: CampaignInfo) -> sa.Select[Any]:
-    """Sheets that nobody has and that are not done, by ballot's id and number; those that were begun come first."""
+def _free_sheets(connection: sa.Connection, info: CampaignInfo, practice: sa.Subquery | None = None) -> sa.Select[Any]:
+    """Sheets that nobody has and that are not done, by ballot's id and number; those that were begun come first.
+
+    Before that those with the most unused practice, if it is given.
+    """
     sheet, ballot, lease = schema.sheet, schema.ballot, schema.lease
     taken = sa.exists().where(
         lease.c.ballot_id == sheet.c.ballot_id,
@@ -275,7 +289,7 @@ def _free_sheets(connection: sa.Connection, info: CampaignInfo) -> sa.Select[Any
         lease.c.ended_at.is_(None),
         sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection)),
     )
-    return (
+    free = (
         sa.select(sheet.c.ballot_id, sheet.c.number)
         .join(ballot, ballot.c.id == sheet.c.ballot_id)
         .where(
@@ -284,8 +298,11 @@ def _free_sheets(connection: sa.Connection, info: CampaignInfo) -> sa.Select[Any
             sheet.c.n_answered < sheet.c.n_comparisons,
             ~taken,
         )
-        .order_by(ballot.c.number, (sheet.c.n_answered == 0), sheet.c.number)
     )
+    if practice is not None:
+        of_sheet = sa.and_(practice.c.ballot_id == sheet.c.ballot_id, practice.c.sheet == sheet.c.number)
+        free = free.outerjoin(practice, of_sheet).order_by(sa.func.coalesce(practice.c.number, 0).desc())
+    return free.order_by(ballot.c.number, (sheet.c.n_answered == 0), sheet.c.number)
 
 
 def _holders_of_slots(connection: sa.Connection, info: CampaignInfo) -> dict[int, int]:

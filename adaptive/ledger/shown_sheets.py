@@ -18,7 +18,7 @@ from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.votes import answer_name
 from adaptive.votes import Vote
 
-__all__ = ["Answered", "KnownEvent", "ShownPair", "answers_on", "has_practised", "pair_of_event", "shown_pairs"]
+__all__ = ["Answered", "KnownEvent", "ShownPair", "answers_on", "pair_of_event", "shown_pairs"]
 
 _WORDS = {int(vote): vote.name.lower() for vote in Vote}
 
@@ -150,24 +150,6 @@ def pair_of_event(connection: sa.Connection, info: CampaignInfo, event_id: str) 
         if row is not None:
             return KnownEvent(row.number, row.sheet, row.place, asked is schema.probe, row.voter_id)
     return None
-
-
-def has_practised(connection: sa.Connection, voter_id: int, *, besides: tuple[int, int]) -> bool:
-    """Whether a voter has answered a practice pair on another sheet than that of this ballot's id and number."""
-    probe, event = schema.probe, schema.probe_event
-    ballot_id, sheet = besides
-    found = connection.execute(
-        sa.select(sa.literal(1))
-        .select_from(event)
-        .join(probe, sa.and_(probe.c.ballot_id == event.c.ballot_id, probe.c.place == event.c.place))
-        .where(
-            event.c.voter_id == voter_id,
-            probe.c.kind == "practice",
-            sa.or_(probe.c.ballot_id != ballot_id, probe.c.sheet != sheet),
-        )
-        .limit(1)
-    ).first()
-    return found is not None
 
 
 def _last_events(

@@ -185,15 +185,15 @@ def plot_in_top(
     axes.set_xlim(0, 1)
     axes.xaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
     axes.set_axisbelow(True)
-    _name_items(axes, strengths, places, ours=ax is None)
+    _name_items(axes, strengths, places, "first", ours=ax is None)
     add_legend(axes, handles, ax)
     return drawn(axes, ax)
 
 
-def _name_items(axes: Axes, strengths: Strengths, places: Places, *, ours: bool) -> None:
+def _name_items(axes: Axes, strengths: Strengths, places: Places, which: str = "best", *, ours: bool) -> None:
     """Write the names of the rows, and how many of all items they are."""
     name_rows(axes, [strengths.items[place] for place in places.tolist()], "best", ours=ours)
-    axes.set_title(title_of_part(places.size, len(strengths.items), "best", "items"), fontsize=11)
+    axes.set_title(title_of_part(places.size, len(strengths.items), which, "items"), fontsize=11)
 
 
 def _check(strengths: Strengths) -> None:

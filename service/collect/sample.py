@@ -32,6 +32,7 @@ from service.environment import SettingError
 
 NAME: Final = "Sample: words alike"
 VOTERS: Final = 4
+CODE: Final = "SAMPLE"  # as platforms want one; nobody asks for this
 
 # From very much alike to not at all, so that whoever tries it can judge the ranking.
 PAIRS: Final = (
@@ -55,7 +56,8 @@ TEXTS: Final = {
         question="In which pair are the two words more alike in meaning?",
         instructions=(
             "You will see two pairs of words at a time. Choose the pair whose words are **more alike in meaning**. "
-            "There is no right or wrong answer: your first impression counts."
+            "There is no right or wrong answer: your first impression counts. There are four parts of about eight "
+            "questions, a minute each; you may stop after any, and get a completion code at the end."
         ),
         consent=(
             "This is a sample, to try the software with. Your answers are kept on the computer that runs it, and "
@@ -68,7 +70,8 @@ TEXTS: Final = {
         question="In welchem Paar haben die beiden Wörter eine ähnlichere Bedeutung?",
         instructions=(
             "Du siehst jeweils zwei Wortpaare. Wähle das Paar, dessen Wörter sich **in der Bedeutung ähnlicher** sind. "
-            "Es gibt kein Richtig oder Falsch: Dein erster Eindruck zählt."
+            "Es gibt kein Richtig oder Falsch: Dein erster Eindruck zählt. Es sind vier Teile mit etwa acht Fragen, je "
+            "eine Minute; du kannst nach jedem aufhören und bekommst am Ende einen Abschlusscode."
         ),
         consent=(
             "Dies ist ein Beispiel, um die Software auszuprobieren. Deine Antworten bleiben auf dem Rechner, auf dem "
@@ -126,7 +129,7 @@ def _made(ledger: Ledger) -> Campaign:
         settings=Settings(assigned=False, lease_minutes=30, probing=Probing((practice,), repeats=0.2)),
         contents=[ItemContent("text", f"{first} – {second}") for first, second in PAIRS],  # noqa: RUF001 - a dash
     )
-    pages = VotingPages(texts=TEXTS, open_link=True)
+    pages = VotingPages(texts=TEXTS, open_link=True, completion_code=CODE)
     campaign.run(lambda connection: set_pages(connection, campaign.info, pages, replaces=0))
     return campaign
 

@@ -60,11 +60,8 @@ def on_starting(arbiter: Any) -> None:
 
 
 def when_ready(arbiter: Any) -> None:
-    """Say where to look, and let the first SIGTERM begin the drain."""
+    """Say where every request is shown, and let the first SIGTERM begin the drain."""
     arbiter.log.info("The page /docs shows every request and answer")
-    if notice := os.environ.get(NOTICE):
-        sys.stdout.write(f"\n{notice}\n\n")
-        sys.stdout.flush()
     arbiter.handle_term = partial(drain, arbiter)
 
 
@@ -83,7 +80,13 @@ def drain(arbiter: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Answer without metrics rather than not at all, where there is no room for them."""
+    """Answer without metrics rather than not at all, where there is no room for them; the last of the first says where.
+
+    What `make collect` prints then stands below what gunicorn says of the workers, which are numbered by `age`.
+    """
+    if worker.age == workers and (notice := os.environ.get(NOTICE)):
+        sys.stdout.write(f"\n{notice}\n\n")
+        sys.stdout.flush()
     try:
         metrics.start_counting(worker.pid)
     except OSError as error:

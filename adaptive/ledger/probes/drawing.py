@@ -6,7 +6,7 @@ They come from a generator of their own, so that a campaign draws the same ballo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -78,8 +78,9 @@ def draw_probes(
 ) -> list[Probe]:
     """Draw the probes of a ballot, sheet by sheet in the order in which they are shown.
 
-    Neither a known pair nor an overlap is one of the slot's own comparisons in the ballot. No pair is twice in a sheet
-    but for repeats, and no overlap is asked of a slot twice.
+    Neither a known pair nor an overlap is one of the slot's own comparisons in the ballot; where it is unknown who will
+    get which sheet, practice is none of the sheet's own comparisons. No pair is twice in a sheet but for repeats, and
+    no overlap is asked of a slot twice.
 
     Parameters
     ----------
@@ -132,11 +133,13 @@ class _Draw:
 
     def sheet(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
         found = []
-        if self.practised is None or slot not in self.practised:
-            if self.practised is not None:
-                self.practised.add(slot)
-            found += [self._known(sheet, 0, each) for each in self._fresh(slot, "practice")]
-        dealt = self._fresh(slot, "attention", "gold")
+        if self.practised is None:
+            own = set(self.pairs[places].tolist())
+            found += [self._known(sheet, 0, each) for each in self._fresh(own, "practice")]
+        elif slot not in self.practised:
+            self.practised.add(slot)
+            found += [self._known(sheet, 0, each) for each in self._fresh(self.shown[slot], "practice")]
+        dealt = self._fresh(self.shown[slot], "attention", "gold")
         # Those that the slot has seen least often; the draw decides between equals.
         chances = self.rng.random(len(dealt)).tolist()
         ranked = sorted(zip(dealt, chances, strict=True), key=lambda each: (self.seen[slot, each[0]], each[1]))
@@ -145,11 +148,11 @@ class _Draw:
             found.append(self._known(sheet, int(self.rng.integers(places.size)), index))
         return found + self._repeats(sheet, places) + self._overlaps(sheet, slot, places)
 
-    def _fresh(self, slot: int, *kinds: str) -> list[int]:
+    def _fresh(self, shown: Set[int], *kinds: str) -> list[int]:
         return [
             index
             for index, each in enumerate(self.known)
-            if each.kind in kinds and _pair_code(each.left, each.right) not in self.shown[slot]
+            if each.kind in kinds and _pair_code(each.left, each.right) not in shown
         ]
 
     def _known(self, sheet: int, position: int, index: int) -> Probe:

@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response
 
 from service.collect.texts import LANGUAGES, Texts, direction
 
-__all__ = ["asked_language", "page_of", "preferred", "reader_texts"]
+__all__ = ["asked_language", "page_of", "preferred", "reader_texts", "unknown"]
 
 
 def asked_language() -> str | None:
@@ -38,3 +38,8 @@ def page_of(template: str, text: Texts, *, status: int = 200, **values: Any) -> 
     """A page from its template, in the language and direction of its texts unless values say otherwise."""
     own = {"text": text, "language": text.language, "direction": direction(text.language)}
     return make_response(render_template(template, **{**own, **values}), status)
+
+
+def unknown(_: str = "") -> Response:
+    """The page of an address that leads nowhere, such as a link that was cut off."""
+    return page_of("unknown.html", reader_texts(), status=404)

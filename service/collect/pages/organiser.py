@@ -9,7 +9,7 @@ from urllib.parse import quote
 from flask import Blueprint
 from werkzeug.wrappers import Response
 
-from service.collect.pages.frame import asked_language, page_of, reader_texts
+from service.collect.pages.frame import asked_language, page_of, reader_texts, unknown
 from service.collect.texts import LANGUAGES, language_name
 
 __all__ = ["blueprint"]
@@ -41,3 +41,5 @@ def show(page: str, key: str | None = None) -> Response:
 
 for name, rule in {"new": "/new", "overview": "/<key>", **{tab: f"/<key>/{tab}" for tab in TABS[1:]}}.items():
     blueprint.add_url_rule(rule, name, partial(show, name))
+for rule in ("/", "/<path:_>"):
+    blueprint.add_url_rule(rule, "unknown", unknown)

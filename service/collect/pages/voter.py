@@ -19,7 +19,7 @@ from adaptive.ledger.participation import why_none_left
 from adaptive.ledger.sheets import is_sheet_left
 from service.collect import access
 from service.collect.content import rendered
-from service.collect.pages.frame import page_of, preferred, reader_texts
+from service.collect.pages.frame import page_of, preferred, unknown
 from service.collect.pages.preview import sample
 from service.collect.state import collecting
 from service.collect.texts import Texts, direction, language_name
@@ -54,13 +54,17 @@ def finish(key: str) -> Response:
     return _page(key, "finish")
 
 
+for rule in ("/", "/<path:_>"):
+    voter.add_url_rule(rule, "unknown", unknown)
+
+
 def _page(key: str, page: str) -> Response:
     try:
         campaign = collecting().campaigns.of(key)
     except Problem as problem:
         if problem.status != 404:
             raise
-        return _unknown()
+        return unknown()
     is_preview = "preview" in request.args
     if is_preview and access.organiser_of_request(campaign) is None:
         return redirect(url_for("voter_pages.welcome", key=key))
@@ -121,10 +125,6 @@ def _why_nothing(connection: sa.Connection, campaign: Campaign) -> str | None:
 
 def _html(text: str) -> Markup | None:
     return Markup(rendered(text, below=2)) if text.strip() else None  # it is clean
-
-
-def _unknown() -> Response:
-    return page_of("voter/unknown.html", reader_texts(), status=404)
 
 
 def _chosen(languages: Sequence[str]) -> str:

@@ -48,6 +48,34 @@ def test_what_is_wrong_has_its_line_and_column(row, fault):
     assert fault in found[0]
 
 
+def test_a_row_says_all_that_is_wrong_with_it():
+    assert faults("item,kind,content\nant,text,an ant\nant,image,x.png\n,text,\n,film,\nbee,audio,/bee.mp3\n") == [
+        "line 3: column \"item\": 'ant' is also on line 2; items must be unique",
+        'line 3: column "alt_text": an item of kind image needs a text that says what it is (alt_text); got none',
+        'line 4: column "item": empty cell; every row needs its item',
+        'line 5: column "item": empty cell; every row needs its item',
+        "line 5: column \"kind\": the kind of an item is text, markdown, image or audio; got 'film'",
+        'line 6: column "content": the content of audio is the path of a file, of letters, digits, . _ - and /; '
+        "got '/bee.mp3'",
+        'line 6: column "alt_text": an item of kind audio needs a text that says what it is (alt_text); got none',
+    ]
+
+
+def test_a_file_that_is_missing_is_listed_beside_what_else_is_wrong():
+    text = b"item,kind,content,alt_text\nfir,,,\nfir,image,fir.png,\nyew,image,../yew.png,A yew\n"
+    found = read_item_sheet(text, why_no_file=lambda path: f"there is no {path}").faults
+    assert [(fault.line, fault.column) for fault in found] == [
+        (3, "item"), (3, "alt_text"), (3, "content"), (4, "content")
+    ]  # fmt: skip
+    assert found[2].message == "there is no fir.png"
+    assert "is the path of a file" in found[3].message
+
+
+def test_no_more_than_a_hundred_faults_are_listed():
+    sheet = read_item_sheet(b"item,kind,content\n" + b"ash,image,\n" * 60)
+    assert len(sheet.faults) == 100
+
+
 @pytest.mark.parametrize(
     ("data", "fault"),
     [

@@ -109,6 +109,7 @@ def test_the_top_is_drawn_with_its_cut():
     assert_allclose(lengths, [expected[FEW.items.index(name)] for name in names])
     assert [len(container) for container in axes.containers] == [3, len(names) - 3]
     assert lengths[-1] >= 0.005
+    assert axes.get_title() == f"The first {len(names)} of {len(FEW.items)} items"  # none of which is the top
     assert all(expected[FEW.items.index(name)] < 0.005 for name in best_first(FEW)[len(names) :])
     (cut,) = axes.lines
     assert list(cut.get_ydata()) == [2.5, 2.5]

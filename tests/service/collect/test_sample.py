@@ -31,6 +31,7 @@ def test_the_sample_is_open_to_everybody_and_has_a_ballot(ledger):
     )
     assert (len(contents), contents[0].content) == (len(ITEMS), "car \u2013 automobile")
     assert (version, pages.open_link, list(pages.texts)) == (1, True, ["en", "de"])
+    assert pages.completion_code == "SAMPLE"
     assert all(text.consent and text.instructions and text.thanks for text in pages.texts.values())
 
 

@@ -30,7 +30,12 @@ def texts_of(language):
 
 def sources():
     """Templates, with keys in full, and scripts, which know those below "voter" alone."""
-    for file in (*HERE.glob("templates/voter/*.html"), HERE / "templates/base.html", *HERE.glob("static/voter/*.js")):
+    for file in (
+        *HERE.glob("templates/voter/*.html"),
+        HERE / "templates/base.html",
+        HERE / "templates/unknown.html",
+        *HERE.glob("static/voter/*.js"),
+    ):
         yield file, file.read_text("utf-8")
 
 

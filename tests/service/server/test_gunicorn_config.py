@@ -32,6 +32,17 @@ def test_gunicorn_is_not_started_without_the_command():
         on_starting(None)
 
 
+def test_what_is_to_be_said_stands_below_the_last_worker_and_comes_once(monkeypatch, capsys):
+    from service.server import gunicorn_config
+
+    monkeypatch.setenv("RANKCORR_NOTICE", "To vote: here")
+    monkeypatch.setattr(gunicorn_config, "workers", 2)
+    monkeypatch.setattr(gunicorn_config.metrics, "start_counting", str)
+    for age, said in ((1, ""), (2, "\nTo vote: here\n\n"), (3, "")):  # the third replaces one that has ended
+        gunicorn_config.post_worker_init(SimpleNamespace(pid=7, age=age))
+        assert capsys.readouterr().out == said
+
+
 def test_metrics_that_cannot_be_kept_are_reported_and_end_nothing(monkeypatch):
     from service.server import gunicorn_config
 

@@ -14,20 +14,27 @@ begin(async () => {
 });
 
 function show({ n_items: all, items }) {
-  const columns = [
-    { head: text("columns.item"), cell: (row) => label(row.item) },
-    { head: text("columns.kind"), cell: (row) => text(`kinds.${row.kind}`) },
-    { head: text("columns.content"), cell: content, wide: true },
-    { head: text("columns.shown"), cell: (row) => number(row.presentations), number: true },
-    { head: text("columns.answered"), cell: (row) => number(row.n_answered), number: true },
-    { head: text("columns.share"), cell: bar },
-  ];
-  fill(find("items"), table(columns, items, text("items.title")));
+  const isOpen = items[0].presentations > 0; // items of the open ballot come first, and each is asked there
+  const title = text(isOpen ? "items.title" : "items.title-closed");
+  find("items-title").textContent = title;
+  find("closed").hidden = isOpen;
+  const columns = [{ head: text("columns.item"), cell: (row) => label(row.item) }];
+  // What is the same for all is left out.
+  if (items.some((row) => row.kind !== "text")) columns.push({ head: text("columns.kind"), cell: (row) => text(`kinds.${row.kind}`) });
+  if (items.some((row) => row.content !== null)) columns.push({ head: text("columns.content"), cell: content, wide: true });
+  if (isOpen) {
+    columns.push(
+      { head: text("columns.shown"), cell: (row) => number(row.presentations), number: true },
+      { head: text("columns.answered"), cell: (row) => number(row.n_answered), number: true },
+      { head: text("columns.share"), cell: bar },
+    );
+  }
+  fill(find("items"), table(columns, items, title));
   find("more-line").hidden = items.length >= Math.min(all, 1000);
 }
 
 function content(row) {
-  if (row.content === null) return "–";
+  if (row.content === null) return "";
   if (row.kind === "image") {
     return element("img", { class: "thumb", src: `/assets/${row.content}`, alt: row.alt_text ?? "", loading: "lazy" });
   }
@@ -36,7 +43,7 @@ function content(row) {
 }
 
 function bar(row) {
-  if (row.presentations === 0) return "–";
+  if (row.presentations === 0) return "";
   const made = element("progress", { max: String(row.presentations), "aria-label": label(row.item) });
   made.value = row.n_answered;
   return made;

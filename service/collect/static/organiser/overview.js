@@ -53,11 +53,11 @@ function progress({ status, ballots }) {
   const spending = status.spending;
   fill(
     find("figures"),
-    figure(number(status.n_votes), text("overview.votes"), text(status.n_voters === 1 ? "overview.by-one" : "overview.by", { n: number(status.n_voters) })),
+    figure(number(status.n_votes), text("overview.votes"), voters(status, aside)),
     figure(
       number(status.votes_per_minute, 1),
       text("overview.pace"),
-      status.expected_end === null ? null : text("overview.end", { time: time(status.expected_end) }),
+      pace(status),
     ),
     figure(
       number(status.n_conflicts + status.n_late),
@@ -69,10 +69,24 @@ function progress({ status, ballots }) {
       : figure(
           money(spending.spent, spending.currency),
           text("overview.spent"),
-          text("overview.expected", { money: money(spending.expected, spending.currency) }),
+          text(spending.expected_probes > 0 ? "overview.expected-checks" : "overview.expected", {
+            money: money(spending.expected, spending.currency),
+          }),
         ),
   );
   fill(find("ballots"), ballotTable(ballots));
+}
+
+function voters({ n_voters: n }, aside) {
+  if (n === 0) return null;
+  if (aside > 0) return text("overview.by-all", { n: number(n) });
+  return text(n === 1 ? "overview.by-one" : "overview.by", { n: number(n) });
+}
+
+/** When the ballot will be done; of a few votes the server says neither that nor how fast they come. */
+function pace({ state, votes_per_minute: rate, expected_end: end }) {
+  if (end !== null) return text("overview.end", { time: time(end) });
+  return state === "open" && rate === null ? text("overview.end-later") : null;
 }
 
 function nextStep(status) {
@@ -105,7 +119,7 @@ function ballotTable(ballots) {
   const columns = [
     { head: text("columns.ballot"), cell: (row) => number(row.ballot) },
     { head: text("columns.state"), cell: (row) => stateBadge(row.state) },
-    { head: text("columns.items"), cell: (row) => number(row.n_items), number: true },
+    { head: text("columns.items"), cell: (row) => number(row.n_items), number: true, lesser: true },
     {
       head: text("columns.answered"),
       cell: (row) => text("of", { done: number(row.n_counted), of: number(row.n_comparisons) }),
@@ -115,6 +129,7 @@ function ballotTable(ballots) {
       head: text("columns.sheets"),
       cell: (row) => text("of", { done: number(row.n_sheets_done), of: number(row.n_sheets) }),
       number: true,
+      lesser: true,
     },
     { head: text("columns.opened"), cell: (row) => time(row.opened_at) },
     { head: text("columns.closed"), cell: (row) => time(row.closed_at) },
@@ -125,21 +140,21 @@ function ballotTable(ballots) {
 async function links() {
   const [{ json: shared }, { json: shown }] = await Promise.all([campaign.get("/links"), campaign.get("/pages")]);
   const preview = element(
-    "a",
-    { class: "button", href: `/v/${key}?preview=1`, target: "_blank", rel: "noopener" },
-    text("preview"),
+    "p",
+    {},
+    element("a", { class: "button", href: `/v/${key}?preview=1`, target: "_blank", rel: "noopener" }, text("preview")),
   );
   const open =
     shared.open_url === null
-      ? element("p", {}, badge(text("links.closed")), " ", text("links.closed-text"))
+      ? element("div", { class: "stack" }, element("p", {}, badge(text("links.closed")), " ", text("links.closed-text")), preview)
       : element(
           "div",
           { class: "stack stack-small" },
           element("h3", {}, text("links.open")),
           element("p", { class: "hint" }, text("links.open-text")),
-          linkBox(shared.open_url, text("links.open"), shared.open_qr),
+          linkBox(shared.open_url, text("links.open"), shared.open_qr, preview),
         );
-  fill(find("open-link"), open, element("p", { class: "row" }, preview));
+  fill(find("open-link"), open);
   if (shown.pages.platform !== null) study(shown.pages.platform);
 }
 

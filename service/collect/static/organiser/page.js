@@ -163,8 +163,8 @@ export function stateBadge(state) {
   return badge(text(`states.${state}`), kinds[state] ?? "");
 }
 
-/** A link to be copied, with its QR code if there is one. */
-export function linkBox(url, name, qr = null) {
+/** A link to be copied, with its QR code if there is one, and what else stands beside that. */
+export function linkBox(url, name, qr = null, ...more) {
   const field = element("input", { class: "input code-text", readonly: true, value: url, "aria-label": name });
   const copied = element("span", { class: "muted small", role: "status" });
   const copy = element("button", { type: "button", class: "button" }, text("links.copy"));
@@ -177,7 +177,7 @@ export function linkBox(url, name, qr = null) {
       copied.textContent = text("links.copy-by-hand"); // a page without https may not
     }
   });
-  const box = element("div", { class: "stack stack-small" }, element("div", { class: "link-box" }, field, copy), copied);
+  const box = element("div", { class: "stack stack-small" }, element("div", { class: "link-box" }, field, copy), copied, ...more);
   if (qr === null) return box;
   return element("div", { class: "with-code" }, box, qrImage(qr, name));
 }
@@ -189,10 +189,14 @@ export function qrImage(svg, name) {
 /** A figure that the server draws; `tag` tells the browser when it is another. */
 export function plot(address, name, tag) {
   const words = text(`plots.${name}`);
+  const waits = element("p", { class: "plot-waits muted" }, text("drawing"));
+  const image = element("img", { alt: words, loading: "lazy", src: `${address}#${encodeURIComponent(tag ?? "")}` });
+  for (const end of ["load", "error"]) image.addEventListener(end, () => waits.remove());
   return element(
     "figure",
     { class: "plot" },
-    element("img", { alt: words, loading: "lazy", src: `${address}#${encodeURIComponent(tag ?? "")}` }),
+    waits,
+    image,
     element("figcaption", {}, words, " ", element("a", { href: address, download: `${name}.svg` }, "SVG")),
   );
 }
@@ -265,7 +269,10 @@ export async function begin(start) {
   const token = location.hash.slice(1);
   if (token !== "") history.replaceState(null, "", location.pathname + location.search);
   try {
-    if (token !== "") await campaign.begin(token);
+    if (token !== "" && !(await opened(token))) {
+      show("link", true);
+      return;
+    }
     const { json } = await campaign.get();
     find("campaign-name").textContent = json.name;
     document.title = `${json.name} – ${document.title}`;
@@ -274,6 +281,17 @@ export async function begin(start) {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     show(error.status === 401 ? "link" : "failed", true);
+  }
+}
+
+/** Whether the token opens this campaign; one that was cut off is no token at all, which the server calls invalid. */
+async function opened(token) {
+  try {
+    await campaign.begin(token);
+    return true;
+  } catch (error) {
+    if (error instanceof Problem && [401, 422].includes(error.status)) return false;
+    throw error;
   }
 }
 

@@ -124,7 +124,7 @@ function ranking() {
         cell: (row) => text("result.from-to", { low: number(row.rank_low), high: number(row.rank_high) }),
         number: true,
       },
-      { head: text("columns.place"), cell: (row) => interval(row, rows.length) },
+      { head: text("columns.place"), cell: (row) => interval(row, rows.length), lesser: true },
       { head: text("columns.in-top", { k: number(found.top) }), cell: (row) => percent(row.in_top), number: true },
     );
   }

@@ -98,7 +98,10 @@ function showNewcomer() {
 
 function meet(me) {
   find("leave").hidden = me.step === "consent";
-  if (me.step === "finish") show(me.progress.answers > 0 ? "finished" : "nothing", { focus: false });
+  // Whoever comes back may be looking for the completion code, which the last page has.
+  const isAfterCode = me.step === "finish" && me.progress.answers > 0 && data.completes !== undefined;
+  if (isAfterCode) location.replace(pageOf("finish"));
+  else if (me.step === "finish") show(me.progress.answers > 0 ? "finished" : "nothing", { focus: false });
   else if (me.step === "consent") show(me.available ? "consent" : "nothing", { focus: false });
   else {
     find("answered").textContent = text("welcome.answered", { answers: me.progress.answers });

@@ -55,7 +55,10 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     answer(page, "right")
     expect(page.get_by_role("heading", name="This part is complete")).to_be_focused()
     assert votes(campaign) == {first: "left", third: "cannot say", fourth: "left", second: "right"}
-    page.get_by_role("link", name="Finish", exact=True).click()
+    page.get_by_role("link", name="Finish and get the code").click()
+    expect(page.locator("#code")).to_have_text("C0DE-1")
+    page.goto(site.link(campaign))  # whoever comes back and has finished is shown the code at once
+    expect(page.get_by_role("heading", name="Your answers have arrived")).to_be_visible()
     expect(page.locator("#code")).to_have_text("C0DE-1")
     expect(page.get_by_role("link", name="Return to the study")).to_have_attribute(
         "href", "https://crowd.example/done?cc=C0DE-1"

@@ -241,6 +241,54 @@ def test_the_table_of_voters_fits_a_small_desk(site, visit, organiser, width, lo
     assert page.locator("#voters").evaluate("(place) => place.scrollWidth - place.clientWidth") == 0
 
 
+@pytest.mark.parametrize("locale", ["en-GB", "de-AT"])
+def test_tables_fit_a_narrow_desk_and_figures_say_that_they_are_drawn(site, visit, organiser, locale):
+    organiser.answer(10)
+    narrow = {"viewport": {"width": 768, "height": 1024}, "locale": locale}
+    page = page_of(site, visit, organiser, **narrow)
+    expect(page.locator("#ballots tbody tr")).to_have_count(1)
+    assert page.locator("#ballots").evaluate("(place) => place.scrollWidth - place.clientWidth") == 0
+    page = visit(**narrow)
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/plots/**", hold)
+    page.goto(f"{site.url}/o/{organiser.key}/result#{organiser.token}")
+    expect(page.locator("#ranking tbody tr")).to_have_count(12, timeout=60_000)
+    assert page.locator("#ranking").evaluate("(place) => place.scrollWidth - place.clientWidth") <= 0
+    waits = page.locator("#plots .plot-waits")
+    expect(waits).to_have_text(["Drawing …" if locale == "en-GB" else "Wird gezeichnet …"] * 3)
+    page.locator("#plots").scroll_into_view_if_needed()
+    expect(page.locator("#plots img")).to_have_count(3)
+    for route in held:
+        route.continue_()
+    page.unroute("**/plots/**")
+    page.locator("#plots img").first.scroll_into_view_if_needed()
+    expect(page.locator("#plots .plot").first.locator(".plot-waits")).to_have_count(0, timeout=60_000)
+
+
+def test_items_are_counted_while_a_ballot_is_open(site, visit):
+    made = Organiser(site.app, ADMIN).make()
+    page = page_of(site, visit, made, "/items")
+    expect(page.locator("#closed")).to_have_text("No ballot is open: nothing is asked now.")
+    expect(page.locator("#items thead th")).to_have_text(["Item"])
+    made.open()
+    expect(page.locator("#items-title")).to_have_text("Items of the open ballot, fewest answers first")
+    expect(page.locator("#closed")).to_be_hidden()
+    expect(page.locator("#items thead th")).to_have_text(["Item", "Asked", "Answered", "Share"])
+
+
+@pytest.mark.parametrize("width", [320, 768])
+def test_what_it_takes_comes_before_the_button_where_the_page_is_narrow(site, visit, width):
+    page = visit(f"{site.url}/o/new#{ADMIN}", viewport={"width": width, "height": 800})
+    expect(page.locator("#form")).to_be_visible()
+    outlook, button = (page.locator(each).bounding_box() for each in ("aside", "#make"))
+    assert outlook["y"] + outlook["height"] <= button["y"]
+    check_all(page)
+
+
 def test_settings_are_changed_and_nobodys_change_is_lost(site, visit, organiser):
     page = page_of(site, visit, organiser, "/settings")
     page.locator("#new-language").fill("de")
@@ -268,7 +316,12 @@ def test_a_change_that_somebody_else_has_made_is_not_overwritten(site, visit, or
 
 def test_without_a_session_a_page_shows_nothing(site, visit, organiser):
     visit.breaks_requests = True
-    for link in (f"/o/{organiser.key}", f"/o/{organiser.key}#{'x' * 43}", f"/o/{'0' * 32}/result"):
+    for link in (
+        f"/o/{organiser.key}",
+        f"/o/{organiser.key}#{'x' * 43}",
+        f"/o/{organiser.key}#{'x' * 22}",
+        f"/o/{'0' * 32}/result",
+    ):
         page = visit(site.url + link)
         expect(page.get_by_role("heading", name="Please open your organiser's link")).to_be_visible()
         check_all(page)

@@ -90,6 +90,13 @@ def test_an_unknown_campaign_has_a_page_that_says_so(client):
         assert "Diese Seite gibt es nicht" in answer.text
 
 
+@pytest.mark.parametrize("path", ["/o/{key}/nothing", "/v/{key}/nothing", "/o/{key}/ballots/1", "/o/", "/v/"])
+def test_an_address_that_leads_nowhere_has_that_page_too(client, campaign, path):
+    answer = client.get(path.format(key=campaign.key), headers={"Accept-Language": "en"})
+    assert (answer.status_code, answer.mimetype) == (404, "text/html")
+    assert "This page does not exist" in answer.text
+
+
 def test_a_page_knows_whether_there_is_a_session(client, campaign):
     known = 'data-known="yes"'
     assert known not in client.get(f"/v/{campaign.key}").text

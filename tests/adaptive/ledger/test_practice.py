@@ -1,0 +1,114 @@
+"""Practice comes before what is scored, and never after it, on both databases."""
+
+from collections import defaultdict
+
+import pytest
+
+from adaptive.ledger import KnownPair, Probing
+from adaptive.ledger.participation import leave
+from adaptive.plan import plan_ballots
+from tests.adaptive.ledger.campaigns import campaign_of, change, query
+from tests.adaptive.ledger.test_participation import answer, claimed, joined
+
+LABELS = list("abcdefgh")
+PLAN = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=6)  # 24 comparisons in the first ballot
+
+
+def drawn(campaign):
+    """The pairs of items of each sheet of the first ballot."""
+    rows = query(
+        campaign,
+        "SELECT c.sheet, c.left_item, c.right_item FROM comparison c JOIN ballot b ON b.id = c.ballot_id "
+        "WHERE b.number = 1 AND b.campaign_id = :campaign",
+        campaign=campaign.info.id,
+    )
+    found = defaultdict(set)
+    for sheet, left, right in rows:
+        found[sheet].add(frozenset([left, right]))
+    return dict(found)
+
+
+@pytest.fixture
+def practised_on(ledger):
+    """A campaign of two slots with sheets of 4, whose only practice is a pair that its first sheet compares, and it."""
+    with_none = campaign_of(ledger, plan=PLAN, items=LABELS, n_voters=2, assigned=False, sheet_size=4)
+    sheets = drawn(with_none)
+    practice = next(pair for pair in sheets[0] if sum(pair in pairs for pairs in sheets.values()) == 1)
+    known = KnownPair("practice", *(LABELS[item] for item in sorted(practice)), "left")
+    campaign = campaign_of(
+        ledger,
+        plan=PLAN,
+        items=LABELS,
+        n_voters=2,
+        assigned=False,
+        sheet_size=4,
+        lease_minutes=60,
+        probing=Probing((known,)),
+    )
+    assert drawn(campaign) == sheets  # drawn as without probes
+    return campaign, practice
+
+
+def pair_of(shown):
+    return frozenset([shown.left, shown.right])
+
+
+def test_only_a_sheet_that_compares_the_pair_itself_has_no_practice(practised_on):
+    campaign, practice = practised_on
+    asked = query(
+        campaign,
+        "SELECT p.sheet, p.left_item, p.right_item FROM probe p JOIN ballot b ON b.id = p.ballot_id "
+        "WHERE b.campaign_id = :campaign AND p.kind = 'practice' ORDER BY p.sheet",
+        campaign=campaign.info.id,
+    )
+    # Sheets of the same slot go to whoever comes, and practise the pair too.
+    assert [sheet for sheet, *_ in asked] == [1, 2, 3, 4, 5]
+    assert {frozenset(pair) for _, *pair in asked} == {practice}
+
+
+def test_every_voter_practises_first_as_long_as_a_sheet_has_practice(practised_on):
+    campaign, practice = practised_on
+    first = joined(campaign)
+    hand, _ = claimed(campaign, first)
+    assert (hand.pairs[0].is_practice, pair_of(hand.pairs[0])) == (True, practice)
+    assert practice not in {pair_of(pair) for pair in hand.pairs[1:]}
+    answer(campaign, first, hand)
+    hand, _ = claimed(campaign, first)  # whoever has practised takes what is first, and practises no more
+    assert (hand.sheet, any(pair.is_practice for pair in hand.pairs)) == (0, False)
+    for _ in range(4):
+        hand, _ = claimed(campaign, joined(campaign))
+        assert hand.pairs[0].is_practice
+
+
+def test_whoever_voted_without_practice_practises_no_more(practised_on):
+    campaign, practice = practised_on
+    others = [joined(campaign) for _ in range(5)]
+    for other in others:
+        assert claimed(campaign, other)[0].pairs[0].is_practice
+    last = joined(campaign)
+    hand, _ = claimed(campaign, last)  # nothing else is left, and the answer to its own pair is not told
+    assert (hand.sheet, any(pair.is_practice for pair in hand.pairs)) == (0, False)
+    assert practice in {pair_of(pair) for pair in hand.pairs}
+    answer(campaign, last, hand)
+    for other in others:
+        campaign.run(lambda connection, other=other: leave(connection, campaign.info, other))
+    following, _ = claimed(campaign, last)
+    assert following.sheet != hand.sheet
+    assert not any(pair.is_practice for pair in following.pairs)
+    new, _ = claimed(campaign, joined(campaign))
+    assert new.pairs[0].is_practice
+
+
+def test_a_sheet_whose_practice_somebody_did_goes_to_whoever_has_begun(practised_on):
+    campaign, _ = practised_on
+    gone, known = joined(campaign), joined(campaign)
+    left, _ = claimed(campaign, gone)
+    answer(campaign, gone, left, 0, 1)  # the practice, and one comparison
+    answer(campaign, known, claimed(campaign, known)[0])
+    change(campaign, "UPDATE lease SET expires_at = 0 WHERE voter_id = :voter", voter=gone)
+    new, _ = claimed(campaign, joined(campaign))
+    assert new.sheet != left.sheet
+    assert new.pairs[0].is_practice
+    taken, _ = claimed(campaign, known)
+    assert taken.sheet == left.sheet
+    assert not any(pair.is_practice for pair in taken.pairs)
