@@ -54,6 +54,7 @@ def far_doubts(
     far: Array,
     levels: Array,
     ranks: Array,
+    last: Array,
     chances: Array,
     n0: float,
     step: float,
@@ -63,6 +64,8 @@ def far_doubts(
 ) -> None:
     """Set what each item costs tau_w and rho_w that belongs to a level above ``far[i]``, times the chance that it does.
 
+    The level that stands for the item's own rank is none of them.
+
     Costs are those of `rank_doubts`. ``aim[i]`` gets the strength that an opponent should have: half the way to the
     mean level, by cost, but at most `step` above the item.
     """
@@ -70,7 +73,7 @@ def far_doubts(
         own = 1.0 / (own_ranks[i] + n0)
         tau, rho, height = 0.0, 0.0, 0.0
         for g in range(levels.size):  # they fall
-            if levels[g] <= far[i]:
+            if levels[g] <= far[i] or last[g] >= own_ranks[i]:
                 break
             other = 1.0 / (ranks[g] + n0)
             both = chances[i, g] * (own * own + other * other)

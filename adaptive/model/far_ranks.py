@@ -35,6 +35,8 @@ class RankChances:
     ----------
     ranks : ndarray of float64, shape (n_levels,)
         Each stands for some ranks around it: for few at the top, for many below.
+    last : ndarray of int64, shape (n_levels,)
+        The last rank that each stands for.
     strengths : ndarray of float64, shape (n_levels,)
         Fitted to the items of these ranks.
     chances : ndarray of float64, shape (n_items, n_levels)
@@ -42,6 +44,7 @@ class RankChances:
     """
 
     ranks: Array
+    last: Array
     strengths: Array
     chances: Array
 
@@ -60,7 +63,7 @@ class RankChances:
         chances -= chances.max(axis=1, keepdims=True)
         np.exp(chances, out=chances)
         chances /= chances.sum(axis=1, keepdims=True)
-        return cls(middle + 1.0, levels, chances)
+        return cls(middle + 1.0, stops, levels, chances)
 
 
 def rank_groups(n_items: int) -> tuple[Array, Array]:

@@ -204,7 +204,9 @@ def _chosen_items(
     order = mixed[falling_orders(strengths.theta[np.newaxis, mixed])[0]]
     far_tau, far_rho, aim = _far_doubts(strengths, strengths.theta + FAR * width, order, n0)
     # A vote saves the share width^2 / 4 of what the doubt near an item's place costs, but much of a far one.
-    shares = np.array([focus, 1 - focus]) / np.maximum([of_tau.sum(), of_rho.sum()], 1e-300)
+    top = (1 + n0) ** -2.0
+    nothing = 1e-9 * np.array([top * top, top])  # where all draws agree, the least chance of a far rank is no doubt
+    shares = np.array([focus, 1 - focus]) / np.maximum([of_tau.sum(), of_rho.sum()], nothing)
     near = width * width * (shares @ np.stack([of_tau, of_rho]))
     far = FAR_SHARE * (shares @ np.stack([far_tau, far_rho]))
     aim[far < near] = np.nan
@@ -231,9 +233,8 @@ def _far_doubts(strengths: Strengths, far: Array, order: Array, n0: float) -> tu
     own_ranks[order] = np.arange(1.0, n_items + 1)
     of_tau, of_rho, aim = np.empty((3, n_items))
     step = max(STEP, telling_distance(strengths.tie_parameter))
-    far_doubts(
-        strengths.theta, own_ranks, far, found.strengths, found.ranks, found.chances, n0, step, of_tau, of_rho, aim
-    )
+    levels = (found.strengths, found.ranks, found.last, found.chances)
+    far_doubts(strengths.theta, own_ranks, far, *levels, n0, step, of_tau, of_rho, aim)
     return of_tau, of_rho, aim
 
 

@@ -27,6 +27,7 @@ def test_chances_follow_from_the_votes_on_the_item_by_bayes_rule(votes, estimato
     starts, stops = rank_groups(votes.n_items)
     assert_array_equal(found.strengths, np.sort(at.theta)[::-1][found.ranks.astype(int) - 1])
     assert ((starts < found.ranks) & (found.ranks <= stops)).all()
+    assert_array_equal(found.last, stops)
     for item in range(votes.n_items):
         own = [vote for vote in rows(votes, voters) if item in vote[:2]]
         logs = []
@@ -62,9 +63,10 @@ def test_doubts_are_the_costs_of_far_ranks_times_their_chances():
     found, theta = strengths.rank_chances, strengths.theta
     own, far = strengths.ranking.ranks, theta + 0.7
     of_tau, of_rho, aim = np.empty((3, 40))
-    far_doubts(theta, own, far, found.strengths, found.ranks, found.chances, 2.0, STEP, of_tau, of_rho, aim)
+    levels = (found.strengths, found.ranks, found.last, found.chances)
+    far_doubts(theta, own, far, *levels, 2.0, STEP, of_tau, of_rho, aim)
     for item in range(40):
-        above = [place for place in range(found.ranks.size) if found.strengths[place] > far[item]]
+        above = [k for k in range(found.ranks.size) if found.strengths[k] > far[item] and found.last[k] < own[item]]
         tau, rho = [0.0], [0.0]
         for place in above:
             rank, chance = found.ranks[place], found.chances[item, place]

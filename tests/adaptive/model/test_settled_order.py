@@ -6,15 +6,18 @@ import pytest
 from adaptive import Comparisons, bradley_terry, next_comparisons
 
 
-def settled(n_votes):
+def settled(n_votes, upsets):
     """Six items in the order 5, 4, .. 0, of which neighbours met so often that no draw doubts it."""
     worse = np.repeat(np.arange(5), n_votes)
-    return bradley_terry(Comparisons(6, worse + 1, worse, np.ones(worse.size, int)), prior=100.0)
+    winner = np.where(np.arange(worse.size) % n_votes < upsets * n_votes, -1, 1)
+    return bradley_terry(Comparisons(6, worse + 1, worse, winner))
 
 
-def test_a_settled_order_is_asked_about_at_the_top():
-    strengths = settled(400)
-    shown = [next_comparisons(strengths, 1, rng=np.random.default_rng(seed)) for seed in range(100)]
+@pytest.mark.parametrize("n0", [-0.9, 2.0])
+@pytest.mark.parametrize("upsets", [0.0, 0.15])
+def test_a_settled_order_is_asked_about_at_the_top(upsets, n0):
+    strengths = settled(4_000, upsets)
+    shown = [next_comparisons(strengths, 1, rng=np.random.default_rng(seed), n0=n0) for seed in range(100)]
     counts = np.bincount(np.concatenate([[match.left[0], match.right[0]] for match in shown]), minlength=6)
     assert counts[5] > counts[0]
     assert counts[5] > 20
