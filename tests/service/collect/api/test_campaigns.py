@@ -155,7 +155,7 @@ def test_a_table_is_checked_with_all_that_is_wrong_by_line(admin):
     answer = admin.call("POST", "/v1/campaigns/check", json={"items_csv": csv})
     assert answer.status_code == 200
     faults = [(fault["line"], fault["column"]) for fault in answer.json["faults"]]
-    assert faults == [(2, "alt_text"), (3, "item"), (4, None), (5, "content"), (7, "item")]
+    assert faults == [(2, "alt_text"), (2, "content"), (3, "item"), (4, None), (5, "content"), (7, "item")]
     assert answer.json["n_items"] == 1
     assert answer.json["first"] == [{"item": "yew", "kind": "text", "content": None, "alt_text": None}]
 

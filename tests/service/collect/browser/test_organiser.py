@@ -111,9 +111,10 @@ def test_what_is_wrong_with_a_file_is_listed_by_line(site, visit):
     wrong = "item,kind,content,alt_text\nash,image,ash.png,\noak,,,\noak,,,\n"
     page.set_input_files("#file", {"name": "wrong.csv", "mimeType": "text/csv", "buffer": wrong.encode()})
     rows = page.locator("#sheet tbody tr")
-    expect(rows).to_have_count(2)
+    expect(rows).to_have_count(3)
     expect(rows.nth(0)).to_contain_text("alt_text")
-    expect(rows.nth(1)).to_contain_text("'oak' is also on line 3")
+    expect(rows.nth(1)).to_contain_text("RANKCORR_ASSETS")
+    expect(rows.nth(2)).to_contain_text("'oak' is also on line 3")
     check(page)
     page.locator("#title-0").fill("T")
     page.locator("#question-0").fill("Q")
