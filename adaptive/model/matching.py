@@ -109,8 +109,10 @@ def next_comparisons(
     more the nearer it is to the top: tau_w the weight of the items between its two ranks, rho_w the square of the
     difference. Items are drawn in proportion to what a vote is expected to save of that, and each meets one of the
     items next to it in the fitted ranking, or, if more than half of the votes between equals tie, one so much stronger
-    or weaker that half of them do (Davidson's model). Batches of 50 choose better than larger ones; a vote that has not
-    come in cannot guide.
+    or weaker that half of them do (Davidson's model). An item that may belong far above its place, because the votes
+    against it can be oversights, costs that distance too, times its probability (`Strengths.rank_chances`), and meets
+    an item somewhat stronger than itself. Batches of 50 choose better than larger ones; a vote that has not come in
+    cannot guide.
 
     Parameters
     ----------

@@ -227,7 +227,7 @@ class QueryColumns:
 
     @classmethod
     def _read(cls, path: str | os.PathLike[str]) -> Self:
-        raise NotImplementedError
+        raise NotImplementedError  # qrels and runs have formats of their own
 
     @classmethod
     def _of(cls, queries: Ids, documents: Ids, values: NDArray[np.float64], duplicates: str, name: str | None) -> Self:
