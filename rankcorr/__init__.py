@@ -51,12 +51,9 @@ from rankcorr.errors import (
     WeightError,
 )
 from rankcorr.inference.bootstrap import BootstrapInterval, bootstrap_interval
-from rankcorr.inference.comparison import SystemComparison, compare_systems
-from rankcorr.inference.distribution import NullDistribution
-from rankcorr.inference.holm import holm
-from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.inference.leaderboard_rows import Leaderboard, LeaderboardRow
-from rankcorr.inference.null import null_distribution
+from rankcorr.inference.leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from rankcorr.inference.null import NullDistribution, null_distribution
+from rankcorr.inference.paired import SystemComparison, compare_systems, holm
 from rankcorr.inference.permutation import PermutationTest, permutation_test
 from rankcorr.ranking import Ranking
 from rankcorr.results import RankCorrelation

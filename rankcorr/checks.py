@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from numbers import Real
 from typing import Final, SupportsIndex, cast
 
@@ -92,8 +92,8 @@ def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
         raise OptionError(f"{option} must be one of {', '.join(map(repr, choices))}; got {shown(value)}")
 
 
-def shown(value: object) -> str:
-    """Return the repr of a value for a message, cut to one line.
+def shown(value: object, *, written: Callable[[object], str] = repr) -> str:
+    """Return the repr of a value for a message, cut to one line; `written` is the repr of what holds no other value.
 
     Only its beginning is made: the repr of a list of seven million numbers takes seconds and 700 MB.
 
@@ -107,7 +107,7 @@ def shown(value: object) -> str:
     parts: list[str] = []
     n_characters = 0
     is_cut = False
-    for part in _beginning(value, N_CHARACTERS):
+    for part in _beginning(value, N_CHARACTERS, written):
         parts.append(part)
         n_characters += len(part)
         if is_cut := n_characters > N_READ:
@@ -116,7 +116,7 @@ def shown(value: object) -> str:
     return text if len(text) <= N_CHARACTERS and not is_cut else f"{text[: N_CHARACTERS - 3]}..."
 
 
-def _beginning(value: object, n_levels: int) -> Iterator[str]:
+def _beginning(value: object, n_levels: int, written: Callable[[object], str]) -> Iterator[str]:
     """Parts of the repr of a value, made one by one; no level is entered that has no bracket shown."""
     kind = type(value)
     if kind in _BRACKETS:
@@ -132,17 +132,17 @@ def _beginning(value: object, n_levels: int) -> Iterator[str]:
         for place, entry in enumerate(entries):
             if place:
                 yield ", "
-            yield from _beginning(entry, n_levels - 1)
+            yield from _beginning(entry, n_levels - 1, written)
             if kind is dict:
                 yield ": "
-                yield from _beginning(cast("dict[object, object]", value)[entry], n_levels - 1)
+                yield from _beginning(cast("dict[object, object]", value)[entry], n_levels - 1, written)
         yield ("," if kind is tuple and len(entries) == 1 else "") + closing
     elif isinstance(value, str | bytes | bytearray):
-        text = repr(value[: N_READ + 1])
+        text = written(value[: N_READ + 1])
         yield text if len(value) <= N_READ else text[:-1]
     else:
         try:
-            yield repr(value)
+            yield written(value)
         except Exception:  # an integer with too many digits for Python to print, a broken or endless __repr__
             yield f"{kind.__name__} that cannot be shown"
 

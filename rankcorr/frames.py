@@ -50,9 +50,41 @@ def series_of(value: object, what: str) -> Series | None:
     if isinstance(kept, np.dtype) and kept.kind in "biuf":  # numbers that pandas keeps in numpy, nan for nulls
         return Series(labels, found.to_numpy())
     kind = found.dtype
+    if isinstance(kind, nw.Categorical | nw.Enum):
+        raise categories_are_no_numbers(what)
     if not (kind.is_numeric() or isinstance(kind, nw.Boolean | nw.Object | nw.Unknown)):
         raise NonNumericError(f"every {what} must be a real number; got a column of type {kind}")
     return Series(labels, _values(found))
+
+
+def categories_are_no_numbers(what: str) -> NonNumericError:
+    """Return the error for a column of categories, which a cast may turn to its codes."""
+    return NonNumericError(
+        f"every {what} must be a real number; got a column of categories: convert their text to numbers, in polars by "
+        ".cast(pl.String).cast(pl.Float64), in pandas by .astype(float)"
+    )
+
+
+def decoded(column: Any) -> Any:
+    """Decode numbers that Arrow holds by a dictionary, in pyarrow or in pandas; return any other column as it is.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> decoded(pa.array([0.5, 2.0, 0.5]).dictionary_encode()).type
+    DataType(double)
+    """
+    pyarrow = sys.modules.get("pyarrow")
+    of_pandas = getattr(getattr(column, "dtype", None), "pyarrow_dtype", None)
+    kind = of_pandas or getattr(column, "type", None)
+    if pyarrow is None or not isinstance(kind, pyarrow.DictionaryType):
+        return column
+    from pyarrow import types
+
+    inner = kind.value_type
+    if not any(is_number(inner) for is_number in (types.is_integer, types.is_floating, types.is_decimal)):
+        return column
+    return column.cast(inner) if of_pandas is None else column.astype(type(column.dtype)(inner))
 
 
 def columns_of(value: object) -> dict[Any, Any] | None:
@@ -97,6 +129,7 @@ def _read(value: object) -> Any:
     from narwhals.exceptions import DuplicateError
 
     pyarrow = sys.modules.get("pyarrow")
+    value = decoded(value)
     if pyarrow is not None and isinstance(value, pyarrow.Array):
         value = pyarrow.chunked_array([value])
     if pyarrow is not None and isinstance(value, pyarrow.RecordBatch):

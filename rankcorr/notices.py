@@ -14,7 +14,7 @@ _collected: ContextVar[list[str] | None] = ContextVar("rankcorr_notices", defaul
 
 def warn_undefined(why: str, *, what: str = "the correlation", stacklevel: int = 4) -> None:
     """Warn that a statistic is nan; by default at the line that called the public function."""
-    give_notice(f"{what} is undefined, and nan: {why}", UndefinedCorrelationWarning, stacklevel=stacklevel + 1)
+    give_notice(f"{what} is undefined: {why}", UndefinedCorrelationWarning, stacklevel=stacklevel + 1)
 
 
 def give_notice(message: str, category: type[Warning], *, stacklevel: int = 3) -> None:
@@ -38,7 +38,7 @@ def collected_notices() -> Iterator[list[str]]:
     >>> with collected_notices() as notices:
     ...     result = weighted_tau([1, 2], [3, 3])
     >>> notices
-    ['the correlation is undefined, and nan: all items that have weight are tied in one ranking']
+    ['the correlation is undefined: all items that have weight are tied in one ranking']
     """
     messages: list[str] = []
     token = _collected.set(messages)

@@ -272,7 +272,7 @@ def _checked_sizes(k: object, n_items: object) -> tuple[int, int | None]:
         return checked_k, None
     checked_n_items = whole_number(n_items)
     if checked_n_items is None or checked_n_items < checked_k:
-        raise ShareError(f"n_items must be None or an integer of at least k = {checked_k}; got {shown(n_items)}")
+        raise ShareError(f"n_items must be a whole number of at least k = {checked_k}, if given; got {shown(n_items)}")
     return checked_k, checked_n_items
 
 

@@ -33,7 +33,7 @@ from rankcorr.cli.resampling import (
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.contributions import ItemContribution, contributions
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
-from rankcorr.inference.inversion import MIN_RESAMPLES
+from rankcorr.inference.copula import MIN_RESAMPLES
 from rankcorr.inference.permutation import permutation_test
 from rankcorr.notices import collected_notices
 from rankcorr.results import RankCorrelation

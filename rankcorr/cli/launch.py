@@ -17,25 +17,25 @@ from rankcorr.io.records import printable
 
 def ballots() -> None:
     """Run the command `ballots`."""
-    _run("ballots", "adaptive.cli.main", needed=("adaptive",))
+    _run("ballots", "adaptive.cli.main", "main", needed=("adaptive",))
 
 
 def serve() -> None:
     """Run the command `rankcorr-serve`."""
-    _run("rankcorr-serve", "service.server.serve", needed=("adaptive", "service"))
+    _run("rankcorr-serve", "service.server.launch", "serve", needed=("adaptive", "service"))
 
 
 def collect() -> None:
     """Run the command `rankcorr-collect`."""
-    _run("rankcorr-collect", "service.server.collect", needed=("adaptive", "service"))
+    _run("rankcorr-collect", "service.server.launch", "collect", needed=("adaptive", "service"))
 
 
-def _run(command: str, module: str, *, needed: tuple[str, ...]) -> None:
+def _run(command: str, module: str, function: str, *, needed: tuple[str, ...]) -> None:
     for package in needed:
         if obstacle := _obstacle(package):
             print(f"{command}: error: {printable(obstacle, limit=None)}", file=sys.stderr)
             sys.exit(2)
-    import_module(module).main()
+    getattr(import_module(module), function)()
 
 
 def _obstacle(package: str) -> str | None:

@@ -29,9 +29,8 @@ from rankcorr.cli.resampling import (
     swap_option,
 )
 from rankcorr.inference.exchange import SWAPS
-from rankcorr.inference.gold_sets import MEAN, SUM, TOTALS
-from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.inference.leaderboard_rows import Leaderboard
+from rankcorr.inference.leaderboard import Leaderboard, leaderboard
+from rankcorr.inference.leaderboard_groups import MEAN, SUM, TOTALS
 from rankcorr.io.records import printable
 from rankcorr.notices import collected_notices
 from rankcorr.progress import progress_bar

@@ -14,7 +14,7 @@ from rankcorr.cli.options import Files, Named, Weights, by_name, file_options, s
 from rankcorr.cli.output import Note, check_items, errors_of, notes_of, print_notes
 from rankcorr.cli.resampling import alternative_option, coefficient_option, resamples_option, seed_option
 from rankcorr.cli.tests import RESAMPLES
-from rankcorr.inference.gold_sets import COLUMNS, TOTALS
+from rankcorr.inference.leaderboard_groups import COLUMNS, TOTALS
 from rankcorr.inference.permutation import permutation_test
 from rankcorr.notices import collected_notices
 from rankcorr.plots import (

@@ -10,8 +10,8 @@ import click
 from rankcorr import OptionError
 from rankcorr.checks import checked_level
 from rankcorr.coefficients import COEFFICIENTS
-from rankcorr.inference.distribution import ALTERNATIVES
 from rankcorr.inference.exchange import SWAPS
+from rankcorr.inference.null import ALTERNATIVES
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 

@@ -34,11 +34,9 @@ from rankcorr.cli.resampling import (
     seed_option,
     swap_option,
 )
-from rankcorr.inference.comparison import SystemComparison, compare_systems
+from rankcorr.inference.copula import MIN_RESAMPLES
 from rankcorr.inference.exchange import SWAPS
-from rankcorr.inference.holm import holm
-from rankcorr.inference.inversion import MIN_RESAMPLES
-from rankcorr.inference.paired_test import MAX_EXACT
+from rankcorr.inference.paired import MAX_EXACT, SystemComparison, compare_systems, holm
 from rankcorr.inference.permutation import PermutationTest, permutation_test
 from rankcorr.notices import collected_notices
 from rankcorr.progress import progress_bar

@@ -16,13 +16,10 @@ from rankcorr.evaluation.errors import MissingMeasuresError
 from rankcorr.evaluation.metrics import as_metric, check_different
 from rankcorr.io.tables import DUPLICATES
 from rankcorr.progress import progress_bar
-from rankcorr.vectors.errors import MissingGensimError
-from rankcorr.vectors.files import FORMS, read_vectors
-from rankcorr.vectors.pairs import Pair, read_pairs
-from rankcorr.vectors.reader import UNDECODABLE
+from rankcorr.vectors.pairs import OOV, RESAMPLES, Pair, read_pairs
+from rankcorr.vectors.reading import FORMS, UNDECODABLE, read_vectors
 from rankcorr.vectors.relata import CANDIDATES, METRICS
-from rankcorr.vectors.similarity import OOV, RESAMPLES
-from rankcorr.vectors.words import WordVectors
+from rankcorr.vectors.words import MissingGensimError, WordVectors
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

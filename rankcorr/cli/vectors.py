@@ -17,9 +17,8 @@ from rankcorr.errors import OptionError, RankingError
 from rankcorr.io.records import printable
 from rankcorr.notices import collected_notices
 from rankcorr.progress import progress_bar
-from rankcorr.vectors.pairs import Pair
+from rankcorr.vectors.pairs import Pair, VectorEvaluation, evaluate_vectors
 from rankcorr.vectors.relata import RelataEvaluation, evaluate_relata
-from rankcorr.vectors.similarity import VectorEvaluation, evaluate_vectors
 from rankcorr.vectors.words import WordVectors
 
 MAX_WORDS: Final = 10

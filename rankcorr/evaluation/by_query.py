@@ -10,13 +10,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.evaluation.columns import read_only
-from rankcorr.evaluation.errors import MetricError
+from rankcorr.evaluation.familiar import Familiar, familiar_values
 from rankcorr.evaluation.grouped import grouped, reasons
 from rankcorr.evaluation.matching import Joined, Matched, trec_order
-from rankcorr.evaluation.metrics import RBO, AveragePrecision, Familiar, Metric, PrecisionAt, TauAP, familiar_values
+from rankcorr.evaluation.metrics import RBO, AveragePrecision, Metric, PrecisionAt, TauAP
 from rankcorr.measures.ap_correlation import tau_ap
 from rankcorr.measures.overlap import rank_biased_overlap
 from rankcorr.notices import collected_notices
@@ -26,7 +25,6 @@ from rankcorr.workers import Progress
 Values = NDArray[np.float64]
 
 NOT_IN_RUN: Final = "the run does not have the query"
-LARGEST_RELEVANCE: Final = 2**31 - 1  # beyond it, what pytrec_eval takes would silently become another number
 SHORT_LIST: Final = "fewer than two documents in qrels or in the run"
 
 
@@ -127,44 +125,8 @@ class Competition:
         return self._ordered
 
     def _familiar(self, metrics: Sequence[Familiar]) -> dict[str, QueryValues]:
-        qrels, joint = self._joint.qrels, self._joint
-        fractional = np.flatnonzero(~np.isfinite(qrels.values) | (qrels.values != np.floor(qrels.values)))
-        if fractional.size:
-            raise MetricError(
-                f"{', '.join(each.name for each in metrics)}: ir_measures needs whole numbers as relevance; "
-                f"{self._named(int(fractional[0]))}"
-            )
-        ids = [str(document) for document in joint.documents]
-        wide = np.flatnonzero(np.abs(qrels.values) > LARGEST_RELEVANCE)
-        if wide.size:
-            raise MetricError(
-                f"{', '.join(each.name for each in metrics)}: ir_measures keeps relevance in 32 bits; "
-                f"{self._named(int(wide[0]))}"
-            )
-        names = [str(query) for query in qrels.queries]
-        gold: dict[str, dict[str, int]] = {}
-        run: dict[str, dict[str, float]] = {}
-        for query, name in enumerate(names):
-            self._step()
-            rows = slice(int(qrels.offsets[query]), int(qrels.offsets[query + 1]))
-            gold[name] = _by_id(ids, qrels.codes[rows], qrels.values[rows].astype(np.int64))
-            rows = slice(int(joint.starts[query]), int(joint.stops[query]))
-            if rows.stop > rows.start:
-                run[name] = _by_id(ids, joint.codes[rows], joint.values[rows])
-        found = familiar_values(metrics, gold, run, self._progress)
-        made = {}
-        for metric in metrics:
-            values = np.array([found[metric.name].get(name, math.nan) for name in names])
-            why = dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), "ir_measures gives no value")
-            made[metric.name] = QueryValues(values, why)
-        return made
-
-    def _named(self, row: int) -> str:
-        """The relevance of a row of qrels, for a message."""
-        qrels = self._joint.qrels
-        query = int(np.searchsorted(qrels.offsets, row, side="right")) - 1
-        where = (qrels.queries[query], qrels.documents[int(qrels.codes[row])])
-        return f"it is {qrels.values[row]:.13g} for (query, document) {shown(where)}"
+        found = familiar_values(metrics, self._joint, lambda _: self._step())
+        return {name: QueryValues(values, _without_value(values)) for name, values in found.items()}
 
     def _step(self) -> None:
         """Report that the next query begins."""
@@ -176,5 +138,5 @@ class Competition:
         return QueryValues(values, {query: NOT_IN_RUN if missing[query] else reason for query, reason in why.items()})
 
 
-def _by_id(ids: list[str], codes: NDArray[np.int64], values: NDArray[Any]) -> dict[str, Any]:
-    return dict(zip((ids[code] for code in codes.tolist()), values.tolist(), strict=True))
+def _without_value(values: Values) -> dict[int, str]:
+    return dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), "ir_measures gives no value")

@@ -23,6 +23,7 @@ Codes: TypeAlias = NDArray[np.int64]
 
 DUPLICATES: Final = ("error", "first", "max")
 LARGEST_EXACT: Final = 2.0**53
+WHOLE_NUMBERS: Final = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")  # those of numpy
 
 
 class Ids(NamedTuple):
@@ -69,8 +70,8 @@ def coded(column: Any, what: str) -> Ids:
     if not isinstance(column, PLAIN):
         series = _series(column)
         if series is not None:
-            numeric = series.dtype.is_integer() and not series.is_null().any()
-            column = series.to_numpy() if numeric else series.to_list()
+            plain = str(series.dtype) in WHOLE_NUMBERS and not series.is_null().any()
+            column = series.to_numpy() if plain else series.to_list()
     if isinstance(column, np.ndarray) and column.dtype.kind in "iu" and column.ndim == 1:
         ids, first, codes = np.unique(column, return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -106,7 +107,8 @@ def check_ids(ids: Iterable[Hashable], what: str) -> None:
         return
     wrong = [each for each in ids if type(each) not in (str, int)]
     if wrong:
-        raise ColumnError(offending(f"each {what} id must be text or a whole number; got", wrong))
+        listed = offending(f"each {what} id must be text or a whole number; got", wrong)
+        raise ColumnError(f"{listed}, of type {type(wrong[0]).__name__}")
     examples = [next(each for each in ids if type(each) is kind) for kind in (str, int)]
     raise ColumnError(
         f"{what} ids must be all text or all whole numbers; got both, such as {examples[0]!r} and {examples[1]!r}: "
@@ -275,7 +277,10 @@ def _series(column: Any) -> Any:
 def _coded_arrow(column: Any, what: str) -> Ids:
     if column.null_count:
         raise ColumnError(f"each row needs a {what} id; {counted(column.null_count, 'row')} have none")
-    encoded = column if str(column.type).startswith("dictionary") else column.dictionary_encode()
+    try:
+        encoded = column if str(column.type).startswith("dictionary") else column.dictionary_encode()
+    except NotImplementedError as error:  # as Arrow's own error is, too
+        raise ColumnError(f"{what} ids must be text or whole numbers; got a column of type {column.type}") from error
     encoded = encoded.unify_dictionaries()
     ids = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
     if None in ids or len(set(ids)) < len(ids):  # a dictionary from elsewhere, of which rows may use neither

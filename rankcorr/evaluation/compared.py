@@ -13,9 +13,9 @@ import numpy as np
 from rankcorr.evaluation.comparison import GroupComparison, PairedDifference, RunScore
 from rankcorr.evaluation.query_contest import PAIRED, QueryContest
 from rankcorr.evaluation.query_tests import Means, Test, Values, effect_sizes, intervals, pvalues, studentized
-from rankcorr.inference.holm import holm
-from rankcorr.inference.inversion import ROUNDING
+from rankcorr.inference.copula import ROUNDING
 from rankcorr.inference.leaderboard_groups import contested
+from rankcorr.inference.paired import holm
 from rankcorr.inference.resampling import Draws
 from rankcorr.scores import midranks
 

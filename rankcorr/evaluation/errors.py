@@ -28,7 +28,7 @@ class MetricError(RankingError):
 
 
 class SplitQueryError(RankingError):
-    """A query whose rows are in more than one partition, so that it was evaluated in pieces, or that came twice."""
+    """A query in more than one partition, or twice in a result, or whose rows in a stream do not follow each other."""
 
 
 class PartialMismatchError(RankingError):

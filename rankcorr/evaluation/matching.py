@@ -224,11 +224,12 @@ def trec_order(joint: Joined) -> Codes:
     from rankcorr.evaluation.matching_kernels import best_first
 
     sizes = joint.stops - joint.starts
-    scores = joint.values.astype(np.float32)
+    with np.errstate(over="ignore"):  # beyond 3.4e38 all tie, as they do in trec_eval
+        scores = joint.values.astype(np.float32)
     ordered = np.empty(int(sizes.sum()), np.int64)
     if best_first(joint.starts, joint.stops, scores, ordered):
         rows, group = _rows(joint), np.repeat(np.arange(sizes.size), sizes)
-        places = _id_places(joint)[joint.codes[rows]]
+        places = id_places(joint)[joint.codes[rows]]
         return np.asarray(rows[np.lexsort((-places, -scores[rows], group))])
     return ordered
 
@@ -253,7 +254,7 @@ def _within(joint: Joined, depth: int) -> NDArray[np.bool_]:
     return kept
 
 
-def _id_places(joint: Joined) -> Codes:
+def id_places(joint: Joined) -> Codes:
     """Place of each document when their ids are sorted as text."""
     order = sorted(range(len(joint.documents)), key=lambda code: str(joint.documents[code]))
     places = np.empty(len(order), np.int64)

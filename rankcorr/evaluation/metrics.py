@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from rankcorr.checks import check_choice, checked_level, shown, whole_number
 from rankcorr.coefficients import BY_NAME, Coefficient, as_coefficient
 from rankcorr.errors import OptionError
-from rankcorr.evaluation.errors import MetricError, MissingMeasuresError
+from rankcorr.evaluation.errors import MetricError
+from rankcorr.evaluation.familiar import Familiar, checked, familiar_of
 from rankcorr.measures.ap_correlation import AP_TIES, ApTies
 from rankcorr.measures.overlap import OVERLAP_TIES, OverlapTies
-from rankcorr.workers import Progress
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,6 @@ class RBO:
         return f"rbo({', '.join(options)})" if options else "rbo"
 
 
-@dataclass(frozen=True)
-class Familiar:
-    """A measure of ir_measures."""
-
-    measure: Any
-    name: str
-
-
 Metric: TypeAlias = Coefficient | AveragePrecision | PrecisionAt | TauAP | RBO | Familiar
 MetricLike: TypeAlias = Metric | str | Any
 
@@ -130,9 +122,9 @@ def as_metric(metric: MetricLike) -> Metric:
             return OWN[lower]
         if found := re.fullmatch(r"p(?:recision)?@([0-9]{1,9})", lower):
             return PrecisionAt(int(found[1]))
-        return _familiar(metric.strip())
+        return familiar_of(metric.strip())
     if type(metric).__module__.partition(".")[0] == "ir_measures":
-        return Familiar(metric, str(metric))
+        return checked(metric, str(metric))
     raise MetricError(f"a metric is a name, a coefficient or a measure of ir_measures; got {shown(metric)}")
 
 
@@ -168,7 +160,9 @@ def check_different(metrics: Sequence[Metric], given: Sequence[object]) -> None:
     """
     by_name: dict[str, list[object]] = {}
     for metric, asked in zip(metrics, given, strict=True):
-        by_name.setdefault(name_of(metric), []).append(asked)
+        # ir_measures knows a measure by its text: "ndcg@10" and "nDCG@010" are one.
+        own = str(metric.measure) if isinstance(metric, Familiar) else name_of(metric)
+        by_name.setdefault(own, []).append(asked)
     for name, asked_by in by_name.items():
         if len(asked_by) > 1:
             names = list(dict.fromkeys(each if isinstance(each, str) else name for each in asked_by))
@@ -192,60 +186,3 @@ def name_of(metric: Metric) -> str:
     if isinstance(metric, Coefficient):
         return metric.name if metric == BY_NAME[metric.name] else repr(metric)
     return metric.name
-
-
-def ir_measures_package() -> Any:
-    """Import ir_measures, or say what to install."""
-    try:
-        import ir_measures
-    except ImportError as error:
-        raise MissingMeasuresError(
-            "nDCG and the other familiar measures need ir_measures: pip install 'rankcorr[trec]'"
-        ) from error
-    return ir_measures
-
-
-def _familiar(name: str) -> Familiar:
-    """A measure of ir_measures by its name, in upper or lower case."""
-    package = ir_measures_package()
-    head, known = re.split(r"[@(]", name, maxsplit=1)[0], package.measures.registry
-    exact = known if head in known else {each.lower(): each for each in known}
-    if head not in known and head.lower() in exact:
-        head = exact[head.lower()]
-    try:
-        return Familiar(package.parse_measure(head + name[len(head) :]), name.lower())
-    except (NameError, ValueError, SyntaxError, TypeError, AssertionError) as error:
-        raise MetricError(
-            f"{shown(name)} is no metric: tau_w, rho_w, tau, rho, ap, p@K, tau_ap, rbo, or one of ir_measures, such as "
-            "ndcg@10"
-        ) from error
-
-
-def familiar_values(
-    metrics: Sequence[Familiar],
-    qrels: dict[str, dict[str, int]],
-    run: dict[str, dict[str, float]],
-    progress: Progress | None = None,
-) -> dict[str, dict[Hashable, float]]:
-    """Value of each query by each metric, by the names of the metrics; ids are text.
-
-    Raises
-    ------
-    MetricError
-        ir_measures cannot compute one of them here.
-    """
-    names = {metric.measure: metric.name for metric in metrics}
-    values: dict[str, dict[Hashable, float]] = {metric.name: {} for metric in metrics}
-    for each in _calculated(list(names), ", ".join(values), qrels, run):
-        values[names[each.measure]][each.query_id] = float(each.value)
-        if progress is not None:
-            progress(1)
-    return values
-
-
-def _calculated(measures: list[Any], names: str, *judged: Any) -> Iterator[Any]:
-    """Values of ir_measures, one after the other; an error of whoever takes them is none of ir_measures."""
-    try:
-        yield from ir_measures_package().iter_calc(measures, *judged)
-    except (ValueError, RuntimeError, TypeError) as error:
-        raise MetricError(f"ir_measures cannot compute {names}: {error}") from error

@@ -23,7 +23,7 @@ from rankcorr.errors import StandardizationError
 from rankcorr.evaluation.columns import Codes, read_only
 from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, kind_of, tables_of
 from rankcorr.inference.null import MAX_EXACT_ITEMS, null_of
-from rankcorr.inference.sorted_items import derived_seed
+from rankcorr.inference.resampling import derived_seed
 from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardized
 from rankcorr.ranking import Ranking
 from rankcorr.weights import Uniform

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankcorr.evaluation.query_tests import Means, Test, Values, pvalues
-from rankcorr.inference.inversion import ROUNDING
+from rankcorr.inference.copula import ROUNDING
 from rankcorr.inference.resampling import Draws
 
 PAIRED, JOINT = range(2)

@@ -12,8 +12,8 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.inference.inversion import ROUNDING
-from rankcorr.inference.paired_test import MAX_EXACT, all_swaps
+from rankcorr.inference.copula import ROUNDING
+from rankcorr.inference.paired import MAX_EXACT, all_swaps
 from rankcorr.inference.resampling import Draws
 
 Values: TypeAlias = NDArray[np.float64]

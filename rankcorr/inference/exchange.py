@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import OptionError
-from rankcorr.inference.sorted_items import SortedItems, Values
+from rankcorr.inference.resampling import SortedItems, Values
 from rankcorr.inference.standardization import standardized_columns
 from rankcorr.ranking import Ranking, RankingLike
 from rankcorr.scores import checked_numbers, split_labels

@@ -3,6 +3,7 @@
 bytes -> text -> records -> numbers. What the columns mean is up to the caller.
 """
 
+import codecs
 import csv
 import gzip
 import io
@@ -28,7 +29,7 @@ _OTHER_FILES = {  # what begins so, and what to do with it
     b"\xff\xfe": "text in UTF-16; save the file as UTF-8",
     b"\xfe\xff": "text in UTF-16; save the file as UTF-8",
 }
-_BREAK_BYTES = re.compile(rb"\r\n|\r|\n")
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 # float() alone would take 1_000 and digits of other scripts. No digit can match in two ways here, so a long
 # cell takes linear time.
 _NUMBER = re.compile(r"[+-]?(?:(?P<mantissa>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)", re.I)
@@ -71,6 +72,8 @@ class TextTable:
         What to ask for when a table has only one column.
     data : bytes, optional
         What the file holds, where it was read already; `path` is its name then.
+    encoding : str, optional
+        Encoding that the caller asked for. None: UTF-8, and the caller offers no other.
     """
 
     def __init__(
@@ -80,11 +83,13 @@ class TextTable:
         error: type[Exception] = TableError,
         wanted: str = "an id and a score are wanted",
         data: bytes | None = None,
+        encoding: str | None = None,
     ) -> None:
         self.path = path
         self.error = error
         self.wanted = wanted
         self.data = data
+        self.encoding = encoding
         self.name = "<stdin>" if path == "-" else printable(path, limit=None)
 
     def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
@@ -95,7 +100,9 @@ class TextTable:
         raise self.error(f"{place}: {message}")
 
     def text(self) -> str:
-        """Whole text of the file, which is UTF-8, perhaps compressed by gzip, and not empty."""
+        """Whole text of the file, which is in its encoding, perhaps compressed by gzip, and not empty."""
+        codec = codecs.lookup(self.encoding or "utf-8").name
+        is_utf_8 = codec in ("utf-8", "utf-8-sig")
         data = self._bytes()
         if data.startswith(_GZIP):
             try:
@@ -103,22 +110,27 @@ class TextTable:
             except (OSError, EOFError, zlib.error) as error:
                 self.fail(f"cannot be decompressed: {error}")
         for start, what in _OTHER_FILES.items():
-            if data.startswith(start):
-                self.fail(f"is {what}")
+            if data.startswith(start) and (is_utf_8 or start not in _UTF_16):
+                self.fail(f"is {what}{self._or_encoding() if start in _UTF_16 else ''}")
         try:
-            text = data.decode("utf-8-sig")
+            text = data.decode("utf-8-sig" if is_utf_8 else codec).removeprefix("\ufeff")
         except UnicodeDecodeError as error:
-            before = error.object[: error.start]  # without the byte order mark, which ends no line
-            if b"\0" in data:
+            name = "UTF-8" if is_utf_8 else codec
+            if is_utf_8 and b"\0" in data:
                 self.fail("is not a text file: it has null bytes, and is not UTF-8")
-            line = 1 + len(_BREAK_BYTES.findall(before))
-            self.fail(f"byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8", line)
+            before = error.object[: error.start].decode(codec, errors="ignore")
+            line = 1 + len(_BREAK.findall(before))
+            advice = f"save the file as UTF-8{self._or_encoding()}"
+            self.fail(f"byte 0x{error.object[error.start]:02x} is not {name}; {advice}", line)
         if "\0" in text:
             line = 1 + len(_BREAK.findall(text, 0, text.index("\0")))
             self.fail("a null byte; this is not a text file", line)
         if not text.strip():
             self.fail("the file is empty")
         return text
+
+    def _or_encoding(self) -> str:
+        return "" if self.encoding is None else ", or name its encoding, as utf-16 or latin-1"
 
     def _bytes(self) -> bytes:
         if self.data is not None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, offending
 from rankcorr.errors import OptionError, RankingError
-from rankcorr.inference.distribution import ALTERNATIVES, Alternative, NullDistribution
+from rankcorr.inference.null import ALTERNATIVES, Alternative, NullDistribution
 from rankcorr.plots.style import Ink, add_legend, described, drawn, figure_class, label_text, own_axes, signed
 from rankcorr.results import RankCorrelation
 

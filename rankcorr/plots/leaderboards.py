@@ -14,11 +14,10 @@ from rankcorr.alignment import MISSING, Missing
 from rankcorr.checks import check_choice, checked_seed, offending
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
-from rankcorr.inference.distribution import NullDistribution
-from rankcorr.inference.gold_sets import SUM, entered, gold_sets_of, systems_of, unused_labels
-from rankcorr.inference.leaderboard_rows import Leaderboard
-from rankcorr.inference.null import null_of
-from rankcorr.inference.sorted_items import derived_seed
+from rankcorr.inference.leaderboard import Leaderboard
+from rankcorr.inference.leaderboard_groups import SUM, entered, gold_sets_of, systems_of, unused_labels
+from rankcorr.inference.null import NullDistribution, null_of
+from rankcorr.inference.resampling import derived_seed
 from rankcorr.plots.style import (
     LONGEST_LABEL,
     UNWEIGHTED,

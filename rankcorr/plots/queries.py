@@ -11,7 +11,7 @@ import numpy as np
 from rankcorr.checks import shown
 from rankcorr.errors import OptionError
 from rankcorr.evaluation.comparison import RunComparison
-from rankcorr.inference.inversion import ROUNDING
+from rankcorr.inference.copula import ROUNDING
 from rankcorr.plots.style import (
     SYMBOLS,
     Ink,

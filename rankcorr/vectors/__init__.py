@@ -14,7 +14,10 @@
 (3, ('bus',), 1.0)
 """
 
-from rankcorr.vectors.errors import (
+from rankcorr.vectors.pairs import VectorCoefficient, VectorEvaluation, evaluate_vectors, read_pairs
+from rankcorr.vectors.reading import read_vectors
+from rankcorr.vectors.relata import RelataEvaluation, evaluate_relata
+from rankcorr.vectors.words import (
     DuplicatePairError,
     DuplicateWordError,
     MissingGensimError,
@@ -22,12 +25,8 @@ from rankcorr.vectors.errors import (
     VectorError,
     VectorFileError,
     VectorValueError,
+    WordVectors,
 )
-from rankcorr.vectors.files import read_vectors
-from rankcorr.vectors.pairs import read_pairs
-from rankcorr.vectors.relata import RelataEvaluation, evaluate_relata
-from rankcorr.vectors.similarity import VectorCoefficient, VectorEvaluation, evaluate_vectors
-from rankcorr.vectors.words import WordVectors
 
 __all__ = [
     "DuplicatePairError",

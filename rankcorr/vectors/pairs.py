@@ -1,19 +1,35 @@
-"""Gold scores of pairs of words, from a table or a mapping."""
+"""Gold scores of pairs of words -> cosines of their vectors -> coefficients, with chance levels and intervals."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, cast
 
-from rankcorr.checks import offending, shown
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.checks import check_choice, checked_flag, counted, offending, shown
+from rankcorr.coefficients import COEFFICIENTS, Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import NonNumericError, OptionError
+from rankcorr.evaluation.metrics import name_of
+from rankcorr.inference.bootstrap import bootstrap_interval
+from rankcorr.inference.permutation import permutation_test
 from rankcorr.io.tables import Duplicates, read_numbers
 from rankcorr.ranking import as_ranking
-from rankcorr.vectors.errors import DuplicatePairError, VectorError
+from rankcorr.results import Result, TableResult
+from rankcorr.vectors.reading import as_vectors
+from rankcorr.vectors.words import DuplicatePairError, UnknownWordError, Values, VectorError, VectorsLike, WordVectors
+from rankcorr.workers import Progress
 
 Pair: TypeAlias = tuple[str, str]
 PairsLike: TypeAlias = Mapping[Pair, float] | str | os.PathLike[str]
+Oov: TypeAlias = Literal["omit", "error", "lowest"]
+
+OOV: Final = ("omit", "error", "lowest")
+RESAMPLES: Final = 2_000
 
 
 def read_pairs(
@@ -118,3 +134,220 @@ def as_pairs(gold: PairsLike, *, unordered: bool = False) -> dict[Pair, float]:
 def words_of(pairs: Mapping[Pair, float], *, lower: bool) -> dict[str, str]:
     """Each word of the pairs, and the word that it is looked up as, in the order of first use."""
     return {word: word.lower() if lower else word for pair in pairs for word in pair}
+
+
+@dataclass(frozen=True, eq=False)
+class VectorCoefficient(Result):
+    """A coefficient of gold scores and cosines.
+
+    Attributes
+    ----------
+    coefficient : str
+        Name, with the options that are not the default.
+    statistic : float
+        nan where it is undefined, and then the others are too.
+    chance : float
+        Mean of what chance gives for these ties and this number of pairs.
+    standardized : float
+        The coefficient on a scale where chance gives 0; see `NullDistribution.standardize`.
+    percentile : float
+        Percentage of the values of chance below the coefficient.
+    pvalue : float
+        Probability that chance agrees at least as well.
+    low, high : float
+        Interval; see `bootstrap_interval`.
+    """
+
+    coefficient: str
+    statistic: float
+    chance: float
+    standardized: float
+    percentile: float
+    pvalue: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VectorEvaluation(TableResult):
+    """Word vectors against gold scores of pairs of words.
+
+    Attributes
+    ----------
+    coefficients : tuple of VectorCoefficient
+    pairs : tuple of (str, str)
+        All pairs of the gold scores.
+    gold : ndarray of float64, shape (n_pairs,), read-only
+    cosines : ndarray of float64, shape (n_pairs,), read-only
+        nan where a word has no vector.
+    oov_pairs : tuple of (str, str)
+        Pairs of which a word has no vector.
+    oov_words : tuple of str
+        Words without a vector.
+    options : dict
+        `oov`, `lower`, `level`, `n_resamples` and `seed` as given.
+    """
+
+    coefficients: tuple[VectorCoefficient, ...]
+    pairs: tuple[Pair, ...]
+    gold: Values
+    cosines: Values
+    oov_pairs: tuple[Pair, ...]
+    oov_words: tuple[str, ...]
+    options: dict[str, Any]
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of the gold scores."""
+        return len(self.pairs)
+
+    @property
+    def n_compared(self) -> int:
+        """Number of pairs behind the coefficients."""
+        return self.n_pairs - (len(self.oov_pairs) if self.options["oov"] == "omit" else 0)
+
+    def statistic(self, coefficient: str) -> float:
+        """Value of a coefficient by its name.
+
+        Raises
+        ------
+        OptionError
+            It was not computed.
+        """
+        names = tuple(each.coefficient for each in self.coefficients)
+        check_choice("coefficient", coefficient, names)
+        return self.coefficients[names.index(coefficient)].statistic
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON: None for nan."""
+        return {"n_pairs": self.n_pairs, "n_compared": self.n_compared, **super().to_dict()}
+
+    def _columns(self) -> dict[str, list[Any]]:
+        names = VectorCoefficient.__dataclass_fields__
+        return {name: [getattr(each, name) for each in self.coefficients] for name in names}
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{each.coefficient} {each.statistic:.4f}" for each in self.coefficients)
+        return f"<VectorEvaluation of {self.n_compared:,} of {counted(self.n_pairs, 'pair')}: {values}>"
+
+
+def evaluate_vectors(
+    vectors: VectorsLike,
+    gold: PairsLike,
+    *,
+    coefficients: Sequence[CoefficientLike] = COEFFICIENTS,
+    oov: Oov = "omit",
+    lower: bool = False,
+    level: float = 0.95,
+    n_resamples: int = RESAMPLES,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> VectorEvaluation:
+    """Score word vectors on gold scores of pairs of words, as word similarity is evaluated.
+
+    Parameters
+    ----------
+    vectors : WordVectors, mapping of word to vector, KeyedVectors of gensim, or path
+        Of a path only the words of the gold scores are kept.
+    gold : mapping of (word, word) to score, or path
+        As `read_pairs` returns it, or a file of three columns that it reads. Each pair comes once: cosines are
+        symmetric, so that ("cat", "dog") and ("dog", "cat") are one pair.
+    coefficients : sequence of Coefficient or {"rho_w", "tau_w", "rho", "tau"}
+        Gold takes the place of x.
+    oov : {"omit", "error", "lowest"}
+        What becomes of a pair of which a word has no vector: left out, an error, or tied below all others.
+    lower : bool, default False
+        Look words up in lower case.
+    level : float, default 0.95
+        Level of confidence of the intervals.
+    n_resamples : int, default 2000
+        Number of permutations behind each chance level, and of resamples behind each interval.
+    seed, workers
+        As in `bootstrap_interval`.
+    progress : callable, optional
+        Called with the number of permutations and resamples done since the last call.
+
+    Returns
+    -------
+    VectorEvaluation
+
+    Raises
+    ------
+    RankingError
+        `UnknownWordError` where fewer than two pairs have vectors, or one has none and `oov` is "error";
+        `DuplicatePairError` for a pair that a mapping has in both orders, `TableError` for one of a file; other
+        subclasses say what is wrong with vectors, gold or options.
+
+    Warns
+    -----
+    UndefinedCorrelationWarning
+        A coefficient does not exist.
+
+    Examples
+    --------
+    >>> vectors = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0], "van": [0.2, 0.9]}
+    >>> gold = {("cat", "dog"): 8.0, ("car", "van"): 9.0, ("cat", "car"): 2.0, ("dog", "bus"): 1.0}
+    >>> evaluate_vectors(vectors, gold, oov="lowest")
+    <VectorEvaluation of 4 of 4 pairs: rho_w 1.0000, tau_w 1.0000, rho 1.0000, tau 1.0000>
+    """
+    chosen = _chosen(coefficients)
+    check_choice("oov", oov, OOV)
+    pairs = as_pairs(gold, unordered=True)
+    looked_up = words_of(pairs, lower=checked_flag(lower, "lower"))
+    found = as_vectors(vectors, set(looked_up.values()))
+    cosines = cosines_or_nan(found, list(pairs), looked_up)
+    lacking = np.isnan(cosines)
+    oov_words = tuple(word for word, key in looked_up.items() if key not in found.index)
+    if oov_words and oov == "error":
+        raise UnknownWordError(offending("words without a vector", oov_words))
+    if len(pairs) - (np.count_nonzero(lacking) if oov == "omit" else 0) < 2:
+        n_compared = len(pairs) - np.count_nonzero(lacking)
+        raise UnknownWordError(f"at least two pairs with vectors are wanted; {n_compared} of {len(pairs)} have them")
+    scores = np.array([float(score) for score in pairs.values()])
+    kept = ~lacking if oov == "omit" else np.ones(len(pairs), bool)
+    x = {pair: score for (pair, score), keep in zip(pairs.items(), kept, strict=True) if keep}
+    y = dict(zip(x, np.where(lacking, -math.inf, cosines)[kept].tolist(), strict=True))
+    drawn: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
+    for array in (scores, cosines):
+        array.flags.writeable = False
+    return VectorEvaluation(
+        coefficients=tuple(_inferred(x, y, coefficient, level, drawn) for coefficient in chosen),
+        pairs=tuple(pairs),
+        gold=scores,
+        cosines=cosines,
+        oov_pairs=tuple(pair for pair, lacks in zip(pairs, lacking, strict=True) if lacks),
+        oov_words=oov_words,
+        options={"oov": oov, "lower": bool(lower), "level": level, "n_resamples": n_resamples, "seed": seed},
+    )
+
+
+def cosines_or_nan(vectors: WordVectors, pairs: Sequence[Pair], looked_up: dict[str, str]) -> Values:
+    """Cosine of each pair, nan where a word has no vector, shape (n_pairs,)."""
+    keys = [(looked_up[first], looked_up[second]) for first, second in pairs]
+    known: NDArray[np.bool_] = np.array([a in vectors.index and b in vectors.index for a, b in keys], bool)
+    values = np.full(len(keys), np.nan)
+    if known.any():
+        values[known] = vectors.cosines([key for key, is_known in zip(keys, known, strict=True) if is_known])
+    return values
+
+
+def _chosen(coefficients: Sequence[CoefficientLike]) -> list[Coefficient]:
+    given = list(coefficients) if isinstance(coefficients, list | tuple) else []
+    chosen = [as_coefficient(each) for each in given]
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise OptionError(f"coefficients must be a list of different coefficients; got {shown(coefficients)}")
+    return chosen
+
+
+def _inferred(
+    x: Mapping[Pair, float], y: dict[Pair, float], coefficient: Coefficient, level: float, drawn: dict[str, Any]
+) -> VectorCoefficient:
+    test = permutation_test(x, y, coefficient=coefficient, alternative="greater", **drawn)
+    low = high = chance = math.nan
+    if not math.isnan(test.statistic):
+        interval = bootstrap_interval(x, y, coefficient=coefficient, level=level, **drawn)
+        low, high, chance = interval.low, interval.high, test.null.mean
+    return VectorCoefficient(
+        name_of(coefficient), test.statistic, chance, test.standardized, test.percentile, test.pvalue, low, high
+    )

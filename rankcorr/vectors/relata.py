@@ -13,10 +13,9 @@ from rankcorr.evaluation.evaluation import Evaluation
 from rankcorr.evaluation.judgements import Qrels, Run
 from rankcorr.evaluation.metrics import MetricLike
 from rankcorr.results import JsonResult, json_ready
-from rankcorr.vectors.errors import UnknownWordError
-from rankcorr.vectors.pairs import Pair, PairsLike, as_pairs, words_of
-from rankcorr.vectors.similarity import OOV, Oov
-from rankcorr.vectors.words import VectorsLike, WordVectors
+from rankcorr.vectors.pairs import OOV, Oov, Pair, PairsLike, as_pairs, words_of
+from rankcorr.vectors.reading import as_vectors
+from rankcorr.vectors.words import UnknownWordError, VectorsLike, WordVectors
 from rankcorr.workers import Progress
 
 Candidates: TypeAlias = Literal["gold", "all"]
@@ -124,7 +123,7 @@ def evaluate_relata(
     check_choice("oov", oov, OOV)
     pairs = as_pairs(gold)
     looked_up = words_of(pairs, lower=checked_flag(lower, "lower"))
-    found = WordVectors.of(vectors, set(looked_up.values()))
+    found = as_vectors(vectors, set(looked_up.values()))
     known = {word for word, key in looked_up.items() if key in found.index}
     words = list(dict.fromkeys(word for word, _ in pairs))
     relata = list(dict.fromkeys(relatum for _, relatum in pairs))

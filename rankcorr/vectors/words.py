@@ -12,10 +12,38 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.checks import shown
+from rankcorr.errors import RankingError
 from rankcorr.scores import is_masked
-from rankcorr.vectors.errors import DuplicateWordError, UnknownWordError, VectorError, VectorValueError
 
 Values = NDArray[np.float64]
+
+
+class VectorError(RankingError):
+    """Base of the errors of word vectors."""
+
+
+class VectorFileError(VectorError):
+    """A file that is not what it says: a false header, a short line, a cut end, another encoding."""
+
+
+class VectorValueError(VectorError):
+    """A vector without a cosine: nan, infinite, zero, no number, or of another dimension."""
+
+
+class DuplicateWordError(VectorError):
+    """A word with more than one vector."""
+
+
+class DuplicatePairError(VectorError):
+    """A pair of words with more than one gold score: in both orders, which a cosine does not tell apart."""
+
+
+class UnknownWordError(VectorError):
+    """Words without a vector, where each must have one, or where too few have one."""
+
+
+class MissingGensimError(ImportError):
+    """A file of gensim is to be read, and gensim is not installed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,19 +70,21 @@ class WordVectors:
     n_undecodable: int = 0
 
     @classmethod
-    def of(cls, source: VectorsLike, words: Collection[str] | None = None) -> WordVectors:
-        """Vectors from a mapping of word to vector, KeyedVectors of gensim, a path, or vectors as they are.
+    def of(
+        cls, source: Mapping[str, ArrayLike] | WordVectors | Any, words: Collection[str] | None = None
+    ) -> WordVectors:
+        """Vectors from a mapping of word to vector or KeyedVectors of gensim; `read_vectors` reads a file.
 
         Parameters
         ----------
-        source : WordVectors, mapping, KeyedVectors, str or path-like
+        source : WordVectors, mapping or KeyedVectors
         words : collection of str, optional
             Those to keep; by default all.
 
         Raises
         ------
         VectorError
-            The subclass says what is wrong with a vector or a file.
+            The subclass says what is wrong with a vector.
 
         Examples
         --------
@@ -64,16 +94,13 @@ class WordVectors:
         """
         if isinstance(source, WordVectors):
             return source
-        if isinstance(source, str | os.PathLike):
-            from rankcorr.vectors.files import read_vectors
-
-            return read_vectors(source, words=words)
         kept = KeptVectors("the vectors")
         keyed = getattr(source, "key_to_index", None)
         known = source if keyed is None else keyed
         if not isinstance(known, Mapping):
             raise VectorError(
-                f"vectors must be a path, a mapping of word to vector or KeyedVectors; got {shown(source)}"
+                f"vectors must be a mapping of word to vector or KeyedVectors (read_vectors reads a file); "
+                f"got {shown(source)}"
             )
         for word in known if words is None else dict.fromkeys(words):
             if word in known:
@@ -153,7 +180,7 @@ class WordVectors:
         return f"<WordVectors of {len(self):,} words, {self.dimension:,} dimensions>"
 
 
-VectorsLike: TypeAlias = WordVectors | Mapping[str, ArrayLike] | str | os.PathLike[str] | Any
+VectorsLike: TypeAlias = WordVectors | Mapping[str, ArrayLike] | str | os.PathLike[str] | Any  # a str is a path
 
 
 class KeptVectors:

@@ -138,6 +138,44 @@ def test_types_of_their_own(series, ranks):
     assert Ranking.from_scores(series).ranks.tolist() == ranks
 
 
+DICTIONARIES = {
+    "double": pa.array([0.5, 7.0, 0.5]).dictionary_encode(),
+    "int64": pa.array([-3, 2, -3]).dictionary_encode(),
+    "decimal": pa.array([Decimal("0.1"), Decimal("0.2"), Decimal("0.1")]).dictionary_encode(),
+    "several dictionaries": pa.chunked_array(
+        [pa.array([2.0, 9.0]).dictionary_encode(), pa.array([2.0]).dictionary_encode()]
+    ),
+    "in pandas": pd.Series(
+        pa.array([0.5, 7.0, 0.5]).dictionary_encode(), dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.float64()))
+    ),
+}
+
+
+@pytest.mark.parametrize("series", DICTIONARIES.values(), ids=DICTIONARIES)
+def test_numbers_that_arrow_keeps_in_a_dictionary(series):
+    assert Ranking.from_scores(series).ranks.tolist() == [2.5, 1, 2.5]
+
+
+def test_nulls_of_a_dictionary_are_nulls():
+    for series in (
+        pa.array([1.0, None, 2.0]).dictionary_encode(),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array([1.0, None, 2.0])),
+    ):
+        with pytest.raises(rankcorr.MissingValueError, match=r"null or masked: scores\[1\]"):
+            Ranking.from_scores(series)
+
+
+def test_the_conversion_that_is_suggested_for_categories_keeps_values():
+    series = pl.Series(["10", "2", "-1.5"], dtype=pl.Enum(["2", "10", "-1.5"]))
+    with pytest.raises(rankcorr.NonNumericError, match=r"in polars by \.cast\(pl\.String\)\.cast\(pl\.Float64\)"):
+        Ranking.from_scores(series)
+    assert series.cast(pl.String).cast(pl.Float64).to_list() == [10, 2, -1.5]
+    series = pd.Series(["10", "2"], dtype="category")
+    with pytest.raises(rankcorr.NonNumericError, match=r"in pandas by \.astype\(float\)"):
+        Ranking.from_scores(series)
+    assert series.astype(float).tolist() == [10, 2]
+
+
 @pytest.mark.parametrize(
     "series",
     [
@@ -145,11 +183,11 @@ def test_types_of_their_own(series, ranks):
         pd.Series(["a", "b"], dtype="category"),
         pl.Series(["a", "b"], dtype=pl.Categorical),
         pl.Series(["a", "b"], dtype=pl.Enum(["a", "b"])),
-        pa.array([1, 2]).dictionary_encode(),
+        pa.array(["1", "2"]).dictionary_encode(),
     ],
 )
 def test_categories_are_no_numbers(series):
-    with pytest.raises(rankcorr.NonNumericError, match="every score must be a real number; got a column of type "):
+    with pytest.raises(rankcorr.NonNumericError, match="every score must be a real number; got a column of categories"):
         Ranking.from_scores(series)
     with pytest.raises(rankcorr.NonNumericError, match="system 's': every score must be a real number; got a column"):
         correlate_many([1, 2, 3], {"s": series})

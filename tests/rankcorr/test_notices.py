@@ -6,7 +6,7 @@ import pytest
 from rankcorr import UndefinedCorrelationWarning, correlate_many, weighted_rho
 from rankcorr.notices import collected_notices, give_notice
 
-UNDEFINED = "the correlation is undefined, and nan: all items that have weight are tied in one ranking"
+UNDEFINED = "the correlation is undefined: all items that have weight are tied in one ranking"
 
 
 def test_collected_notices_are_not_warnings():

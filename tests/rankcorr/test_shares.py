@@ -255,15 +255,15 @@ def test_bad_k(k):
 
 @pytest.mark.parametrize("n_items", [4, 0, -1, 10.0, "10", True, math.inf])
 def test_bad_n_items(n_items):
-    with pytest.raises(ShareError, match=r"^n_items must be None or an integer of at least k = 5; got "):
+    with pytest.raises(ShareError, match=r"^n_items must be a whole number of at least k = 5, if given; got "):
         top_share(5, 2, n_items)
-    with pytest.raises(ShareError, match=r"^n_items must be None or an integer of at least k = 5; got "):
+    with pytest.raises(ShareError, match=r"^n_items must be a whole number of at least k = 5, if given; got "):
         offset_for_share(0.5, 5, n_items)
 
 
 @pytest.mark.parametrize("n_items", [0, -3, 2.0, False])
 def test_bad_n_items_for_the_first_rank(n_items):
-    with pytest.raises(ShareError, match=r"^n_items must be None or an integer of at least k = 1; got "):
+    with pytest.raises(ShareError, match=r"^n_items must be a whole number of at least k = 1, if given; got "):
         first_rank_share(2, n_items)
 
 
@@ -343,8 +343,8 @@ def test_weight_table_has_no_more_than_the_largest_number_of_rows(monkeypatch):
         ({"top": 5, "n_items": 4}, OptionError, "top is 5, but n_items is 4"),
         ({"top": 0}, ShareError, "top must be a whole number from 1 to 100000; got 0"),
         ({"top": 100_001}, ShareError, "top must be a whole number from 1 to 100000; got 100001"),
-        ({"n_items": "5"}, ShareError, "n_items must be None or an integer .*; got '5'"),
-        ({"n_items": 2.5, "top": 2}, ShareError, "n_items must be None or an integer .*; got 2.5"),
+        ({"n_items": "5"}, ShareError, "n_items must be a whole number .*; got '5'"),
+        ({"n_items": 2.5, "top": 2}, ShareError, "n_items must be a whole number .*; got 2.5"),
         ({"share": 0.5, "k": 0}, ShareError, "k must be a positive integer"),
     ],
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from rankcorr.checks import offending
 from rankcorr.evaluation.errors import ColumnError, MissingArrowError
-from rankcorr.frames import columns_of
+from rankcorr.frames import columns_of, decoded
+
+NOT_OF_ARROW: Final = ("Object", "Int128", "UInt128")
 
 
 def arrow() -> Any:
@@ -41,8 +43,7 @@ def as_table(rows: Any, names: tuple[str, ...]) -> Any:
             raise _missing(lacking, rows.schema.names)
         if again := [name for name in names if rows.schema.names.count(name) > 1]:
             raise ColumnError(offending("a column comes more than once", again))
-        table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
-        return table.select(list(names))
+        return pa.table({name: decoded(rows.column(name)) for name in names})
     columns = columns_of(rows)
     if columns is None:
         raise ColumnError(f"a record batch, a table or a data frame is wanted; got {type(rows).__name__}")
@@ -54,11 +55,13 @@ def as_table(rows: Any, names: tuple[str, ...]) -> Any:
 def _array(column: Any, name: str) -> Any:
     pa = arrow()
     try:
-        if hasattr(column, "to_arrow"):  # polars
-            return column.to_arrow()
-        return pa.Array.from_pandas(column) if hasattr(column, "to_numpy") else column
+        if hasattr(column, "to_arrow"):  # polars, some types of which Arrow lacks
+            return pa.array(column.to_list()) if str(column.dtype) in NOT_OF_ARROW else column.to_arrow()
+        return pa.Array.from_pandas(decoded(column)) if hasattr(column, "to_numpy") else column
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise ColumnError(f"column {name!r} holds values of several types: {error}") from error
+        raise ColumnError(
+            f"column {name!r} holds values of several types, or of one that Arrow lacks: {error}"
+        ) from error
     except (OverflowError, UnicodeError) as error:  # a whole number beyond 64 bits, half of a surrogate pair
         raise ColumnError(f"column {name!r} holds a value that Arrow cannot: {error}") from error
 

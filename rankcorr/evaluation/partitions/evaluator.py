@@ -23,7 +23,8 @@ from rankcorr.coefficients import Coefficient
 from rankcorr.errors import OptionError
 from rankcorr.evaluation.errors import MetricError, UndefinedQueryError
 from rankcorr.evaluation.evaluate import RESAMPLES, UNDEFINED, UndefinedPolicy
-from rankcorr.evaluation.metrics import AveragePrecision, Familiar, Metric, MetricLike, PrecisionAt, as_metrics
+from rankcorr.evaluation.familiar import Familiar
+from rankcorr.evaluation.metrics import AveragePrecision, Metric, MetricLike, PrecisionAt, as_metrics
 from rankcorr.evaluation.partitions.arrow import arrow
 from rankcorr.evaluation.partitions.joined_columns import joined_columns
 from rankcorr.evaluation.partitions.run_values import RunValues, run_values
@@ -199,7 +200,8 @@ class QueryEvaluator:
     def batches(self, batches: Iterable[Any], *, workers: int = 1) -> Iterator[Any]:
         """Evaluate a stream of batches in which the rows of a query follow each other, as in a sorted file.
 
-        A query that straddles two batches is carried over. See `rankcorr.evaluation.partitions.streams`.
+        A query that straddles two batches is carried over. One whose rows come again after those of another query
+        raises `SplitQueryError`, at the end of the stream at the latest, wherever the batches are cut.
 
         Parameters
         ----------

@@ -16,6 +16,7 @@ from rankcorr.errors import MissingValueError
 from rankcorr.evaluation.columns import Codes, checked_values, coded, read_only
 from rankcorr.evaluation.errors import ColumnError, DuplicateDocumentError
 from rankcorr.evaluation.partitions.arrow import arrow, as_table
+from rankcorr.frames import categories_are_no_numbers
 
 
 class Numbers(NamedTuple):
@@ -126,6 +127,8 @@ def _grouped(ids: Any) -> tuple[Any, Codes, Codes | None]:
 def _numbers(column: Any, name: str, ids: Any) -> Numbers:
     """Numbers of a column; nan and infinite ones are refused, since two overflows would be a tie."""
     pa = arrow()
+    if pa.types.is_dictionary(column.type):
+        raise categories_are_no_numbers(name)
     absent = column.is_null().to_numpy() if column.null_count else np.zeros(len(column), bool)
     if pa.types.is_null(column.type):
         return Numbers(np.zeros(len(column)), np.ones(len(column), bool))

@@ -18,8 +18,8 @@ from rankcorr.evaluation.partitions.arrow import arrow, as_table
 from rankcorr.evaluation.partitions.evaluator import OPTIONS, QueryEvaluator
 from rankcorr.evaluation.partitions.exact import exact_sum
 from rankcorr.evaluation.partitions.joined_columns import ids_of
-from rankcorr.evaluation.partitions.poisson import parts_of, query_keys, resampled
-from rankcorr.inference.inversion import ROUNDING
+from rankcorr.evaluation.partitions.poisson import parts_of, query_keys, repeated_ids, resampled
+from rankcorr.inference.copula import ROUNDING
 from rankcorr.workers import checked_workers
 
 Values = NDArray[np.float64]
@@ -149,26 +149,13 @@ def merged_means(parts: Iterable[PartialMeans]) -> PartialMeans:
         raise PartialMismatchError("query ids are text in one part, and whole numbers in another")
     (kind,) = kinds
     ids = pa.concat_arrays([each for each in queries if each.type == kind])
-    split = _repeated(ids)
+    split = repeated_ids(ids)
     if split:
         raise SplitQueryError(
             f"{offending('queries come in more than one partition, or twice', split)}; all rows of a query must be in "
             "one partition"
         )
     return PartialMeans(found.evaluator, found.n_resamples, found.seed, ids, found.sums)
-
-
-def _repeated(ids: Any) -> list[Any]:
-    """Ids that come more than once; sorting numbers that stand for them takes a tenth of the memory of counting ids."""
-    pa = arrow()
-    keys = query_keys(ids, 0)
-    ordered = np.sort(keys)
-    again = ordered[1:][ordered[1:] == ordered[:-1]]
-    if again.size == 0:
-        return []
-    counts = pa.compute.value_counts(ids.filter(pa.array(np.isin(keys, again))))  # two ids may share a number
-    found: list[Any] = counts.filter(pa.compute.greater(counts.field("counts"), 1)).field("values").to_pylist()
-    return found
 
 
 def _quantities(evaluator: QueryEvaluator, columns: dict[str, Values]) -> dict[Quantity, Values]:

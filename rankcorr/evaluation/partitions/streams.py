@@ -1,6 +1,7 @@
 """Batches in which the rows of a query follow each other -> whole queries -> their values; Parquet files in batches.
 
 A query that straddles two batches is carried over to the second. So is one that goes on in the next file of several.
+A query whose rows come again after those of another is refused. Where the batches are cut makes no difference.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import numpy as np
 
 from rankcorr.checks import shown, whole_number
 from rankcorr.errors import OptionError, TableError
-from rankcorr.evaluation.errors import ColumnError
+from rankcorr.evaluation.errors import ColumnError, SplitQueryError
 from rankcorr.evaluation.partitions.arrow import arrow, as_table
 from rankcorr.evaluation.partitions.joined_columns import ids_of
+from rankcorr.evaluation.partitions.poisson import repeated_ids
 from rankcorr.workers import checked_workers, mapped
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 # Rows that are evaluated at once: engines hand over far fewer at a time, and a call takes as long as 50 queries.
 LEAST_ROWS: Final = 1 << 17
 BATCH_ROWS: Final = 1 << 19
+LEAST_RUNS: Final = 1 << 14
 
 
 def read_batches(
@@ -95,14 +98,16 @@ def _read(paths: list[Path], columns: list[str], batch_rows: int, use_threads: b
 def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) -> Iterator[Any]:
     """Tables that hold whole queries, of about `LEAST_ROWS` rows or more, of batches that may cut a query anywhere.
 
-    A query whose rows do not follow each other comes in two tables, which `combined_means` finds.
-
     Raises
     ------
     ColumnError
         Ids that cannot be used, or of other types than those of the batch before.
+    SplitQueryError
+        The rows of a query do not follow each other. It is found at the end of the stream at the latest: ids are
+        compared when their number has doubled, so that memory holds 8 bytes and the id of each query.
     """
     waiting: list[Any] = []
+    runs = _Runs()
     n_rows, wanted = 0, LEAST_ROWS
     for batch in batches:
         table = as_table(batch, names)
@@ -115,11 +120,47 @@ def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) ->
         held = _joined(waiting)
         start = _last_query(held.column(query))
         if start:
-            yield held.slice(0, start)
+            whole = held.slice(0, start)
+            runs.add(whole.column(query))
+            yield whole
         waiting, n_rows = [held.slice(start)], held.num_rows - start
         wanted = max(LEAST_ROWS, 2 * n_rows)  # doubled, so that one endless query is not searched at each batch
     if waiting:
-        yield _joined(waiting)
+        whole = _joined(waiting)
+        runs.add(whole.column(query))
+        runs.check()
+        yield whole
+
+
+class _Runs:
+    """The queries of a stream, one for each run of rows."""
+
+    def __init__(self) -> None:
+        self._queries: list[Any] = []
+        self._n, self._n_checked = 0, LEAST_RUNS
+
+    def add(self, ids: Any) -> None:
+        """Add the ids of the next rows, which begin with another query than the last rows ended with."""
+        found = arrow().compute.run_end_encode(ids.combine_chunks()).values
+        self._queries.append(found)
+        self._n += len(found)
+        if self._n >= 2 * self._n_checked:
+            self.check()
+
+    def check(self) -> None:
+        """Refuse a query that has two runs; the message names the first that begins again."""
+        pa = arrow()
+        ids = pa.concat_arrays(self._queries)
+        self._queries, self._n_checked = [ids], self._n
+        if again := repeated_ids(ids):
+            seen: set[Any] = set()
+            for query in ids.filter(pa.compute.is_in(ids, value_set=pa.array(again, ids.type))).to_pylist():
+                if query in seen:
+                    raise SplitQueryError(
+                        f"the rows of a query must follow each other in a stream; those of {shown(query)} come again "
+                        "after other queries: sort the rows by query"
+                    )
+                seen.add(query)
 
 
 def evaluated(evaluator: QueryEvaluator, batches: Iterable[Any], workers: int) -> Iterator[Any]:

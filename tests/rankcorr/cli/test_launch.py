@@ -8,7 +8,7 @@ import pytest
 
 OURS = '"""Ours."""\n__distribution__ = "rankcorr-{package}"\nprint("imported", "{package}")\n'
 FOREIGN = 'raise SystemExit("a foreign package was imported")\n'
-MAINS = {"adaptive": ("cli/main.py",), "service": ("server/serve.py", "server/collect.py")}
+MAINS = {"adaptive": ("cli/main.py",), "service": ("server/launch.py",)}
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ def make_package(folder, package, init):
     for name in MAINS[package]:
         main = folder / package / name
         main.parent.mkdir(parents=True, exist_ok=True)
-        main.write_text("import sys\ndef main():\n    print(__name__, *sys.argv[1:])\n")
+        main.write_text("import sys\ndef main():\n    print(__name__, *sys.argv[1:])\nserve = collect = main\n")
     if init is not None:
         (folder / package / "__init__.py").write_text(init.format(package=package))
 
@@ -52,8 +52,8 @@ def test_the_commands_run_when_the_packages_are_ours(tmp_path):
     make_package(tmp_path, "adaptive", OURS)
     make_package(tmp_path, "service", OURS)
     assert run("ballots", tmp_path).stdout == "imported adaptive\nadaptive.cli.main --check\n"
-    assert run("serve", tmp_path).stdout == "imported service\nservice.server.serve --check\n"
-    assert run("collect", tmp_path).stdout == "imported service\nservice.server.collect --check\n"
+    assert run("serve", tmp_path).stdout == "imported service\nservice.server.launch --check\n"
+    assert run("collect", tmp_path).stdout == "imported service\nservice.server.launch --check\n"
 
 
 @pytest.mark.parametrize("init", [FOREIGN, "", '__distribution__ = "rankcorr-adaptive-2"\n'])

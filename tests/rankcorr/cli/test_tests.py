@@ -8,8 +8,7 @@ import pytest
 from rankcorr import Ranking, TopK, UndefinedCorrelationWarning
 from rankcorr.cli.output import pvalue_text
 from rankcorr.cli.tests import RESAMPLES, intervals_text
-from rankcorr.inference.comparison import compare_systems
-from rankcorr.inference.holm import holm
+from rankcorr.inference.paired import compare_systems, holm
 from rankcorr.inference.permutation import permutation_test
 from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_ok, write_rankings

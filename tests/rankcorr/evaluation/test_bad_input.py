@@ -108,13 +108,6 @@ def test_negative_relevance_ranks_below_0_and_is_not_relevant():
     assert evaluate(gold, run, standardized=False).coverage[0].n_negative == 1
 
 
-@pytest.mark.parametrize("relevance", [2**31, -(2**31) - 1, 2**40])
-def test_relevance_that_ir_measures_would_change_is_refused(relevance):
-    with pytest.raises(MetricError, match=rf"keeps relevance in 32 bits; it is {relevance} for .*\('q', 'b'\)"):
-        values({"q": {"a": 1, "b": relevance}}, {"q": {"a": 1}}, "ndcg@2")
-    assert values({"q": {"a": 1, "b": relevance}}, {"q": {"a": 1, "b": relevance}}, "tau") == {"tau": [1.0]}
-
-
 @pytest.mark.parametrize(
     ("run", "error", "message"),
     [

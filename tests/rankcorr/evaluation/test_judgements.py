@@ -48,6 +48,11 @@ def test_a_frame_without_the_column_says_what_it_has(frame):
         Run.from_frame(frame({**COLUMNS, "query": ["x", "y", "z"]}))
 
 
+def test_whole_numbers_of_128_bits_are_ids_too():
+    run = Run.from_columns(pl.Series([2**70, 3], dtype=pl.Int128), ["a", "b"], [1, 2])
+    assert run.queries == (2**70, 3)
+
+
 def test_values_of_a_sorted_arrow_table_are_not_copied():
     table = pa.table({"query": ["q"] * 3 + ["r"], "document": ["a", "b", "c", "a"], "score": [1.0, 2.0, 3.0, 4.0]})
     run = Run.from_frame(table)
@@ -66,6 +71,14 @@ def test_an_encoded_column_of_arrow_may_have_its_own_order_and_unused_ids():
     queries = pa.DictionaryArray.from_arrays([2, 2, 0], ["late", "unused", "early"])
     run = Run.from_columns(queries, pa.chunked_array([["a"], ["b", "a"]]), pa.array([1.0, 2.0, 3.0]))
     assert run.to_dict() == {"early": {"a": 1.0, "b": 2.0}, "late": {"a": 3.0}}
+
+
+@pytest.mark.parametrize("values", [[2.5, 0.0, 2.5], [3, 1, 3], [Decimal("0.5"), Decimal(2), Decimal("0.5")]])
+def test_numbers_that_arrow_keeps_in_a_dictionary(values):
+    table = pa.table({"query": ["q"] * 3, "document": ["a", "b", "c"], "score": pa.array(values).dictionary_encode()})
+    assert Run.of(table).values.tolist() == [float(value) for value in values]
+    with pytest.raises(NonNumericError, match=r"every score .* in polars by \.cast\(pl\.String\)\.cast\(pl\.Float64\)"):
+        Run.of(pl.DataFrame({"query": ["q"], "document": ["a"], "score": pl.Series(["1"], dtype=pl.Enum(["1"]))}))
 
 
 def test_columns_of_arrow_in_chunks():
@@ -140,7 +153,9 @@ def test_qrels_are_no_run():
         (["q", ["r"]], "one cannot be hashed"),
         ("qr", "must be a list or a series; got 'qr'"),
         (pa.array(["q", None]), "each row needs a query id; 1 row have none"),
-        (pd.Series([1.0, np.nan]), "got: 1.0, nan"),
+        (pd.Series([1.0, np.nan]), "got: 1.0, nan, of type float"),
+        ([np.str_("q"), "r"], "got: 'q', of type str_"),
+        (pa.compute.run_end_encode(pa.array(["q", "r"])), "got a column of type run_end_encoded"),
         (["q"], "same length; got 1 queries, 2 documents, 2 scores"),
     ],
 )

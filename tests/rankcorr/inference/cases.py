@@ -4,7 +4,7 @@ import numpy as np
 
 from rankcorr import Ranking
 from rankcorr.coefficients import named_coefficient
-from rankcorr.inference.sorted_items import SortedItems
+from rankcorr.inference.resampling import SortedItems
 
 NOISE = {"good": 0.2, "fair": 0.6, "alike": 0.65, "poor": 2.0}
 

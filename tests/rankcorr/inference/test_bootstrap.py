@@ -31,8 +31,7 @@ from rankcorr.inference.bootstrap import (
     percentile_interval,
     resampled,
 )
-from rankcorr.inference.resampling import Draws
-from rankcorr.inference.sorted_items import derived_seed
+from rankcorr.inference.resampling import Draws, derived_seed
 from rankcorr.weights import SCHEMES
 from tests import naive
 from tests.coefficients import collapsed

@@ -21,11 +21,10 @@ from rankcorr import (
     weighted_tau,
 )
 from rankcorr.coefficients import named_coefficient
-from rankcorr.inference import comparison
-from rankcorr.inference.comparison import align_three, compare_systems
-from rankcorr.inference.differences import difference_interval
+from rankcorr.inference import paired
+from rankcorr.inference.bootstrap import difference_interval
 from rankcorr.inference.exchange import Exchange
-from rankcorr.inference.paired_test import paired_tests
+from rankcorr.inference.paired import align_three, compare_systems, paired_tests
 from rankcorr.inference.resampling import Draws
 from rankcorr.notices import collected_notices
 from tests.coefficients import collapsed
@@ -138,7 +137,7 @@ def test_one_rule_orders_the_systems_for_test_and_interval(monkeypatch, turned):
 
     of_ranks = Exchange.of_ranks
     monkeypatch.setattr(Exchange, "of_ranks", exchange)
-    monkeypatch.setattr(comparison, "difference_interval", interval)
+    monkeypatch.setattr(paired, "difference_interval", interval)
     with collected_notices():
         compare_systems(gold, *systems, n_resamples=20)
     assert entered["test"] == entered["interval"]

@@ -5,9 +5,9 @@ import pytest
 import scipy.stats
 from numpy.testing import assert_allclose
 
-from rankcorr.inference.comparison import compare_systems
+from rankcorr.inference.bootstrap import difference_interval, students_level, tied_and_alike
 from rankcorr.inference.copula import TCopula
-from rankcorr.inference.differences import difference_interval, students_level, tied_and_alike
+from rankcorr.inference.paired import compare_systems
 from rankcorr.inference.resampling import Draws
 from tests.rankcorr.inference.cases import sorted_items
 

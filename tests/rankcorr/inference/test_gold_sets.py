@@ -20,8 +20,8 @@ from rankcorr import (
     UndefinedCorrelationWarning,
     weighted_tau,
 )
-from rankcorr.inference.comparison import compare_systems
 from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.inference.paired import compare_systems
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import data
 

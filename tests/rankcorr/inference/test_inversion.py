@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 from numpy.testing import assert_allclose
 
-from rankcorr.inference.inversion import MIN_RESAMPLES, inverted, stage_sizes
+from rankcorr.inference.copula import MIN_RESAMPLES, inverted, stage_sizes
 from rankcorr.inference.resampling import Draws
 
 N_RESAMPLES = 20_000

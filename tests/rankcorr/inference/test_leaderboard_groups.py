@@ -8,10 +8,17 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from rankcorr import Tau, TauW, UndefinedCorrelationWarning
-from rankcorr.inference.comparison import compare_systems
-from rankcorr.inference.gold_sets import entered, gold_sets_of, systems_of
 from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.inference.leaderboard_groups import Competitor, Contest, alpha_of, contested
+from rankcorr.inference.leaderboard_groups import (
+    Competitor,
+    Contest,
+    alpha_of,
+    contested,
+    entered,
+    gold_sets_of,
+    systems_of,
+)
+from rankcorr.inference.paired import compare_systems
 from rankcorr.inference.resampling import Draws
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import data

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rankcorr.inference.gold_sets import COLUMNS, TOTALS
 from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.inference.leaderboard_groups import COLUMNS, TOTALS
 from tests.rankcorr.inference.cases import data
 
 

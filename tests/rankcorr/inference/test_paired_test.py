@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from rankcorr import Ranking, TauW
 from rankcorr.inference.exchange import Exchange, codes_of_items, score_codes
-from rankcorr.inference.paired_test import N_ENUMERATED, all_swaps, as_extreme, enumerated, paired_tests
+from rankcorr.inference.paired import N_ENUMERATED, all_swaps, as_extreme, enumerated, paired_tests
 from rankcorr.inference.resampling import Draws
 
 
@@ -59,7 +59,7 @@ def test_drawn_swaps_come_close_to_all_of_them(scores, monkeypatch):
     pair = [exchange_of(*np.random.default_rng(5).normal(size=(3, 6)), scores=scores) for _ in range(2)]
     observed = np.array([sum(lead(each) for each in pair)])
     (exact,) = paired_tests([pair], observed, draws=Draws(10, 0))
-    monkeypatch.setattr("rankcorr.inference.paired_test.MAX_EXACT", 0)
+    monkeypatch.setattr("rankcorr.inference.paired.MAX_EXACT", 0)
     (drawn,) = paired_tests([pair], observed, draws=Draws(20_000, 0))
     assert (exact.exact, exact.n_swaps, drawn.exact, drawn.n_swaps) == (True, 2**12, False, 20_000)
     assert 0.05 < exact.pvalue < 0.95

@@ -46,6 +46,8 @@ def evaluated(**changes):
         ({"query": ["q", "", "r"]}, ColumnError, "each query needs an id; one is empty"),
         ({"query": encoded([0, 1, 0], ["q", None])}, ColumnError, "each row needs a query id; 1 of 3 rows have none"),
         ({"score": ["high", None, "low"]}, NonNumericError, "every score must be a real number"),
+        ({"score": encoded([0, 1, 0], ["1", "2"])}, NonNumericError, r"every score .* \.cast\(pl\.String\)"),
+        ({"relevance": encoded([0, 1, 0], [2.0, None])}, UnjudgedError, "has score, no relevance; queries: 'q'"),
         ({"score": [[1], None, [2]]}, NonNumericError, "every score must be a real number"),
         ({"score": [True, None, False]}, MissingValueError, "a document has a relevance, no score; queries: 'q'"),
         ({"query": [1.5, 1.5, 2.5]}, ColumnError, "must be text or whole numbers; got a column of type double"),

@@ -116,6 +116,27 @@ def test_the_canonical_order_forgets_the_order_of_rows(n):
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("encoded", [{"relevance"}, {"bm25", "dense"}, {"relevance", "bm25", "query"}])
+def test_numbers_that_arrow_keeps_in_a_dictionary(encoded):
+    table = pa.Table.from_pandas(joined_rows(20).sort_values("query"), preserve_index=False)
+    wanted = EVALUATOR.batch(table)
+    columns = {name: table[name].dictionary_encode() if name in encoded else table[name] for name in table.column_names}
+    assert EVALUATOR.batch(pa.table(columns)).equals(wanted)
+    batches = [pa.table(columns).slice(0, 70), table.slice(70, 40), pa.table(columns).slice(110)]
+    assert pa.Table.from_batches(EVALUATOR.batches(batches)).equals(pa.Table.from_batches([wanted]))
+    assert EVALUATOR.batch(pa.table(columns).to_pandas(types_mapper=pd.ArrowDtype)).equals(wanted)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [pl.Series([2, 1, 3], dtype=pl.Int128), pl.Series([2, 1.5, 3], dtype=pl.Object)],
+    ids=["Int128", "Object"],
+)
+def test_types_of_polars_that_arrow_lacks(numbers):
+    frame = pl.DataFrame({"query": ["q"] * 3, "relevance": numbers, "score": [2.0, 1.0, 3.0]})
+    assert QueryEvaluator("tau").frame(frame)["tau"].to_list() == [1.0]
+
+
 @pytest.mark.parametrize("ids", [["q", "r", "q", "s"], [7, -3, 7, 12]])
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.int32(), pa.int64(), pa.uint8()])
 @pytest.mark.parametrize("as_dictionary", [False, True])

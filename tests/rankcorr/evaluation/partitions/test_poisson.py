@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rankcorr.evaluation.partitions.exact import exact_sum
 from rankcorr.evaluation.partitions.partition_kernels import scrambled
 from rankcorr.evaluation.partitions.poisson import STEP, WORD, parts_of, query_keys, resampled, sums_of, thresholds
-from rankcorr.inference.sorted_items import derived_seed
+from rankcorr.inference.resampling import derived_seed
 from tests import naive
 
 FLOATS = st.floats(-1, 1, allow_subnormal=True)

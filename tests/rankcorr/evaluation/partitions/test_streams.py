@@ -1,4 +1,4 @@
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 import pandas as pd
@@ -66,11 +66,48 @@ def test_no_rows():
         streamed_means([], ONE)
 
 
-@pytest.mark.usefixtures("small")
-def test_rows_of_a_query_must_follow_each_other():
-    rows = pd.concat([ROWS[ROWS["query"] == name] for name in ("q1", "q2", "q3", "q4", "q1")])
-    with pytest.raises(SplitQueryError, match="more than one partition, or twice: 'q1'"):
-        streamed_means(cut(rows, range(0, len(rows), 4)), ONE)
+def first_again(queries):
+    """The first query whose rows come again after those of another; None if there is none."""
+    seen = set()
+    for query, _ in groupby(queries):
+        if query in seen:
+            return query
+        seen.add(query)
+    return None
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(1, 9)), min_size=1, max_size=12),
+    st.lists(st.integers(0, 108), max_size=12),
+    st.sampled_from([1, 8, 1000]),
+    st.sampled_from([0, 3, 1 << 14]),
+)
+def test_rows_of_a_query_must_follow_each_other_wherever_batches_are_cut(runs, cuts, least_rows, least_runs):
+    queries = [query for query, size in runs for _ in range(size)]
+    places = np.arange(len(queries))
+    rows = pd.DataFrame({"query": queries, "relevance": places * 7 % 5, "bm25": places * 3 % 11 / 2})
+    batches = cut(rows, [place for place in cuts if place <= len(rows)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "LEAST_ROWS", least_rows)
+        patch.setattr(streams, "LEAST_RUNS", least_runs)
+        again = first_again(queries)
+        if again is None:
+            wanted = ONE.batch(rows)
+            assert pa.Table.from_batches(ONE.batches(batches)).equals(pa.Table.from_batches([wanted]))
+            return
+        for call in (lambda: list(ONE.batches(batches)), lambda: streamed_means(batches, ONE, workers=1)):
+            with pytest.raises(SplitQueryError, match=f"follow each other in a stream; those of '{again}' come again"):
+                call()
+
+
+def test_a_query_in_two_places_is_refused_in_one_batch_too():
+    """Rows 0 to 10 of a query, 20 to 4,000 of others, 10 to 20 of the first: in one batch they were accepted."""
+    rows = pd.DataFrame({"query": ["q"] * 20 + [f"r{row // 10}" for row in range(20, 4_000)]})
+    rows["relevance"], rows["bm25"] = rows.index % 3, rows.index % 7
+    parts = {"first": rows[:10], "others": rows[20:], "rest": rows[10:20]}
+    for batches in ([*parts.values()], [pd.concat(parts.values())], [rows[:10], pd.concat([rows[20:], rows[10:20]])]):
+        with pytest.raises(SplitQueryError, match="those of 'q' come again after other queries"):
+            list(ONE.batches(batches))
 
 
 @pytest.mark.usefixtures("small")

@@ -1,32 +1,175 @@
-"""Two systems against one gold ranking: the difference of their coefficients, its interval and a paired test."""
+"""Two systems against one gold ranking: a paired randomization test, Holm's correction, the comparison of both."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import MISSING, Missing, align
 from rankcorr.checks import check_choice, checked_level, offending
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr.errors import TooFewItemsError
-from rankcorr.inference.differences import difference_interval
-from rankcorr.inference.distribution import ALTERNATIVES, Alternative
+from rankcorr.errors import DimensionError, NonNumericError, OptionError, TooFewItemsError
+from rankcorr.inference.bootstrap import difference_interval
+from rankcorr.inference.copula import MIN_RESAMPLES, ROUNDING
 from rankcorr.inference.exchange import SWAPS, Exchange, Swap, codes_of_items, score_codes
-from rankcorr.inference.inversion import MIN_RESAMPLES
-from rankcorr.inference.paired_test import MAX_EXACT, PairedTest, paired_tests
-from rankcorr.inference.resampling import Draws
-from rankcorr.inference.sorted_items import SortedItems
+from rankcorr.inference.null import ALTERNATIVES, Alternative
+from rankcorr.inference.resampling import Draws, SortedItems, Values, derived_seed
 from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed
 from rankcorr.workers import Progress
 
+MAX_EXACT: Final = 12
+
+# Where all swaps are enumerated but the places of the systems interleave at random, each swap is repeated until there
+# are so many of them: as many as 12 items have.
+N_ENUMERATED: Final = 1 << MAX_EXACT
 NAMES: Final = ("gold", "a", "b")
 TURNED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
+
+
+class PairedTest(NamedTuple):
+    """The outcome of a test of two systems; both counts are of swaps."""
+
+    pvalue: float
+    exact: bool
+    n_swaps: int
+    n_undefined: int
+
+
+def paired_tests(
+    pairs: Sequence[Sequence[Exchange]],
+    observed: Values,
+    *,
+    alternative: Alternative = "two-sided",
+    draws: Draws,
+) -> list[PairedTest]:
+    """Test pairs of systems; the difference of a pair is the sum over its gold sets, within which items are swapped.
+
+    All swaps are enumerated where a pair has no more than `MAX_EXACT` items in all; others are drawn. Swaps in which
+    the difference is undefined count as at least as extreme.
+    """
+    found: dict[int, PairedTest] = {}
+    for row, pair in enumerate(pairs):
+        if sum(each.n_items for each in pair) <= MAX_EXACT:
+            drawn = enumerated(pair, draws.seed)
+            n_extreme, n_undefined = as_extreme(drawn, observed[row], alternative)
+            found[row] = PairedTest(n_extreme / drawn.size, True, drawn.size, n_undefined)
+    left = [row for row in range(len(pairs)) if row not in found]
+    if left:
+        task = partial(_counted, [pairs[row] for row in left], observed[left], alternative)
+        widest = max(sum(each.n_items for each in pairs[row]) for row in left)
+        n_resamples, blocks = draws.n_resamples, draws.in_blocks(task, widest)
+        for row, (n_extreme, n_undefined) in zip(left, np.sum(blocks, axis=0).tolist(), strict=True):
+            found[row] = PairedTest((1 + n_extreme) / (1 + n_resamples), False, n_resamples, n_undefined)
+    return [found[row] for row in range(len(pairs))]
+
+
+def _counted(
+    pairs: Sequence[Sequence[Exchange]],
+    observed: Values,
+    alternative: Alternative,
+    rng: np.random.Generator,
+    size: int,
+) -> NDArray[np.int64]:
+    return np.array(
+        [
+            as_extreme(differences(pair, rng, size), value, alternative)
+            for pair, value in zip(pairs, observed.tolist(), strict=True)
+        ]
+    )
+
+
+def differences(pair: Sequence[Exchange], rng: np.random.Generator, size: int) -> Values:
+    """Differences of two systems, summed over gold sets, in random exchanges, shape (size,)."""
+    values = sum((each.drawn(rng, size) for each in pair), start=np.zeros((size, 2)))
+    return np.asarray(values[:, 0] - values[:, 1])
+
+
+def enumerated(pair: Sequence[Exchange], seed: int) -> Values:
+    """Differences of two systems in all swaps, each swap as often as any other."""
+    n_items = [each.n_items for each in pair]
+    swaps = all_swaps(sum(n_items))
+    if not all(each.is_sure for each in pair):
+        swaps = np.tile(swaps, (N_ENUMERATED // len(swaps), 1))
+    rng = np.random.default_rng(derived_seed(seed, 1))
+    parts = np.split(swaps, np.cumsum(n_items)[:-1], axis=1)
+    values = sum(
+        (each.swapped(rng, part) for each, part in zip(pair, parts, strict=True)), start=np.zeros((len(swaps), 2))
+    )
+    return np.asarray(values[:, 0] - values[:, 1])
+
+
+def all_swaps(n_items: int) -> NDArray[np.uint8]:
+    """Every choice of items to swap, shape (2^n_items, n_items)."""
+    codes = np.arange(2**n_items, dtype=np.uint32)[:, np.newaxis]
+    return (codes >> np.arange(n_items, dtype=np.uint32) & 1).astype(np.uint8)
+
+
+def as_extreme(drawn: Values, observed: float, alternative: str) -> tuple[int, int]:
+    """Number of differences at least as extreme as the observed one, and how many of these are undefined."""
+    n_undefined = int(np.count_nonzero(np.isnan(drawn)))
+    if alternative == "two-sided":
+        drawn, observed = np.abs(drawn), abs(observed)
+    elif alternative == "less":
+        drawn, observed = -drawn, -observed
+    return int(np.count_nonzero(drawn >= observed - ROUNDING)) + n_undefined, n_undefined
+
+
+def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
+    """Holm's correction: p-values that may each be compared with the level alpha, although there are many.
+
+    With the m p-values in ascending order, the k-th becomes the largest of (m - j + 1) p_j over j <= k, and at most 1.
+    The chance that any true null hypothesis is rejected at the level alpha is then at most alpha, however the tests
+    depend on each other.
+
+    Parameters
+    ----------
+    pvalues : array_like of shape (n_tests,)
+        nan stands for a test that does not exist: it stays nan, and does not count among the m.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_tests,)
+        In the order of `pvalues`.
+
+    Raises
+    ------
+    RankingError
+        `OptionError` for a value outside [0, 1], `NonNumericError`, `DimensionError`.
+
+    References
+    ----------
+    S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03, float("nan")])
+    array([0.03, 0.06, 0.06,  nan])
+    """
+    try:
+        array = np.asarray(pvalues)
+    except ValueError as error:  # rows of different lengths
+        raise DimensionError("p-values must have one dimension; their rows differ in length") from error
+    if array.ndim != 1:
+        raise DimensionError(f"p-values must have one dimension; got an array of shape {array.shape}")
+    if array.size and array.dtype.kind not in "iuf":
+        raise NonNumericError(f"every p-value must be a real number; got an array of {array.dtype}")
+    array = array.astype(np.float64)
+    wrong = np.flatnonzero((array < 0) | (array > 1))
+    if wrong.size:
+        raise OptionError(f"a p-value is between 0 and 1, or nan; pvalues[{wrong[0]}] is {array[wrong[0]]}")
+    corrected = np.full(array.size, np.nan)
+    order = np.argsort(array)[: np.count_nonzero(~np.isnan(array))]  # nan sorts last
+    factors = np.arange(order.size, 0, -1)
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(factors * array[order]))
+    return corrected
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

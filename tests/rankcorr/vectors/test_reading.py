@@ -18,8 +18,8 @@ from rankcorr.vectors import (
     VectorFileError,
     VectorValueError,
     read_vectors,
+    reading,
 )
-from rankcorr.vectors import source as source_module
 from tests.rankcorr.vectors.forms import binary_of, text_of, written
 
 VECTORS = {"cat": [1.5, -2.0, 0.25], "dög": [0.1, 0.2, 0.3], "новый": [1e-8, 3.0, 7.0]}
@@ -66,8 +66,8 @@ def test_each_form_is_told_from_the_file(tmp_path, content, form, dtype, packed)
 def test_what_was_written_is_read_whatever_the_size_of_a_chunk(tmp_path_factory, vectors, size):
     folder = tmp_path_factory.mktemp("vectors")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source_module, "HEAD_BYTES", 8 + size)
-        patch.setattr(source_module, "CHUNK_BYTES", size)
+        patch.setattr(reading, "HEAD_BYTES", 8 + size)
+        patch.setattr(reading, "CHUNK_BYTES", size)
         for content, form, dtype in (
             (text_of(vectors), "word2vec", np.float64),
             (text_of(vectors, header=False), "glove", np.float64),
@@ -168,7 +168,7 @@ def test_numbers_without_a_cosine_in_a_binary_file(tmp_path):
 
 
 def test_a_line_that_has_no_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(source_module, "MAX_LINE_BYTES", 1_000)
+    monkeypatch.setattr(reading, "MAX_LINE_BYTES", 1_000)
     with pytest.raises(VectorFileError, match="v: a line of more than 1,000 bytes: this is no text"):
         read_vectors(written(tmp_path / "v", "cat " + "1 " * 500))
 

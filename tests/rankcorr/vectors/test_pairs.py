@@ -164,7 +164,11 @@ def test_gold_scores_that_cannot_be_used(gold, error, message):
         ({"a": [[1.0], [1.0, 2.0]]}, VectorValueError, "a vector of numbers is wanted for 'a'"),
         ({"a": np.ma.array([1.0, 2.0], mask=[0, 1])}, VectorValueError, "a vector of numbers is wanted for 'a'"),
         ({"a": [[1.0]]}, VectorValueError, "a vector of numbers is wanted for 'a'"),
-        ([1.0], VectorError, "vectors must be a path, a mapping of word to vector or KeyedVectors; got"),
+        (
+            [1.0],
+            VectorError,
+            r"vectors must be a mapping of word to vector or KeyedVectors \(read_vectors reads a file\); got",
+        ),
         ({1: [1.0]}, VectorError, "a word must be text, not empty; got 1"),
     ],
 )

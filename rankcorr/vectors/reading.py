@@ -1,0 +1,442 @@
+"""Read word vectors from the files of the field; anything doubtful is an error that names file and line or byte.
+
+bytes -> form -> words, of which those that are needed are kept -> `WordVectors`. The file is streamed: memory
+holds what is kept.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import zlib
+from collections.abc import Collection, Iterator
+from typing import Any, BinaryIO, Final, Literal, NoReturn, TypeAlias, cast
+
+import numpy as np
+
+from rankcorr.checks import check_choice, counted, shown
+from rankcorr.errors import OptionError
+from rankcorr.io.records import printable
+from rankcorr.vectors.words import KeptVectors, MissingGensimError, VectorFileError, VectorsLike, WordVectors
+from rankcorr.workers import Progress
+
+Form: TypeAlias = Literal["word2vec", "word2vec-binary", "glove", "gensim"]
+
+FORMS: Final = ("word2vec", "word2vec-binary", "glove", "gensim")
+GENSIM_ENDINGS: Final = (".kv", ".model")
+# What a text holds besides tabs and ends of lines is no control character; numbers in binary soon have one.
+_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c")) + b"\x7f"
+HEAD_BYTES: Final = 1 << 16
+CHUNK_BYTES: Final = 1 << 22
+MAX_LINE_BYTES: Final = 1 << 26
+
+_GZIP: Final = b"\x1f\x8b"
+_OTHER_FILES: Final = {  # what begins so, and what to do with it
+    b"PK\x03\x04": "a zip: unpack it first",
+    b"\xba\x16\x4f\x2f": "a model of fastText: save its vectors as text (.vec)",
+    b"\x93NUMPY": "an array of numpy, which has no words",
+    b"\x80": "a pickle, perhaps one of gensim; form 'gensim' loads it, which runs what code it holds",
+    b"\xff\xfe": "text in UTF-16; save the file as UTF-8",
+    b"\xfe\xff": "text in UTF-16; save the file as UTF-8",
+}
+_BOM: Final = b"\xef\xbb\xbf"
+Undecodable: TypeAlias = Literal["error", "omit"]
+
+UNDECODABLE: Final = ("error", "omit")
+MAX_DIMENSION: Final = 1_000_000
+PROGRESS_WORDS: Final = 10_000
+MAX_WORD_BYTES: Final = 10_000
+
+
+def read_vectors(
+    path: str | os.PathLike[str],
+    *,
+    words: Collection[str] | None = None,
+    form: Form | None = None,
+    encoding: str = "utf-8",
+    undecodable: Undecodable = "error",
+    progress: Progress | None = None,
+) -> WordVectors:
+    r"""Read word vectors from a file, which may be compressed by gzip.
+
+    ===============  ============================================================================
+    form             content
+    ===============  ============================================================================
+    word2vec         a line with the number of words and the dimension, then lines of "glove"
+    word2vec-binary  such a line, then each word, a space, and its numbers as float32
+    glove            a word and its numbers in each line; words may have spaces, but no part of a
+                     word after the first may be a number
+    gensim           KeyedVectors, or a model that has them, as gensim saves them
+    ===============  ============================================================================
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input.
+    words : collection of str, optional
+        Words to keep; by default all. Of the others the vectors are skipped: their numbers are not looked at.
+    form : {"word2vec", "word2vec-binary", "glove", "gensim"}, optional
+        By default told from how the file begins, and "gensim" from the ending .kv or .model. gensim unpickles what it
+        loads, and that runs any code in it: read such files only from people you trust.
+    encoding : str, default "utf-8"
+        Encoding of the words, one that holds ASCII.
+    undecodable : {"error", "omit"}
+        What becomes of a word that is not text in this encoding; those omitted are counted.
+    progress : callable, optional
+        Called now and then with the number of words read since the last call. An exception that it raises stops the
+        work.
+
+    Returns
+    -------
+    WordVectors
+
+    Raises
+    ------
+    VectorError
+        `VectorFileError`, `DuplicateWordError` or `VectorValueError`, with the name of the file and the line or byte.
+    OptionError
+    MissingGensimError
+        The file is gensim's, and gensim is not installed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "vectors.txt")
+    ...     _ = file.write_text("3 2\ncat 3 4\ndog 4 3\nthe 1 1\n")
+    ...     vectors = read_vectors(file, words=["cat", "dog", "cow"])
+    >>> vectors.words, vectors.n_known, vectors.form, vectors.cosine("cat", "dog")
+    (('cat', 'dog'), 3, 'word2vec', 0.96)
+    """
+    if form is not None:
+        check_choice("form", form, FORMS)
+    check_choice("undecodable", undecodable, UNDECODABLE)
+    if isinstance(words, str):
+        raise OptionError(f"words must be a collection of words; got {shown(words)}")
+    name = os.fspath(path)
+    if form == "gensim" or (form is None and name.endswith(GENSIM_ENDINGS)):
+        return read_gensim(name, words)
+    wanted = Wanted(words, encoding, undecodable, progress)
+    source = Source(name)
+    form = form or _form_of(source)
+    if form == "word2vec-binary":
+        return BinaryReader(source, wanted).read(form)
+    return TextReader(source, wanted, has_header=form == "word2vec").read(form)
+
+
+def as_vectors(source: VectorsLike, words: Collection[str] | None = None) -> WordVectors:
+    """Vectors as they are, of a mapping, of KeyedVectors, or of the file at a path; of `words`, or all."""
+    return read_vectors(source, words=words) if isinstance(source, str | os.PathLike) else WordVectors.of(source, words)
+
+
+def _form_of(source: Source) -> Form:
+    """Form of a file by its first two lines."""
+    first, newline, rest = source.head.partition(b"\n")
+    if not is_header(first.split()):
+        return "glove"
+    second = rest.partition(b"\n")[0].split()
+    is_text = len(second) == 1 + int(first.split()[1]) and all(map(is_number, second[1:]))
+    if newline and not is_text and rest.translate(None, _CONTROLS) != rest:
+        return "word2vec-binary"
+    return "word2vec"
+
+
+class Source:
+    """One file, or standard input for the path "-"; its name is part of every error."""
+
+    def __init__(self, path: str) -> None:
+        self.name = "<stdin>" if path == "-" else printable(path, limit=None)
+        self._chunks = self._read(path)
+        self.head = next(self._chunks, b"")
+        if not self.head.strip():
+            self.fail("the file is empty")
+        for start, what in _OTHER_FILES.items():
+            if self.head.startswith(start):
+                self.fail(f"is {what}")
+        self.head = self.head.removeprefix(_BOM)
+
+    def fail(self, message: str, line: int | None = None) -> NoReturn:
+        """Raise the error, with the place where it occurred."""
+        raise VectorFileError(f"{self.name if line is None else f'{self.name}:{line}'}: {message}")
+
+    def chunks(self) -> Iterator[bytes]:
+        """All bytes, in parts; can be read once."""
+        yield self.head
+        yield from self._chunks
+
+    def lines(self) -> Iterator[bytes]:
+        """Lines without their ends; can be read once."""
+        rest = b""
+        for chunk in self.chunks():
+            first, *others = chunk.split(b"\n")
+            rest += first
+            if others:
+                yield rest
+                *whole, rest = others
+                yield from whole
+            if len(rest) > MAX_LINE_BYTES:
+                self.fail(f"a line of more than {MAX_LINE_BYTES:,} bytes: this is no text")
+        if rest:
+            yield rest
+
+    def _read(self, path: str) -> Iterator[bytes]:
+        try:
+            if path == "-":
+                if sys.stdin is None:
+                    self.fail("standard input is closed")
+                yield from self._of(sys.stdin.buffer)
+            else:
+                with open(path, "rb") as file:
+                    yield from self._of(file)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.fail(f"cannot be decompressed: {error}")
+        except OSError as error:
+            self.fail(f"cannot be read: {error.strerror or error}")
+        except ValueError as error:  # a null byte in the path
+            if isinstance(error, VectorFileError):
+                raise
+            self.fail(f"cannot be read: {error}")
+
+    @staticmethod
+    def _of(file: BinaryIO) -> Iterator[bytes]:
+        start = file.read(HEAD_BYTES)
+        if not start.startswith(_GZIP):
+            yield start
+        else:
+            packed = cast(BinaryIO, _Joined(start, file))
+            file = cast(BinaryIO, gzip.GzipFile(fileobj=packed, mode="rb"))
+            yield file.read(HEAD_BYTES)
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
+
+
+class _Joined:
+    """What was read already, and then the rest of a stream that may not go back."""
+
+    def __init__(self, start: bytes, file: BinaryIO) -> None:
+        self._start = start
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._start:
+            return self._file.read(size)
+        part, self._start = (self._start, b"") if size < 0 else (self._start[:size], self._start[size:])
+        return part
+
+
+class Wanted:
+    """Which words are kept, by their bytes."""
+
+    def __init__(
+        self, words: Collection[str] | None, encoding: str, undecodable: Undecodable, progress: Progress | None
+    ) -> None:
+        try:
+            same = "a 1\n".encode(encoding) == b"a 1\n"
+        except (LookupError, TypeError):
+            same = False
+        if not same:
+            raise OptionError(f"encoding must be one that holds ASCII, such as 'utf-8'; got {shown(encoding)}")
+        self.words = None if words is None else frozenset(words)
+        self.encoding = encoding
+        self.undecodable = undecodable
+        self.n_undecodable = 0
+        self._progress = progress
+
+    def decoded(self, raw: bytes) -> str | None:
+        """Text of a word; None if it is left out as no text, and an error where that is asked for."""
+        try:
+            return raw.decode(self.encoding)
+        except UnicodeDecodeError:
+            if self.undecodable == "error":
+                raise
+            self.n_undecodable += 1
+            return None
+
+    def __contains__(self, word: str) -> bool:
+        return self.words is None or word in self.words
+
+    def count(self, n_words: int) -> None:
+        """Report progress; `n_words` have been read."""
+        if self._progress is not None and n_words % PROGRESS_WORDS == 0:
+            self._progress(PROGRESS_WORDS)
+
+
+class Reader:
+    """What the readers of text and of binary files share."""
+
+    def __init__(self, source: Source, wanted: Wanted) -> None:
+        self.source = source
+        self.wanted = wanted
+        self.kept = KeptVectors(source.name)
+
+    def header(self, line: bytes) -> tuple[int, int]:
+        """Number of words and dimension."""
+        cells = line.split()
+        if not is_header(cells):
+            self.source.fail(f"the number of words and the dimension are wanted; got {shown(line[:80])}", 1)
+        n_words, dimension = (int(cell) for cell in cells)
+        if not 0 < dimension <= MAX_DIMENSION:
+            self.source.fail(f"the header says a dimension of {dimension:,}; it must be 1 to {MAX_DIMENSION:,}", 1)
+        if n_words == 0:
+            self.source.fail("the header says that there are no words", 1)
+        return n_words, dimension
+
+    def text_of(self, raw: bytes, place: str) -> str | None:
+        """Word of these bytes; None if it is left out."""
+        try:
+            return self.wanted.decoded(raw)
+        except UnicodeDecodeError as error:
+            raise VectorFileError(
+                f"{place}: {shown(raw)} is not text in {self.wanted.encoding}; give the encoding of the words, or "
+                "leave such words out (undecodable)"
+            ) from error
+
+    def finished(self, n_words: int, form: str) -> WordVectors:
+        """What was kept, of a file of `n_words`."""
+        return self.kept.finished(n_words, form, self.wanted.n_undecodable)
+
+
+def is_header(cells: list[bytes]) -> bool:
+    """Whether cells are a header: two whole numbers."""
+    return len(cells) == 2 and all(cell.isdigit() and len(cell) <= 18 for cell in cells)
+
+
+class TextReader(Reader):
+    """A line for each word: the word, and its numbers in decimal."""
+
+    def __init__(self, source: Source, wanted: Wanted, *, has_header: bool) -> None:
+        super().__init__(source, wanted)
+        self.has_header = has_header
+
+    def read(self, form: str) -> WordVectors:
+        """Read the whole file, of this form."""
+        lines = enumerate(self.source.lines(), start=1)
+        n_said, dimension = self.header(next(lines)[1]) if self.has_header else (None, 0)
+        n_words = 0
+        for number, line in lines:
+            stripped = line.strip()
+            if not stripped:
+                continue
+            if not dimension:
+                dimension = len(stripped.split()) - 1
+            self.kept.dimension = dimension or None
+            n_words += 1
+            if n_said is not None and n_words > n_said:
+                self.source.fail(f"a word beyond the {n_said:,} that the header says", number)
+            self._line(stripped, number, dimension)
+            self.wanted.count(n_words)
+        if n_said is not None and n_words < n_said:
+            self.source.fail(f"the header says {n_said:,} words; the file has {n_words:,}")
+        return self.finished(n_words, form)
+
+    def _line(self, line: bytes, number: int, dimension: int) -> None:
+        place = f"{self.source.name}:{number}"
+        raw, _, rest = line.partition(b" ")
+        is_plain = dimension > 0 and rest.count(b" ") + 1 == dimension
+        numbers: list[bytes] = []
+        if not is_plain:  # tabs, several blanks, or spaces in the word
+            raw, numbers = self._parts(line.split(), number, dimension)
+        word = self.text_of(raw, place)
+        if word is not None and word in self.wanted:
+            self.kept.add(word, self._numbers(numbers or rest.split(), place, dimension), place)
+
+    def _parts(self, cells: list[bytes], number: int, dimension: int) -> tuple[bytes, list[bytes]]:
+        """Word and numbers of a line."""
+        n_more = len(cells) - 1 - dimension
+        if dimension < 1 or n_more < 0 or any(map(is_number, cells[1 : 1 + n_more])):
+            wanted = f"{dimension:,} numbers" if dimension else "numbers"
+            self.source.fail(f"a word and {wanted} are wanted; got {counted(len(cells), 'cell')}", number)
+        return b" ".join(cells[: 1 + n_more]), cells[1 + n_more :]
+
+    def _numbers(self, cells: list[bytes], place: str, dimension: int) -> np.ndarray[Any, Any]:
+        wrong = [cell for cell in cells if not is_number(cell)]
+        if wrong or len(cells) != dimension:
+            got = f"{shown(wrong[0])} is not a number" if wrong else f"got {len(cells):,}"
+            raise VectorFileError(f"{place}: {dimension:,} numbers are wanted after the word; {got}")
+        return np.array([float(cell) for cell in cells])
+
+
+def is_number(cell: bytes) -> bool:
+    """Whether a cell is a number in decimal, or nan or an infinity."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return b"_" not in cell
+
+
+class BinaryReader(Reader):
+    """Each word, a space, and its numbers as float32, the least significant byte first."""
+
+    def read(self, form: str) -> WordVectors:
+        """Read the whole file, of this form."""
+        line, newline, _ = self.source.head.partition(b"\n")
+        if not newline:
+            self.source.fail("a first line with the number of words and the dimension is wanted", 1)
+        n_words, dimension = self.header(line)
+        self.kept.dimension = dimension
+        for n_read, (raw, numbers, place) in enumerate(self._records(n_words, dimension, len(line) + 1), start=1):
+            word = self.text_of(raw, place)
+            if word is not None and word in self.wanted:
+                self.kept.add(word, np.frombuffer(numbers, "<f4"), place)
+            self.wanted.count(n_read)
+        return self.finished(n_words, form)
+
+    def _records(self, n_words: int, dimension: int, start: int) -> Iterator[tuple[bytes, bytes, str]]:
+        """Word, numbers and place of each record; the file must end with the last."""
+        chunks, size = self.source.chunks(), 4 * dimension
+        buffer, position, n_before = next(chunks), start, 0  # n_before: bytes of the file before the buffer
+        for number in range(1, n_words + 1):
+            while True:
+                position = _after_breaks(buffer, position)
+                space = buffer.find(b" ", position)
+                if space >= 0 and space + size < len(buffer):
+                    break
+                place = f"{self.source.name}: byte {n_before + position:,}"
+                if space < 0 and len(buffer) - position > MAX_WORD_BYTES:
+                    raise VectorFileError(f"{place}: no word ends within {MAX_WORD_BYTES:,} bytes; is the header true?")
+                chunk = next(chunks, b"")
+                if not chunk:
+                    raise VectorFileError(f"{place}: the file ends in word {number:,} of {n_words:,}")
+                n_before += position
+                buffer, position = buffer[position:] + chunk, 0
+            place = f"{self.source.name}: byte {n_before + position:,}"
+            raw = buffer[position:space]
+            if not raw or len(raw) > MAX_WORD_BYTES:
+                raise VectorFileError(f"{place}: a word of 1 to {MAX_WORD_BYTES:,} bytes is wanted; got {len(raw):,}")
+            position = space + 1 + size
+            yield raw, buffer[space + 1 : position], place
+        buffer, n_before = buffer[position:] + next(chunks, b""), n_before + position
+        position = _after_breaks(buffer, 0)
+        if buffer[position:]:
+            place = f"{self.source.name}: byte {n_before + position:,}"
+            raise VectorFileError(f"{place}: the file goes on after the {n_words:,} words that its header says")
+
+
+def _after_breaks(buffer: bytes, position: int) -> int:
+    """Where the next record begins: some writers end each by a line break."""
+    while buffer[position : position + 1] == b"\n":
+        position += 1
+    return position
+
+
+def read_gensim(path: str, words: Collection[str] | None) -> WordVectors:
+    """Vectors of a file that gensim saved."""
+    try:
+        from gensim.models import KeyedVectors
+    except ImportError as error:
+        raise MissingGensimError("files of gensim (.kv, .model) need gensim: pip install gensim") from error
+    try:
+        loaded = KeyedVectors.load(path, mmap="r")
+    except Exception as error:  # what an unpickler raises is up to the file
+        raise VectorFileError(f"{path}: gensim cannot load it: {type(error).__name__}: {error}") from error
+    found = getattr(loaded, "wv", loaded)
+    if not hasattr(found, "key_to_index"):
+        raise VectorFileError(f"{path}: has no word vectors; it is {shown(loaded)}")
+    kept = KeptVectors(path)
+    for word in found.key_to_index if words is None else dict.fromkeys(words):
+        if word in found.key_to_index:
+            kept.add(word, found[word], path)
+    return kept.finished(len(found.key_to_index), "gensim")

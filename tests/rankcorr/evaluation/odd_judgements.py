@@ -1,0 +1,152 @@
+"""Odd qrels and runs for the C code behind ir_measures: values are compared with the naive ones, nothing may crash.
+
+A crash ends the process, so that tests run this file in one of their own. The long version, of 100,000 cases in three
+minutes: ``python -m tests.rankcorr.evaluation.odd_judgements --cases 100000``. A case is made of its number alone:
+``--first 4711 --cases 1 --verbose`` prints and repeats one.
+"""
+
+import argparse
+import collections
+import math
+import random
+import warnings
+
+import ir_measures
+
+from rankcorr import UndefinedCorrelationWarning
+from rankcorr.evaluation import MetricError, Qrels, Run, evaluate
+from tests import naive
+
+QUERIES = [
+    "q",
+    "no query",
+    "no_query",
+    "0",
+    "1",
+    "a-1",
+    "b-1",
+    "a b",
+    "tab\t",
+    "n\0",
+    "n\0l",
+    "\ud800",
+    "q" * 3_000,
+    "é",
+]
+DOCUMENTS = [
+    "a",
+    "b",
+    "c",
+    "d",
+    "none",
+    "é",
+    "\U0001f600",
+    "a b",
+    "a  b",
+    "\n",
+    "a\0b",
+    "a\0c",
+    "\udfff",
+    "d" * 3_000,
+    "0",
+    "-1",
+]
+NUMBERED = [0, 1, 2, 9, 10, -1, 2**53, -(2**53)]
+GRADES = [-(2**53), -(2**31) - 1, -(2**31), -1000, -3, -2, -1, 0, 0, 1, 1, 2, 4, 999, 1000]
+TOO_LARGE = [1001, 2**31 - 1, 2**31, 2**53]
+SCORES = [math.inf, -math.inf, 1e308, -1e308, 3.5e38, 3.4e38, 5e-324, 1e-46, 0.0, -0.0, 1.0, 1.0, 1 + 1e-12, 2**53, -7]
+
+NAIVE = {
+    "rr": naive.reciprocal_rank,
+    "ndcg": naive.ndcg,
+    "ndcg@1": lambda grades, ranked: naive.ndcg(grades, ranked, 1),
+    "ndcg@10": lambda grades, ranked: naive.ndcg(grades, ranked, 10),
+    "r@2": lambda grades, ranked: naive.recall_at(grades, ranked, 2),
+    "r@100": lambda grades, ranked: naive.recall_at(grades, ranked, 100),
+    "ap": naive.average_precision,
+    "ap(rel=1)": naive.average_precision,
+    "bpref": naive.bpref,
+    "numret": lambda _, ranked: len(ranked),
+    "nDCG(gains={-2:3,1:0,2:1000})": lambda grades, ranked: naive.ndcg(
+        {each: {-2: 3, 1: 0, 2: 1000}.get(grade, grade) for each, grade in grades.items()}, ranked
+    ),
+}
+OTHERS = [
+    "bpref(rel=1000)", "bpref(rel=3)", "bpref(rel=0)", "ap(rel=2)@3", "p(rel=1000)@3", "p(judged_only=True)@2", "rprec",
+    "ndcg(judged_only=True)@3", "ndcg@2147483647", "r@2147483647", "ap@1", "infap", "iprec@0.1", "setf",
+    "setp(relative=True)", "setr(rel=2)", "setap", "numrel", "numret(rel=2)", "rr@3", "rr(rel=0)", "judged@2",
+    "success@1", "compat", "accuracy",
+]  # fmt: skip
+CHOOSY = ("err@", "accuracy")  # they refuse some rankings, and pytrec_eval refuses rel=0
+REFUSED = ["ndcg@0", "bpref(rel=1001)", "bpref(rel=1000000000)", "ap@2147483648", "ndcg(gains={0:.5})"]
+REFUSED += [
+    ir_measures.R @ -1,
+    ir_measures.P(rel=-5) @ 3,
+    ir_measures.nDCG(gains={1: 2**31 - 1, 0: 1001, -1: 1001, -2: 1001}),
+]
+GAINS = ir_measures.nDCG(gains={-2: 3, 1: 0, 2: 1000})
+
+
+def case_of(number):
+    """Qrels, run and metrics of a case, and whether they must be refused."""
+    rng = random.Random(number)
+    documents = rng.choice([DOCUMENTS, DOCUMENTS[:6], NUMBERED])
+    names = rng.sample(rng.choice([QUERIES, QUERIES, [0, 1, -1, 2**53, 7]]), rng.randint(1, 4))
+    grades = [grade for grade in GRADES if grade < 0] if rng.random() < 0.3 else GRADES
+    qrels = {}
+    for name in names:
+        own = [grade for grade in grades if grade < rng.choice([-1, 0, 3, math.inf])]
+        qrels[name] = {each: rng.choice(own) for each in rng.sample(documents, rng.randint(1, 6))}
+    retrieved = rng.sample(names, rng.randint(1, len(names)))
+    run = {name: {each: rng.choice(SCORES) for each in rng.sample(documents, rng.randint(1, 6))} for name in retrieved}
+    metrics = [GAINS if "gains" in each else each for each in rng.sample([*NAIVE], rng.randint(1, 5))]
+    metrics += rng.sample(OTHERS, rng.randint(0, 2))
+    if rng.random() < 0.001:
+        metrics.append("err@20")  # a script of its own, which takes 10 ms
+    kind = rng.random()
+    if kind < 0.05:
+        qrels[names[-1]][next(iter(qrels[names[-1]]))] = rng.choice(TOO_LARGE)
+        metrics.append("rprec(rel=2)")  # "ap" alone takes any grade
+    elif kind < 0.1:
+        metrics.append(rng.choice(REFUSED))
+    return qrels, run, metrics, kind < 0.1
+
+
+def check(number, counts, verbose=False):
+    """Evaluate a case, and compare."""
+    qrels, run, metrics, is_wrong = case_of(number)
+    if verbose:
+        print(number, qrels, run, metrics, sep="\n", flush=True)
+    counts["cases"] += 1
+    try:
+        found = evaluate(Qrels.from_dict(qrels), Run.from_dict(run), metrics=metrics, standardized=False, workers=1)
+    except MetricError as error:
+        if not is_wrong and not any(str(each).startswith(CHOOSY) or "rel=0" in str(each) for each in metrics):
+            raise AssertionError(number) from error
+        counts["refused"] += 1
+        return
+    assert not is_wrong, (number, metrics)
+    for name in NAIVE.keys() & set(map(str, metrics)):
+        for query, value in zip(found.queries, found.of(name).tolist(), strict=True):
+            ranked = naive.best_first(run.get(query, {}))
+            wanted = NAIVE[name](qrels[query], ranked)
+            assert abs(value - wanted) < 1e-9, (number, name, query, value, wanted)
+            counts["compared"] += 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=1_000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    warnings.simplefilter("error")
+    warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    counts = collections.Counter()
+    for number in range(options.first, options.first + options.cases):
+        check(number, counts, options.verbose)
+    print(f"{counts['cases']} cases, {counts['refused']} refused, {counts['compared']} values compared")
+
+
+if __name__ == "__main__":
+    main()
