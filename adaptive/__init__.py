@@ -42,14 +42,13 @@ from adaptive.model.accuracy import (
     stopping_rule,
 )
 from adaptive.model.borda import BordaScores, borda
-from adaptive.model.comparisons import Comparisons
+from adaptive.model.comparisons import Comparisons, read_comparisons
 from adaptive.model.estimators import bradley_terry, thurstone
 from adaptive.model.influence import Influence, influence
 from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.model.matching import Matches, next_comparisons
 from adaptive.model.matching_run import Matching, run_matching
 from adaptive.model.prior import Prior
-from adaptive.model.reading import read_comparisons
 from adaptive.model.scoring import ScoredLeaderboard, SystemScore, score_leaderboard, score_system
 from adaptive.model.strengths import Strengths
 from adaptive.model.vote_model import VoteModel
@@ -62,15 +61,14 @@ from adaptive.replay import BallotVotes, InterimResult, score_ballots
 from adaptive.scores import borda_scores, rescale, running_mean
 from adaptive.selection import Selection, select_by_mean, select_top
 from adaptive.session.ballot_protocol import BallotProtocol
-from adaptive.simulation.population import PopulationFit
-from adaptive.simulation.result import AccuracyCurve, SimulationResult
+from adaptive.simulation.population import PopulationFit, fit_population
 from adaptive.simulation.similarity import (
     embedding_similarity,
     exponential_similarity,
     power_law_similarity,
     read_similarities,
 )
-from adaptive.simulation.simulate import simulate, simulate_curve
+from adaptive.simulation.simulate import AccuracyCurve, SimulationResult, simulate, simulate_curve
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from adaptive.tuning.candidates import Candidate, candidates_for
 from adaptive.tuning.needed import VotesNeeded, votes_needed
@@ -142,6 +140,7 @@ __all__ = [
     "draw_ballot",
     "embedding_similarity",
     "exponential_similarity",
+    "fit_population",
     "influence",
     "next_comparisons",
     "pair_tokens",

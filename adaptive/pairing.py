@@ -17,14 +17,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from adaptive.columns import check_spelling, check_width
 from adaptive.errors import TableError, TokenError
+from adaptive.tables import check_spelling, check_width, csv_text
 from rankcorr.checks import shown, whole_number
 from rankcorr.io.records import Record, TextTable, delimiters_of
 from rankcorr.notices import give_notice
 from rankcorr.results import TableResult, json_ready
 
-__all__ = ["FewRareTokensWarning", "Pairing", "Token", "pair_tokens", "read_tokens"]
+__all__ = ["FewRareTokensWarning", "Pairing", "Token", "pair_tokens", "pairing_csv", "read_tokens"]
 
 _RARE = Fraction(1, 10)  # of the mean frequency: footnote 2 of the paper
 _FEW_RARE = Fraction(1, 20)  # our bound: the paper asks for "a relevant amount", without a figure
@@ -226,6 +226,24 @@ def pair_tokens(
             FewRareTokensWarning,
         )
     return result
+
+
+def pairing_csv(pairing: Pairing) -> str:
+    """Return the items of `pair_tokens` as CSV: item_1, item_2, area and, if frequencies are known, rare.
+
+    Examples
+    --------
+    >>> print(pairing_csv(pair_tokens([("salary", "work"), ("wage", "work")])), end="")
+    item_1,item_2,area
+    salary,wage,work
+    """
+    areas = ("" if area is None else area for area in pairing.areas)
+    if pairing.rare is None:
+        rows = [(*item, area) for item, area in zip(pairing.items, areas, strict=True)]
+        return csv_text(["item_1", "item_2", "area"], rows)
+    rare = ("yes" if rare else "no" for rare in pairing.rare)
+    marked = [(*item, area, mark) for item, area, mark in zip(pairing.items, areas, rare, strict=True)]
+    return csv_text(["item_1", "item_2", "area", "rare"], marked)
 
 
 def _pairs(

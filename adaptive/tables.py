@@ -1,4 +1,4 @@
-"""Tables of a voting: items and votes come in, items and comparisons go out.
+"""Tables in text: which column is which, checks of rows and cells, items that come in, and CSV that goes out.
 
 An item is named by one column, ``item``, or by one for each of its parts, ``item_1``, ``item_2``, ...; it is then a
 tuple. The sides of a comparison are named alike: ``left`` and ``right``, or ``left_1``, ``left_2``, ...
@@ -9,103 +9,114 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple, NoReturn
+from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from adaptive.columns import Label, check_width, label_columns, label_in, named_column, open_table, text_in
-from adaptive.draw import Ballot
-from adaptive.errors import TableError, VoteError
-from adaptive.pairing import Pairing
-from adaptive.votes import Comparison, Vote, parse_vote
+from adaptive.errors import TableError
 from rankcorr.checks import shown
-from rankcorr.io.records import Record, listed
+from rankcorr.io.records import Record, TextTable, delimiters_of, listed
 
-__all__ = [
-    "VoteFile",
-    "VoteRow",
-    "comparisons_csv",
-    "csv_text",
-    "item_cells",
-    "item_columns",
-    "pairing_csv",
-    "read_items",
-    "read_vote_file",
-]
+Label: TypeAlias = str | tuple[str, ...]
 
 
-class VoteRow(NamedTuple):
-    """One row of a file of votes; what the file has no column for is None.
+def check_spelling(table: TextTable, header: Record, wanted: Iterable[str]) -> None:
+    """Refuse a column that differs from a wanted one, which is missing, in capitals or outer spaces alone.
 
-    Attributes
-    ----------
-    line : int
-        Line of its first character.
-    comparison, voter : str or None
-    left, right : str, tuple of str, or None
-    vote : Vote
-        UNANSWERED for an empty cell, and where the voter cannot say.
-    answer : str or None
-        The winner's cell; None if it is empty.
-    extra : tuple of (str, str)
-        Name and cell of the other columns, as far as they are filled.
+    Raises
+    ------
+    Exception
+        The table's error, with file, line and column.
     """
-
-    line: int
-    comparison: str | None
-    voter: str | None
-    left: Label | None
-    right: Label | None
-    vote: Vote
-    answer: str | None = None
-    extra: tuple[tuple[str, str], ...] = ()
+    missing = {name.casefold(): name for name in wanted if name not in header.cells}
+    for cell in header.cells:
+        near = missing.get(cell.strip().casefold())
+        if near is not None:
+            table.fail(f'did you mean "{near}"? Capitals and spaces count in the names of columns', header.line, cell)
 
 
-@dataclass(frozen=True)
-class VoteFile:
-    """The rows of a file of votes.
+def check_width(table: TextTable, header: Record, record: Record) -> None:
+    """Refuse a row that has not one cell for each column; a short one lacks those of the last columns.
 
-    Attributes
-    ----------
-    name : str
-        Of the file, for messages.
-    rows : tuple of VoteRow
+    Raises
+    ------
+    Exception
+        The table's error, with file and line.
     """
+    wanted, got = len(header.cells), len(record.cells)
+    if got != wanted:
+        lacking = f", none for {listed(header.cells[got:])}" if got < wanted else ""
+        table.fail(f"{wanted} cells are wanted, as in the first row; got {got}{lacking}", record.line)
 
-    name: str
-    rows: tuple[VoteRow, ...]
 
-    def fail(self, message: str, line: int | None = None) -> NoReturn:
-        """Raise a `VoteError` with its place."""
-        raise VoteError(f"{self.name}{'' if line is None else f':{line}'}: {message}")
+def open_table(
+    path: str | os.PathLike[str], asked: str, *, data: bytes | None = None
+) -> tuple[TextTable, Record, Iterator[Record]]:
+    """Open a table whose first line names the columns, and return what follows that line; `data` is what it holds."""
+    table = TextTable(os.fspath(path), error=TableError, data=data)
+    text = table.text()
+    if text.lstrip()[0] in "{[":
+        table.fail(
+            f'is JSON; a table like CSV is wanted, whose first line names the columns, with "{asked}" among them'
+        )
+    return table, *header_and_records(table, text, asked)
 
-    def as_ballot(self) -> tuple[Ballot, NDArray[np.int8]]:
-        """Return the comparisons as a ballot for one voter, and its answers; items are in the order of the file.
 
-        Raises
-        ------
-        VoteError
-            With file and line: an item against itself, or a comparison that appears twice.
-        """
-        index: dict[Label, int] = {}
-        lines: dict[str, int] = {}
-        pairs = []
-        for row in self.rows:
-            if row.left is None or row.right is None:
-                self.fail("the items of a comparison are wanted, left and right", row.line)
-            if row.left == row.right:
-                self.fail(f"{shown(row.left)} is compared with itself", row.line)
-            if row.comparison is not None and lines.setdefault(row.comparison, row.line) != row.line:
-                self.fail(f"comparison {shown(row.comparison)} is also on line {lines[row.comparison]}", row.line)
-            pairs.append([index.setdefault(item, len(index)) for item in (row.left, row.right)])
-        left, right = np.array(pairs, np.int32).T
-        most = int(np.bincount(left).max())
-        ballot = Ballot(tuple(index), most, range(1), left, right, np.zeros(len(pairs), np.int32))
-        return ballot, np.array([row.vote for row in self.rows], np.int8)
+def header_and_records(table: TextTable, text: str, asked: str) -> tuple[Record, Iterator[Record]]:
+    """First row of a table's text, and the rows after it; a column of the name asked for decides on the delimiter."""
+    # A table of one column has no delimiter; an error about missing columns says more.
+    delimiter = table.delimiter(text, [asked]) if delimiters_of(text)[1] else ","
+    records = table.records(text, delimiter)
+    return next(records), records
+
+
+def named_column(table: TextTable, header: Record, name: str) -> list[int]:
+    """Position of a column, in a list that is empty if the column is missing."""
+    check_spelling(table, header, [name])
+    places = [place for place, other in enumerate(header.cells) if other == name]
+    if len(places) > 1:
+        table.fail("more than one column has this name", header.line, name)
+    return places
+
+
+def label_columns(table: TextTable, header: Record, stem: str) -> list[int]:
+    """Positions of the columns that name an item; a single one for `stem` itself, else one for each part."""
+    check_spelling(table, header, [f"{stem}_{part}" for part in range(1, len(header.cells) + 1)])
+    numbers = sorted(int(cell[len(stem) + 1 :]) for cell in header.cells if re.fullmatch(f"{stem}_[0-9]{{1,4}}", cell))
+    single = [] if numbers and stem not in header.cells else named_column(table, header, stem)
+    if single and numbers:
+        table.fail(f'columns "{stem}" and "{stem}_{numbers[0]}" exclude each other', header.line)
+    parts = [named_column(table, header, f"{stem}_{number}") for number in range(1, len(numbers) + 1)]
+    if not all(parts):
+        missing = next(number for number, part in enumerate(parts, start=1) if not part)
+        table.fail(f'no column "{stem}_{missing}"; parts are numbered from 1', header.line)
+    return single or [part[0] for part in parts]
+
+
+def label_in(table: TextTable, header: Record, record: Record, columns: Sequence[int]) -> Label:
+    """Item that a row names in these columns; a tuple if its columns are numbered."""
+    check_width(table, header, record)
+    cells = tuple(text_in(table, header, record, column) for column in columns)
+    return cells if header.cells[columns[0]][-1].isdigit() else cells[0]
+
+
+def text_in(table: TextTable, header: Record, record: Record, column: int) -> str:
+    """Cell of a row that names something."""
+    cell = record.cells[column]
+    check_text(table, cell, record.line, header.cells[column])
+    return cell
+
+
+def check_text(table: TextTable, cell: str, line: int, column: str) -> None:
+    """Refuse a cell that cannot be a name: one that is empty, begins or ends with a space, or has several lines."""
+    if not cell.strip():
+        wanted = "an item" if column[-1].isdigit() else f"its {column}"
+        table.fail(f"empty cell; every row needs {wanted}", line, column)
+    if cell != cell.strip():
+        table.fail(f"{shown(cell)} begins or ends with a space", line, column)
+    if "\n" in cell or "\r" in cell:
+        table.fail(f"{shown(cell)} has several lines", line, column)
 
 
 def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
@@ -157,91 +168,6 @@ def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
     return tuple(lines)
 
 
-def read_vote_file(
-    path: str | os.PathLike[str], *, needed: Sequence[str], cannot_say: bool = False, data: bytes | None = None
-) -> VoteFile:
-    r"""Read votes from a CSV or TSV file in UTF-8.
-
-    The columns are comparison, voter, left (or left_1, left_2, ...), right and winner, in any order. The winner is
-    "left", "right" or "tie", or empty where the comparison is not answered. The cells of other columns are kept.
-
-    Parameters
-    ----------
-    path : str or path-like
-        ``"-"`` is standard input, ``"./-"`` a file of that name.
-    needed : sequence of str
-        Columns that must be present; the others of these five may be missing.
-    cannot_say : bool
-        Whether the winner may be "cannot say" too.
-    data : bytes, optional
-        What the file holds, where it was read already; `path` is its name then.
-
-    Raises
-    ------
-    TableError
-        With file, line and column: a column that is missing or repeated; a cell that is empty, begins or ends with
-        a space or has several lines; no row at all. Also when the file cannot be read.
-    VoteError
-        With file, line and column: an unknown winner.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "votes.csv")
-    ...     _ = file.write_text("left,right,winner\napple,pear,left\npear,plum,\n")
-    ...     votes = read_vote_file(file, needed=["left", "right", "winner"])
-    >>> votes.rows[0].left, votes.rows[0].vote.name, votes.rows[1].vote.name
-    ('apple', 'LEFT', 'UNANSWERED')
-    """
-    table, header, records = open_table(path, "winner", data=data)
-    stems = ("comparison", "voter", "left", "right", "winner")
-    columns = {
-        stem: label_columns(table, header, stem) if stem in {"left", "right"} else named_column(table, header, stem)
-        for stem in stems
-    }
-    for stem in needed:
-        if not columns[stem]:
-            names = ", ".join(needed)
-            table.fail(
-                f'no column "{stem}"; the columns {names} are wanted, and {listed(header.cells)} came', header.line
-            )
-    if len(columns["left"]) != len(columns["right"]):
-        table.fail(
-            f"as many columns are wanted for left as for right; got {len(columns['left'])} and {len(columns['right'])}",
-            header.line,
-        )
-
-    def label(record: Record, stem: str) -> Label | None:
-        return label_in(table, header, record, columns[stem]) if columns[stem] else None
-
-    def cell(record: Record, stem: str) -> str | None:
-        return text_in(table, header, record, columns[stem][0]) if columns[stem] else None
-
-    known = {place for places in columns.values() for place in places}
-    others = [(name, place) for place, name in enumerate(header.cells) if place not in known]
-    rows = []
-    for record in records:
-        check_width(table, header, record)
-        winner = record.cells[columns["winner"][0]] if columns["winner"] else ""
-        is_open = not winner.strip() or (cannot_say and winner == "cannot say")
-        try:
-            vote = Vote.UNANSWERED if is_open else parse_vote(winner)
-        except VoteError as error:
-            also = ", or 'cannot say'" if cannot_say else ""
-            raise VoteError(
-                f'{table.name}:{record.line}: column "winner": {error}{also}; an empty cell is no vote'
-            ) from None
-        left, right = label(record, "left"), label(record, "right")
-        ids = cell(record, "comparison"), cell(record, "voter")
-        extra = tuple((name, record.cells[place]) for name, place in others if record.cells[place].strip())
-        rows.append(VoteRow(record.line, *ids, left, right, vote, winner if winner.strip() else None, extra))
-    if not rows:
-        table.fail("no votes, only the names of the columns", header.line)
-    return VoteFile(table.name, tuple(rows))
-
-
 def item_cells(item: Hashable) -> tuple[str, ...]:
     """Cells that name an item, as text.
 
@@ -291,61 +217,3 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
         else:
             writer.writerow(row)
     return file.getvalue()
-
-
-def pairing_csv(pairing: Pairing) -> str:
-    """Items of `adaptive.pairing.pair_tokens` as CSV: item_1, item_2, area and, if frequencies are known, rare.
-
-    Examples
-    --------
-    >>> from adaptive.pairing import pair_tokens
-    >>> print(pairing_csv(pair_tokens([("salary", "work"), ("wage", "work")])), end="")
-    item_1,item_2,area
-    salary,wage,work
-    """
-    areas = ("" if area is None else area for area in pairing.areas)
-    if pairing.rare is None:
-        rows = [(*item, area) for item, area in zip(pairing.items, areas, strict=True)]
-        return csv_text(["item_1", "item_2", "area"], rows)
-    rare = ("yes" if rare else "no" for rare in pairing.rare)
-    marked = [(*item, area, mark) for item, area, mark in zip(pairing.items, areas, rare, strict=True)]
-    return csv_text(["item_1", "item_2", "area", "rare"], marked)
-
-
-def comparisons_csv(comparisons: Sequence[Comparison]) -> str:
-    """Comparisons as CSV, voter by voter, with an empty column for the winner; each voter's are in ballot order.
-
-    Parameters
-    ----------
-    comparisons : sequence of Comparison
-        In the order of the ballot.
-
-    Raises
-    ------
-    TableError
-        As `item_columns`.
-
-    Examples
-    --------
-    >>> shown = [Comparison("1-0", "Bob", "apple", "pear"), Comparison("1-1", "Ann", "pear", "plum"),
-    ...          Comparison("1-2", "Bob", "plum", "apple")]
-    >>> print(comparisons_csv(shown), end="")
-    comparison,voter,left,right,winner
-    1-0,Bob,apple,pear,
-    1-2,Bob,plum,apple,
-    1-1,Ann,pear,plum,
-    """
-    items = {item for comparison in comparisons for item in (comparison.left, comparison.right)}
-    header = ["comparison", "voter", *item_columns("left", items), *item_columns("right", items), "winner"]
-    by_voter: dict[Hashable, list[Comparison]] = {}
-    for comparison in comparisons:
-        by_voter.setdefault(comparison.voter, []).append(comparison)
-    # Voters that are numbers are sorted; names stay in the order of the ballot.
-    if all(isinstance(voter, int) for voter in by_voter):
-        by_voter = dict(sorted(by_voter.items()))
-    rows = (
-        [each.id, " ".join(item_cells(each.voter)), *item_cells(each.left), *item_cells(each.right), ""]
-        for own in by_voter.values()
-        for each in own
-    )
-    return csv_text(header, rows)

@@ -7,7 +7,8 @@ import numpy as np
 
 from adaptive.cli.output import emit
 from adaptive.draw import draw_ballot
-from adaptive.tables import comparisons_csv, read_items
+from adaptive.formats.votes import comparisons_csv
+from adaptive.tables import read_items
 from adaptive.votes import comparisons_of
 
 _EXAMPLE = """\b

@@ -7,10 +7,10 @@ from typing import Any, Final
 import click
 
 from adaptive.cli.output import emit, print_note
-from adaptive.cli.vote_files import FILES_HELP, model_options, read_votes, vote_options
+from adaptive.cli.vote_files import FILES_HELP, Reading, model_options, read_files, vote_options
 from adaptive.model.borda import BordaScores
 from adaptive.model.comparisons import Comparisons
-from adaptive.model.named import MODELS, fit_named
+from adaptive.model.estimators import MODELS, fit_named
 from adaptive.model.strengths import Strengths
 from adaptive.tables import csv_text, item_cells, item_columns
 from rankcorr import OptionError
@@ -46,13 +46,13 @@ Example:
 @click.option("--out", metavar="FILE", help="Write the ranking here, as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all that was fitted.")
 def fit_command(
-    votes: tuple[str, ...], form: str, items: str | None, model: Any, top: int | None, out: str | None, as_json: bool,
-    **options: Any,
+    votes: tuple[str, ...], reading: Reading, items: str | None, model: Any, top: int | None, out: str | None,
+    as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Fit strengths; the text of the help is above."""
     if as_json and out is not None:
         raise OptionError("--json and --out exclude each other: --out writes CSV")
-    comparisons = read_votes(votes, form, items)
+    comparisons = read_files(votes, reading, items).votes
     found = fit_named(comparisons, model, **options)
     content = found.to_dict()
     content["items"] = content["items"][:top]

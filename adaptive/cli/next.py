@@ -6,10 +6,10 @@ import click
 import numpy as np
 
 from adaptive.cli.output import emit, print_note
-from adaptive.cli.vote_files import FILES_HELP, read_numbered_votes, vote_options
+from adaptive.cli.vote_files import FILES_HELP, Reading, read_files, vote_options
+from adaptive.formats.votes import votes_csv
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.matching import FOCUS, Matches, next_comparisons
-from adaptive.tables import csv_text, item_cells, item_columns
 from rankcorr import OptionError
 from rankcorr.checks import repeated
 from rankcorr.io.records import printable
@@ -47,7 +47,7 @@ Example (the first line begins with items alone, the others go on with the votes
 @click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
 def next_command(
     votes: tuple[str, ...],
-    form: str,
+    reading: Reading,
     items: str | None,
     size: int,
     seed: int,
@@ -61,7 +61,7 @@ def next_command(
         raise OptionError(f"--voter names each voter once; got {printable(str(again[0]))} twice")
     if any(name != name.strip() or not name or "\n" in name for name in voters):
         raise OptionError("--voter is a name in one line, without spaces around it")
-    comparisons, first = read_numbered_votes(votes, form, items)
+    comparisons, first = read_files(votes, reading, items)
     if voters and comparisons.n_comparisons and comparisons.voters is None:
         raise OptionError("--voter needs votes whose voters are known; these have no column of voters")
     strengths = bradley_terry(comparisons)
@@ -76,14 +76,7 @@ def next_command(
 
 def _csv(matches: Matches, first: int, *, known: bool) -> str:
     """Comparisons to be filled in, numbered from `first`, which is above all ids so far: the files can be joined."""
-    voter = ["voter"] if known else []
-    header = [
-        "comparison", *voter, *item_columns("left", matches.items), *item_columns("right", matches.items), "winner"
-    ]  # fmt: skip
-    cells = [item_cells(item) for item in matches.items]
-    columns = zip(matches.voter.tolist(), matches.left.tolist(), matches.right.tolist(), strict=True)
-    rows = [
-        [first + number, *([str(matches.voters[who])] if known else []), *cells[left], *cells[right], ""]
-        for number, (who, left, right) in enumerate(columns)
-    ]
-    return csv_text(header, rows)
+    labels = {side: [matches.items[place] for place in getattr(matches, side).tolist()] for side in ("left", "right")}
+    voter = {"voter": [matches.voters[who] for who in matches.voter.tolist()]} if known else {}
+    numbers = range(first, first + matches.n_comparisons)
+    return votes_csv({"comparison": numbers, **voter, **labels, "winner": [""] * len(numbers)})

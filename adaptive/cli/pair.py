@@ -8,8 +8,7 @@ import click
 import numpy as np
 
 from adaptive.cli.output import emit, print_note
-from adaptive.pairing import FewRareTokensWarning, pair_tokens, read_tokens
-from adaptive.tables import pairing_csv
+from adaptive.pairing import FewRareTokensWarning, pair_tokens, pairing_csv, read_tokens
 from rankcorr import OptionError
 
 _EXAMPLE = """\b

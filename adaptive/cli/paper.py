@@ -9,8 +9,8 @@ from adaptive.cli.output import print_note
 from adaptive.cli.processes import quiet_executor
 from adaptive.paper.figures import MissingMatplotlibError, write_figures
 from adaptive.paper.table2 import row_seeds, table2
-from adaptive.simulation.result import LEGEND, TIES
 from adaptive.simulation.similarity import SIMILARITIES, read_similarities
+from adaptive.simulation.simulate import LEGEND, TIES
 from rankcorr.cli.console import print_json
 from rankcorr.io.records import printable
 from rankcorr.progress import progress_bar

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import click
 
 from adaptive.cli.output import print_note
-from adaptive.cli.vote_files import FILES_HELP, model_options, read_votes, vote_options
-from adaptive.model.named import MODELS, fit_named
+from adaptive.cli.vote_files import FILES_HELP, Reading, model_options, read_files, vote_options
+from adaptive.model.accuracy import N_SAMPLES
+from adaptive.model.estimators import MODELS, fit_named
 from adaptive.plots import agreement, plot_in_top, plot_strengths, plot_voters
 from adaptive.plots.strengths import LEVEL, SCALES, TOP, Scale
 from adaptive.plots.voters import AT_RANDOM
 from rankcorr.checks import checked_level
 from rankcorr.cli.figures import out_option, write_figure
+from rankcorr.progress import progress_bar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,11 +50,12 @@ def _command(short_help: str, text: str, *options: Callable[[Any], Any]) -> Call
     """Add a command that fits strengths to VOTES, and writes what the decorated function draws of them."""
 
     def add(draw: Draw) -> Draw:
-        def run(votes: tuple[str, ...], out: str, form: str, items: str | None, **given: Any) -> None:
+        def run(votes: tuple[str, ...], out: str, reading: Reading, items: str | None, **given: Any) -> None:
             own = {name: given.pop(name) for name in _OWN if name in given}
             if "level" in own:
                 checked_level(own["level"])  # before a fit that may take long
-            found = cast("Strengths", fit_named(read_votes(votes, form, items), given.pop("model"), **given))
+            comparisons = read_files(votes, reading, items).votes
+            found = cast("Strengths", fit_named(comparisons, given.pop("model"), **given))
             for message in [*write_figure(lambda: draw(found, **own), out), *found.warnings]:
                 print_note(message)
 
@@ -67,6 +70,12 @@ def _command(short_help: str, text: str, *options: Callable[[Any], Any]) -> Call
     return add
 
 
+def _draw(found: Strengths, seed: int) -> None:
+    """Draw the rankings that a figure shows, which are kept, behind a progress bar."""
+    with progress_bar(N_SAMPLES, "draw") as advance:
+        found.drawn(N_SAMPLES, seed, progress=advance)
+
+
 @_command(
     "The strengths of the best items, with intervals.",
     """Draw the strength of each of the best items with its interval, best first; or its rank.
@@ -79,6 +88,8 @@ def _command(short_help: str, text: str, *options: Callable[[Any], Any]) -> Call
 )
 def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figure:
     """Figure of `ballots plot strengths`."""
+    if scale == "rank":
+        _draw(found, 0)
     return plot_strengths(found, top=top, level=level, scale=scale)
 
 
@@ -91,6 +102,7 @@ def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figu
 )
 def top(found: Strengths, *, k: int, top: int | None, seed: int) -> Figure:
     """Figure of `ballots plot top`."""
+    _draw(found, seed)
     return plot_in_top(found, k, top=top, seed=seed)
 
 

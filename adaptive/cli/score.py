@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import click
@@ -9,11 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.cli.output import emit
-from adaptive.columns import Label
+from adaptive.cli.vote_files import Reading, reading_options
+from adaptive.draw import Ballot
 from adaptive.errors import VoteError
+from adaptive.formats.votes import VoteColumns, read_votes
+from adaptive.model.comparisons import Comparisons
+from adaptive.model.reading import columns_of_votes
 from adaptive.record import places_best_first
 from adaptive.scores import score_ballot
-from adaptive.tables import VoteFile, csv_text, item_cells, item_columns, read_vote_file
+from adaptive.tables import csv_text, item_cells, item_columns
+from adaptive.votes import UNANSWERED
 from rankcorr import OptionError, Ranking
 from rankcorr.cli.console import print_json
 from rankcorr.io.records import printable
@@ -27,23 +33,23 @@ Example:
 
 @click.command("score", epilog=_EXAMPLE, short_help="Votes -> ranking, of one or several ballots.")
 @click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
+@reading_options
 @click.option("--out", metavar="FILE", help="Write the ranking here.  [default: standard output]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the slope b of each ballot.")
-def score_command(votes: tuple[str, ...], out: str | None, as_json: bool) -> None:
+def score_command(votes: tuple[str, ...], reading: Reading, out: str | None, as_json: bool) -> None:
     """Rank the items of the VOTES files: one file for each ballot, in their order.
 
-    Each is CSV or TSV with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or empty
-    where there is no answer. If there is a column comparison, its ids must differ. Items of a ballot are items
-    of the one before. The ranking is CSV, as `ballots run result` writes it: item (or item_1, item_2, ...), rank, ybar
-    (the score), presentations, wins, ties, losses and last_ballot.
+    Each is CSV, TSV or JSON with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or
+    empty where there is no answer; `ballots fit` says which other formats are read. If there is a column comparison,
+    its ids must differ. Items of a ballot are items of the one before. The ranking is CSV, as `ballots run result`
+    writes it: item (or item_1, item_2, ...), rank, ybar (the score), presentations, wins, ties, losses and last_ballot.
     """
     if votes.count("-") > 1:
         raise OptionError("'-' (standard input) can be given only once")
-    rows: dict[Label, dict[str, Any]] = {}
+    rows: dict[Hashable, dict[str, Any]] = {}
     ballots = []
     for number, path in enumerate(votes, start=1):
-        file = read_vote_file(path, needed=["left", "right", "winner"])
-        ballots.append({"votes": path, **_score(file, number, rows)})
+        ballots.append({"votes": path, **_score(read_votes(path, **reading._asdict()), number, rows)})
     items, ranks = list(rows), Ranking.from_scores([row["ybar"] for row in rows.values()]).ranks
     table = [
         {"item": items[place], "rank": float(ranks[place]), **rows[items[place]]}
@@ -59,20 +65,22 @@ def score_command(votes: tuple[str, ...], out: str | None, as_json: bool) -> Non
     emit(text, out, f"{len(table):,} items written to {out}")
 
 
-def _score(file: VoteFile, number: int, rows: dict[Label, dict[str, Any]]) -> dict[str, Any]:
+def _score(votes: VoteColumns, number: int, rows: dict[Hashable, dict[str, Any]]) -> dict[str, Any]:
     """Score one ballot and bring the rows of its items up to date."""
-    ballot, answers = file.as_ballot()
-    items: tuple[Any, ...] = tuple(ballot.items)
-    if number > 1:
-        for row in file.rows:
-            for item in (row.left, row.right):
-                if item is not None and rows.get(item, {}).get("last_ballot") != number - 1:
-                    file.fail(f"{printable(repr(item))} is not an item of ballot {number - 1}", row.line)
+    comparisons = Comparisons(*columns_of_votes(votes, None))
+    name, items, shown = votes.records.table.name, tuple(comparisons.items), comparisons.shown_pairs
+    for line, *pair in zip(votes.records.lines, votes.left or (), votes.right or (), strict=True):
+        for item in pair if number > 1 else ():
+            if rows.get(item, {}).get("last_ballot") != number - 1:
+                raise VoteError(f"{name}:{line}: {printable(repr(item))} is not an item of ballot {number - 1}")
+    most = int(np.bincount(shown.left).max())
+    ballot = Ballot(items, most, range(1), shown.left, shown.right, np.zeros(len(shown), np.int32))
+    answers = np.append(comparisons.winner, np.full(comparisons.n_unanswered, UNANSWERED, np.int8))
     previous = None if number == 1 else np.array([rows[item]["ybar"] for item in items], np.float64)
     try:
         scores = score_ballot(ballot, answers, ballot_number=number, previous_mean=previous)
     except VoteError as error:
-        raise VoteError(f"{file.name}: {error}") from error
+        raise VoteError(f"{name}: {error}") from error
     counts: dict[str, NDArray[Any]] = {
         "presentations": scores.tally.presentations,
         "wins": scores.tally.wins,
@@ -83,4 +91,4 @@ def _score(file: VoteFile, number: int, rows: dict[Label, dict[str, Any]]) -> di
         before = rows.get(item, {})
         totals = {name: before.get(name, 0) + int(count[place]) for name, count in counts.items()}
         rows[item] = {"ybar": float(scores.ybar[place]), **totals, "last_ballot": number}
-    return {"n_items": len(items), "n_comparisons": len(file.rows), "b": scores.b}
+    return {"n_items": len(items), "n_comparisons": len(shown), "b": scores.b}

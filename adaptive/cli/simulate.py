@@ -15,9 +15,8 @@ from adaptive.cli.processes import quiet_executor
 from adaptive.model.matched_ballots import MatchedBallots
 from adaptive.plan import BallotPlan
 from adaptive.simulation.approaches import APPROACHES, PAPER_APPROACHES, Approach, uniform_presentations
-from adaptive.simulation.result import COEFFICIENTS, LEGEND, TIES
 from adaptive.simulation.similarity import SIMILARITIES, named_similarity, read_similarities
-from adaptive.simulation.simulate import simulate
+from adaptive.simulation.simulate import COEFFICIENTS, LEGEND, TIES, simulate
 from adaptive.simulation.voters import VoterPopulation
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table

@@ -26,7 +26,9 @@ def verify_command(bundle: str, as_json: bool) -> None:
     """Check BUNDLE with nothing else at hand.
 
     Its sums, the digests of draws and votes, the chain of ballots, and the scores: the votes are counted again, and
-    must give every number of the ranking to the last bit.
+    must give every number of the ranking to the last bit. The seed must give the draws again, and choose among items
+    that tie at a cut; README.md, croissant.json, votes.csv and result.csv must follow from the other files. Fields that
+    cannot be checked are listed.
     """
     from adaptive.ledger.bundle import verify_bundle
 
@@ -45,12 +47,18 @@ def print_verified(found: Verified, as_json: bool) -> None:
     }
     if as_json:
         about = {"replayed": found.result is not None, "chain_digest": found.chain_digest}
-        print_json({"campaign": found.name, "key": found.key, **counts, **about})
+        unchecked = {name: list(fields) for name, fields in found.unchecked.items()}
+        print_json({"campaign": found.name, "key": found.key, **counts, **about, "unchecked": unchecked})
         return
     click.echo(f"campaign {printable(found.name, limit=None)}, {found.key}")
     for name, count in counts.items():
         click.echo(f"{name:<12}{count:>10,}")
     if found.chain_digest is not None:
         click.echo(f"chain digest {found.chain_digest}")
-    replayed = "; the records replay to the last bit" if found.result is not None else ""
+    replayed = "; the votes give all records to the last bit" if found.result is not None else ""
     click.echo(f"all digests hold{replayed}")
+    if "seed" not in found.unchecked["plan.json"]:
+        click.echo("the seed gives all draws, and the choice among items that tie at a cut")
+    click.echo("\nNot checked: nothing else repeats these fields. Compare the chain digest with one you noted earlier.")
+    for name, fields in found.unchecked.items():
+        click.echo(f"  {name}: {', '.join(fields)}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import reduce, wraps
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
@@ -15,9 +16,10 @@ import click
 import numpy as np
 
 from adaptive.errors import ComparisonError
+from adaptive.formats.answers import NAMED_ANSWERS, Answers
+from adaptive.formats.votes import FORMATS, ROLES, read_votes
 from adaptive.model.comparisons import Comparisons
-from adaptive.model.layouts import FORMATS, Format
-from adaptive.model.reading import NumberedVotes, read_numbered
+from adaptive.model.reading import columns_of_votes
 from adaptive.model.vote_model import TIES
 from adaptive.session.ballot_protocol import BallotProtocol
 from adaptive.session.state import STATE_FORMAT
@@ -29,68 +31,129 @@ from rankcorr.io.records import printable
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILES_HELP: Final = """
-    VOTES are CSV, TSV or JSON Lines with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie,
-    or empty where there is no answer; voter, if voters are known. Files of arenas (model_a, model_b, winner) and of
-    pairs of winner and loser are read too, and so is the ledger of `ballots run`, a file or a URL. Several files are
-    one list of votes.
+    VOTES are CSV, TSV or JSON with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or
+    empty where there is no answer; voter, if voters are known. Other formats are found by their columns: arenas
+    (model_a, model_b and winner, or winner_model_a, ...), pairs (winner, loser), exports of Label Studio (JSON, CSV)
+    and of potato. --columns, --answers and --encoding read files that name things otherwise. VOTES may be the ledger
+    of `ballots run` too, a file or a URL. Several files are one list of votes.
 """
-
-_OPTIONS: Final = (
-    click.option(
-        "--format", "form", type=click.Choice(FORMATS), default="auto", show_default=True, help="Format of the files."
-    ),
-    click.option("--items", metavar="FILE", help="All items there may be: CSV with the column item, or item_1, ..."),
+ANSWERS_HELP: Final = (
+    "What other answers mean, as A=left,B=right,same=tie; left_won: 1 left, 0 right; codes: 1 left, 0 tie, -1 right."
 )
 
 
+class PairsType(click.ParamType):  # type: ignore[type-arg, unused-ignore] # generic only in newer releases of click
+    """Names and their meanings, as A=left,B=right; quotes around a pair hold a comma."""
+
+    name = "NAME=..."
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the text of an option; some words stand for themselves."""
+        if not isinstance(value, str) or value in self.words:
+            return value
+        pairs = [entry.rpartition("=") for entry in next(csv.reader([value]), [])]
+        if not pairs or not all(middle for _, middle, _ in pairs):
+            also = "".join(f", or {word}" for word in self.words)
+            self.fail(f"{value!r} is not of the form NAME=MEANING,NAME=MEANING{also}", param, ctx)
+        names = [name for name, _, _ in pairs]
+        if again := repeated(names):
+            self.fail(f"{again[0]!r} comes twice", param, ctx)
+        return {name: meaning for name, _, meaning in pairs}
+
+
+_READING: Final = (
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
+        default="auto",
+        show_default=True,
+        help="Format of the files; auto finds it by their columns.",
+    ),
+    click.option(
+        "--columns",
+        type=PairsType(),
+        metavar="ROLE=NAME,...",
+        help="Columns with other names, as left=item_a,right=item_b,winner=vote,voter=worker.",
+    ),
+    click.option(
+        "--answers", type=PairsType(*NAMED_ANSWERS), metavar="WORD=ANSWER,...|left_won|codes", help=ANSWERS_HELP
+    ),
+    click.option("--encoding", default="utf-8", show_default=True, help="Of the files, as utf-16 or latin-1."),
+)
+_ITEMS: Final = click.option(
+    "--items", metavar="FILE", help="All items there may be: CSV with the column item, or item_1, ..."
+)
+_MODEL: Final = (
+    click.option(
+        "--ties", type=click.Choice(TIES), help="Ties have a parameter, or are half wins.  [default: davidson]"
+    ),
+    click.option("--oversight", type=float, help="Share of votes that are slips, below 0.5.  [default: 0.03]"),
+    click.option("--prior", type=float, metavar="SD", help="Standard deviation of the strengths.  [default: 2]"),
+    click.option("--voters", is_flag=True, default=None, help="Fit how each voter discriminates and slips."),
+    click.option("--side-bias", is_flag=True, default=None, help="Fit a preference for the left or right side."),
+)
+
+
+class Reading(NamedTuple):
+    """How files of votes are read, as `adaptive.formats.votes.read_votes` takes it."""
+
+    format: Any = "auto"
+    columns: dict[str, str] | None = None
+    answers: Answers | None = None
+    encoding: str = "utf-8"
+
+
+def reading_options(command: Command) -> Command:
+    """Add the options that say how files of votes are read; the command gets them as `reading`."""
+
+    @wraps(command)
+    def run(*args: Any, form: str, columns: Any, answers: Any, encoding: str, **options: Any) -> Any:
+        if unknown := [role for role in columns or () if role not in ROLES]:
+            raise OptionError(f"--columns names those of {', '.join(ROLES)}; got {printable(repr(unknown[0]))}")
+        return command(*args, reading=Reading(form, columns, answers, encoding), **options)
+
+    return _with(cast(Command, run), _READING)
+
+
 def vote_options(command: Command) -> Command:
-    """Add the options that say how files of votes are read: `form` and `items`."""
+    """Add those of `reading_options`, and `items`."""
+    return _with(reading_options(command), (_ITEMS,))
+
+
+def model_options(models: Sequence[str]) -> Callable[[Command], Command]:
+    """Add the options of a model of votes, as `fit_named` takes them; an option that is not given is None."""
+    model = click.option(
+        "--model", type=click.Choice(models), default=models[0], show_default=True, help="Model of votes."
+    )
+    return lambda command: _with(command, (model, *_MODEL))
+
+
+def _with(command: Command, options: Iterable[Callable[[Any], Any]]) -> Command:
     decorated: Any = command
-    for option in reversed(_OPTIONS):
+    for option in reversed(tuple(options)):
         decorated = option(decorated)
     return cast(Command, decorated)
 
 
-def model_options(models: Sequence[str]) -> Callable[[Command], Command]:
-    """Add the options of a model of votes, which `fit_named` takes; those that are not given are None."""
-    options = (
-        click.option(
-            "--model", type=click.Choice(models), default=models[0], show_default=True, help="Model of votes."
-        ),
-        click.option(
-            "--ties", type=click.Choice(TIES), help="Ties have a parameter, or are half wins.  [default: davidson]"
-        ),
-        click.option("--oversight", type=float, help="Share of votes that are slips, below 0.5.  [default: 0.03]"),
-        click.option("--prior", type=float, metavar="SD", help="Standard deviation of the strengths.  [default: 2]"),
-        click.option("--voters", is_flag=True, default=None, help="Fit how each voter discriminates and slips."),
-        click.option("--side-bias", is_flag=True, default=None, help="Fit a preference for the left or right side."),
-    )
-
-    def decorate(command: Command) -> Command:
-        decorated: Any = command
-        for option in reversed(options):
-            decorated = option(decorated)
-        return cast(Command, decorated)
-
-    return decorate
-
-
-class ReadVotes(NamedTuple):
-    """Votes of all files, and a whole number above all their ids, from which new ones may count."""
+class NumberedVotes(NamedTuple):
+    """Votes of all files, and a whole number above all their ids: new ids may begin with it."""
 
     votes: Comparisons
     next_id: int
 
 
-def read_votes(paths: Sequence[str], form: str, items: str | None) -> Comparisons:
-    """Votes of all files together; labels of items and voters are text, as in a file.
+def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> NumberedVotes:
+    """Read votes of all files together; labels of items and voters are text, as in a file.
 
     Parameters
     ----------
     paths : sequence of str
         With `items` there may be none.
-    form : str
-        One of `FORMATS`.
+    reading : Reading
     items : str or None
         File of all items there may be.
 
@@ -99,24 +162,19 @@ def read_votes(paths: Sequence[str], form: str, items: str | None) -> Comparison
     OptionError
         No file at all, or the same file twice.
     ComparisonError
-        Votes of which only some know their voters, and as `read_comparisons`.
+        Votes of which only some know their voters, and as `adaptive.read_comparisons`.
     TableError, VoteError, ProtocolError
-        As `read_comparisons` and `BallotProtocol.load`.
+        As `adaptive.read_comparisons` and `BallotProtocol.load`.
     """
-    return read_numbered_votes(paths, form, items).votes
-
-
-def read_numbered_votes(paths: Sequence[str], form: str, items: str | None) -> ReadVotes:
-    """Read what `read_votes` does, and find where ids of comparisons to come may begin; those of files may anywhere."""
     if again := repeated(paths):
         raise OptionError(f"each file counts once; got {printable(str(again[0]))} twice")
     known = None if items is None else read_items(items)
     if not paths:
         if known is None:
             raise OptionError("a file of votes is wanted, or --items, the items to begin with")
-        return ReadVotes(Comparisons(known, *np.zeros((3, 0), np.int32)), 0)
-    read = [_read(path, form, known) for path in paths]
-    files = [numbered.votes for numbered in read]
+        return NumberedVotes(Comparisons(known, *np.zeros((3, 0), np.int32)), 0)
+    read = [_read(path, reading, known) for path in paths]
+    files = [votes for votes, _ in read]
     if len({votes.voters is None for votes in files}) > 1:
         names = [printable(path) for path, votes in zip(paths, files, strict=True) if votes.voters is None]
         raise ComparisonError(f"either all votes have a voter or none; without voters: {', '.join(names)}")
@@ -124,31 +182,28 @@ def read_numbered_votes(paths: Sequence[str], form: str, items: str | None) -> R
     if len({isinstance(label, tuple) and len(label) for label in labels}) > 1:
         raise ComparisonError("the items of the files differ in their number of parts")
     together = reduce(Comparisons.joined, [_of_items(votes, labels) for votes in files])
-    numbers = [int(str(each)) for each in chain.from_iterable(numbered.ids for numbered in read) if _is_number(each)]
-    return ReadVotes(together, max([together.n_comparisons + together.n_unanswered, *(n + 1 for n in numbers)]))
+    ids = map(str, chain.from_iterable(ids for _, ids in read))
+    numbers = [int(each) for each in ids if re.fullmatch("[0-9]{1,18}", each)]  # those of ours are never longer
+    return NumberedVotes(together, max([together.n_comparisons + together.n_unanswered, *(n + 1 for n in numbers)]))
 
 
-def _read(path: str, form: str, known: Sequence[Hashable] | None) -> NumberedVotes:
-    """Votes of one file, of whichever kind its first bytes say it is."""
+def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tuple[Comparisons, Sequence[Hashable]]:
+    """Votes of one file, of whichever kind its first bytes say it is, and the ids of its comparisons."""
     try:
         with Path(path).open("rb") as file:
             start = file.read(200)
     except OSError:
         start = b""  # standard input, a URL, or a file that the reader refuses
     if start.startswith(b"SQLite format 3\0") or path.startswith("postgresql"):
-        return _of_ledger(path, known)
+        return _as_text(path, _of_ledger(path), known), ()  # ids like 1-3 are no numbers
     if json.dumps(STATE_FORMAT).encode() in start and start.lstrip().startswith(b"{"):
-        return _as_text(path, Comparisons.from_protocol(BallotProtocol.load(path)), known)
-    return read_numbered(path, format=cast(Format, form), items=known)
+        return _as_text(path, Comparisons.from_protocol(BallotProtocol.load(path)), known), ()
+    votes = read_votes(path, **reading._asdict())
+    return Comparisons(*columns_of_votes(votes, known)), votes.comparison or ()
 
 
-def _is_number(id_: Hashable) -> bool:
-    """Whether an id is a whole number of up to 18 digits; numbers of ours are never longer."""
-    return re.fullmatch("[0-9]{1,18}", str(id_)) is not None
-
-
-def _of_ledger(path: str, known: Sequence[Hashable] | None) -> NumberedVotes:
-    """Votes of the only campaign of a ledger that count, and that of nobody who is left out."""
+def _of_ledger(path: str) -> Comparisons:
+    """Votes that count, of the only campaign of a ledger, without those of excluded voters."""
     from adaptive.ledger import Ledger
     from adaptive.ledger.results import votes_of
     from adaptive.ledger.voters import excluded_voters
@@ -156,24 +211,18 @@ def _of_ledger(path: str, known: Sequence[Hashable] | None) -> NumberedVotes:
     ledger = Ledger.open(path)
     try:
         info = ledger.campaign().info
-        votes = ledger.database.read(lambda c: votes_of(c, info, without=excluded_voters(c, info.id)))
+        return ledger.database.read(lambda c: votes_of(c, info, without=excluded_voters(c, info.id)))
     finally:
         ledger.close()
-    return _as_text(path, votes, known)
 
 
-def _as_text(path: str, votes: Comparisons, known: Sequence[Hashable] | None) -> NumberedVotes:
-    """The same votes with labels as text, so that they match those of files. Its ids, as 1-3, are no numbers."""
-    items = [_text(item) for item in votes.items]
+def _as_text(path: str, votes: Comparisons, known: Sequence[Hashable] | None) -> Comparisons:
+    """The same votes with labels as text, so that they match those of files."""
+    items = [item_cells(item) if isinstance(item, tuple) else str(item) for item in votes.items]
     voters = [" ".join(item_cells(voter)) for voter in votes.voters or ()]
-    found = replace(votes, items=items, voters=voters)
     if known is not None and (others := [item for item in items if item not in set(known)]):
         raise ComparisonError(f"{path}: item {printable(repr(others[0]))} is not among the items of --items")
-    return NumberedVotes(found, ())
-
-
-def _text(item: Hashable) -> Hashable:
-    return item_cells(item) if isinstance(item, tuple) else str(item)
+    return replace(votes, items=items, voters=voters)
 
 
 def _of_items(votes: Comparisons, items: tuple[Hashable, ...]) -> Comparisons:

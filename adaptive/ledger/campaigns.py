@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import uuid
 from collections.abc import Hashable, Mapping, Sequence
@@ -81,6 +82,8 @@ class Settings:
         claims the next sheet.
     lease_minutes : float or None
         After this time without a vote a claimed sheet may go to somebody else; None: never by itself.
+    first_minutes : float
+        The same before the first answer on a claimed sheet, when it is the shorter time of the two.
     least_answered : float
         Share of a ballot's comparisons that must be answered before it closes.
     probing : Probing or None
@@ -92,6 +95,7 @@ class Settings:
     sheet_size: int | None = None
     assigned: bool = True
     lease_minutes: float | None = None
+    first_minutes: float = 2.0
     least_answered: float = 0.9
     probing: Probing | None = None
     pay: Pay | None = None
@@ -102,6 +106,8 @@ class Settings:
             raise LedgerError(f"sheet_size must be None or a positive whole number; got {shown(size)}")
         if self.lease_minutes is not None and not real_number(self.lease_minutes) > 0:
             raise LedgerError(f"lease_minutes must be None or a positive number; got {shown(self.lease_minutes)}")
+        if not 0 < real_number(self.first_minutes) < math.inf:
+            raise LedgerError(f"first_minutes must be a positive number; got {shown(self.first_minutes)}")
         if not 0 <= real_number(self.least_answered) <= 1:
             raise LedgerError(f"least_answered must be a share from 0 to 1; got {shown(self.least_answered)}")
         for name, kind in (("probing", Probing), ("pay", Pay)):

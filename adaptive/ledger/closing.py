@@ -24,6 +24,7 @@ from adaptive.ledger.draws import StoredBallot, load_ballot, stored_ballots
 from adaptive.ledger.encoding import digest_of, json_of, now
 from adaptive.ledger.errors import ChangedError, ConflictError, LedgerBusyError, LedgerError, NotReadyError
 from adaptive.ledger.locking import closer_time, is_overdue, lock_ballot
+from adaptive.ledger.newcomers import forget_addresses
 from adaptive.ledger.stamps import ballot_stamp
 from adaptive.ledger.voters import excluded_voters
 from adaptive.protocol import Standing, ballot_rng, close_ballot
@@ -282,6 +283,7 @@ def _write(
     ).rowcount
     if not done:
         raise LedgerBusyError(f"ballot {stored.number} was taken over by another closer, or opened again to voters")
+    forget_addresses(connection, info, stored.id)
     audit(connection, info.id, "closed", {"n_answered": record["n_answered"]}, ballot_id=stored.id)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
-from adaptive.ledger.encoding import time_text
+from adaptive.ledger.encoding import pair_id, time_text
 from adaptive.ledger.voters import names_of
 from adaptive.ledger.votes import answer_name
 
@@ -42,11 +41,12 @@ class Conflict:
 
 
 def conflicts(connection: sa.Connection, info: CampaignInfo) -> list[Conflict]:
-    """Votes that were kept aside because another one stood, oldest first; then such answers to probes."""
-    late, ballot, event = schema.late_vote, schema.ballot, schema.vote_event
+    """Votes that were kept aside because another one stood, oldest first."""
+    late, ballot, event, asked = schema.late_vote, schema.ballot, schema.vote_event, schema.comparison
     names = names_of(connection, info)
     rows = connection.execute(
-        sa.select(late, ballot.c.number)
+        sa.select(late, ballot.c.number, asked.c.sheet, asked.c.position)
+        .join(asked, sa.and_(asked.c.ballot_id == late.c.ballot_id, asked.c.place == late.c.place))
         .join(ballot, ballot.c.id == late.c.ballot_id)
         .where(ballot.c.campaign_id == info.id, late.c.why == "conflict")
         .order_by(late.c.id)
@@ -61,7 +61,7 @@ def conflicts(connection: sa.Connection, info: CampaignInfo) -> list[Conflict]:
         last = events[-1] if events else None
         found.append(
             Conflict(
-                comparison=f"{row.number}-{row.place}",
+                comparison=pair_id(row.number, row.sheet, row.position),
                 voter=names[row.voter_id],
                 stands=answer_name(last.answer) if last is not None and last.kind == "cast" else "",
                 came=answer_name(row.answer),
@@ -69,27 +69,4 @@ def conflicts(connection: sa.Connection, info: CampaignInfo) -> list[Conflict]:
                 corrected=any(e.given_by == "correction" and e.revision > row.revision for e in events),
             )
         )
-    return found + _conflicts_of_probes(connection, info, names)
-
-
-def _conflicts_of_probes(connection: sa.Connection, info: CampaignInfo, names: Mapping[int, str]) -> list[Conflict]:
-    event, ballot = schema.probe_event, schema.ballot
-    rows = connection.execute(
-        sa.select(event, ballot.c.number)
-        .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id)
-        .order_by(event.c.id)
-    ).all()
-    stands = {(row.number, row.place): answer_name(row.answer) for row in rows if row.why is None}
-    return [
-        Conflict(
-            comparison=f"{row.number}-p{row.place}",
-            voter=names[row.voter_id],
-            stands=stands.get((row.number, row.place), ""),
-            came=answer_name(row.answer),
-            received_at=time_text(row.received_at),
-            corrected=False,
-        )
-        for row in rows
-        if row.why == "conflict"
-    ]
+    return found

@@ -20,6 +20,7 @@ from adaptive.ledger.draws import store_ballot, stored_ballots
 from adaptive.ledger.encoding import json_of, now
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.ledger.locking import lock_ballot
+from adaptive.ledger.newcomers import forget_addresses
 from adaptive.ledger.refusals import Refusal, last_refusal, state_of, write_refusal
 from adaptive.ledger.results import votes_of
 from adaptive.ledger.sheets import assign_slots, is_sheet_left, n_unanswered_for
@@ -204,6 +205,7 @@ def finish(
                 .where(schema.ballot.c.id == stored.id)
                 .values(**closed, votes_digest=votes, chain_digest=previous)
             )
+            forget_addresses(connection, info, stored.id)
         audit(connection, info.id, "closed", {"batches": len(ballots)})
         return len(ballots)
 
@@ -299,11 +301,7 @@ def _asked(
 
     With a voter, what that one was shown, as if each of these slots had been.
     """
-    tables = [schema.comparison]
-    if voter_id is not None and info.settings.probing is not None:
-        tables.append(schema.probe)
-    columns = [_asked_columns(connection, info, table, voter_id) for table in tables]
-    left, right, slot = (np.concatenate(each) for each in zip(*columns, strict=True))
+    left, right, slot = _asked_columns(connection, info, voter_id)
     if slots is not None:
         slot = np.repeat(slots, left.size)
         left, right = np.tile(left, slots.size), np.tile(right, slots.size)
@@ -311,11 +309,10 @@ def _asked(
     return Comparisons(info.items, *shown, info.slots, slot.astype(np.int32))
 
 
-def _asked_columns(
-    connection: sa.Connection, info: CampaignInfo, asked: sa.Table, voter_id: int | None
-) -> list[NDArray[np.int64]]:
-    """Items on the left and on the right, and slot, of the comparisons, or of the probes that are overlaps."""
-    sheet, ballot, lease = schema.sheet, schema.ballot, schema.lease
+def _asked_columns(connection: sa.Connection, info: CampaignInfo, voter_id: int | None) -> list[NDArray[np.int64]]:
+    """Items on the left and on the right, and slot, of the comparisons; for a voter, of the overlaps too."""
+    asked, sheet, ballot, lease = schema.comparison, schema.sheet, schema.ballot, schema.lease
+    counts: sa.ColumnElement[bool] = asked.c.probe.is_(None)
     wanted = (
         sa.select(asked.c.left_item, asked.c.right_item, sheet.c.slot)
         .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
@@ -323,9 +320,8 @@ def _asked_columns(
         .where(ballot.c.campaign_id == info.id)
         .order_by(asked.c.ballot_id, asked.c.place)
     )
-    if "kind" in asked.c:
-        wanted = wanted.where(asked.c.kind == "overlap")
     if voter_id is not None:
+        counts = sa.or_(counts, asked.c.probe == "overlap")
         of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
         wanted = wanted.where(sa.exists().where(*of_sheet, lease.c.voter_id == voter_id))
-    return list(integer_columns(connection, wanted))
+    return list(integer_columns(connection, wanted.where(counts)))

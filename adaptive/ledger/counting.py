@@ -16,7 +16,7 @@ from adaptive.ledger.encoding import digest_of
 from adaptive.ledger.votes import CANNOT_SAY, answer_name
 from adaptive.votes import UNANSWERED
 
-__all__ = ["StandingVotes", "event_lines", "n_left_out", "standing_votes", "votes_digest"]
+__all__ = ["StandingVotes", "event_lines", "is_scored", "n_left_out", "standing_votes", "votes_digest"]
 
 Array = NDArray[np.int64]
 
@@ -59,13 +59,19 @@ class StandingVotes:
         return StandingVotes(self.place[kept], self.answer[kept], self.voter[kept])
 
 
+def is_scored(event: sa.Table, ballot_id: int) -> sa.ColumnElement[bool]:
+    """Whether an event of a ballot is about a comparison that is scored, and not about a check."""
+    ballot = schema.ballot
+    return event.c.place < sa.select(ballot.c.n_comparisons).where(ballot.c.id == ballot_id).scalar_subquery()
+
+
 def standing_votes(connection: sa.Connection, ballot_id: int) -> StandingVotes:
     """The vote that stands for each comparison of a ballot: its last event, where that is a vote."""
     event = schema.vote_event
     place, answer, voter = integer_columns(
         connection,
         sa.select(event.c.place, sa.func.coalesce(event.c.answer, _NOTHING), event.c.voter_id)
-        .where(event.c.ballot_id == ballot_id)
+        .where(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
         .order_by(event.c.place, event.c.revision),
     )
     last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
@@ -80,7 +86,8 @@ def n_left_out(connection: sa.Connection, ballot_id: int, voters: Collection[int
     event, later = schema.vote_event, schema.vote_event.alias()
     of_comparison = sa.and_(later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place)
     stands = ~sa.exists().where(of_comparison, later.c.revision > event.c.revision)
-    is_theirs = sa.and_(event.c.ballot_id == ballot_id, event.c.voter_id.in_(sorted(voters)))
+    of_ballot = sa.and_(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
+    is_theirs = sa.and_(of_ballot, event.c.voter_id.in_(sorted(voters)))
     counted = sa.select(sa.func.count()).select_from(event).where(is_theirs, event.c.kind == "cast", stands)
     return int(connection.execute(counted).scalar_one())
 
@@ -91,7 +98,7 @@ def event_lines(connection: sa.Connection, ballot_id: int) -> list[str]:
     rows = connection.execute(
         sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
         .join(schema.voter, schema.voter.c.id == event.c.voter_id)
-        .where(event.c.ballot_id == ballot_id)
+        .where(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
         .order_by(event.c.place, event.c.revision)
     )
     return [

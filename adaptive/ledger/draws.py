@@ -5,8 +5,9 @@ Any release, any numpy, or no software of ours at all can read who was asked wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.columns import insert_columns, integer_columns
 from adaptive.ledger.encoding import digest_of, json_of, label_text, now, value_of
 from adaptive.ledger.probes.drawing import Drawn, Probe
-from adaptive.ledger.probes.rows import probe_lines, probes_for, store_probes
+from adaptive.ledger.probes.rows import probe_lines, probes_for
 
 __all__ = [
     "StoredBallot",
@@ -28,7 +29,10 @@ __all__ = [
     "draw_lines",
     "drawn_columns",
     "load_ballot",
+    "n_checks",
+    "sheets_of",
     "store_ballot",
+    "store_comparisons",
     "stored_ballots",
 ]
 
@@ -69,7 +73,7 @@ class StoredBallot:
 
 @dataclass(frozen=True, eq=False)
 class DrawnColumns:
-    """The comparisons of a ballot in its order; items are places in the campaign."""
+    """The comparisons of a ballot in its order; items are places in the campaign, positions count checks too."""
 
     sheet: Array
     position: Array
@@ -115,14 +119,14 @@ def store_ballot(
     that stores the same number meanwhile makes this one fail by a constraint.
     """
     slot = drawn.voter.astype(np.int64)
-    sheet, position, sheets = _sheets(slot, info.settings.sheet_size)
+    sheet, position, sheets = sheets_of(slot, info.settings.sheet_size)
     columns = DrawnColumns(sheet, position, places[drawn.left].astype(np.int64), places[drawn.right].astype(np.int64))
     probes: list[Probe] = []
     if info.settings.probing is not None:
         asked = Drawn(sheet, position, columns.left, columns.right, sheets[:, 0])
         texts = [label_text(label) for label in info.items]
         drawing = partial(probes_for, seed=info.seed, number=number, assigned=info.settings.assigned)
-        probes = drawing(connection, info.id, info.settings.probing, texts, asked)
+        columns, probes = _shown(columns, drawing(connection, info.id, info.settings.probing, texts, asked))
     ballot_id: int = connection.execute(
         sa.insert(schema.ballot)
         .values(
@@ -146,32 +150,45 @@ def store_ballot(
             "number": list(range(len(sheets))),
             "slot": sheets[:, 0].tolist(),
             "n_comparisons": sheets[:, 1].tolist(),
+            "n_checks": n_checks(probes, range(len(sheets))),
         },
     )
+    store_comparisons(connection, ballot_id, columns, probes)
+    return ballot_id
+
+
+def n_checks(probes: Iterable[Probe], sheets: Iterable[int]) -> list[int]:
+    """Number of checks of each sheet, practice left out."""
+    counted = Counter(probe.sheet for probe in probes if probe.kind != "practice")
+    return [counted[sheet] for sheet in sheets]
+
+
+def store_comparisons(connection: sa.Connection, ballot_id: int, drawn: DrawnColumns, probes: Sequence[Probe]) -> None:
+    """Store what a ballot asks: its comparisons, and the probes in the places after them."""
+    nothing = [None] * drawn.sheet.size
     insert_columns(
         connection,
         schema.comparison,
         {
             "ballot_id": ballot_id,
-            "place": list(range(drawn.n_comparisons)),
-            "sheet": sheet.tolist(),
-            "position": position.tolist(),
-            "left_item": columns.left.tolist(),
-            "right_item": columns.right.tolist(),
+            "place": list(range(drawn.sheet.size + len(probes))),
+            "sheet": drawn.sheet.tolist() + [probe.sheet for probe in probes],
+            "position": drawn.position.tolist() + [probe.position for probe in probes],
+            "left_item": drawn.left.tolist() + [probe.left for probe in probes],
+            "right_item": drawn.right.tolist() + [probe.right for probe in probes],
+            "probe": nothing + [probe.kind for probe in probes],
+            "expected": nothing + [probe.expected for probe in probes],
+            "repeats": nothing + [probe.repeats for probe in probes],
         },
     )
-    if probes:
-        store_probes(connection, ballot_id, probes)
-    return ballot_id
 
 
 def drawn_columns(connection: sa.Connection, ballot_id: int) -> DrawnColumns:
     """The comparisons of a ballot, as they were drawn."""
     table = schema.comparison
     wanted = sa.select(table.c.sheet, table.c.position, table.c.left_item, table.c.right_item)
-    return DrawnColumns(
-        *integer_columns(connection, wanted.where(table.c.ballot_id == ballot_id).order_by(table.c.place))
-    )
+    scored = wanted.where(table.c.ballot_id == ballot_id, table.c.probe.is_(None))
+    return DrawnColumns(*integer_columns(connection, scored.order_by(table.c.place)))
 
 
 def load_ballot(connection: sa.Connection, info: CampaignInfo, stored: StoredBallot) -> Ballot:
@@ -200,14 +217,18 @@ def load_ballot(connection: sa.Connection, info: CampaignInfo, stored: StoredBal
 def draw_lines(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> list[str]:
     """The lines that the digest of a draw is over: place, sheet, position, left and right, as JSON lists.
 
-    Those of the probes follow, as `probe_lines` has them.
+    Those of the probes follow, as `probe_lines` has them. Positions count comparisons alone: how many the sheet shows
+    before.
     """
     labels = [label_text(label) for label in info.items]
-    columns = zip(drawn.sheet.tolist(), drawn.position.tolist(), drawn.left.tolist(), drawn.right.tolist(), strict=True)
-    return [
+    before = _n_before(drawn, probes)
+    columns = zip(drawn.sheet.tolist(), before, drawn.left.tolist(), drawn.right.tolist(), strict=False)
+    lines = [
         f"[{place},{sheet},{position},{labels[left]},{labels[right]}]"
         for place, (sheet, position, left, right) in enumerate(columns)
-    ] + probe_lines(labels, probes)
+    ]
+    placed = zip(probes, before[len(lines) :], strict=True)
+    return lines + probe_lines(labels, [probe._replace(position=position) for probe, position in placed])
 
 
 def draw_digest(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> str:
@@ -215,7 +236,39 @@ def draw_digest(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe]
     return digest_of(draw_lines(info, drawn, probes))
 
 
-def _sheets(slot: Array, size: int | None) -> tuple[Array, Array, Array]:
+def _shown(drawn: DrawnColumns, probes: Sequence[Probe]) -> tuple[DrawnColumns, list[Probe]]:
+    """The same with positions among all pairs of a sheet, where those of both count comparisons alone."""
+    sheet = np.concatenate([drawn.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
+    position = np.concatenate([drawn.position, [probe.position for probe in probes]])
+    is_comparison = np.arange(sheet.size) < drawn.sheet.size
+    order = np.lexsort((is_comparison, position, sheet))  # a probe comes before the comparison of its position
+    shown = np.empty_like(sheet)
+    shown[order] = np.arange(sheet.size) - _firsts(sheet[order])
+    columns = replace(drawn, position=shown[: drawn.sheet.size])
+    rest = zip(probes, shown[drawn.sheet.size :].tolist(), strict=True)
+    return columns, [probe._replace(position=position) for probe, position in rest]
+
+
+def _n_before(drawn: DrawnColumns, probes: Sequence[Probe]) -> list[int]:
+    """How many comparisons the sheet shows before each comparison, and before each probe."""
+    if not probes:
+        return drawn.position.tolist()  # type: ignore[no-any-return]
+    sheet = np.concatenate([drawn.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
+    position = np.concatenate([drawn.position, [probe.position for probe in probes]])
+    order = np.lexsort((position, sheet))
+    is_comparison = (order < drawn.sheet.size).astype(np.int64)
+    counted = np.cumsum(is_comparison) - is_comparison
+    before = np.empty_like(sheet)
+    before[order] = counted - counted[_firsts(sheet[order])]
+    return before.tolist()  # type: ignore[no-any-return]
+
+
+def _firsts(sheet: Array) -> Array:
+    """Index at which the sheet of each row begins; rows are sorted by sheet."""
+    return np.searchsorted(sheet, sheet)
+
+
+def sheets_of(slot: Array, size: int | None) -> tuple[Array, Array, Array]:
     """Sheet and position of each comparison, and slot and number of comparisons of each sheet."""
     order = np.argsort(slot, kind="stable")
     ordered = slot[order]

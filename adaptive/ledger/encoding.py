@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Hashable, Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
+from adaptive.errors import VoteError
 from adaptive.record import json_label
+from rankcorr.checks import shown
 
-__all__ = ["digest_of", "json_of", "label_of", "label_text", "now", "time_text", "value_of"]
+__all__ = [
+    "digest_of",
+    "json_of",
+    "label_of",
+    "label_text",
+    "now",
+    "pair_at",
+    "pair_id",
+    "time_text",
+    "value_of",
+]
+
+_PAIR_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})")
+_PADDED_ID: Final = re.compile(r"0{0,20}([1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,8})")
 
 
 def now() -> int:
@@ -61,6 +77,38 @@ def label_of(text: str) -> Hashable:
     """Label of `label_text`."""
     value = json.loads(text)
     return tuple(value) if isinstance(value, list) else value
+
+
+def pair_id(number: int, sheet: int, position: int) -> str:
+    """Id of a pair as voters and files know it: ballot, sheet, and position among all pairs of the sheet.
+
+    It is the same for comparisons and checks, and depends on nothing by which they differ.
+    """
+    return f"{number}-{sheet}-{position}"
+
+
+def pair_at(pair: object) -> tuple[int, int, int]:
+    """Ballot, sheet and position of an id of `pair_id`.
+
+    Raises
+    ------
+    VoteError
+        When it is not such an id.
+
+    Examples
+    --------
+    >>> pair_at("2-0-17")
+    (2, 0, 17)
+    """
+    match = _PAIR_ID.fullmatch(pair) if isinstance(pair, str) else None
+    if match is None:
+        padded = _PADDED_ID.fullmatch(pair) if isinstance(pair, str) else None
+        if padded is not None:
+            meant = "-".join(padded.groups())
+            raise VoteError(f"comparison {pair!r} has a leading zero, which no id has; did you mean {meant!r}?")
+        raise VoteError(f'a comparison has an id like "2-0-17": ballot, sheet and position; got {shown(pair)}')
+    number, sheet, position = map(int, match.groups())
+    return number, sheet, position
 
 
 def digest_of(lines: Iterable[str]) -> str:

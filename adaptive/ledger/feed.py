@@ -1,4 +1,4 @@
-"""The ledger as a feed: every vote event of a campaign in order, from where the reader has got to."""
+"""The ledger as a feed: every vote event of a campaign in order, from where the reader has got to; checks left out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
-from adaptive.ledger.encoding import time_text
+from adaptive.ledger.encoding import pair_id, time_text
 from adaptive.ledger.locking import lock_ballot
 from adaptive.ledger.votes import answer_name
 
@@ -29,7 +29,7 @@ class LedgerEvent:
         Grows along the ledger, with gaps.
     event_id : str
     comparison : str
-        Its id, "2-17".
+        Its id, "2-0-17".
     left, right : hashable
         Labels.
     revision : int
@@ -81,10 +81,10 @@ def events_after(
     for ballot_id in numbers:
         lock_ballot(connection, ballot_id, exclusive=True)
     rows = connection.execute(
-        sa.select(event, asked.c.left_item, asked.c.right_item, voter.c.key)
+        sa.select(event, asked.c.sheet, asked.c.position, asked.c.left_item, asked.c.right_item, voter.c.key)
         .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
         .join(voter, voter.c.id == event.c.voter_id)
-        .where(event.c.ballot_id.in_(list(numbers)), event.c.id > after)
+        .where(event.c.ballot_id.in_(list(numbers)), event.c.id > after, asked.c.probe.is_(None))
         .order_by(event.c.id)
         .limit(most)
     )
@@ -92,7 +92,7 @@ def events_after(
         LedgerEvent(
             number=row.id,
             event_id=row.event_id,
-            comparison=f"{numbers[row.ballot_id]}-{row.place}",
+            comparison=pair_id(numbers[row.ballot_id], row.sheet, row.position),
             left=info.items[row.left_item],
             right=info.items[row.right_item],
             revision=row.revision,

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeVar
 
-from adaptive.columns import Label, header_and_records, label_columns, label_in, named_column, open_table
 from adaptive.errors import TableError
 from adaptive.ledger.contents import ItemContent, content_faults, is_asset
+from adaptive.tables import Label, header_and_records, label_columns, label_in, named_column, open_table
 from rankcorr.checks import shown
 from rankcorr.io.records import Record, TextTable, listed
 

@@ -22,18 +22,16 @@ Pair: TypeAlias = tuple[int, int]
 KnownPairs: TypeAlias = Mapping[Pair, Collection[Sheet]]
 
 
-def known_pairs(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> KnownPairs:
+def known_pairs(connection: sa.Connection, voter_id: int) -> KnownPairs:
     """The pairs of all sheets that a voter had or has, each with the sheets on which it is.
 
     The pair of an overlap counts as one; pairs whose answer is known may come again.
     """
     lease, found = schema.lease, defaultdict(set)
-    for table in _tables(info):
-        wanted = _pairs(table).join(
-            lease, sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet)
-        )
-        for ballot_id, sheet, pair in _read(connection, wanted.where(lease.c.voter_id == voter_id)):
-            found[pair].add((ballot_id, sheet))
+    table = schema.comparison
+    wanted = _pairs().join(lease, sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet))
+    for ballot_id, sheet, pair in _read(connection, wanted.where(lease.c.voter_id == voter_id)):
+        found[pair].add((ballot_id, sheet))
     return found
 
 
@@ -55,24 +53,21 @@ def without_known_pairs(
     for ballot_id, number in sheets if known else ():
         by_ballot[ballot_id].append(number)
     repeated = set()
-    for table in _tables(info):
-        for ballot_id, numbers in by_ballot.items():
-            wanted = _pairs(table).where(table.c.ballot_id == ballot_id, table.c.sheet.in_(numbers))
-            for of_ballot_id, number, pair in _read(connection, wanted):
-                sheet = of_ballot_id, number
-                others = known.get(pair, ())
-                if any(other != sheet and (is_anywhere or other[0] == ballot_id) for other in others):
-                    repeated.add(sheet)
+    table = schema.comparison
+    for ballot_id, numbers in by_ballot.items():
+        wanted = _pairs().where(table.c.ballot_id == ballot_id, table.c.sheet.in_(numbers))
+        for of_ballot_id, number, pair in _read(connection, wanted):
+            sheet = of_ballot_id, number
+            others = known.get(pair, ())
+            if any(other != sheet and (is_anywhere or other[0] == ballot_id) for other in others):
+                repeated.add(sheet)
     return [sheet for sheet in sheets if sheet not in repeated]
 
 
-def _tables(info: CampaignInfo) -> list[sa.Table]:
-    return [schema.comparison] if info.settings.probing is None else [schema.comparison, schema.probe]
-
-
-def _pairs(table: sa.Table) -> sa.Select[Any]:
+def _pairs() -> sa.Select[Any]:
+    table = schema.comparison
     wanted = sa.select(table.c.ballot_id, table.c.sheet, table.c.left_item, table.c.right_item)
-    return wanted.where(table.c.kind == "overlap") if "kind" in table.c else wanted
+    return wanted.where(sa.or_(table.c.probe.is_(None), table.c.probe == "overlap"))
 
 
 def _read(connection: sa.Connection, wanted: sa.Select[Any]) -> Iterator[tuple[int, int, Pair]]:

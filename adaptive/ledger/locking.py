@@ -1,11 +1,13 @@
 """The lock of a ballot, and the state of a comparison under it.
 
 Votes share the lock of their ballot, and whoever closes it takes it alone. A vote also holds its sheet, so that nobody
-gives the sheet away between the look at its lease and the commit.
+gives the sheet away between the look at its lease and the commit, and its event id, which is one of a vote or of a late
+vote.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -35,6 +37,7 @@ _CLOSER_TIME: Final = 60_000_000  # microseconds
 _CLOSER_TIME_EACH: Final = 200  # and for each comparison: thrice what one of 400,000 took on a busy machine
 _LIMIT: Final = 2**31
 _LOCK_SPACE: Final = 0x72636C  # "rcl": keeps clear of the advisory locks of other programs
+_EVENT_SPACE: Final = 0x72636D
 
 
 def lock_ballot(connection: sa.Connection, ballot_id: int, *, exclusive: bool) -> None:
@@ -53,11 +56,12 @@ def lock_tables(connection: sa.Connection) -> None:
 
 
 def locked_state(connection: sa.Connection, info: CampaignInfo, number: int, place: int, event_id: str) -> Any:
-    """Lock the ballot and the sheet of a comparison, and return what stands there, in one row.
+    """Lock the ballot, the sheet and the event id of a vote, and return what stands on its comparison, in one row.
 
-    Its columns: ``ballot_id``, ``state``, whether its closer is ``overdue``, ``sheet``; ``lease_id``, ``holder`` and
-    ``remaining`` microseconds of the lease; ``revision``, ``kind``, ``answer`` and ``voter_id`` of the last event; and
-    whether the event id is ``known``.
+    Its columns: ``ballot_id``, ``state``, whether its closer is ``overdue``, ``sheet``, ``position``, and whether the
+    comparison is ``scored`` (1 or 0) or ``checked``, a check but for practice; ``lease_id``, ``holder``, ``remaining``
+    microseconds of the lease, and whether it is ``unanswered``; ``revision``, ``kind``, ``answer`` and ``voter_id`` of
+    the last event; and whether the event id is ``known``.
 
     Raises
     ------
@@ -66,17 +70,22 @@ def locked_state(connection: sa.Connection, info: CampaignInfo, number: int, pla
     """
     for value in (number, place):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LIMIT:
-            raise VoteError(f"comparison {shown(number)}-{shown(place)} is unknown")
-    wanted = {"campaign": info.id, "number": number, "comparison": place}
+            raise _unknown(number, place)
+    wanted = {"campaign": info.id, "number": number, "comparison": place, "event": event_id}
     postgresql = connection.dialect.name == "postgresql"
     # The state is read by a statement of its own: one that waits for a lock sees what was there before the wait.
     if not postgresql or connection.execute(_lock_statement(), wanted).first() is not None:
-        asked = {**wanted, "event": event_id} if postgresql else {**wanted, "event": event_id, "at": now()}
-        row = connection.execute(_state_statement(postgresql), asked).first()
+        row = connection.execute(
+            _state_statement(postgresql), wanted if postgresql else {**wanted, "at": now()}
+        ).first()
         if row is not None:
             return row
     ballot_numbered(connection, info, number)
-    raise VoteError(f"comparison {shown(number)}-{shown(place)} is unknown")
+    raise _unknown(number, place)
+
+
+def _unknown(number: object, place: object) -> VoteError:
+    return VoteError(f"ballot {shown(number)} has no comparison {shown(place)}")
 
 
 def closer_time() -> sa.ColumnElement[int]:
@@ -131,11 +140,13 @@ def ballot_numbered(connection: sa.Connection, info: CampaignInfo, number: int) 
     return int(found)
 
 
-def count_answers(connection: sa.Connection, ballot_id: int, changes: dict[int, int]) -> None:
-    """Keep the number of answers of each sheet; by ascending number, so that two writers cannot wait for each other."""
-    for sheet in sorted(changes):
-        if changes[sheet]:
-            connection.execute(_change_statement(), {"ballot": ballot_id, "sheet": sheet, "change": changes[sheet]})
+def count_answers(
+    connection: sa.Connection, ballot_id: int, scored: Mapping[int, int], checked: Mapping[int, int]
+) -> None:
+    """Keep the numbers of answers of each sheet, in ascending order: two writers must not wait for each other."""
+    for sheet in sorted({*scored, *checked}):
+        values = {"scored": scored.get(sheet, 0), "checked": checked.get(sheet, 0)}
+        connection.execute(count_statement(), {"ballot": ballot_id, "sheet": sheet, **values})
 
 
 # Statements are made once: to make and name one takes longer than SQLite needs to run it.
@@ -143,22 +154,28 @@ def count_answers(connection: sa.Connection, ballot_id: int, changes: dict[int, 
 
 @cache
 def count_statement() -> sa.Update:
-    """Update of the ``sheet`` of a ``ballot``, without the value."""
+    """Update of the ``sheet`` of a ``ballot`` by changes of its answers, which takes as long for a check."""
     table = schema.sheet
-    return sa.update(table).where(table.c.ballot_id == sa.bindparam("ballot"), table.c.number == sa.bindparam("sheet"))
-
-
-@cache
-def _change_statement() -> sa.Update:
-    return count_statement().values(n_answered=schema.sheet.c.n_answered + sa.bindparam("change", type_=sa.Integer))
+    wanted = (table.c.ballot_id == sa.bindparam("ballot"), table.c.number == sa.bindparam("sheet"))
+    return (
+        sa.update(table)
+        .where(*wanted)
+        .values(
+            n_answered=table.c.n_answered + sa.bindparam("scored", type_=sa.Integer),
+            n_checked=table.c.n_checked + sa.bindparam("checked", type_=sa.Integer),
+        )
+    )
 
 
 @cache
 def _lock_statement() -> sa.Select[Any]:
     ballot, asked, sheet = schema.ballot, schema.comparison, schema.sheet
-    space = sa.literal(_LOCK_SPACE, sa.Integer, literal_execute=True)
+    space, of_events = (sa.literal(each, sa.Integer, literal_execute=True) for each in (_LOCK_SPACE, _EVENT_SPACE))
     return (
-        sa.select(sa.func.pg_advisory_xact_lock_shared(space, sa.cast(ballot.c.id, sa.Integer)))
+        sa.select(
+            sa.func.pg_advisory_xact_lock_shared(space, sa.cast(ballot.c.id, sa.Integer)),
+            sa.func.pg_advisory_xact_lock(of_events, sa.func.hashtext(sa.bindparam("event", type_=sa.Text))),
+        )
         .select_from(ballot)
         .join(asked, asked.c.ballot_id == ballot.c.id)
         .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
@@ -192,9 +209,13 @@ def _state_statement(postgresql: bool) -> sa.Select[Any]:
             ballot.c.state,
             is_overdue(at).label("overdue"),
             asked.c.sheet,
+            asked.c.position,
+            sa.case((asked.c.probe.is_(None), 1), else_=0).label("scored"),
+            sa.case((asked.c.probe != "practice", 1), else_=0).label("checked"),
             lease.c.id.label("lease_id"),
             lease.c.voter_id.label("holder"),
             (lease.c.expires_at - at).label("remaining"),
+            lease.c.unanswered,
             event.c.revision,
             event.c.kind,
             event.c.answer,

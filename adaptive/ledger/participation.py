@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import secrets
 import uuid
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
@@ -20,11 +21,12 @@ from adaptive.ledger.continuous import may_draw, note_in_vain
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError
 from adaptive.ledger.locking import count_answers, lock_ballot, open_overdue
+from adaptive.ledger.newcomers import Origin, has_room, seconds_left
 from adaptive.ledger.practice import has_begun
-from adaptive.ledger.sheets import Lease, claim_sheet, is_sheet_left, lease_of_voter
+from adaptive.ledger.sheets import Lease, claim_sheet, is_sheet_left, lease_of_voter, renew_lease
 from adaptive.ledger.shown_sheets import Answered, ShownPair, answers_on, shown_pairs
 from adaptive.ledger.tokens import issue
-from adaptive.ledger.voters import erase, excluded_voters, register, withdraw
+from adaptive.ledger.voters import erase, excluded_voters, find_voter, register, withdraw
 from adaptive.ledger.voting_pages import VotingPages
 from adaptive.plan import BallotPlan
 from rankcorr.checks import shown
@@ -35,6 +37,7 @@ __all__ = [
     "ask_others",
     "consent",
     "invite",
+    "is_turned_away",
     "join_openly",
     "join_platform",
     "journey_of",
@@ -45,7 +48,7 @@ __all__ = [
 ]
 
 Step: TypeAlias = Literal["consent", "vote", "finish"]
-Reason: TypeAlias = Literal["limit", "none left", "not open"]
+Reason: TypeAlias = Literal["limit", "none left", "not open", "wait"]
 
 OPEN, INVITED = "open", "invitation"
 _PARTICIPANTS: Final = {
@@ -96,24 +99,26 @@ class Journey:
     hand : SheetInHand or None
         The sheet in hand, done or not.
     n_sheets_done : int
-    n_votes : int
-        The voter's answers that stand, of all ballots, without those to probes.
     n_answers : int
-        The same with those to probes: what a voter would count, who cannot tell the two apart.
+        The voter's answers that stand, of all ballots; practice left out, but no other check, since a voter who counts
+        must not find out which they are.
     available : bool
         Whether there is a pair to ask for, now.
-    reason : {"limit", "none left", "not open"} or None
-        Why there is none; "not open": the first ballot, or the next one, is still to be opened.
+    reason : {"limit", "none left", "not open", "wait"} or None
+        Why there is none; "not open": the first ballot, or the next one, is still to be opened; "wait": others hold
+        what is left, and have not answered anything on it.
+    wait_seconds : int or None
+        After which a sheet comes back that others hold so.
     """
 
     voter_key: str
     step: Step
     hand: SheetInHand | None
     n_sheets_done: int
-    n_votes: int
     n_answers: int
     available: bool
     reason: Reason | None
+    wait_seconds: int | None
 
 
 def join_openly(connection: sa.Connection, info: CampaignInfo, pages: VotingPages) -> int:
@@ -142,15 +147,24 @@ def join_platform(
         When the campaign is not on a platform, or is another study there, or the id has not the platform's form, or
         is that of a voter who was left out of the scores and then left.
     """
-    if pages.platform is None:
-        raise LedgerError("this campaign takes nobody from a platform")
-    if pages.study is not None and study != pages.study:
-        raise LedgerError("the link is that of another study")
-    if not _PARTICIPANTS[pages.platform].fullmatch(participant):
-        raise LedgerError(f"this is no id of a participant of {pages.platform}: {shown(participant)}")
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", study):
-        raise LedgerError(f"this is no id of a study: {shown(study)}")
-    return _registered(connection, info, f"{study} {participant}", source=pages.platform)
+    return _registered(connection, info, *_of_platform(pages, participant, study))
+
+
+def is_turned_away(
+    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, participant: str, study: str
+) -> bool:
+    """Whether somebody comes from a crowd for the first time, and nothing is left for a newcomer.
+
+    Raises
+    ------
+    LedgerError
+        As `join_platform`, of the platform, the study and the id.
+    """
+    name, source = _of_platform(pages, participant, study)
+    if find_voter(connection, info, name, source=source) is not None:
+        return False
+    is_left = is_sheet_left(connection, info) or may_draw(connection, info)
+    return not is_left and why_none_left(connection, info) == "none left"
 
 
 def invite(connection: sa.Connection, info: CampaignInfo, names: Sequence[str]) -> list[str]:
@@ -165,7 +179,7 @@ def invite(connection: sa.Connection, info: CampaignInfo, names: Sequence[str]) 
         raise LedgerError("a name is twice among those to invite")
     tokens = []
     for name in names:
-        voter_id = _registered(connection, info, name, source=INVITED)
+        voter_id = _registered(connection, info, name, INVITED)
         tokens.append(issue(connection, info, "invitation", voter_id=voter_id))
     audit(connection, info.id, "invited", {"voters": len(names)})
     return tokens
@@ -199,7 +213,7 @@ def journey_of(connection: sa.Connection, info: CampaignInfo, pages: VotingPages
     elif not begun and voter_id in excluded_voters(connection, info.id):
         reason = "none left"
     elif not begun and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info, voter_id)):
-        reason = why_none_left(connection, info)
+        reason = why_none_left(connection, info, voter_id)
     return journey_with(connection, info, pages, voter_id, hand, reason)
 
 
@@ -216,17 +230,22 @@ def journey_with(
     key, agreed = connection.execute(
         sa.select(voter.c.key, voter.c.consent_version).where(voter.c.id == voter_id)
     ).one()
-    step: Step = "consent" if agreed != pages.consent_version else "finish" if reason is not None else "vote"
+    step: Step = "finish" if reason not in (None, "wait") else "vote"
+    if agreed != pages.consent_version:
+        step = "consent"
     done = _n_done(connection, info, voter_id, hand)
-    n_votes = _n_standing(connection, info, voter_id, schema.vote_event)
-    n_answers = n_votes
-    if info.settings.probing is not None:
-        n_answers += _n_standing(connection, info, voter_id, schema.probe_event)
-    return Journey(key, step, hand, done, n_votes, n_answers, reason is None, reason)
+    n_answers = _n_standing(connection, info, voter_id)
+    wait = seconds_left(connection, info, voter_id) if reason == "wait" else None
+    return Journey(key, step, hand, done, n_answers, reason is None, reason, wait)
 
 
-def why_none_left(connection: sa.Connection, info: CampaignInfo) -> Reason:
-    """Why there is no sheet to claim: all are given out or done, or a ballot is still to be opened."""
+def why_none_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> Reason:
+    """Why there is no sheet to claim for a voter, or a new one.
+
+    All are given out or done, or a ballot is still to be opened; "wait" where one comes back if it stays unanswered.
+    """
+    if seconds_left(connection, info, voter_id) is not None:
+        return "wait"
     ballot = schema.ballot
     states = connection.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == info.id)).scalars().all()
     if not isinstance(info.plan, BallotPlan) or any(state != "closed" for state in states):
@@ -235,23 +254,36 @@ def why_none_left(connection: sa.Connection, info: CampaignInfo) -> Reason:
 
 
 def next_sheet(
-    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int
+    connection: sa.Connection,
+    info: CampaignInfo,
+    pages: VotingPages,
+    voter_id: int,
+    origin: Origin | None = None,
 ) -> tuple[SheetInHand | None, Reason | None]:
-    """The sheet in hand until each of its pairs is answered, then the next one; None, and why, where there is none."""
+    """The sheet in hand until each of its pairs is answered, then the next one; None, and why, where there is none.
+
+    Parameters
+    ----------
+    origin : Origin or None
+        Limits the unanswered sheets of its address; those who were invited are not counted, since each of them has a
+        link. None: no limit.
+    """
     hand = _in_hand(connection, info, voter_id)
-    if hand is not None and hand.missing and not all(pair.is_probe for pair in hand.missing):
-        renewed = claim_sheet(connection, info, voter_id)
-        return replace(hand, expires_at=None if renewed is None else renewed.expires_at), None
     if hand is not None and hand.missing:
-        return hand, None  # probes that were put off: all comparisons are answered, and the lease would end
+        renewed = renew_lease(connection, info, voter_id)
+        return replace(hand, expires_at=None if renewed is None else renewed.expires_at), None
     if pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
         return None, "limit"
     if voter_id in excluded_voters(connection, info.id):
         return None, "none left"  # what would not count is not asked
-    lease = claim_sheet(connection, info, voter_id)
+    if origin is not None and _source(connection, voter_id) == INVITED:
+        origin = None
+    if origin is not None and not has_room(connection, info, origin):
+        return None, "wait"
+    lease = claim_sheet(connection, info, voter_id, origin)
     if lease is None:
         note_in_vain(connection, info, voter_id)
-        return None, why_none_left(connection, info)
+        return None, why_none_left(connection, info, voter_id)
     return _sheet(connection, info, voter_id, lease), None
 
 
@@ -302,7 +334,7 @@ def ask_others(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> 
 
 
 def _void_all(connection: sa.Connection, info: CampaignInfo, voter_id: int, why: str) -> int:
-    """Void the voter's votes in all ballots that are not closed; their number is returned."""
+    """Void the voter's votes in all ballots that are not closed; how many is returned, those on checks not counted."""
     ballot, n_voided = schema.ballot, 0
     for (ballot_id,) in connection.execute(
         sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed").order_by(ballot.c.id)
@@ -319,7 +351,20 @@ def _void_all(connection: sa.Connection, info: CampaignInfo, voter_id: int, why:
     return n_voided
 
 
-def _registered(connection: sa.Connection, info: CampaignInfo, name: str, *, source: str) -> int:
+def _of_platform(pages: VotingPages, participant: str, study: str) -> tuple[str, str]:
+    """Name and source of a participant."""
+    if pages.platform is None:
+        raise LedgerError("this campaign takes nobody from a platform")
+    if pages.study is not None and study != pages.study:
+        raise LedgerError("the link is that of another study")
+    if not _PARTICIPANTS[pages.platform].fullmatch(participant):
+        raise LedgerError(f"this is no id of a participant of {pages.platform}: {shown(participant)}")
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", study):
+        raise LedgerError(f"this is no id of a study: {shown(study)}")
+    return f"{study} {participant}", pages.platform
+
+
+def _registered(connection: sa.Connection, info: CampaignInfo, name: str, source: str) -> int:
     """Id of the voter of a name, unless it is one who must not come back."""
     voter_id = register(connection, info, name, source=source)
     voter = schema.voter
@@ -335,16 +380,17 @@ def _void(connection: sa.Connection, ballot_id: int, voter_id: int, why: str) ->
     )
     # Everybody waits meanwhile: only the voter's own events are read, not those of the ballot.
     voided = connection.execute(
-        sa.select(event.c.place, event.c.revision, asked.c.sheet)
+        sa.select(event.c.place, event.c.revision, asked.c.sheet, asked.c.probe)
         .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
         .where(event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, event.c.kind == "cast", ~newer)
         .order_by(event.c.place)
     ).all()
     if not voided:
         return 0
-    at, changes = now(), dict.fromkeys({row.sheet for row in voided}, 0)
+    at, scored, checked = now(), Counter[int](), Counter[int]()
     for row in voided:
-        changes[row.sheet] -= 1
+        scored[row.sheet] -= row.probe is None
+        checked[row.sheet] -= row.probe not in (None, "practice")
     connection.execute(
         sa.insert(event),
         [
@@ -362,8 +408,14 @@ def _void(connection: sa.Connection, ballot_id: int, voter_id: int, why: str) ->
             for row in voided
         ],
     )
-    count_answers(connection, ballot_id, changes)
-    return len(voided)
+    count_answers(connection, ballot_id, scored, checked)
+    return -scored.total()
+
+
+def _source(connection: sa.Connection, voter_id: int) -> str:
+    voter = schema.voter
+    found: str = connection.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar_one()
+    return found
 
 
 def _in_hand(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> SheetInHand | None:
@@ -394,26 +446,19 @@ def _n_done(connection: sa.Connection, info: CampaignInfo, voter_id: int, hand: 
     return ended + (hand is not None and not hand.missing)
 
 
-def _n_standing(connection: sa.Connection, info: CampaignInfo, voter_id: int, event: sa.Table) -> int:
-    """The voter's answers that stand, to comparisons or to probes: by the table of their events."""
-    ballot = schema.ballot
+def _n_standing(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
+    """The voter's answers that stand, but for practice."""
+    ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
     later = event.alias("later")
     newer = sa.exists().where(
-        later.c.ballot_id == event.c.ballot_id,
-        later.c.place == event.c.place,
-        later.c.revision > event.c.revision,
-        *_counts(later),
+        later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place, later.c.revision > event.c.revision
     )
     found: int = connection.execute(
         sa.select(sa.func.count())
         .select_from(event)
         .join(ballot, ballot.c.id == event.c.ballot_id)
+        .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
         .where(ballot.c.campaign_id == info.id, event.c.voter_id == voter_id, event.c.kind == "cast", ~newer)
-        .where(*_counts(event))
+        .where(sa.or_(asked.c.probe.is_(None), asked.c.probe != "practice"))
     ).scalar_one()
     return found
-
-
-def _counts(event: sa.FromClause) -> tuple[sa.ColumnElement[bool], ...]:
-    """Events of probes that are kept and do not count are among the others."""
-    return (event.c.why.is_(None),) if "why" in event.c else ()

@@ -11,22 +11,17 @@ from typing import Any
 
 from adaptive.ledger.encoding import json_of
 
-__all__ = ["asked_name", "correction_hash", "retraction_hash", "vote_hash"]
+__all__ = ["correction_hash", "retraction_hash", "vote_hash"]
 
 
-def asked_name(place: int, *, is_probe: bool) -> int | str:
-    """How a comparison, or a probe, is named in a hash."""
-    return f"p{place}" if is_probe else place
+def vote_hash(number: int, place: int, voter_id: int, answer: str | None) -> str:
+    """Hash of a vote on a comparison of ballot `number`."""
+    return _hash([number, place, voter_id, answer])
 
 
-def vote_hash(number: int, place: int, voter_id: int, answer: str | None, *, is_probe: bool = False) -> str:
-    """Hash of a vote, or of the answer to a probe, on ballot `number`."""
-    return _hash([number, asked_name(place, is_probe=is_probe), voter_id, answer])
-
-
-def retraction_hash(number: int, place: int, voter_id: int, *, is_probe: bool = False) -> str:
+def retraction_hash(number: int, place: int, voter_id: int) -> str:
     """Hash of taking an answer back."""
-    return vote_hash(number, place, voter_id, "retract", is_probe=is_probe)
+    return vote_hash(number, place, voter_id, "retract")
 
 
 def correction_hash(number: int, place: int, answer: str | None, reason: str | None) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sqlalchemy as sa
 
 from adaptive.ledger import schema
@@ -22,34 +20,27 @@ def has_begun(connection: sa.Connection, voter_id: int, *, besides: tuple[int, i
     besides : (int, int) or None
         A ballot's id and a sheet in it, whose answers are not looked at.
     """
-    votes = _asked(schema.vote_event, schema.comparison, voter_id, besides)
-    practised = _asked(schema.probe_event, schema.probe, voter_id, besides).where(schema.probe.c.kind == "practice")
-    return any(connection.execute(wanted.limit(1)).first() is not None for wanted in (practised, votes))
+    event, asked = schema.vote_event, schema.comparison
+    of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
+    wanted = sa.select(sa.literal(1)).select_from(event).join(asked, of_pair).where(event.c.voter_id == voter_id)
+    if besides is not None:
+        wanted = wanted.where(sa.or_(asked.c.ballot_id != besides[0], asked.c.sheet != besides[1]))
+    return connection.execute(wanted.limit(1)).first() is not None
 
 
 def unused_practice(info: CampaignInfo) -> sa.Subquery | None:
     """Number of practice pairs that nobody has answered, by ballot's id and sheet; None: the campaign has no practice.
 
-    An answer stands for good: whoever takes over a sheet that was begun finds its practice done.
+    Whoever takes over a sheet that was begun finds its practice done.
     """
-    probing, probe, event, ballot = info.settings.probing, schema.probe, schema.probe_event, schema.ballot
+    probing, probe, event, ballot = info.settings.probing, schema.comparison, schema.vote_event, schema.ballot
     if probing is None or not probing.of_kind("practice"):
         return None
-    answered = sa.exists().where(
-        event.c.ballot_id == probe.c.ballot_id, event.c.place == probe.c.place, event.c.why.is_(None)
-    )
+    answered = sa.exists().where(event.c.ballot_id == probe.c.ballot_id, event.c.place == probe.c.place)
     return (
         sa.select(probe.c.ballot_id, probe.c.sheet, sa.func.count().label("number"))
         .join(ballot, ballot.c.id == probe.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open", probe.c.kind == "practice", ~answered)
+        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open", probe.c.probe == "practice", ~answered)
         .group_by(probe.c.ballot_id, probe.c.sheet)
         .subquery()
     )
-
-
-def _asked(event: sa.Table, asked: sa.Table, voter_id: int, besides: tuple[int, int] | None) -> sa.Select[Any]:
-    of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
-    wanted = sa.select(sa.literal(1)).select_from(event).join(asked, of_pair).where(event.c.voter_id == voter_id)
-    if besides is None:
-        return wanted
-    return wanted.where(sa.or_(asked.c.ballot_id != besides[0], asked.c.sheet != besides[1]))

@@ -2,7 +2,7 @@
 
 A row that contradicts the vote that stands is kept beside it as a conflict, for the organiser to decide, and keeps no
 other row from counting. A row that means nothing - an unknown comparison, other items, a voter without the sheet -
-makes the whole file be refused, with all such rows named. Answers to probes come in the same file, and are kept apart.
+makes the whole file be refused, with all such rows named. Answers to checks are votes as all others.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ import numpy as np
 import sqlalchemy as sa
 
 from adaptive.errors import VoteError
+from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.columns import insert_columns, integer_columns
 from adaptive.ledger.database import Database
-from adaptive.ledger.draws import drawn_columns
-from adaptive.ledger.encoding import json_of, now
+from adaptive.ledger.encoding import json_of, now, pair_at, pair_id
 from adaptive.ledger.errors import LedgerBusyError
 from adaptive.ledger.locking import ballot_numbered, count_answers, lock_ballot, open_if_overdue
-from adaptive.ledger.payloads import asked_name, vote_hash
-from adaptive.ledger.probes.rows import asked_place, ballot_probes
+from adaptive.ledger.newcomers import mark_answered
+from adaptive.ledger.payloads import vote_hash
 from adaptive.ledger.voters import keys_of, names_of, voters_named
 from adaptive.ledger.votes import answer_code
-from adaptive.tables import VoteFile, VoteRow, item_cells
+from adaptive.tables import item_cells
 
 __all__ = ["Recorded", "record_file"]
 
@@ -46,7 +46,7 @@ class Recorded:
     Attributes
     ----------
     n_new : int
-        Votes that count from now on.
+        Votes that count from now on; answers to checks are no such votes.
     n_known : int
         Votes that the ledger had already.
     n_conflicts : int
@@ -54,7 +54,7 @@ class Recorded:
     n_late : int
         Votes on a closed ballot, or on a sheet that went to somebody else: kept, not counted.
     n_probes : int
-        New answers to probes, which are no votes. The other numbers include those of probes.
+        New answers to checks. The numbers of the votes that were known, or are kept aside, include those of checks.
     """
 
     n_new: int
@@ -66,12 +66,14 @@ class Recorded:
 
 @dataclass(eq=False)
 class _Ballot:
-    """What the rows of one ballot are held against: its comparisons, or its probes."""
+    """What the rows of one ballot are held against; lists are by place."""
 
     id: int
     number: int
-    is_probes: bool
     state: str
+    n_scored: int
+    checks: set[int]  # places, practice left out
+    place: dict[tuple[int, int], int]  # sheet, position
     sheet: list[int]
     left: list[int]
     right: list[int]
@@ -81,10 +83,6 @@ class _Ballot:
     held: set[tuple[int, int]]  # every (sheet, voter) so far
     said: set[tuple[int, int, int]]  # every vote so far: place, voter, answer
     heard: set[tuple[int, int, int]]  # late votes: place, voter, answer
-
-    def name(self, place: int) -> str:
-        """Id of what is asked there."""
-        return f"{self.number}-{'p' if self.is_probes else ''}{place}"
 
 
 @dataclass(eq=False)
@@ -112,37 +110,40 @@ def record_file(database: Database, info: CampaignInfo, file: VoteFile) -> Recor
     LedgerBusyError
         While a ballot of the file is being closed.
     """
-    rows = [(row, *_place(file, row)) for row in file.rows if row.answer is not None]
-    for number in sorted({number for _, number, _, _ in rows}):
+    rows = [(row, *_pair(file, row)) for row in file.rows if row.answer is not None]
+    for number in sorted({number for _, number, *_ in rows}):
         database.write(partial(open_if_overdue, info=info, number=number))
     return database.write(lambda connection: _recorded(connection, info, file, rows))
 
 
-def _place(file: VoteFile, row: VoteRow) -> tuple[int, int, bool]:
+def _pair(file: VoteFile, row: VoteRow) -> tuple[int, int, int]:
     try:
-        return asked_place(row.comparison)
+        return pair_at(row.comparison)
     except VoteError as error:
         file.fail(str(error), row.line)
 
 
 def _recorded(
-    connection: sa.Connection, info: CampaignInfo, file: VoteFile, rows: Sequence[tuple[VoteRow, int, int, bool]]
+    connection: sa.Connection, info: CampaignInfo, file: VoteFile, rows: Sequence[tuple[VoteRow, int, int, int]]
 ) -> Recorded:
-    ballots: dict[tuple[int, bool], _Ballot] = {}
-    for row, number, _, is_probe in rows:
-        if (number, is_probe) not in ballots:
+    ballots: dict[int, _Ballot] = {}
+    for row, number, *_ in rows:
+        if number not in ballots:
             try:
-                ballots[number, is_probe] = _held_against(connection, info, number, is_probe)
+                ballots[number] = _held_against(connection, info, number)
             except VoteError as error:
                 file.fail(f"comparison {row.comparison!r} is unknown: {error}", row.line)
     known = voters_named(connection, info, {row.voter for row, *_ in rows if row.voter is not None})
     names, keys = names_of(connection, info), keys_of(connection, info)
     problems: list[str] = []
     counts: Counter[str] = Counter()
-    events, late, probed, changes = _Batch(), _Batch(), _Batch(), {key: Counter[int]() for key in ballots}
-    for row, number, place, is_probe in rows:
-        ballot = ballots[number, is_probe]
+    events, late = _Batch(), _Batch()
+    answered: dict[int, int] = {}  # lease -> voter
+    scored, checked = ({number: Counter[int]() for number in ballots} for _ in range(2))
+    for row, number, sheet, position in rows:
+        ballot = ballots[number]
         try:
+            place = _place(ballot, row, sheet, position)
             voter = _voter_of(info, row, ballot, place, known, names)
         except VoteError as error:
             problems.append(f"{file.name}:{row.line}: {error}")
@@ -153,21 +154,16 @@ def _recorded(
             counts[why] += 1
             continue
         values = _values(info, row, ballot, place, voter, keys[voter], code)
-        if is_probe:
-            ballot.revision[place] += 1
-            probed.add({**values, "revision": ballot.revision[place], "kind": "cast", "why": why})
-            if why is None:
-                ballot.answer[place] = code
-            else:
-                ballot.heard.add((place, voter, code))
-            counts["probe" if why is None else why] += 1
-        elif why is None:
+        if why is None:
             ballot.revision[place] += 1
             ballot.answer[place] = code
-            lease = ballot.holder[ballot.sheet[place]][0]
+            lease = ballot.holder[sheet][0]
             events.add({**values, "revision": ballot.revision[place], "kind": "cast", "lease_id": lease})
-            changes[number, False][ballot.sheet[place]] += 1
-            counts["new"] += 1
+            answered[lease] = voter
+            is_scored = place < ballot.n_scored
+            scored[number][sheet] += is_scored
+            checked[number][sheet] += place in ballot.checks
+            counts["new" if is_scored else "probe"] += 1
         else:
             late.add({**values, "why": why, "revision": ballot.revision[place]})
             ballot.heard.add((place, voter, code))
@@ -175,42 +171,54 @@ def _recorded(
     if problems:
         more = f"; and {len(problems) - _SHOWN:,} more rows" if len(problems) > _SHOWN else ""
         raise VoteError("; ".join(problems[:_SHOWN]) + more)
-    for table, batch in ((schema.vote_event, events), (schema.late_vote, late), (schema.probe_event, probed)):
+    for table, batch in ((schema.vote_event, events), (schema.late_vote, late)):
         if batch.columns:
             insert_columns(connection, table, batch.columns)
-    for key, by_sheet in changes.items():
-        count_answers(connection, ballots[key].id, by_sheet)
+    for number, ballot in ballots.items():
+        count_answers(connection, ballot.id, scored[number], checked[number])
+    waiting = sa.select(schema.lease.c.id).join(schema.ballot, schema.ballot.c.id == schema.lease.c.ballot_id)
+    waiting = waiting.where(schema.ballot.c.campaign_id == info.id, schema.lease.c.unanswered)
+    for lease in connection.execute(waiting).scalars().all() if answered else ():
+        if lease in answered:
+            mark_answered(connection, info, lease, answered[lease])
     n_late = counts["closed"] + counts["reassigned"]
     return Recorded(counts["new"], counts["known"], counts["conflict"], n_late, counts["probe"])
 
 
-def _held_against(connection: sa.Connection, info: CampaignInfo, number: int, is_probes: bool) -> _Ballot:
+def _held_against(connection: sa.Connection, info: CampaignInfo, number: int) -> _Ballot:
     ballot_id = ballot_numbered(connection, info, number)
     # Alone: what stands is read once for the whole file, and must stand until its votes are written.
     lock_ballot(connection, ballot_id, exclusive=True)
-    state = connection.execute(sa.select(schema.ballot.c.state).where(schema.ballot.c.id == ballot_id)).scalar_one()
+    table = schema.ballot
+    state, n_scored = connection.execute(
+        sa.select(table.c.state, table.c.n_comparisons).where(table.c.id == ballot_id)
+    ).one()
     if state == "closing":
         raise LedgerBusyError(f"ballot {number} is being closed: the file may be recorded in a moment")
     lease = schema.lease
     leases = connection.execute(
         sa.select(lease.c.id, lease.c.sheet, lease.c.voter_id, lease.c.ended_at).where(lease.c.ballot_id == ballot_id)
     ).all()
-    asked = _asked_probes(connection, ballot_id) if is_probes else _asked_comparisons(connection, ballot_id)
     return _Ballot(
         id=ballot_id,
         number=number,
-        is_probes=is_probes,
         state=state,
+        n_scored=n_scored,
         holder={row.sheet: (row.id, row.voter_id) for row in leases if row.ended_at is None},
         held={(row.sheet, row.voter_id) for row in leases},
-        **asked,
+        **_asked(connection, ballot_id),
     )
 
 
-def _asked_comparisons(connection: sa.Connection, ballot_id: int) -> dict[str, Any]:
+def _asked(connection: sa.Connection, ballot_id: int) -> dict[str, Any]:
     """Where each comparison is, what it shows, and what was answered."""
-    drawn = drawn_columns(connection, ballot_id)
-    event, late = schema.vote_event, schema.late_vote
+    pair, event, late = schema.comparison, schema.vote_event, schema.late_vote
+    sheet, position, left, right = integer_columns(
+        connection,
+        sa.select(pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item)
+        .where(pair.c.ballot_id == ballot_id)
+        .order_by(pair.c.place),
+    )
     places, revisions, answers, voters = integer_columns(
         connection,
         sa.select(
@@ -222,15 +230,20 @@ def _asked_comparisons(connection: sa.Connection, ballot_id: int) -> dict[str, A
         .where(event.c.ballot_id == ballot_id)
         .order_by(event.c.place, event.c.revision),
     )
-    revision, answer = np.zeros(drawn.sheet.size, np.int64), np.full(drawn.sheet.size, _NO_VOTE)
+    revision, answer = np.zeros(sheet.size, np.int64), np.full(sheet.size, _NO_VOTE)
     revision[places], answer[places] = revisions, answers  # the last of each place stays
     heard = connection.execute(
         sa.select(late.c.place, late.c.voter_id, late.c.answer).where(late.c.ballot_id == ballot_id)
     )
+    checks = connection.execute(
+        sa.select(pair.c.place).where(pair.c.ballot_id == ballot_id, pair.c.probe != "practice")
+    )
     return {
-        "sheet": drawn.sheet.tolist(),
-        "left": drawn.left.tolist(),
-        "right": drawn.right.tolist(),
+        "checks": set(checks.scalars()),
+        "place": {at: place for place, at in enumerate(zip(sheet.tolist(), position.tolist(), strict=True))},
+        "sheet": sheet.tolist(),
+        "left": left.tolist(),
+        "right": right.tolist(),
         "revision": revision.tolist(),
         "answer": answer.tolist(),
         "said": set(zip(places.tolist(), voters.tolist(), answers.tolist(), strict=True)),
@@ -238,38 +251,21 @@ def _asked_comparisons(connection: sa.Connection, ballot_id: int) -> dict[str, A
     }
 
 
-def _asked_probes(connection: sa.Connection, ballot_id: int) -> dict[str, Any]:
-    """The same of each probe; an answer that does not count is one of its events too."""
-    probes = ballot_probes(connection, ballot_id)
-    revision, answer = [0] * len(probes), [_NO_VOTE] * len(probes)
-    heard = set()
-    event = schema.probe_event
-    for row in connection.execute(sa.select(event).where(event.c.ballot_id == ballot_id).order_by(event.c.revision)):
-        revision[row.place] = row.revision
-        if row.why is None:
-            answer[row.place] = row.answer if row.kind == "cast" else _NO_VOTE
-        else:
-            heard.add((row.place, row.voter_id, row.answer))
-    return {
-        "sheet": [probe.sheet for probe in probes],
-        "left": [probe.left for probe in probes],
-        "right": [probe.right for probe in probes],
-        "revision": revision,
-        "answer": answer,
-        "said": set(),
-        "heard": heard,
-    }
+def _place(ballot: _Ballot, row: VoteRow, sheet: int, position: int) -> int:
+    place = ballot.place.get((sheet, position))
+    if place is not None:
+        return place
+    last = max((at for on, at in ballot.place if on == sheet), default=None)
+    which = f"comparison {row.comparison!r} is unknown: ballot {ballot.number}"
+    if last is None:
+        raise VoteError(f"{which} ends at sheet {max(ballot.sheet)}")
+    raise VoteError(f"{which} ends sheet {sheet} at {pair_id(ballot.number, sheet, last)!r}")
 
 
 def _voter_of(
     info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, known: Mapping[str, int], names: Mapping[int, str]
 ) -> int:
     """Who voted; what the row shows must be what was asked."""
-    if place >= len(ballot.sheet):
-        if not ballot.sheet:
-            raise VoteError(f"comparison {row.comparison!r} is unknown: ballot {ballot.number} has no probes")
-        last = ballot.name(len(ballot.sheet) - 1)
-        raise VoteError(f"comparison {row.comparison!r} is unknown: those of ballot {ballot.number} end at '{last}'")
     for side, came, asked in (("left", row.left, ballot.left), ("right", row.right, ballot.right)):
         wanted = info.items[asked[place]]
         if came is not None and item_cells(came) != item_cells(wanted):
@@ -310,14 +306,13 @@ def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
 def _values(
     info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter: int, key: str, code: int
 ) -> dict[str, Any]:
-    asked = asked_name(place, is_probe=ballot.is_probes)
     extra = dict(row.extra)
     seconds = extra.pop("seconds", None)
     return {
         # The same vote on the same revision of its comparison is the same event, whoever reads the file again: also in
         # a ledger that has restored the campaign, where the voter has the same key and another id.
         "event_id": str(
-            uuid.uuid5(uuid.UUID(info.key), json_of([ballot.number, asked, key, row.answer, ballot.revision[place]]))
+            uuid.uuid5(uuid.UUID(info.key), json_of([ballot.number, place, key, row.answer, ballot.revision[place]]))
         ),
         "ballot_id": ballot.id,
         "place": place,
@@ -327,7 +322,7 @@ def _values(
         "given_by": "file",
         "extra": json_of(extra) if extra else None,
         "received_at": now(),
-        "payload_hash": vote_hash(ballot.number, place, voter, row.answer, is_probe=ballot.is_probes),
+        "payload_hash": vote_hash(ballot.number, place, voter, row.answer),
     }
 
 

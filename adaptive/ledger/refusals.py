@@ -31,10 +31,13 @@ class Refusal:
 
 
 def state_of(connection: sa.Connection, info: CampaignInfo) -> dict[str, int]:
-    """What a refusal is of: the number of batches, answers and changed answers, and an organiser's last decision."""
+    """What a refusal is of: the number of batches, answers and changed answers, and an organiser's last decision.
+
+    Answers to checks count too: by whether more is asked then, a voter would tell them from the others.
+    """
     sheet, ballot, vote, event = schema.sheet, schema.ballot, schema.vote_event, schema.audit_event
     batches, answers = connection.execute(
-        sa.select(sa.func.count(ballot.c.id.distinct()), sa.func.sum(sheet.c.n_answered))
+        sa.select(sa.func.count(ballot.c.id.distinct()), sa.func.sum(sheet.c.n_answered + sheet.c.n_checked))
         .join(sheet, sheet.c.ballot_id == ballot.c.id)
         .where(ballot.c.campaign_id == info.id)
     ).one()

@@ -32,6 +32,7 @@ from adaptive.record import ProtocolResult, places_best_first
 from adaptive.tables import csv_text, item_cells, item_columns
 from rankcorr import TauW
 from rankcorr.results import TableResult
+from rankcorr.workers import Progress
 
 __all__ = ["CampaignResult", "ClosePreview", "preview_of", "result_of", "votes_of"]
 
@@ -224,7 +225,12 @@ def _holders(connection: sa.Connection, ballot_id: int, n_sheets: int) -> NDArra
 
 
 def result_of(
-    connection: sa.Connection, info: CampaignInfo, *, interim: bool = False, top: int | None = None
+    connection: sa.Connection,
+    info: CampaignInfo,
+    *,
+    interim: bool = False,
+    top: int | None = None,
+    progress: Progress | None = None,
 ) -> CampaignResult:
     """The ranking of all items; `interim` gives it at any time, by the strengths alone.
 
@@ -232,6 +238,8 @@ def result_of(
     ----------
     top : int or None
         k of the cut; None: the size of the last ballot, or a tenth of the items.
+    progress : callable, optional
+        That of `Strengths.drawn`.
 
     Raises
     ------
@@ -263,6 +271,8 @@ def result_of(
         agreement = float(TauW()(strengths.ranking, everybody.ranking))
     k = _top(info) if top is None else top
     small = info.n_items <= MOST_WITH_INTERVALS
+    if small:
+        strengths.drawn(progress=progress)
     return CampaignResult(
         items=info.items,
         paper=paper,
@@ -276,13 +286,21 @@ def result_of(
     )
 
 
-def preview_of(connection: sa.Connection, info: CampaignInfo, *, least_answered: float | None = None) -> ClosePreview:
+def preview_of(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    *,
+    least_answered: float | None = None,
+    progress: Progress | None = None,
+) -> ClosePreview:
     """What closing the open ballot now would do; nothing is changed.
 
     Parameters
     ----------
     least_answered : float or None
         Share of the comparisons that must be answered; None: that of the campaign.
+    progress : callable, optional
+        That of `Strengths.drawn`.
 
     Raises
     ------
@@ -310,7 +328,9 @@ def preview_of(connection: sa.Connection, info: CampaignInfo, *, least_answered:
         pass
     cut = None
     if n_going_on and info.n_items <= MOST_WITH_INTERVALS and votes.n_answered:
-        cut = bradley_terry(votes_of(connection, info, without=excluded)).cut(n_going_on)
+        strengths = bradley_terry(votes_of(connection, info, without=excluded))
+        strengths.drawn(progress=progress)
+        cut = strengths.cut(n_going_on)
     return ClosePreview(
         ballot=stored.number,
         n_comparisons=stored.n_comparisons,

@@ -3,6 +3,10 @@
 Times are whole microseconds since 1970 in UTC. A label is JSON: a string, an integer, or a list of those. An item is
 known by its place among the items of the campaign, a comparison by its place in the ballot, both counted from 0.
 `migrations` makes these tables; a test compares the two.
+
+Checks on voters (`adaptive.ledger.probes`) are comparisons too, and answers to them are votes, so that nothing that a
+voter sends or gets differs between the two. Places 0 to `ballot.n_comparisons` - 1 are scored; checks have the places
+from there on, which no voter sees. Voters and files know a pair by its ballot, sheet and position on the sheet.
 """
 
 from __future__ import annotations
@@ -22,8 +26,6 @@ __all__ = [
     "late_vote",
     "lease",
     "metadata",
-    "probe",
-    "probe_event",
     "sheet",
     "token",
     "vote_event",
@@ -124,7 +126,11 @@ sheet = sa.Table(
     Column("slot", Integer, nullable=False),  # index of the drawn voter; no pair comes twice in a slot
     Column("n_comparisons", Integer, nullable=False),
     Column("n_answered", Integer, nullable=False, server_default="0"),
+    # A sheet is asked to its end, of another voter too: one without its checks would tell that what is left is one.
+    Column("n_checks", Integer, nullable=False, server_default="0"),  # practice left out
+    Column("n_checked", Integer, nullable=False, server_default="0"),
     CheckConstraint("n_answered BETWEEN 0 AND n_comparisons", name="answered"),
+    CheckConstraint("n_checked BETWEEN 0 AND n_checks", name="checked"),
 )
 
 comparison = sa.Table(
@@ -133,12 +139,16 @@ comparison = sa.Table(
     Column("ballot_id", _Id, primary_key=True),
     Column("place", Integer, primary_key=True, autoincrement=False),
     Column("sheet", Integer, nullable=False),
-    Column("position", Integer, nullable=False),
+    Column("position", Integer, nullable=False),  # among all pairs of the sheet, checks included, as it is shown
     Column("left_item", Integer, nullable=False),
     Column("right_item", Integer, nullable=False),
+    Column("probe", Text),  # kind of check; NULL: scored
+    Column("expected", SmallInteger),
+    Column("repeats", Integer),  # place of the comparison that a check asks again
     sa.UniqueConstraint("ballot_id", "sheet", "position"),
     sa.ForeignKeyConstraint(["ballot_id", "sheet"], ["sheet.ballot_id", "sheet.number"]),
     CheckConstraint("left_item <> right_item", name="items"),
+    _one_of("probe", ("practice", "attention", "gold", "repeat", "overlap")),
 )
 
 voter = sa.Table(
@@ -175,6 +185,8 @@ lease = sa.Table(
     Column("exclusive", sa.Boolean, nullable=False),
     Column("given_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
+    Column("unanswered", sa.Boolean, nullable=False, server_default=sa.false()),  # claimed, without a first answer
+    Column("address", Text),  # keyed hash, of an unanswered lease alone: `newcomers` forgets it
     Column("ended_at", BigInteger),
     Column("end_reason", Text),
     sa.ForeignKeyConstraint(["ballot_id", "sheet"], ["sheet.ballot_id", "sheet.number"]),
@@ -198,10 +210,14 @@ Index(
     postgresql_where=sa.text("ended_at IS NULL AND exclusive"),
 )
 Index("ix_lease_voter_id", lease.c.voter_id)
+Index("ix_lease_address", lease.c.address)
 
 
 def _event_columns() -> list[Column[object]]:
-    """Columns of whatever a voter answers."""
+    """Columns of whatever a voter answers.
+
+    An event id is a vote's or a late vote's; it is both only where the same vote came too late and then in time.
+    """
     return [
         Column("event_id", Text, nullable=False, unique=True),
         Column("ballot_id", _Id, nullable=False),
@@ -244,37 +260,6 @@ late_vote = sa.Table(
     _one_of("why", ("closed", "reassigned", "conflict")),
 )
 Index("ix_late_vote_ballot_id", late_vote.c.ballot_id)
-
-probe = sa.Table(
-    "probe",
-    metadata,
-    Column("ballot_id", _Id, primary_key=True),
-    Column("place", Integer, primary_key=True, autoincrement=False),
-    Column("sheet", Integer, nullable=False),
-    Column("position", Integer, nullable=False),  # it is shown before the comparison of this position
-    Column("kind", Text, nullable=False),
-    Column("left_item", Integer, nullable=False),
-    Column("right_item", Integer, nullable=False),
-    Column("expected", SmallInteger),
-    Column("repeats", Integer),  # place of the comparison that is asked again
-    sa.ForeignKeyConstraint(["ballot_id", "sheet"], ["sheet.ballot_id", "sheet.number"]),
-    _one_of("kind", ("practice", "attention", "gold", "repeat", "overlap")),
-)
-
-probe_event = sa.Table(
-    "probe_event",
-    metadata,
-    _id(),
-    *_event_columns(),
-    Column("revision", Integer, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("why", Text),  # of an answer that is kept and does not count
-    sa.UniqueConstraint("ballot_id", "place", "revision"),
-    sa.ForeignKeyConstraint(["ballot_id", "place"], ["probe.ballot_id", "probe.place"]),
-    _one_of("kind", ("cast", "retract", "void")),
-    _one_of("why", ("closed", "reassigned", "conflict")),
-)
-Index("ix_probe_event_voter_id", probe_event.c.voter_id)
 
 audit_event = sa.Table(
     "audit_event",
@@ -320,10 +305,8 @@ Index("ix_token_campaign_id", token.c.campaign_id)
 HISTORY: Final = (
     "item",
     "comparison",
-    "probe",
     "vote_event",
     "late_vote",
-    "probe_event",
     "audit_event",
     "voting_pages",
 )

@@ -20,6 +20,7 @@ from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.known_pairs import KnownPairs, Sheet, known_pairs, without_known_pairs
 from adaptive.ledger.locking import lock_ballot
+from adaptive.ledger.newcomers import MINUTE, Origin, first_end, forget_addresses, lease_end
 from adaptive.ledger.practice import has_begun, unused_practice
 from adaptive.ledger.voters import file_name, register
 
@@ -31,6 +32,7 @@ __all__ = [
     "is_sheet_left",
     "lease_of_voter",
     "n_unanswered_for",
+    "renew_lease",
     "unfinished_sheets",
 ]
 
@@ -97,28 +99,32 @@ def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sh
     if state == "closed":
         raise LedgerError("the ballot is closed: its sheets stay with whoever has them")
     _check_present(connection, voter_id)
-    if row.n_answered == row.n_comparisons:
+    if row.n_answered == row.n_comparisons and row.n_checked == row.n_checks:
         raise LedgerError(f"sheet {sheet + 1} is answered already: there is nothing left to give away")
     held = _held(connection, ballot_id, sheet)
     if held is not None and held.voter_id == voter_id:
         raise LedgerError(f"sheet {sheet + 1} is that voter's already")
-    known = known_pairs(connection, info, voter_id)
+    known = known_pairs(connection, voter_id)
     if not without_known_pairs(connection, info, [(ballot_id, sheet)], known, of_ballot=True):
         raise LedgerError(f"sheet {sheet + 1} has a pair that this voter was asked before in this ballot")
     if held is not None:
         _end(connection, held.id, "reassigned")
-    made = _leased(connection, ballot_id, sheet, voter_id, exclusive=False, expires_at=None)
+    made = _leased(connection, ballot_id, sheet, voter_id, exclusive=False)
     audit(connection, info.id, "assigned", {"sheet": sheet}, ballot_id=ballot_id, voter_id=voter_id)
     return made
 
 
-def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> Lease | None:
+def claim_sheet(
+    connection: sa.Connection, info: CampaignInfo, voter_id: int, origin: Origin | None = None
+) -> Lease | None:
     """Lease the next sheet to a voter who comes for one; None where nothing is left for that voter.
 
     The sheet in hand is given again until it is done. Then comes a sheet that nobody has, or whose lease has expired,
     without a pair that the voter was asked before in its ballot, or in any batch of a continuous campaign; sheets that
     were begun come first. Whoever is new gets one with practice, as long as there is any: a sheet has none where its
     comparisons are the practice pairs, or where somebody else did it and left.
+
+    A sheet without an answer is held for the first minutes alone, and asking for it again prolongs nothing.
 
     Raises
     ------
@@ -129,15 +135,12 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
     current = lease_of_voter(connection, voter_id)
     if current is not None:
         row = _sheet_row(connection, current.ballot_id, current.sheet)
-        if row.n_answered < row.n_comparisons and not current.is_closed:
-            connection.execute(
-                sa.update(schema.lease)
-                .where(schema.lease.c.id == current.id)
-                .values(expires_at=_expiry(connection, info))
-            )
-            return lease_of_voter(connection, voter_id)
+        is_done = row.n_answered == row.n_comparisons and row.n_checked == row.n_checks
+        if not is_done and not current.is_closed:
+            return renew_lease(connection, info, voter_id)
         _end(connection, current.id, "done")
-    known = known_pairs(connection, info, voter_id)
+    forget_addresses(connection, info)
+    known = known_pairs(connection, voter_id)
     practice = unused_practice(info)
     if practice is not None and has_begun(connection, voter_id):
         practice = None
@@ -151,9 +154,41 @@ def claim_sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
                 continue
             if held is not None:
                 _end(connection, held.id, "expired")
-            _leased(connection, *free, voter_id, exclusive=True, expires_at=_expiry(connection, info))
+            address = None if origin is None else origin.hashed(info)
+            ends = first_end(connection, info)
+            _leased(connection, *free, voter_id, exclusive=True, expires_at=ends, unanswered=True, address=address)
             return lease_of_voter(connection, voter_id)
     return None
+
+
+def renew_lease(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> Lease | None:
+    """Give the voter of a sheet its whole time again, if an answer came within it; asking alone prolongs nothing.
+
+    Raises
+    ------
+    LedgerError
+        When the voter has withdrawn.
+    """
+    _check_present(connection, voter_id)
+    table, event, asked = schema.lease, schema.vote_event, schema.comparison
+    minutes = info.settings.lease_minutes or info.settings.first_minutes
+    since = clock(connection) - sa.literal(int(minutes * MINUTE), sa.BigInteger)
+    of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
+    answered = (
+        sa.select(sa.literal(1))
+        .select_from(event.join(asked, of_pair))
+        .where(asked.c.ballot_id == table.c.ballot_id, asked.c.sheet == table.c.sheet)
+        .where(event.c.voter_id == voter_id, event.c.kind == "cast", event.c.received_at >= since)
+        .correlate(table)
+        .exists()
+    )
+    connection.execute(
+        sa.update(table)
+        .where(table.c.voter_id == voter_id, table.c.ended_at.is_(None), table.c.exclusive, ~table.c.unanswered)
+        .where(answered)
+        .values(expires_at=lease_end(connection, info, voter_id))
+    )
+    return lease_of_voter(connection, voter_id)
 
 
 def lease_of_voter(connection: sa.Connection, voter_id: int) -> Lease | None:
@@ -175,22 +210,17 @@ def _lease_statement() -> sa.Select[Any]:
 
 def is_sheet_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
     """Whether there is a sheet to claim, for this voter or for one who comes new; nothing is locked or changed."""
-    known = {} if voter_id is None else known_pairs(connection, info, voter_id)
+    known = {} if voter_id is None else known_pairs(connection, voter_id)
     return next(_sheets_for(connection, info, known), None) is not None
 
 
 def n_unanswered_for(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
     """Number of unanswered comparisons on the sheets that nobody has and this voter may get."""
-    known, table = known_pairs(connection, info, voter_id), schema.sheet
+    known, table = known_pairs(connection, voter_id), schema.sheet
     left = (table.c.n_comparisons - table.c.n_answered).label("n_left")
     rows = connection.execute(_free_sheets(connection, info).add_columns(left))
     n_left = {(row.ballot_id, row.number): int(row.n_left) for row in rows}
     return sum(n_left[sheet] for sheet in without_known_pairs(connection, info, list(n_left), known))
-
-
-def _expiry(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement[int] | None:
-    minutes = info.settings.lease_minutes
-    return None if minutes is None else clock(connection) + sa.literal(int(minutes * 60_000_000), sa.BigInteger)
 
 
 def _check_present(connection: sa.Connection, voter_id: int) -> None:
@@ -226,24 +256,14 @@ def _end(connection: sa.Connection, lease_id: int, reason: str) -> None:
     connection.execute(sa.update(table).where(table.c.id == lease_id).values(ended_at=now(), end_reason=reason))
 
 
-def _leased(
-    connection: sa.Connection,
-    ballot_id: int,
-    sheet: int,
-    voter_id: int,
-    *,
-    exclusive: bool,
-    expires_at: sa.ColumnElement[int] | None,
-) -> int:
+def _leased(connection: sa.Connection, ballot_id: int, sheet: int, voter_id: int, **columns: Any) -> int:
     table = schema.lease
     last = connection.execute(
         sa.select(sa.func.max(table.c.fence)).where(table.c.ballot_id == ballot_id, table.c.sheet == sheet)
     ).scalar()
     values = {"ballot_id": ballot_id, "sheet": sheet, "voter_id": voter_id, "fence": (last or 0) + 1}
     made: int = connection.execute(
-        sa.insert(table)
-        .values(**values, exclusive=exclusive, given_at=now(), expires_at=expires_at)
-        .returning(table.c.id)
+        sa.insert(table).values(**values, **columns, given_at=now()).returning(table.c.id)
     ).scalar_one()
     return made
 
@@ -272,7 +292,7 @@ def _locked(connection: sa.Connection, sheet: Sheet, *, waits: bool) -> bool:
     """Lock a sheet that is not done; one that another holds locked is left out, or waited for."""
     table = schema.sheet
     wanted = sa.select(table.c.number).where(
-        table.c.ballot_id == sheet[0], table.c.number == sheet[1], table.c.n_answered < table.c.n_comparisons
+        table.c.ballot_id == sheet[0], table.c.number == sheet[1], _is_unfinished()
     )
     return connection.execute(wanted.with_for_update(key_share=True, skip_locked=not waits)).first() is not None
 
@@ -295,14 +315,19 @@ def _free_sheets(connection: sa.Connection, info: CampaignInfo, practice: sa.Sub
         .where(
             ballot.c.campaign_id == info.id,
             ballot.c.state == "open",
-            sheet.c.n_answered < sheet.c.n_comparisons,
+            _is_unfinished(),
             ~taken,
         )
     )
     if practice is not None:
         of_sheet = sa.and_(practice.c.ballot_id == sheet.c.ballot_id, practice.c.sheet == sheet.c.number)
         free = free.outerjoin(practice, of_sheet).order_by(sa.func.coalesce(practice.c.number, 0).desc())
-    return free.order_by(ballot.c.number, (sheet.c.n_answered == 0), sheet.c.number)
+    return free.order_by(ballot.c.number, (sheet.c.n_answered + sheet.c.n_checked == 0), sheet.c.number)
+
+
+def _is_unfinished() -> sa.ColumnElement[bool]:
+    sheet = schema.sheet
+    return sa.or_(sheet.c.n_answered < sheet.c.n_comparisons, sheet.c.n_checked < sheet.c.n_checks)
 
 
 def _holders_of_slots(connection: sa.Connection, info: CampaignInfo) -> dict[int, int]:
@@ -330,7 +355,7 @@ def unfinished_sheets(connection: sa.Connection, voter_id: int) -> list[tuple[in
             lease.c.voter_id == voter_id,
             lease.c.ended_at.is_(None),
             ballot.c.state == "open",
-            sheet.c.n_answered < sheet.c.n_comparisons,
+            _is_unfinished(),
         )
         .order_by(sheet.c.ballot_id, sheet.c.number)
     )

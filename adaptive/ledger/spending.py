@@ -201,11 +201,14 @@ def _drawn(connection: sa.Connection, info: CampaignInfo) -> tuple[int, int]:
 
     Where sheets are not assigned, each has the practice, and a voter is asked it once: it counts once for each slot.
     """
-    ballot, probe, sheet, probing = schema.ballot, schema.probe, schema.sheet, info.settings.probing
+    ballot, probe, sheet, probing = schema.ballot, schema.comparison, schema.sheet, info.settings.probing
     own = ballot.c.campaign_id == info.id
     n_opened = connection.execute(sa.select(sa.func.count()).select_from(ballot).where(own)).scalar_one()
+    if probing is None:
+        return 0, n_opened
+    own = sa.and_(own, probe.c.place >= ballot.c.n_comparisons)
     drawn = sa.select(sa.func.count()).select_from(probe).join(ballot, ballot.c.id == probe.c.ballot_id).where(own)
-    if probing is None or info.settings.assigned or not probing.of_kind("practice"):
+    if info.settings.assigned or not probing.of_kind("practice"):
         return connection.execute(drawn).scalar_one(), n_opened
     sides = (probe.c.left_item, probe.c.right_item)
     pair = [sa.case((sides[0] < sides[1], side), else_=other) for side, other in (sides, sides[::-1])]
@@ -214,22 +217,24 @@ def _drawn(connection: sa.Connection, info: CampaignInfo) -> tuple[int, int]:
         .select_from(probe)
         .join(sheet, sa.and_(sheet.c.ballot_id == probe.c.ballot_id, sheet.c.number == probe.c.sheet))
         .join(ballot, ballot.c.id == probe.c.ballot_id)
-        .where(own, probe.c.kind == "practice")
+        .where(own, probe.c.probe == "practice")
         .distinct()
         .subquery()
     )
     n_practice = connection.execute(sa.select(sa.func.count()).select_from(practice)).scalar_one()
-    return n_practice + connection.execute(drawn.where(probe.c.kind != "practice")).scalar_one(), n_opened
+    return n_practice + connection.execute(drawn.where(probe.c.probe != "practice")).scalar_one(), n_opened
 
 
 def _n_answered(connection: sa.Connection, info: CampaignInfo) -> int:
-    event, ballot = schema.probe_event, schema.ballot
+    event, ballot = schema.vote_event, schema.ballot
+    if info.settings.probing is None:
+        return 0
     # One answer stands at a time, and is taken back before another comes.
-    change = sa.case((event.c.kind == "cast", 1), else_=-1)
+    change = sa.case((event.c.kind != "cast", -1), (event.c.given_by == "correction", 0), else_=1)
     found = connection.execute(
         sa.select(sa.func.sum(change))
         .select_from(event)
         .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, event.c.why.is_(None))
+        .where(ballot.c.campaign_id == info.id, event.c.place >= ballot.c.n_comparisons)
     ).scalar()
     return int(found or 0)

@@ -22,8 +22,7 @@ def campaign_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
     ballot, sheet, lease, voter = schema.ballot, schema.sheet, schema.lease, schema.voter
     own = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id)
     parts = [
-        sa.select(sa.func.max(table.c.id)).scalar_subquery()
-        for table in (schema.vote_event, schema.late_vote, schema.probe_event, lease)
+        sa.select(sa.func.max(table.c.id)).scalar_subquery() for table in (schema.vote_event, schema.late_vote, lease)
     ]
     parts += [
         # A transaction that is committed after a later one leaves the highest number as it is, but not this sum.

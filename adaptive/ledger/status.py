@@ -14,6 +14,7 @@ from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.columns import integer_columns
 from adaptive.ledger.counting import n_left_out, standing_votes
 from adaptive.ledger.encoding import now, time_text, value_of
+from adaptive.ledger.newcomers import Awaited, awaited
 from adaptive.ledger.refusals import Waits, why_it_waits
 from adaptive.ledger.spending import Spending, spending_of
 from adaptive.ledger.voters import excluded_voters, names_of
@@ -70,6 +71,8 @@ class CampaignStatus:
     waits : {"target", "pairs"} or None
         Why a continuous campaign asks no more, as of its votes: the wanted accuracy is reached, or whoever came last
         has seen the pairs that are left, and other voters are needed. None where nobody came in vain.
+    awaited : Awaited or None
+        Sheets that voters hold without an answer; None where there are none.
     """
 
     name: str
@@ -91,6 +94,7 @@ class CampaignStatus:
     expected_end: str | None
     spending: Spending | None
     waits: Waits | None
+    awaited: Awaited | None
 
 
 @dataclass(frozen=True)
@@ -198,6 +202,7 @@ def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
         expected_end=time_text(now() + int(left / rate * 60e6)) if rate and left and state == "open" else None,
         spending=spending_of(connection, info),
         waits=why_it_waits(connection, info) if state == "open" else None,
+        awaited=awaited(connection, info),
     )
 
 
@@ -241,7 +246,7 @@ def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgres
     votes = connection.execute(
         sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
         .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id)
+        .where(ballot.c.campaign_id == info.id, event.c.place < ballot.c.n_comparisons)
         .group_by(event.c.voter_id)
     )
     said = {row[0]: (int(row[1]), row[2]) for row in votes}
@@ -272,7 +277,7 @@ def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]
         left, right = integer_columns(
             connection,
             sa.select(asked.c.left_item, asked.c.right_item)
-            .where(asked.c.ballot_id == ballot_id)
+            .where(asked.c.ballot_id == ballot_id, asked.c.probe.is_(None))
             .order_by(asked.c.place),
         )
         has = standing_votes(connection, ballot_id).without(excluded).place
@@ -340,22 +345,22 @@ def _ended(rows: Sequence[Any]) -> bool:
 
 
 def _voted(info: CampaignInfo) -> sa.Subquery:
-    event = schema.vote_event
-    has = sa.exists().where(event.c.voter_id == schema.voter.c.id)
+    event, ballot = schema.vote_event, schema.ballot
+    is_scored = sa.and_(ballot.c.id == event.c.ballot_id, event.c.place < ballot.c.n_comparisons)
+    has = sa.exists().where(event.c.voter_id == schema.voter.c.id, is_scored)
     return sa.select(schema.voter.c.id).where(schema.voter.c.campaign_id == info.id, has).subquery()
 
 
 def _n_late(connection: sa.Connection, info: CampaignInfo, *, conflict: bool) -> int:
-    """Votes and answers to probes that are kept and do not count."""
-    ballot, found = schema.ballot, 0
-    for table in (schema.late_vote, schema.probe_event):
-        kept = table.c.why == "conflict" if conflict else table.c.why != "conflict"  # neither is so for no reason
-        found += connection.execute(
-            sa.select(sa.func.count())
-            .select_from(table)
-            .join(ballot, ballot.c.id == table.c.ballot_id)
-            .where(ballot.c.campaign_id == info.id, kept)
-        ).scalar_one()
+    """Votes that are kept and do not count, those on checks too."""
+    ballot, late = schema.ballot, schema.late_vote
+    kept = late.c.why == "conflict" if conflict else late.c.why != "conflict"
+    found: int = connection.execute(
+        sa.select(sa.func.count())
+        .select_from(late)
+        .join(ballot, ballot.c.id == late.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, kept)
+    ).scalar_one()
     return found
 
 
@@ -364,10 +369,11 @@ def _rate(connection: sa.Connection, info: CampaignInfo) -> float | None:
     event, ballot = schema.vote_event, schema.ballot
     is_open = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state == "open")
     latest = sa.select(sa.func.max(event.c.id)).scalar_subquery()
+    n_scored = sa.select(ballot.c.n_comparisons).where(ballot.c.id == event.c.ballot_id).scalar_subquery()
     times = connection.execute(
         sa.select(event.c.received_at, event.c.given_by)
         # A sum has no index: by that of the ballots all 400,000 votes of one would be sorted, which takes 250 ms.
-        .where(event.c.id > latest - _SEARCHED, (event.c.ballot_id + 0).in_(is_open))
+        .where(event.c.id > latest - _SEARCHED, (event.c.ballot_id + 0).in_(is_open), event.c.place < n_scored)
         .order_by(event.c.id.desc())
         .limit(_RECENT)
     ).all()

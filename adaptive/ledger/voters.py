@@ -21,6 +21,7 @@ from rankcorr.checks import shown
 __all__ = [
     "erase",
     "excluded_voters",
+    "find_voter",
     "keys_of",
     "names_of",
     "register",
@@ -52,12 +53,9 @@ def register(
     """
     if external_id != external_id.strip() or not is_line(external_id):
         raise LedgerError(f"a voter's name is one line of text without spaces around it; got {shown(external_id)}")
-    hashed = external_hash(info, external_id)
-    table = schema.voter
-    same = (table.c.campaign_id == info.id, table.c.source == source, table.c.external_hash == hashed)
-    found = connection.execute(sa.select(table.c.id).where(*same)).scalar()
-    if found is not None:
-        return int(found)
+    if (found := find_voter(connection, info, external_id, source=source)) is not None:
+        return found
+    table, hashed = schema.voter, external_hash(info, external_id)
     values = {"campaign_id": info.id, "key": secrets.token_hex(16), "source": source, "external_hash": hashed}
     made: int = connection.execute(
         sa.insert(table).values(**values, joined_at=now()).returning(table.c.id)
@@ -65,6 +63,14 @@ def register(
     identity = {"voter_id": made, "external_id": external_id, "email": email}
     connection.execute(sa.insert(schema.voter_identity).values(identity))
     return made
+
+
+def find_voter(connection: sa.Connection, info: CampaignInfo, external_id: str, *, source: str) -> int | None:
+    """Id of the voter whom a source calls so; None where nobody is."""
+    table, hashed = schema.voter, external_hash(info, external_id)
+    same = (table.c.campaign_id == info.id, table.c.source == source, table.c.external_hash == hashed)
+    found: int | None = connection.execute(sa.select(table.c.id).where(*same)).scalar()
+    return found
 
 
 def voter_named(connection: sa.Connection, info: CampaignInfo, name: str) -> int:
@@ -137,6 +143,8 @@ def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int, *, keep_
     if keep_hash:
         found = sa.and_(found, voter.c.source == FILE)
     connection.execute(sa.update(voter).where(found).values(external_hash=None))
+    lease = schema.lease
+    connection.execute(sa.update(lease).where(lease.c.voter_id == voter_id).values(address=None))
     revoke_of_voter(connection, voter_id)
     audit(connection, info.id, "erased", {}, voter_id=voter_id)
 

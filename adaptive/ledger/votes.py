@@ -2,6 +2,9 @@
 
 A vote is an event. The events of a comparison are numbered, and the last one counts; nothing is changed or deleted. An
 event has an id of the sender's choosing, so that a vote that is sent again after a lost answer is the same vote.
+
+Answers to checks are votes too, in the same tables and by the same statements: whoever sends them could otherwise tell
+from an answer, or from the time it takes, what is scored.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ import sqlalchemy as sa
 from adaptive.errors import VoteError
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
-from adaptive.ledger.database import Database, clock
-from adaptive.ledger.encoding import json_of, now
+from adaptive.ledger.database import Database
+from adaptive.ledger.encoding import json_of, now, pair_id
 from adaptive.ledger.errors import ConflictError, LateVoteError, LedgerBusyError, LedgerError
 from adaptive.ledger.locking import (
     count_answers,
@@ -26,6 +29,7 @@ from adaptive.ledger.locking import (
     locked_state,
     open_overdue,
 )
+from adaptive.ledger.newcomers import lease_end, mark_answered
 from adaptive.ledger.payloads import correction_hash, retraction_hash, vote_hash
 from adaptive.votes import Vote
 from rankcorr.checks import shown
@@ -38,12 +42,8 @@ __all__ = [
     "answer_code",
     "answer_name",
     "cast",
-    "check_event_id",
     "correct",
-    "event_row",
-    "late_message",
     "retract",
-    "why_late",
 ]
 
 CANNOT_SAY: Final = 2
@@ -64,7 +64,7 @@ class VoteCast:
     event_id : str
         UUID in lower case, of the sender's choosing.
     number, place : int
-        Ballot, counted from 1, and comparison in it, counted from 0: those of the id "2-17".
+        Ballot, counted from 1, and comparison in it, counted from 0.
     voter_id : int
     answer : {"left", "right", "tie", "cannot say"}
     response_ms : int or None
@@ -150,7 +150,7 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
         While the ballot is being closed: the same vote may be sent again in a moment.
     """
     code = answer_code(vote.answer)
-    check_event_id(vote.event_id)
+    _check_event_id(vote.event_id)
     payload = vote.payload_hash()
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
@@ -160,25 +160,30 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
             return known
         if found.state == "closing":
             return _while_closing(found, vote.number)
-        late = why_late(connection, found, vote.voter_id)
+        late = _why_late(connection, found, vote.voter_id)
         if known is not None and (late is not None or found.kind == "cast"):
             return known  # too late as before; otherwise the ballot, or the sheet, is back, and the vote counts
         if late is not None:
-            row = {**event_row(vote, found.ballot_id, code, payload), "why": late, "revision": found.revision or 0}
+            row = {**_event_row(vote, found.ballot_id, code, payload), "why": late, "revision": found.revision or 0}
             connection.execute(sa.insert(schema.late_vote).values(row))
-            return LateVoteError(late_message(late, vote.number))
+            return LateVoteError(_late_message(late, vote.number))
         if found.kind == "cast":
             stands = answer_name(found.answer)
-            raise ConflictError(f"comparison {vote.number}-{vote.place} has the vote {stands!r} already", stands=stands)
+            raise ConflictError(
+                f"comparison {_pair(found, vote.number)} has the vote {stands!r} already", stands=stands
+            )
         revision = (found.revision or 0) + 1
-        row = {**event_row(vote, found.ballot_id, code, payload), "revision": revision, "lease_id": found.lease_id}
+        row = {**_event_row(vote, found.ballot_id, code, payload), "revision": revision, "lease_id": found.lease_id}
         row["ballot"] = row.pop("ballot_id")
         if connection.dialect.name == "postgresql":
-            connection.execute(_counted_cast_statement(), {**row, "sheet": found.sheet})
+            connection.execute(
+                _counted_cast_statement(),
+                {**row, "sheet": found.sheet, "scored": found.scored, "checked": found.checked},
+            )
         else:
             connection.execute(_cast_statement(), row)
-            count_answers(connection, found.ballot_id, {found.sheet: 1})
-        _renew(connection, info, found)
+            _count(connection, found, 1)
+        _renew(connection, info, found, vote.voter_id)
         return Receipt(vote.event_id, revision, "cast", vote.answer)
 
     return _written(database, work)
@@ -196,7 +201,7 @@ def retract(database: Database, info: CampaignInfo, event_id: str, number: int, 
     LedgerBusyError
         While the ballot is being closed.
     """
-    check_event_id(event_id)
+    _check_event_id(event_id)
     payload = retraction_hash(number, place, voter_id)
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
@@ -208,7 +213,7 @@ def retract(database: Database, info: CampaignInfo, event_id: str, number: int, 
         if found.state == "closed":
             raise LateVoteError(f"ballot {number} is closed: its votes can no longer be taken back")
         if found.kind != "cast" or found.voter_id != voter_id:
-            raise ConflictError(f"comparison {number}-{place} has no vote of this voter to take back")
+            raise ConflictError(f"comparison {_pair(found, number)} has no vote of this voter to take back")
         revision = found.revision + 1
         row = {"event_id": event_id, "ballot_id": found.ballot_id, "place": place, "voter_id": voter_id}
         connection.execute(
@@ -216,7 +221,7 @@ def retract(database: Database, info: CampaignInfo, event_id: str, number: int, 
                 **row, kind="retract", revision=revision, received_at=now(), payload_hash=payload
             )
         )
-        count_answers(connection, found.ballot_id, {found.sheet: -1})
+        _count(connection, found, -1)
         return Receipt(event_id, revision, "retract", None)
 
     return _written(database, work)
@@ -240,7 +245,7 @@ def correct(
         While the ballot is being closed.
     """
     code = None if answer is None else answer_code(answer)
-    check_event_id(event_id)
+    _check_event_id(event_id)
     payload = correction_hash(number, place, answer, reason)
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
@@ -252,7 +257,7 @@ def correct(
         if found.state == "closed":
             raise LateVoteError(f"ballot {number} is closed: `reopen` it before a vote is corrected")
         if found.kind != "cast":
-            raise ConflictError(f"comparison {number}-{place} has no vote to correct")
+            raise ConflictError(f"comparison {_pair(found, number)} has no vote to correct")
         revision = found.revision + 1
         kind: Literal["cast", "void"] = "void" if code is None else "cast"
         row = {"event_id": event_id, "ballot_id": found.ballot_id, "place": place, "voter_id": found.voter_id}
@@ -269,7 +274,7 @@ def correct(
             )
         )
         if code is None:
-            count_answers(connection, found.ballot_id, {found.sheet: -1})
+            _count(connection, found, -1)
         return Receipt(event_id, revision, kind, answer)
 
     return _written(database, work)
@@ -293,13 +298,23 @@ def _written(database: Database, work: Step) -> Receipt:
         return found
 
 
+def _count(connection: sa.Connection, found: Any, change: int) -> None:
+    count_answers(
+        connection, found.ballot_id, {found.sheet: change * found.scored}, {found.sheet: change * found.checked}
+    )
+
+
+def _pair(found: Any, number: int) -> str:
+    return pair_id(number, found.sheet, found.position)
+
+
 def _while_closing(found: Any, number: int) -> _Overdue:
     if found.overdue:
         return _Overdue(found.ballot_id)
     raise LedgerBusyError(f"ballot {number} is being closed: it may be sent again in a moment")
 
 
-def check_event_id(event_id: object) -> None:
+def _check_event_id(event_id: object) -> None:
     """Refuse what is no UUID in lower case."""
     if not isinstance(event_id, str) or not _EVENT_ID.fullmatch(event_id):
         raise LedgerError(f"an event id is a UUID in lower case; got {shown(event_id)}")
@@ -316,14 +331,14 @@ def _known_event(connection: sa.Connection, event_id: str, payload: str) -> Rece
             .where(late.c.event_id == event_id)
         ).one()
         if row.payload_hash == payload:
-            return LateVoteError(late_message(row.why, row.number))
+            return LateVoteError(_late_message(row.why, row.number))
     if row.payload_hash != payload:
         raise ConflictError(f"the event id {event_id} was used for another vote", reused=True)
     answer = None if row.answer is None else answer_name(row.answer)
     return Receipt(event_id, row.revision, row.kind, answer, repeated=True)
 
 
-def why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | None:
+def _why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | None:
     """Why an answer on a sheet does not count: "closed" or "reassigned"; VoteError if the voter never had the sheet."""
     if found.state == "open" and found.holder == voter_id:
         return None
@@ -343,7 +358,7 @@ def why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | None
     return "reassigned"
 
 
-def late_message(why: str, number: int) -> str:
+def _late_message(why: str, number: int) -> str:
     """What a voter is told of an answer that does not count."""
     if why == "closed":
         return f"ballot {number} is closed: the vote is kept, and does not count"
@@ -352,19 +367,19 @@ def late_message(why: str, number: int) -> str:
     return "the sheet is no longer this voter's: the vote is kept, and does not count"
 
 
-def _renew(connection: sa.Connection, info: CampaignInfo, found: Any) -> None:
-    minutes = info.settings.lease_minutes
-    if minutes is None or found.remaining is None:
+def _renew(connection: sa.Connection, info: CampaignInfo, found: Any, voter_id: int) -> None:
+    if found.unanswered:
+        mark_answered(connection, info, found.lease_id, voter_id)
         return
-    length = int(minutes * 60_000_000)
+    minutes = info.settings.lease_minutes
+    if found.remaining is None:
+        return
+    length = 0 if minutes is None else int(minutes * 60_000_000)  # None: that of a study, which ends
     if _RENEWED_BELOW * length < found.remaining <= length:
         return
     table = schema.lease
-    connection.execute(
-        sa.update(table)
-        .where(table.c.id == found.lease_id)
-        .values(expires_at=clock(connection) + sa.literal(length, sa.BigInteger))
-    )
+    renewed = sa.update(table).where(table.c.id == found.lease_id)
+    connection.execute(renewed.values(expires_at=lease_end(connection, info, voter_id)))
 
 
 @cache
@@ -377,10 +392,10 @@ def _cast_statement() -> sa.Insert:
 @cache
 def _counted_cast_statement() -> sa.Insert:
     # One way to the server and back instead of two.
-    return _cast_statement().add_cte(count_statement().values(n_answered=schema.sheet.c.n_answered + 1).cte("counted"))
+    return _cast_statement().add_cte(count_statement().cte("counted"))
 
 
-def event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
+def _event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
     """Columns of whatever a voter answers."""
     return {
         "event_id": vote.event_id,

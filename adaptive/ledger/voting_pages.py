@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import InitVar, asdict, dataclass, field
@@ -14,15 +15,22 @@ from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.encoding import json_of, now, value_of
 from adaptive.ledger.errors import ChangedError, LedgerError
 from adaptive.ledger.wording import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
-from rankcorr.checks import shown, whole_number
+from rankcorr.checks import real_number, shown, whole_number
 
-__all__ = ["MOST_CHARACTERS", "PageTexts", "VotingPages", "pages_of", "set_pages"]
+__all__ = ["MOST_CHARACTERS", "Outcome", "PageTexts", "VotingPages", "pages_of", "set_pages"]
 
 Platform: TypeAlias = Literal["prolific", "mturk"]
+Outcome: TypeAlias = Literal["complete", "screened out", "quota full"]
 
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
 _VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_CODES: Final = {
+    "complete": "completion_code",
+    "screened out": "screened_out_code",
+    "quota full": "quota_full_code",
+}
+_PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc="
 _MOST_OF_A_LINE: Final = 500
 MOST_CHARACTERS: Final = 20_000  # of a text of several lines
 
@@ -95,7 +103,14 @@ class VotingPages:
     study : str or None
         Id of the study there; others are refused.
     completion_code, completion_url : str or None
-        What a voter gets who has finished. The address, of https, is offered as a link.
+        What a voter gets who has finished. The address, of https, is offered as a link; on Prolific the code alone
+        makes one.
+    screened_out_code, quota_full_code : str or None
+        The same, of a platform, for a participant who was left out before finishing, and for one who came when nothing
+        was left. All codes differ.
+    study_minutes : float or None
+        The longest time that the platform gives a participant: a sheet is held for so long, from joining on, once its
+        first answer is there. None: for the lease of the campaign.
     """
 
     texts: Mapping[str, PageTexts] = field(
@@ -110,6 +125,9 @@ class VotingPages:
     study: str | None = None
     completion_code: str | None = None
     completion_url: str | None = None
+    screened_out_code: str | None = None
+    quota_full_code: str | None = None
+    study_minutes: float | None = None
 
     def __post_init__(self) -> None:
         if not self.texts:
@@ -130,13 +148,29 @@ class VotingPages:
             raise LedgerError(f"sheets must be None or a positive whole number; got {shown(self.sheets)}")
         if self.platform not in (None, "prolific", "mturk"):
             raise LedgerError(f"platform must be None, 'prolific' or 'mturk'; got {shown(self.platform)}")
-        for name in ("study", "completion_code"):
+        for name in ("study", *_CODES.values()):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and _CODE.fullmatch(value)):
                 raise LedgerError(f"{name} must be letters, digits, - and _, at most 64; got {shown(value)}")
+        codes = [getattr(self, name) for name in _CODES.values() if getattr(self, name) is not None]
+        if len(set(codes)) < len(codes):
+            raise LedgerError(f"each code must be another one, or the platform cannot tell them apart; got {codes}")
+        minutes = self.study_minutes
+        if minutes is not None and not 0 < real_number(minutes) < math.inf:
+            raise LedgerError(f"study_minutes must be None or a positive number; got {shown(minutes)}")
+        for name in ("screened_out_code", "quota_full_code", "study_minutes"):
+            if self.platform is None and getattr(self, name) is not None:
+                raise LedgerError(f"{name} is for participants of a platform, and the campaign is on none")
         url = self.completion_url
         if url is not None and not (isinstance(url, str) and re.fullmatch(r"https://[!-~]{1,500}", url)):
             raise LedgerError(f"completion_url must begin with https:// and have no spaces; got {shown(url)}")
+
+    def way_back(self, outcome: Outcome) -> tuple[str | None, str | None]:
+        """The code of an outcome, and the address that takes a participant back to the platform with it."""
+        code: str | None = getattr(self, _CODES[outcome])
+        if outcome == "complete" and self.completion_url is not None:
+            return code, self.completion_url
+        return code, f"{_PROLIFIC}{code}" if code is not None and self.platform == "prolific" else None
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, ready for JSON; texts are a list, since the order of languages counts."""

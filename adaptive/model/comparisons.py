@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive.draw import Asked
 from adaptive.errors import ComparisonError
-from adaptive.model.columns import (
-    Columns,
-    HasAnswers,
+from adaptive.formats.answers import Answers
+from adaptive.formats.records import Frame
+from adaptive.formats.votes import Format, read_votes, vote_columns, votes_csv
+from adaptive.model.columns import Columns, joined_columns, places_among, selected
+from adaptive.model.counted_votes import CountedVotes
+from adaptive.model.reading import (
     columns_of_ballots,
     columns_of_labels,
     columns_of_pairs,
-    joined_columns,
-    places_among,
-    selected,
+    columns_of_votes,
 )
-from adaptive.model.counted_votes import CountedVotes
-from adaptive.model.frames import columns_of_frame
-from adaptive.model.written import comparisons_csv, comparisons_dict, named_columns
 from adaptive.protocol import Items
+from adaptive.record import json_label
+from adaptive.votes import Vote
 from rankcorr.checks import counted, shown
 
-__all__ = ["Comparisons"]
+__all__ = ["Comparisons", "read_comparisons"]
+
+COMPARISONS_FORMAT: Final = "adaptive.Comparisons"
+COMPARISONS_VERSION: Final = 1
+_WORD: Final = {int(vote): vote.name.lower() for vote in Vote}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,20 +87,23 @@ class Comparisons(CountedVotes):
         voter: Iterable[Hashable] | None = None,
         items: Items | None = None,
         voters: Items | None = None,
+        answers: Answers | None = None,
     ) -> Comparisons:
-        """Comparisons from columns of labels: lists, arrays or series.
+        """Make comparisons from columns of labels: lists, arrays or series.
 
         Parameters
         ----------
         left, right : iterable of hashable
             Labels of the items on either side.
-        winner : iterable of str or int
-            "left", "right" or "tie", or their codes (`Vote`). A comparison with the code UNANSWERED is counted in
-            `n_unanswered`, and its items are items all the same.
+        winner : iterable of str or Vote
+            "left", "right" or "tie". A comparison whose winner is "cannot say", empty, None or nan has no answer: it is
+            counted in `n_unanswered`, and its items are items all the same.
         voter : iterable of hashable, optional
             Who answered.
         items, voters : int or sequence of hashable, optional
             All labels there may be, in the order wanted. By default those that come, in the order of first appearance.
+        answers : mapping or {"left_won", "codes"}, optional
+            What other winners mean, as in `read_comparisons`. Numbers are winners only where this says so.
 
         Raises
         ------
@@ -111,7 +119,8 @@ class Comparisons(CountedVotes):
         >>> votes.items, votes.wins, votes.voters
         (('apple', 'pear', 'plum'), array([1, 0, 0]), ('Ann', 'Bob'))
         """
-        return cls(*columns_of_labels(left, right, winner, voter=voter, items=items, voters=voters))
+        columns = columns_of_labels(left, right, winner, voter=voter, items=items, voters=voters, answers=answers)
+        return cls(*columns)
 
     @classmethod
     def from_ballots(
@@ -153,7 +162,7 @@ class Comparisons(CountedVotes):
         return cls(*columns_of_ballots(ballots, n_items if items is None else items, voters))
 
     @classmethod
-    def from_protocol(cls, protocol: HasAnswers) -> Comparisons:
+    def from_protocol(cls, protocol: Any) -> Comparisons:
         """Comparisons of all ballots of a protocol, the open one included; those without an answer yet are counted.
 
         Parameters
@@ -207,32 +216,28 @@ class Comparisons(CountedVotes):
         winner: str | None = None,
         voter: str | None = None,
         items: Items | None = None,
+        format: Format = "auto",  # noqa: A002 - what the option is called elsewhere too
+        answers: Answers | None = None,
     ) -> Comparisons:
-        """Comparisons from a data frame of pandas, polars or pyarrow, one row for each.
+        """Make comparisons from a data frame of pandas, polars or pyarrow, one row for each.
 
-        Columns that are not named are found by their names: left (or left_1, left_2, ...), right and winner, with
-        voter if it is there; or model_a, model_b and winner in model_a, model_b, tie, tie (bothbad) and both_bad, with
-        judge if it is there. If there is a column comparison or voter too, an empty winner is a comparison without an
-        answer. If all of left, right and winner are named, only a voter that is named is read.
+        Columns have the names that `read_comparisons` lists, or those given here. A winner that is empty, None or nan
+        is a comparison without an answer.
 
         Parameters
         ----------
         frame : data frame
-        left, right : str or sequence of str, optional
-            Columns of the items; several make tuples.
-        winner : str, optional
-            Column of the winners, as `from_labels` takes them.
-        voter : str, optional
-            Column of the voters.
-        items : int or sequence of hashable, optional
-            All items there may be. By default those that come, in the order of first appearance.
+        left, right, winner, voter, items, format, answers
+            As in `read_comparisons`.
 
         Raises
         ------
         ComparisonError
             No data frame, a column that is missing, and as `from_labels`; the message names column and row.
         VoteError
-            An unknown winner.
+            An unknown winner: numbers too, unless `answers` says what they mean.
+        OptionError
+            An unknown format or meaning.
 
         Examples
         --------
@@ -240,8 +245,16 @@ class Comparisons(CountedVotes):
         >>> frame = pd.DataFrame({"left": ["gnu", "yak"], "right": ["yak", "emu"], "winner": ["right", "tie"]})
         >>> Comparisons.from_frame(frame).wins
         array([0, 1, 0])
+
+        Numbers of a column say nothing by themselves:
+
+        >>> clicks = pd.DataFrame({"first": ["gnu", "yak"], "second": ["yak", "emu"], "first_won": [1, 0]})
+        >>> names = {"left": "first", "right": "second", "winner": "first_won"}
+        >>> Comparisons.from_frame(clicks, **names, answers="left_won").wins
+        array([1, 0, 1])
         """
-        return cls(*columns_of_frame(frame, left, right, winner, voter, items))
+        columns = _named(left, right, winner, voter)
+        return cls(*columns_of_votes(vote_columns(Frame(frame), format, columns, answers), items))
 
     def select(self, which: ArrayLike) -> Comparisons:
         """Some of the comparisons; items and voters stay as they are.
@@ -331,7 +344,7 @@ class Comparisons(CountedVotes):
         0,Ann,apple,pear,left
         1,Bob,pear,plum,tie
         """
-        return comparisons_csv(self._flat())
+        return votes_csv(self._columns())
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python objects, one list for each column, ready for JSON.
@@ -341,7 +354,18 @@ class Comparisons(CountedVotes):
         ProtocolError
             When a label is not a string, an integer or a tuple of those.
         """
-        return comparisons_dict(self._flat())
+        named = self._columns()
+        for name in {"voter", "left", "right"} & named.keys():
+            named[name] = [json_label(label) for label in named[name]]
+        return {
+            "format": COMPARISONS_FORMAT,
+            "version": COMPARISONS_VERSION,
+            "items": [json_label(item) for item in self.items],
+            "voters": None if self.voters is None else [json_label(voter) for voter in self.voters],
+            "n_unanswered": self.n_unanswered,
+            "unanswered": self._unanswered_columns(),
+            **named,
+        }
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON.
@@ -354,7 +378,26 @@ class Comparisons(CountedVotes):
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def _columns(self) -> dict[str, list[Any]]:
-        return named_columns(self._flat())
+        items, voters = self.items, self.voters
+        named: dict[str, list[Any]] = {"comparison": list(range(self.n_comparisons))}
+        if voters is not None and self.voter is not None:
+            named["voter"] = [voters[place] for place in self.voter.tolist()]
+        named["left"] = [items[place] for place in self.left.tolist()]
+        named["right"] = [items[place] for place in self.right.tolist()]
+        named["winner"] = [_WORD[code] for code in self.winner.tolist()]
+        return named
+
+    def _unanswered_columns(self) -> dict[str, list[Any]] | None:
+        """Rows without an answer that are known, as columns of labels; None if there are none."""
+        pairs = self.unanswered
+        if pairs is None:
+            return None
+        voters = {} if pairs.voter is None else {"voter": (self.voters, pairs.voter)}
+        sides = {"left": (self.items, pairs.left), "right": (self.items, pairs.right)}
+        return {
+            name: [json_label((labels or ())[place]) for place in places.tolist()]
+            for name, (labels, places) in {**voters, **sides}.items()
+        }
 
     def _is_of(self, voter: Hashable) -> NDArray[np.bool_]:
         if self.voters is None or self.voter is None:
@@ -381,3 +424,105 @@ class Comparisons(CountedVotes):
             *([f"{self.n_unanswered:,} unanswered"] if self.n_unanswered else []),
         ]
         return f"<Comparisons of {counted(self.n_items, 'item')}: {', '.join(parts)}>"
+
+
+def read_comparisons(
+    path: str | os.PathLike[str],
+    *,
+    format: Format = "auto",  # noqa: A002 - what the option is called elsewhere too
+    left: str | Sequence[str] | None = None,
+    right: str | Sequence[str] | None = None,
+    winner: str | None = None,
+    voter: str | None = None,
+    items: Items | None = None,
+    answers: Answers | None = None,
+    encoding: str = "utf-8",
+) -> Comparisons:
+    r"""Read comparisons from a file, which may be compressed by gzip.
+
+    CSV and TSV name their columns in the first line; JSON has an object with these keys for each vote, one after the
+    other or in a list. Other columns are not read.
+
+    ============== ==================================== ============================================ ===================
+    format         items                                winner                                       voter, if it is
+                                                                                                     there
+    ============== ==================================== ============================================ ===================
+    "csv"          left, right, or left_1, left_2, ...  winner: left, right, tie, cannot say         voter
+    "arena"        model_a, model_b                     winner: model_a, model_b, tie,               judge
+                                                        tie (bothbad), both_bad
+    "one_hot"      model_a, model_b                     winner_model_a, winner_model_b, winner_tie:  judge
+                                                        1 in one of them
+    "pairs"        winner, loser: names                 the winner                                   voter
+    "choix"        winner, loser: numbers from 0        the winner                                   voter
+    "label_studio" text1, text2                         the results of a Pairwise or Choices tag:    voter, annotator
+                                                        left, right
+    "potato"       responses, a list of two             selection of a pairwise scheme: A, B, tie    user_id
+    ============== ==================================== ============================================ ===================
+
+    An empty winner is a comparison without an answer, and so is "cannot say". Label Studio's exports JSON, JSON-MIN and
+    CSV are read. The first line of a file of "choix" may be a pair already; in JSON a pair may be a list.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input, ``"./-"`` a file of that name.
+    format : {"auto", "csv", "arena", "one_hot", "pairs", "choix", "label_studio", "potato"}
+        "auto" finds it by the names of the columns. Columns winner and loser are "choix" if all their entries are whole
+        numbers, and "pairs" otherwise.
+    left, right : str or sequence of str, optional
+        Columns of the items, if they are not those of the table above; several make tuples. Of pairs, left has the
+        winner.
+    winner, voter : str, optional
+        Columns of the winners and the voters, if they are not those of the table above.
+    items : int or sequence of hashable, optional
+        All items there may be; any other is an error. By default those of the file, in the order of first appearance,
+        and for "choix" 0 to the largest number.
+    answers : mapping of answer to str or None, or {"left_won", "codes"}, optional
+        What winners mean that are not words of the format: "left", "right", "tie", "cannot say", or None for no answer,
+        as ``{"A": "left", "B": "right", "same": "tie"}``. With "left_won" 1 means that the left item won, and 0 that
+        the right one did; with "codes" 1 is left, 0 a tie, -1 right and -2 no answer.
+    encoding : str
+        Of the file, as Python calls it: "utf-16", "latin-1". UTF-8 may begin with a byte order mark.
+
+    Returns
+    -------
+    Comparisons
+
+    Raises
+    ------
+    TableError
+        With file, line and column: columns that are of no format or of several, are missing or come twice; a cell that
+        is empty or no label; a row that is too short or too long; no row at all. Also when the file cannot be read, and
+        when numbers of "choix" ask for over 100,000 items, and 100 for each that is compared.
+    VoteError
+        With file, line and column: an unknown winner.
+    ComparisonError
+        With file, line and column: an item that is not among `items`, an item against itself, or a comparison whose id
+        came before.
+    OptionError
+        An unknown format, meaning or encoding.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "battles.csv")
+    ...     _ = file.write_text("model_a,model_b,winner,judge\ngnu,yak,model_b,Ann\nyak,emu,tie (bothbad),Bob\n")
+    ...     votes = read_comparisons(file)
+    >>> votes
+    <Comparisons of 3 items: 2 comparisons, 1 tie, 2 voters>
+    >>> votes.wins
+    array([0, 1, 0])
+    """
+    columns = _named(left, right, winner, voter)
+    votes = read_votes(path, format=format, columns=columns, answers=answers, encoding=encoding)
+    return Comparisons(*columns_of_votes(votes, items))
+
+
+def _named(
+    left: str | Sequence[str] | None, right: str | Sequence[str] | None, winner: str | None, voter: str | None
+) -> dict[str, str | Sequence[str]]:
+    """Columns that were given a name."""
+    given = {"left": left, "right": right, "winner": winner, "voter": voter}
+    return {role: name for role, name in given.items() if name is not None}

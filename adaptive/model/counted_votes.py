@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.errors import ComparisonError
-from adaptive.model.columns import checked_codes, checked_indices
-from adaptive.model.labels import check_lengths
+from adaptive.model.columns import check_lengths, checked_codes, checked_indices
 from adaptive.model.shown_pairs import ShownPairs
 from adaptive.protocol import checked_labels
 from adaptive.scores import Counts, Tally, count_votes

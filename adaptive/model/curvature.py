@@ -20,6 +20,10 @@ from rankcorr.results import Result
 Array: TypeAlias = NDArray[Any]
 
 _MAX_DENSE: Final = 300  # items up to which a trace is exact; above it probes estimate it, within 3 %
+INDEFINITE: Final = (
+    "the curvature of the votes is not positive definite in floating point: strengths of this size cannot be told from "
+    "infinite ones; give prior=, a smaller standard deviation"
+)
 _VANISHED: Final = 1e-9  # curvature of a vote whose outcome is certain
 
 
@@ -107,10 +111,7 @@ class Curvature:
         """H^-1 wanted where H cannot be indefinite but by rounding, which is a ModelError."""
         found = self.solve(wanted, tolerance)
         if found is None:
-            raise ModelError(
-                "the curvature of the votes is not positive definite in floating point: strengths of this size cannot "
-                "be told from infinite ones; give prior=, a smaller standard deviation"
-            )
+            raise ModelError(INDEFINITE)
         return found
 
     def matrix(self) -> Array:

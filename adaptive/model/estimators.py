@@ -1,10 +1,13 @@
-"""From comparisons to strengths: Bradley and Terry's model, and Thurstone's."""
+"""From comparisons to strengths: Bradley and Terry's model, Thurstone's, and either of them or Borda by name."""
 
 from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
 from adaptive.errors import ModelError
+from adaptive.model.borda import BordaScores, borda
 from adaptive.model.columns import same_labels
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.curvature import Parameters
@@ -12,10 +15,20 @@ from adaptive.model.fit import MAX_ITERATIONS, TOLERANCE, fit
 from adaptive.model.prior import OVERSIGHT, Prior, checked_oversight, checked_prior
 from adaptive.model.strengths import Strengths
 from adaptive.model.vote_model import TiesModel, VoteModel, rows_of
-from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.checks import check_choice, real_number, shown, whole_number
+from rankcorr.errors import OptionError
 from rankcorr.workers import Progress
 
-__all__ = ["bradley_terry", "thurstone"]
+__all__ = ["MODELS", "Model", "bradley_terry", "fit_named", "thurstone"]
+
+Model: TypeAlias = Literal["bradley-terry", "thurstone", "borda"]
+
+# Options of each model, by name.
+MODELS: Final[dict[str, tuple[str, ...]]] = {
+    "bradley-terry": ("ties", "oversight", "prior", "voters", "side_bias"),
+    "thurstone": ("oversight", "prior", "voters", "side_bias"),
+    "borda": (),
+}
 
 
 def bradley_terry(
@@ -119,6 +132,45 @@ def thurstone(
     """
     model = VoteModel("normal", "half", voters, side_bias)
     return _fitted(comparisons, model, oversight, prior, start, tolerance, max_iterations, progress)
+
+
+def fit_named(
+    comparisons: Comparisons, model: Model = "bradley-terry", *, progress: Progress | None = None, **options: Any
+) -> Strengths | BordaScores:
+    """Fit strengths, or Borda scores, by the name of the model.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    model : {"bradley-terry", "thurstone", "borda"}
+    progress : callable, optional
+        As in `bradley_terry`.
+    **options
+        Options of the model; one that is None has its default.
+
+    Raises
+    ------
+    OptionError
+        An unknown model, or an option that the model does not have.
+    ModelError
+        As `bradley_terry`.
+
+    Examples
+    --------
+    >>> votes = Comparisons.from_labels(["a"], ["b"], ["left"])
+    >>> fit_named(votes, "thurstone", prior=1, ties=None)
+    <Strengths (Thurstone) of 1 vote: <Ranking of 2 items, 0 tied: 'a' 1, 'b' 2>>
+    """
+    check_choice("model", model, tuple(MODELS))
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in MODELS[model]:
+            of = " and ".join(other for other, names in MODELS.items() if name in names) or "no model"
+            raise OptionError(f"{name} is an option of {of}; {model} does not have it")
+    if model == "borda":
+        return borda(comparisons)
+    fit = bradley_terry if model == "bradley-terry" else thurstone
+    return fit(comparisons, progress=progress, **given)
 
 
 def _fitted(

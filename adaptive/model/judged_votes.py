@@ -37,7 +37,7 @@ def are_bounded(strengths: Strengths, others: Comparisons) -> bool:
     return strengths.prior.sd != math.inf or n_unbounded(others) == 1
 
 
-def wilson_interval(share: float, n: int, z: float) -> tuple[float, float]:
+def wilson_interval(share: float, n: float, z: float) -> tuple[float, float]:
     """Interval of Wilson (1927) for a share of n votes, of z standard errors on either side.
 
     Examples

@@ -3,32 +3,44 @@
 Of up to 1,500 items: a two-piece Student's t as prior, whose mode and two scales are drawn with the strengths. Markov
 chains start from a normal approximation. Under a normal prior the top items, which are few and far apart, would be
 drawn together; under a symmetrical one the many items below, which lie close, would be drawn too far apart, and their
-order would seem more certain than it is. Of more items, draws are normal around the fitted strengths: the solutions of
-H x = b with noise b of the covariance that the slope of the log-likelihood has, so that memory is linear in votes.
-Votes of one voter on one item are not independent, since an opinion stays: shared opinions are drawn as well.
+order would seem more certain than it is. A chain reads equal votes once, and of many votes those alone whose items are
+least certain. Where the strengths are, the log-likelihood of the others is nearly a parabola: a matrix stands for it.
+Of more items, draws are normal around the fitted strengths: the solutions of H x = b with noise b of the covariance
+that the slope of the log-likelihood has, so that memory is linear in votes.
+Votes of one voter on one item are not independent, since an opinion stays: shared opinions are drawn as well, or, of
+votes that are not read, averaged over.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.model.curvature import Curvature, Parameters, curvature_at, link_code
+from adaptive.errors import ModelError
+from adaptive.model.curvature import INDEFINITE, Curvature, Parameters, curvature_at, link_code
 from adaptive.model.vote_model import Rows
-from rankcorr.workers import checked_workers, in_threads
+from rankcorr.workers import Progress, checked_workers, in_threads
+
+if TYPE_CHECKING:
+    from adaptive.model.posterior_kernels import Shared, Votes
 
 Array: TypeAlias = NDArray[Any]
 
 _BLOCK_NUMBERS: Final = 1 << 22  # 32 MB of normal numbers at a time
 _TOLERANCE: Final = 1e-4
+# Up to so many pairs of items for each vote a matrix of them takes less time, and little more memory, than the votes.
+_PAIRS_PER_VOTE: Final = 30
 MAX_DENSE: Final = 1_500  # items up to which the covariance is a matrix: 0.1 s at 1,000
 # Of 3 and 6 degrees of freedom, 3 came nearer to the accuracy reached (benchmarks/calibration.py).
 DEGREES: Final = 3.0
 _FIRST_SWEEPS: Final = 40
+_PILOTS: Final = 20  # chains over which the slopes and curvatures of votes that are not read are averaged
 _SWEEPS: Final = 4  # between two draws of a chain
 _PRIOR_STEPS: Final = 6
 # Standard deviation of the logarithm of a scale before any vote: of n items this times n / (n + 4), because votes on
@@ -36,6 +48,10 @@ _PRIOR_STEPS: Final = 6
 _WIDTH_SPREAD: Final = 1.5
 _PRIOR_ITEMS: Final = 4
 _ROWS_EACH: Final = 25
+# What a sweep reads at most: each vote counts once for either item and for each shared opinion. Doing without the
+# others costs as much as reading a hundredth of all pairs of items.
+MOST_READ: Final = 5_000
+_READS_PER_PAIR: Final = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,151 +105,356 @@ def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions
     return Opinions(max(0.0, variance) ** 0.5, opinion[:n_votes], opinion[n_votes:], found.size)
 
 
-def draw(curved: Curvature, at: Parameters, opinions: Opinions | None, n_draws: int, rng: np.random.Generator) -> Array:
+def draw(
+    curved: Curvature,
+    at: Parameters,
+    opinions: Opinions | None,
+    n_draws: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> Array:
     """Draw from the joint posterior of strengths with the mean 0, shape (n_draws, n_items).
 
     What the votes leave open is their common level, which has the width of the prior: it is taken out. The numbers do
-    not depend on the number of workers.
+    not depend on the number of workers. `progress` is called with the number of draws that have been made since.
     """
     if curved.rows.n_items > MAX_DENSE:
-        return draw_normal(curved, at, opinions, n_draws, rng)
-    drawn = _settled(curved, at, opinions, n_draws, rng)
-    drawn -= drawn.mean(axis=1, keepdims=True)
-    return drawn
+        return draw_normal(curved, at, opinions, n_draws, rng, progress)
+    return _settled(curved, at, opinions, n_draws, rng, progress)
 
 
 def draw_normal(
-    curved: Curvature, at: Parameters, opinions: Opinions | None, n_draws: int, rng: np.random.Generator
+    curved: Curvature,
+    at: Parameters,
+    opinions: Opinions | None,
+    n_draws: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
 ) -> Array:
     """Draw strengths that are normal around the fitted ones with the covariance of `covariance`; their mean is 0."""
-    drawn = at.theta + _solved(curved, opinions, n_draws, rng)
+    drawn = at.theta + _solved(curved, opinions, n_draws, rng, progress)
     drawn -= drawn.mean(axis=1, keepdims=True)
     return drawn
 
 
 @dataclass(frozen=True, eq=False)
+class PooledVotes:
+    """Votes of which equal ones are one row that counts several times: same pair, answer, group and shared opinions.
+
+    `opinions` has for each row the shared opinion on its left and on its right, or -1 where the vote shares none;
+    there are `n_opinions`, each of the standard deviation `sd` before it is known how many votes share it.
+    """
+
+    rows: Rows
+    count: Array
+    opinions: Array
+    n_opinions: int
+    sd: float
+
+    @classmethod
+    def of(cls, rows: Rows, side: Array, opinions: Opinions | None) -> PooledVotes:
+        """Pool votes; where there is no side bias, those of a pair on either side."""
+        flipped = (rows.left > rows.right) & (side[rows.group] == 0)
+        left, right = np.where(flipped, [rows.right, rows.left], [rows.left, rows.right])
+        columns = [left, right, np.where(flipped, -rows.winner, rows.winner), rows.group]
+        if opinions is not None and opinions.sd > 0:
+            sides = np.where(flipped, [opinions.right, opinions.left], [opinions.left, opinions.right])
+            columns += list(np.where(opinions.spread[sides] > 0, sides, -1))
+        order = np.lexsort(columns[::-1])
+        columns = [column[order] for column in columns]
+        first = np.ones(order.size, bool)
+        first[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+        places = np.flatnonzero(first)
+        columns = [column[places] for column in columns]
+        count = np.diff(places, append=order.size).astype(np.float64)
+        shared = np.array(columns[4:]) if columns[4:] else np.full((2, places.size), -1)
+        n_opinions, sd = (0, 0.0) if opinions is None else (opinions.n_opinions, opinions.sd)
+        return cls(_rows_with(rows, *columns[:4]), count, shared, n_opinions, sd)._renumbered()
+
+    def select(self, kept: Array) -> PooledVotes:
+        """The rows for which `kept` is true, and the opinions that several of their votes share."""
+        rows = self.rows
+        rows = _rows_with(rows, rows.left[kept], rows.right[kept], rows.winner[kept], rows.group[kept])
+        return replace(self, rows=rows, count=self.count[kept], opinions=self.opinions[:, kept])._renumbered()
+
+    @cached_property
+    def spread(self) -> Array:
+        """Standard deviation of each opinion as far as votes share it, as in `Opinions.spread`."""
+        held = self.opinions >= 0
+        votes = np.bincount(self.opinions[held], np.tile(self.count, (2, 1))[held], self.n_opinions)
+        return np.asarray(self.sd * np.sqrt(1.0 - 1.0 / np.maximum(votes, 1.0)))
+
+    def _renumbered(self) -> PooledVotes:
+        """Number the opinions that several votes share from 0."""
+        several = self.spread > 0
+        places = np.append(np.where(several, np.cumsum(several) - 1, -1), -1)  # the last is that of -1
+        return replace(self, opinions=places[self.opinions], n_opinions=int(several.sum()))
+
+    def kernel_votes(self) -> Votes:
+        """The votes as the loops take them."""
+        from adaptive.model.posterior_kernels import Votes
+
+        rows = self.rows
+        ends = np.concatenate([rows.left, rows.right])
+        first = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=rows.n_items))])
+        of_item = np.argsort(ends, kind="stable") % max(1, rows.left.size)
+        return Votes(rows.left, rows.right, rows.winner, rows.group, self.count, first, of_item)
+
+    def kernel_opinions(self, others: Rows) -> Shared:
+        """The opinions as the loops take them; `others` are votes that are not read, and rest on none of them."""
+        from adaptive.model.posterior_kernels import Shared
+
+        opinion, item = self.opinions.ravel(), np.concatenate([self.rows.left, self.rows.right])
+        held = opinion >= 0
+        alone = np.zeros(self.rows.n_items, bool)
+        alone[item[~held]] = alone[others.left] = alone[others.right] = True
+        order = np.argsort(opinion[held], kind="stable")
+        n_rows = self.count.size
+        sides = (2 * np.tile(np.arange(n_rows), 2) + np.repeat([0, 1], n_rows))[held][order]
+        start = np.concatenate([[0], np.cumsum(np.bincount(opinion[held], minlength=self.n_opinions))])
+        of_item = item[held][order][start[:-1]].astype(np.int64)
+        return Shared(start, sides, self.spread, np.where(alone[of_item], -1, of_item))
+
+
+def _rows_with(rows: Rows, *columns: Array) -> Rows:
+    """Other votes on the same items; nobody writes to their columns, as in `rows_of`."""
+    left, right, winner, group = map(np.ascontiguousarray, columns)
+    for column in (left, right, winner, group):
+        column.flags.writeable = False
+    return replace(rows, left=left, right=right, winner=winner, group=group)
+
+
+def _inverse(matrix: Array) -> Array:
+    """Inverse of a positive definite matrix by Cholesky's factor, in two thirds of the time of `numpy.linalg.inv`."""
+    from scipy.linalg import lapack
+
+    factor, failed = lapack.dpotrf(matrix, lower=True, clean=False)
+    if not failed:
+        inverse, failed = lapack.dpotri(factor, lower=True, overwrite_c=True)
+    if failed:
+        raise ModelError(INDEFINITE)
+    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
+
+
+@dataclass(frozen=True, eq=False)
 class _Heavy:
-    """Mode and covariance under Student's t as prior, whose scale is fitted; flat where `scale` is infinite."""
+    """Mode and covariance under Student's t as prior, whose scale is fitted; flat where `scale` is infinite.
+
+    `precisions` are those of the normal prior of each item that has the same mode.
+    """
 
     theta: Array
     covariance: Array
-    weight: Array
+    precisions: Array
     scale: float
 
 
 def _heavy(curved: Curvature, at: Parameters) -> _Heavy:
     """Fit the prior by EM steps: a t prior is normal with a precision of its own for each item."""
+    from scipy.linalg import solve
+
     rows, n_items = curved.rows, curved.rows.n_items
     theta, scale = at.theta.copy(), at.sd
     if curved.precision == 0:
-        return _Heavy(theta, covariance(curved, None), curved.weight, math.inf)
-    variances = np.diagonal(np.linalg.inv(curved.matrix()))
-    for _ in range(_PRIOR_STEPS):
-        squares = theta * theta + variances
+        return _Heavy(theta, covariance(curved, None), np.zeros(n_items), math.inf)
+    inverse = _inverse(curved.matrix())
+    for step in range(_PRIOR_STEPS):
+        squares = theta * theta + np.diagonal(inverse)
         share = (DEGREES + 1) / (DEGREES + squares / (scale * scale))
         scale = min(at.sd, math.sqrt(float(np.mean(share * squares))))
         precisions = share / (scale * scale)
         ahead = curvature_at(rows, replace(at, theta=theta.copy()))
         matrix = ahead.matrix()
         matrix[np.diag_indices(n_items)] += precisions - at.precision
-        inverse = np.linalg.inv(matrix)
-        theta = theta + np.clip(inverse @ (ahead.slope - precisions * theta), -1.0, 1.0)
-        variances = np.diagonal(inverse)
-    return _Heavy(theta, inverse, ahead.weight, scale)
+        slope = ahead.slope - precisions * theta
+        if step % 3 == 2:  # an inverse takes three times as long as a step, and changes little from one to the next
+            inverse = _inverse(matrix)
+            theta = theta + np.clip(inverse @ slope, -1.0, 1.0)
+        else:
+            theta = theta + np.clip(solve(matrix, slope, assume_a="pos"), -1.0, 1.0)
+    return _Heavy(theta, inverse, precisions, scale)
 
 
-def _settled(
-    curved: Curvature, at: Parameters, opinions: Opinions | None, n_draws: int, rng: np.random.Generator
-) -> Array:
-    """Chains in threads, each of `_ROWS_EACH` draws, that start from a normal draw under the heavy prior."""
-    from adaptive.model.posterior_kernels import sweep
+def _is_read(votes: PooledVotes, weight: Array) -> Array:
+    """Rows that each sweep reads: all if they are few, else those of the items on which votes say least.
 
-    rows, n_items, n_votes = curved.rows, curved.rows.n_items, curved.rows.left.size
-    heavy = _heavy(curved, at)
-    mean = float(np.trace(heavy.covariance)) / n_items if curved.precision == 0 else 0.0  # of a singular matrix
-    factor = np.linalg.cholesky(0.5 * (heavy.covariance + heavy.covariance.T) + mean)
-    starts = range(0, n_draws, _ROWS_EACH)
-    started = heavy.theta + rng.standard_normal((len(starts), n_items)) @ factor.T
-    drawn = np.empty((n_draws, n_items))
-    ends = np.concatenate([rows.left, rows.right])
-    votes_of = np.argsort(ends, kind="stable") % max(1, n_votes)
-    first = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n_items))])
-    steps = 2.0 * np.sqrt(np.minimum(np.diagonal(heavy.covariance), 4.0) * 0.5)
-    votes = (rows.left, rows.right, rows.winner, rows.group, first, votes_of)
-    voters = (at.discrimination, at.oversight, at.side, at.nu, link_code(rows), rows.half)
-    shared = _shared_of(rows, opinions)
+    The curvature of a log-likelihood changes by a factor over about one unit of theta: it is a parabola as far as the
+    votes reach where they tell the strength much better than that.
+    """
+    rows, n_items = votes.rows, votes.rows.n_items
+    reads = 2 + np.count_nonzero(votes.opinions >= 0, axis=0)
+    if reads.sum() <= MOST_READ + _READS_PER_PAIR * n_items**2:
+        return np.ones(reads.size, bool)
+    information = np.bincount(rows.left, weight, n_items) + np.bincount(rows.right, weight, n_items)
+    place = np.empty(n_items, np.int64)
+    place[np.argsort(information, kind="stable")] = np.arange(n_items)
+    earliest = np.minimum(place[rows.left], place[rows.right])
+    n_reads = np.cumsum(np.bincount(earliest, reads, n_items))
+    return np.asarray(n_reads[earliest] <= MOST_READ)
 
-    def settle(block: tuple[int, int]) -> None:
-        start, own = block[0], np.random.default_rng(block[1])
-        stop = min(n_draws, start + _ROWS_EACH)
-        theta = started[start // _ROWS_EACH].copy()
-        opinion = shared.spread * own.standard_normal(shared.spread.size)
-        if opinion.size:  # strengths that make up for them
-            of_vote, signed = shared.sides >> 1, np.repeat(opinion, np.diff(shared.start))
-            pushed = np.bincount(of_vote, np.where(shared.sides & 1, -signed, signed), n_votes) * heavy.weight
-            moved = np.bincount(rows.left, pushed, n_items) - np.bincount(rows.right, pushed, n_items)
-            theta -= heavy.covariance @ moved
-        shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale)])
-        prior = (shape, DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
-        voted = (shared.start, shared.sides, shared.spread, shared.of_item, opinion)
-        for row in range(start, stop):
-            sweep(*votes, *voters, *prior, steps, *voted, _SWEEPS if row > start else _FIRST_SWEEPS, own, theta)
-            level = theta.mean()  # the votes say nothing of it
-            theta -= level
-            shape[0] -= level
-            drawn[row] = theta
 
-    # Seeds are drawn: what a generator would spawn is not in its state, and not all of them can.
-    seeds = rng.integers(0, 2**63, len(starts)).tolist()
-    in_threads(settle, list(zip(starts, seeds, strict=True)), checked_workers(None))
-    return drawn
+def _laplacian(rows: Rows, weight: Array) -> Array:
+    """Curvature of votes that have the curvatures `weight` in the difference of their strengths, as a dense matrix."""
+    n_items = rows.n_items
+    pairs = np.bincount(rows.left.astype(np.int64) * n_items + rows.right, weight, n_items * n_items)
+    matrix = -pairs.reshape(n_items, n_items)
+    matrix += matrix.T
+    np.fill_diagonal(matrix, -matrix.sum(axis=1))
+    return matrix
 
 
 @dataclass(frozen=True, eq=False)
-class _Shared:
-    """Opinions that several votes rest on, as the loops take them.
+class Paraboloid:
+    """What stands in for the log-likelihood of votes that are not read: curvature, and slope at `center`.
 
-    Opinion k moves the votes `sides[start[k]:start[k + 1]] >> 1`, on the right where the last bit is 1. `of_item` is
-    its item, or -1 where some votes on the item rest on no such opinion.
+    `shift` is how far shared opinions move the slope. The single precision of `matrix` halves the memory to go
+    through, which takes most of the time.
     """
 
-    start: Array
-    sides: Array
-    spread: Array
-    of_item: Array
+    center: Array
+    slope: Array
+    shift: Array
+    matrix: Array
+
+    @classmethod
+    def of(cls, votes: PooledVotes, at: Parameters, thetas: Array) -> Paraboloid:
+        """Average slopes and curvatures over some strengths, one set in each row.
+
+        The slopes of votes have the covariance H + C, with H that of independent votes and C what opinions add: what
+        they say of the strengths has the precision H (H + C)^-1 H, as in `covariance`.
+        """
+        from scipy.linalg.lapack import dpotrf
+
+        rows, n_items = votes.rows, votes.rows.n_items
+        score, weights = np.zeros(votes.count.size), np.zeros((2, votes.count.size))
+        for theta in thetas:
+            curved = curvature_at(rows, replace(at, theta=theta.copy()))
+            score += curved.score * votes.count / len(thetas)
+            weights += curved.weights * votes.count / len(thetas)
+        flow = at.discrimination[rows.group] * score
+        slope = np.bincount(rows.left, flow, n_items) - np.bincount(rows.right, flow, n_items)
+        matrix, center, shift = _laplacian(rows, weights[1]), thetas.mean(axis=0), np.zeros(n_items)
+        slack = np.diag(np.full(n_items, 1e-6 * np.abs(matrix.diagonal()).max()))  # the level is always open
+        if dpotrf(matrix + slack)[1]:  # odd votes may bend it upwards, with oversights
+            matrix = _laplacian(rows, weights[0])
+        if votes.n_opinions:
+            moves = _moves(rows, weights[0], votes.opinions, np.append(votes.spread, 0.0))
+            noisy = _laplacian(rows, weights[0]) + (moves @ moves.T).toarray()
+            noisy[np.diag_indices(n_items)] += 1e-9 * noisy.diagonal().max()  # items without a vote have none
+            product = matrix @ np.linalg.solve(noisy, np.column_stack([matrix, slope]))
+            matrix = 0.5 * (product[:, :-1] + product[:, :-1].T)
+            slope, shift = product[:, -1], product[:, -1] - slope
+        return cls(center, slope, shift, matrix.astype(np.float32))
 
 
-def _shared_of(rows: Rows, opinions: Opinions | None) -> _Shared:
-    """Opinions with at least two votes."""
-    if opinions is None or opinions.sd == 0:
-        nothing = np.empty(0, np.int64)
-        return _Shared(np.zeros(1, np.int64), nothing, np.empty(0), nothing)
-    n_votes = rows.left.size
-    opinion, item = np.concatenate([opinions.left, opinions.right]), np.concatenate([rows.left, rows.right])
-    several = opinions.spread > 0
-    held = several[opinion]
-    alone = np.zeros(rows.n_items, bool)
-    alone[item[~held]] = True
-    order = np.argsort(opinion[held], kind="stable")
-    sides = (2 * np.tile(np.arange(n_votes), 2) + np.repeat([0, 1], n_votes))[held][order]
-    sizes = np.bincount(opinion, minlength=opinions.n_opinions)[several]
-    start = np.concatenate([[0], np.cumsum(sizes)])
-    of_item = item[held][order][start[:-1]].astype(np.int64)  # as where there are none: the loop is compiled once
-    return _Shared(start, sides, opinions.spread[several], np.where(alone[of_item], -1, of_item))
+@dataclass(eq=False)
+class _State:
+    """Where a chain is."""
+
+    theta: Array
+    opinion: Array
+    shape: Array
+    rng: np.random.Generator
 
 
-def _solved(curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator) -> Array:
+def _settled(
+    curved: Curvature,
+    at: Parameters,
+    opinions: Opinions | None,
+    n_draws: int,
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> Array:
+    """Chains in threads, each of `_ROWS_EACH` draws, that start from a normal draw under the heavy prior."""
+    from adaptive.model.posterior_kernels import Shape, Voters, sweep
+
+    heavy, n_items = _heavy(curved, at), curved.rows.n_items
+    ahead = replace(at, theta=heavy.theta.copy())
+    pooled = PooledVotes.of(curved.rows, at.side, opinions)
+    weight = curvature_at(pooled.rows, ahead).weight * pooled.count
+    read = _is_read(pooled, weight)
+    votes, others, weight = pooled.select(read), pooled.select(~read), weight[read]
+    center, spread = heavy.theta, heavy.covariance
+    others_at = Paraboloid(center, np.empty(0), np.empty(0), np.empty((0, 0), np.float32))
+    n_chains = n_pilots = -(-n_draws // _ROWS_EACH)
+    if others.count.size:
+        n_pilots = max(n_chains, _PILOTS)
+        others_at = Paraboloid.of(others, at, heavy.theta[np.newaxis])
+        if others.n_opinions:
+            whole = others_at.matrix + _laplacian(votes.rows, weight) + np.diag(heavy.precisions)
+            mean = (curved.precision == 0) / n_items  # as in `covariance`: without a prior the matrix is singular
+            spread = _inverse(whole + mean) - mean
+            center = center + spread @ others_at.shift
+    mean = float(np.trace(spread)) / n_items if curved.precision == 0 else 0.0
+    factor = np.linalg.cholesky(0.5 * (spread + spread.T) + mean)
+    started = center + rng.standard_normal((n_pilots, n_items)) @ factor.T
+    steps = 2.0 * np.sqrt(np.minimum(np.diagonal(spread), 4.0) * 0.5)
+    voters = Voters(at.discrimination, at.oversight, at.side, at.nu, link_code(curved.rows), curved.rows.half)
+    prior = Shape(DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
+    read_votes, shared = votes.kernel_votes(), votes.kernel_opinions(others.rows)
+    moves = _moves(votes.rows, weight, votes.opinions, np.append(np.ones(votes.n_opinions), 0.0))
+    n_numbers = n_items + votes.n_opinions + (n_items if votes.n_opinions else 0) + 3
+
+    def begin(theta: Array, seed: int) -> _State:
+        own = np.random.default_rng(seed)
+        opinion = shared.spread * own.standard_normal(shared.spread.size)
+        shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale)])
+        return _State(theta - spread @ (moves @ opinion), opinion, shape, own)  # strengths make up for opinions
+
+    def move(state: _State, n_sweeps: Sequence[int]) -> list[Array]:
+        """The strengths after each of some numbers of sweeps."""
+        pull = others_at.slope.copy()
+        if pull.size:
+            pull -= others_at.matrix @ (state.theta - others_at.center)
+        found = []
+        for number in n_sweeps:
+            numbers = (
+                state.rng.standard_normal((number, n_numbers)),
+                -state.rng.standard_exponential((number, n_numbers)),
+            )
+            changed = state.theta, state.opinion, state.shape
+            sweep(read_votes, voters, shared, prior, others_at.matrix, pull, steps, *numbers, *changed)
+            level = state.theta.mean()  # the votes say nothing of it
+            state.theta -= level
+            state.shape[0] -= level
+            found.append(state.theta.copy())
+        return found
+
+    # Seeds are drawn: what a generator would spawn is not in its state, and not all of them can.
+    seeds = rng.integers(0, 2**63, n_pilots).tolist()
+    states, workers = list(map(begin, started, seeds)), checked_workers(None)
+    first = _FIRST_SWEEPS
+    if others.count.size:
+        first //= 2
+        in_threads(lambda state: move(state, [first]), states, workers)
+        others_at = Paraboloid.of(others, at, np.array([state.theta for state in states]))
+    blocks = [(state, min(_ROWS_EACH, n_draws - _ROWS_EACH * place)) for place, state in enumerate(states[:n_chains])]
+    drawn = in_threads(
+        lambda block: move(block[0], [first] + [_SWEEPS] * (block[1] - 1)),
+        blocks,
+        workers,
+        progress,
+        lambda block: block[1],
+    )
+    return np.concatenate(drawn)
+
+
+def _solved(
+    curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator, progress: Progress | None
+) -> Array:
     """Draws around zero, each from a linear system; the numbers do not depend on the size of blocks."""
     from scipy.sparse import coo_array, hstack
 
     rows = curved.rows
     n_votes, n_items = rows.left.size, rows.n_items
+    if n_items**2 <= _PAIRS_PER_VOTE * n_votes and curved.precision > 0:
+        return _factored(curved, opinions, n_draws, rng, progress)
     vote = np.arange(n_votes)
     width = np.sqrt(curved.weight)
     places = np.concatenate([rows.left, rows.right]), np.concatenate([vote, vote])
     causes = coo_array((np.concatenate([width, -width]), places), (n_items, n_votes))
     if opinions is not None and opinions.sd > 0:
-        causes = hstack([causes, _moves(curved, opinions)])
+        causes = hstack([causes, _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread)])
     causes = causes.tocsr()
     drawn = np.empty((n_draws, n_items))
     block = max(1, min(64, _BLOCK_NUMBERS // max(1, causes.shape[1] + n_items)))
@@ -243,17 +464,45 @@ def _solved(curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.
         wanted = causes @ np.ascontiguousarray(noise[:, n_items:].T)
         wanted += curved.precision**0.5 * noise[:, :n_items].T
         drawn[start:stop] = curved.solve_definite(wanted, _TOLERANCE).T
+        if progress is not None:
+            progress(stop - start)
     return drawn
 
 
-def _moves(curved: Curvature, opinions: Opinions) -> Any:
-    """What each shared opinion, in units of its spread, does to the slopes of theta: sparse, (n_items, n_shared)."""
+def _factored(
+    curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator, progress: Progress | None
+) -> Array:
+    """Draws as of `_solved`, from Cholesky's factor of H: a dense matrix, which is no larger than many votes are."""
+    from scipy.linalg import solve_triangular
+
+    rows, n_items = curved.rows, curved.rows.n_items
+    factor = np.linalg.cholesky(curved.matrix())
+    spread = np.zeros(1) if opinions is None else opinions.spread
+    sides = np.zeros((2, rows.left.size), np.int64) if opinions is None else (opinions.left, opinions.right)
+    moves = _moves(rows, curved.weight, sides, spread).tocsr()
+    drawn = np.empty((n_draws, n_items))
+    for start in range(0, n_draws, 64):
+        stop = min(n_draws, start + 64)
+        noise = rng.standard_normal((stop - start, n_items + moves.shape[1])).T
+        pushed = moves @ noise[n_items:] if moves.shape[1] else np.zeros((n_items, stop - start))
+        noise = noise[:n_items] + solve_triangular(factor, pushed, lower=True, check_finite=False)
+        drawn[start:stop] = solve_triangular(factor, noise, lower=True, trans="T", check_finite=False).T
+        if progress is not None:
+            progress(stop - start)
+    return drawn
+
+
+def _moves(rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spread: Array) -> Any:
+    """What each shared opinion, in units of its spread, does to the slopes of theta: sparse, (n_items, n_shared).
+
+    `opinions` are those on the left and on the right of each vote, `weight` the votes' curvatures.
+    """
     from scipy.sparse import coo_array
 
-    rows, spread = curved.rows, opinions.spread
+    left, right = opinions
     places = np.concatenate([rows.left, rows.left, rows.right, rows.right])
-    causes = np.concatenate([opinions.left, opinions.right, opinions.left, opinions.right])
-    effects = np.concatenate([curved.weight, -curved.weight, -curved.weight, curved.weight]) * spread[causes]
+    causes = np.concatenate([left, right, left, right])
+    effects = np.concatenate([weight, -weight, -weight, weight]) * spread[causes]
     held = spread[causes] > 0  # most opinions are behind a single vote
     shared = np.cumsum(spread > 0) - 1
     return coo_array((effects[held], (places[held], shared[causes[held]])), (rows.n_items, int((spread > 0).sum())))
@@ -267,8 +516,8 @@ def covariance(curved: Curvature, opinions: Opinions | None) -> Array:
     rows = curved.rows
     mean = np.full((rows.n_items, rows.n_items), 1.0 / rows.n_items)
     # A common level costs the prior alone, and without one H is singular.
-    inverse = np.linalg.inv(curved.matrix() + mean) - mean / (1.0 + curved.precision)
+    inverse = _inverse(curved.matrix() + mean) - mean / (1.0 + curved.precision)
     if opinions is None or opinions.sd == 0:
         return np.asarray(inverse)
-    moves = _moves(curved, opinions).tocsr()
+    moves = _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread).tocsr()
     return np.asarray(inverse + inverse @ (moves @ moves.T).toarray() @ inverse)

@@ -1,7 +1,10 @@
-"""A Markov chain over strengths and the shape of their prior, which starts from a normal approximation."""
+"""A Markov chain over strengths and the shape of their prior, which starts from a normal approximation.
+
+Random numbers come in as arrays: a generator inside a kernel would take seconds more to compile.
+"""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,26 +16,73 @@ Array = NDArray[Any]
 
 _TINY = 1e-300
 _FAR = 1e100  # a product is taken into its logarithm before it can leave the range of floats
+_SMALL = 1e-50
+_LEAST_MARGIN = -600.0  # e^600 and its square are floats
+
+
+class Votes(NamedTuple):
+    """Votes that each sweep reads; row k counts `times[k]` times.
+
+    The rows of item i are `of_item[first[i]:first[i + 1]]`.
+    """
+
+    left: Array
+    right: Array
+    winner: Array
+    group: Array
+    times: Array
+    first: Array
+    of_item: Array
+
+
+class Voters(NamedTuple):
+    """Parameters of the groups of votes, and the model."""
+
+    discrimination: Array
+    oversight: Array
+    side: Array
+    nu: float
+    link: int
+    half: bool
+
+
+class Shared(NamedTuple):
+    """Opinions that several votes rest on.
+
+    Opinion k moves the rows `sides[start[k]:start[k + 1]] >> 1`, on the right where the last bit is 1. `of_item` is
+    its item, or -1 where some votes on the item rest on no such opinion.
+    """
+
+    start: Array
+    sides: Array
+    spread: Array
+    of_item: Array
+
+
+class Shape(NamedTuple):
+    """The prior of strengths and of its shape; it is flat, and has no shape, where `width` is infinite."""
+
+    degrees: float
+    width: float
+    spread: float
 
 
 @kernel
 def chance(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> float:
-    """Probability of an answer, as in `vote_terms`, without slopes."""
+    """Probability of an answer, as in `vote_terms`, without slopes; O(1) with few branches, which take most time."""
+    own = -margin if winner < 0 else margin  # of the side that was chosen, or the left one
     if link == NORMAL:
-        left, tie, right = 0.5 * math.erfc(-margin / math.sqrt(2.0)), 0.0, 0.5 * math.erfc(margin / math.sqrt(2.0))
+        win, tie, loss = 0.5 * math.erfc(-own / math.sqrt(2.0)), 0.0, 0.5 * math.erfc(own / math.sqrt(2.0))
     else:
-        x = math.exp(-0.5 * abs(margin))  # at most 1: e^(u/2) itself would overflow
-        total = 1.0 + nu * x + x * x
-        left, tie, right = 1.0 / total, nu * x / total, x * x / total
-        if margin < 0.0:
-            left, right = right, left
+        x = math.exp(-0.5 * max(own, _LEAST_MARGIN))
+        win = 1.0 / (1.0 + nu * x + x * x)
+        tie, loss = nu * x * win, x * x * win
     if winner == 0 and not half:
         return max(tie, _TINY)
-    seen_left = max(left + oversight * (right - left), _TINY)
-    seen_right = max(right + oversight * (left - right), _TINY)
-    if winner == 0:
-        return math.sqrt(seen_left) * math.sqrt(seen_right)
-    return seen_left if winner > 0 else seen_right
+    seen_win = max(win + oversight * (loss - win), _TINY)
+    if winner != 0:
+        return seen_win
+    return math.sqrt(seen_win) * math.sqrt(max(loss + oversight * (win - loss), _TINY))
 
 
 @kernel
@@ -53,92 +103,71 @@ def log_shape(theta: Array, mode: float, below: float, above: float, degrees: fl
 
 
 @kernel
-def log_width_prior(logarithm: float, width: float, spread: float) -> float:
+def log_width_prior(logarithm: float, prior: Shape) -> float:
     """Log density of the logarithm of a scale: normal around that of `width`, which it cannot exceed."""
-    if logarithm > math.log(width):
+    if logarithm > math.log(prior.width):
         return -math.inf
-    away = (logarithm - math.log(width)) / spread
+    away = (logarithm - math.log(prior.width)) / prior.spread
     return -0.5 * away * away
 
 
 @kernel
-def change_shape(
-    theta: Array, shape: Array, degrees: float, width: float, spread: float, rng: np.random.Generator
-) -> None:
+def change_shape(theta: Array, shape: Array, prior: Shape, normal: Array, log_uniform: Array) -> None:
     """Change mode and logarithms of the two scales by a Metropolis step each."""
     step = 2.0 / math.sqrt(4.0 + theta.size)
     trial = shape.copy()
-    now = log_shape(theta, shape[0], math.exp(shape[1]), math.exp(shape[2]), degrees)
+    now = log_shape(theta, shape[0], math.exp(shape[1]), math.exp(shape[2]), prior.degrees)
     for k in range(3):
         # A step of the mode that depended on the scales would still be symmetric, since those stay in it.
         scale = 0.5 * (math.exp(shape[1]) + math.exp(shape[2])) if k == 0 else 2.0
-        trial[k] = shape[k] + step * scale * rng.standard_normal()
+        trial[k] = shape[k] + step * scale * normal[k]
         gain = 0.0
         if k > 0:
-            gain = log_width_prior(trial[k], width, spread) - log_width_prior(shape[k], width, spread)
+            gain = log_width_prior(trial[k], prior) - log_width_prior(shape[k], prior)
         if gain > -math.inf:
-            ahead = log_shape(theta, trial[0], math.exp(trial[1]), math.exp(trial[2]), degrees)
-            gain += ahead - now
-            if gain >= 0.0 or rng.random() < math.exp(gain):
+            ahead = log_shape(theta, trial[0], math.exp(trial[1]), math.exp(trial[2]), prior.degrees)
+            if gain + ahead - now >= log_uniform[k]:
                 shape[k], now = trial[k], ahead
         trial[k] = shape[k]
 
 
 @kernel
 def change_opinions(
-    left: Array,
-    right: Array,
-    winner: Array,
-    group: Array,
-    discrimination: Array,
-    oversight: Array,
-    side: Array,
-    nu: float,
-    link: int,
-    half: bool,
-    start: Array,
-    sides: Array,
-    spread: Array,
+    votes: Votes,
+    voters: Voters,
+    shared: Shared,
     theta: Array,
     opinion: Array,
     offset: Array,
     now: Array,
     ahead: Array,
-    rng: np.random.Generator,
+    normal: Array,
+    log_uniform: Array,
 ) -> None:
-    """Change each shared opinion by a Metropolis step; `offset` and `now` follow.
-
-    Opinion k moves the votes `sides[start[k]:start[k + 1]] >> 1`, on the left side where the last bit is 0.
-    """
+    """Change each shared opinion by a Metropolis step; `offset` and `now` follow."""
     for k in range(opinion.size):
-        change = 1.5 * spread[k] * rng.standard_normal()
+        change = 1.5 * shared.spread[k] * normal[k]
         moved = opinion[k] + change
-        gain = 0.5 * (opinion[k] * opinion[k] - moved * moved) / (spread[k] * spread[k])
-        for place in range(start[k], start[k + 1]):
-            vote = sides[place] >> 1
-            v = group[vote]
-            own = offset[vote] + (change if sides[place] & 1 == 0 else -change)
-            margin = discrimination[v] * (theta[left[vote]] - theta[right[vote]] + own) + side[v]
-            ahead[vote] = chance(winner[vote], margin, oversight[v], nu, link, half)
-            gain += math.log(ahead[vote] / now[vote])
-        if gain >= 0.0 or rng.random() < math.exp(gain):
+        gain = 0.5 * (opinion[k] * opinion[k] - moved * moved) / (shared.spread[k] * shared.spread[k])
+        for place in range(shared.start[k], shared.start[k + 1]):
+            row = shared.sides[place] >> 1
+            v = votes.group[row]
+            own = offset[row] + (change if shared.sides[place] & 1 == 0 else -change)
+            margin = voters.discrimination[v] * (theta[votes.left[row]] - theta[votes.right[row]] + own)
+            margin += voters.side[v]
+            ahead[row] = chance(votes.winner[row], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+            gain += votes.times[row] * math.log(ahead[row] / now[row])
+        if gain >= log_uniform[k]:
             opinion[k] = moved
-            for place in range(start[k], start[k + 1]):
-                vote = sides[place] >> 1
-                offset[vote] += change if sides[place] & 1 == 0 else -change
-                now[vote] = ahead[vote]
+            for place in range(shared.start[k], shared.start[k + 1]):
+                row = shared.sides[place] >> 1
+                offset[row] += change if shared.sides[place] & 1 == 0 else -change
+                now[row] = ahead[row]
 
 
 @kernel
 def exchange(
-    theta: Array,
-    opinion: Array,
-    spread: Array,
-    of_item: Array,
-    shape: Array,
-    degrees: float,
-    shaped: bool,
-    rng: np.random.Generator,
+    theta: Array, opinion: Array, shared: Shared, shape: Array, prior: Shape, normal: Array, log_uniform: Array
 ) -> Array:
     """Move each strength against all shared opinions on the item by as much; what each item moved by.
 
@@ -148,105 +177,108 @@ def exchange(
     n_items = theta.size
     precision, sums = np.zeros(n_items), np.zeros(n_items)
     for k in range(opinion.size):
-        i = of_item[k]
+        i = shared.of_item[k]
         if i >= 0:
-            precision[i] += 1.0 / (spread[k] * spread[k])
-            sums[i] += opinion[k] / (spread[k] * spread[k])
+            precision[i] += 1.0 / (shared.spread[k] * shared.spread[k])
+            sums[i] += opinion[k] / (shared.spread[k] * shared.spread[k])
     change = np.zeros(n_items)
     mode, below, above = shape[0], math.exp(shape[1]), math.exp(shape[2])
     for i in range(n_items):
         if precision[i] == 0.0:
             continue
         # Of the opinions alone, the change is normal around the mean of opinions: it is drawn from that.
-        trial = sums[i] / precision[i] + rng.standard_normal() / math.sqrt(precision[i])
+        trial = sums[i] / precision[i] + normal[i] / math.sqrt(precision[i])
         gain = 0.0
-        if shaped:
+        if prior.width < math.inf:
             moved = theta[i] + trial
             before = (theta[i] - mode) / (below if theta[i] < mode else above)
             after = (moved - mode) / (below if moved < mode else above)
-            gain = 0.5 * (degrees + 1.0) * math.log((degrees + before * before) / (degrees + after * after))
-        if gain >= 0.0 or rng.random() < math.exp(gain):
+            gain = math.log((prior.degrees + before * before) / (prior.degrees + after * after))
+            gain *= 0.5 * (prior.degrees + 1.0)
+        if gain >= log_uniform[i]:
             change[i] = trial
             theta[i] += trial
     for k in range(opinion.size):
-        if of_item[k] >= 0:
-            opinion[k] -= change[of_item[k]]
+        if shared.of_item[k] >= 0:
+            opinion[k] -= change[shared.of_item[k]]
     return change
 
 
 @kernel
 def sweep(
-    left: Array,
-    right: Array,
-    winner: Array,
-    group: Array,
-    first: Array,
-    votes_of: Array,
-    discrimination: Array,
-    oversight: Array,
-    side: Array,
-    nu: float,
-    link: int,
-    half: bool,
-    shape: Array,
-    degrees: float,
-    width: float,
-    spread: float,
+    votes: Votes,
+    voters: Voters,
+    shared: Shared,
+    prior: Shape,
+    matrix: Array,
+    pull: Array,
     steps: Array,
-    start: Array,
-    sides: Array,
-    sd: Array,
-    of_item: Array,
-    opinion: Array,
-    n_sweeps: int,
-    rng: np.random.Generator,
+    normal: Array,
+    log_uniform: Array,
     theta: Array,
+    opinion: Array,
+    shape: Array,
 ) -> None:
     """Change `theta` by Metropolis steps, then shared opinions, then `shape`: mode and logarithms of the scales.
 
-    The votes of item i are `votes_of[first[i]:first[i + 1]]`. Where `width` is infinite the prior is flat, and has no
-    shape.
+    There is one sweep for each row of `normal` and `log_uniform`: random numbers for the items, the opinions, the items
+    again where there are opinions, and the shape. Votes that are not read are in `matrix`, the curvature of their
+    log-likelihood, which is a paraboloid, and in `pull`, its slope at `theta`; both are empty if all votes are read.
     """
-    now, ahead, offset = np.empty(left.size), np.empty(left.size), np.zeros(left.size)
-    for k in range(opinion.size):
-        for place in range(start[k], start[k + 1]):
-            offset[sides[place] >> 1] += opinion[k] if sides[place] & 1 == 0 else -opinion[k]
-    for k in range(left.size):
-        v = group[k]
-        margin = discrimination[v] * (theta[left[k]] - theta[right[k]] + offset[k]) + side[v]
-        now[k] = chance(winner[k], margin, oversight[v], nu, link, half)
-    shaped = width < math.inf
-    for _ in range(n_sweeps):
+    n_items, n_opinions = theta.size, opinion.size
+    now, ahead, offset = np.empty(votes.left.size), np.empty(votes.left.size), np.zeros(votes.left.size)
+    for k in range(n_opinions):
+        for place in range(shared.start[k], shared.start[k + 1]):
+            offset[shared.sides[place] >> 1] += opinion[k] if shared.sides[place] & 1 == 0 else -opinion[k]
+    for k in range(votes.left.size):
+        v = votes.group[k]
+        margin = voters.discrimination[v] * (theta[votes.left[k]] - theta[votes.right[k]] + offset[k]) + voters.side[v]
+        now[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+    shaped = prior.width < math.inf
+    for turn in range(normal.shape[0]):
         mode, below, above = shape[0], math.exp(shape[1]), math.exp(shape[2])
-        for i in range(theta.size):
-            moved = theta[i] + steps[i] * rng.standard_normal()
-            gain, product = 0.0, 1.0
+        for i in range(n_items):
+            moved = theta[i] + steps[i] * normal[turn, i]
+            gain = 0.0
             if shaped:
                 before = (theta[i] - mode) / (below if theta[i] < mode else above)
                 after = (moved - mode) / (below if moved < mode else above)
-                gain = 0.5 * (degrees + 1.0) * math.log((degrees + before * before) / (degrees + after * after))
-            for place in range(first[i], first[i + 1]):
-                k = votes_of[place]
-                v = group[k]
-                difference = moved - theta[right[k]] if left[k] == i else theta[left[k]] - moved
-                margin = discrimination[v] * (difference + offset[k]) + side[v]
-                ahead[k] = chance(winner[k], margin, oversight[v], nu, link, half)
-                product *= ahead[k] / now[k]
-                if not 1.0 / _FAR < product < _FAR:  # one logarithm for many votes halves the time
-                    gain += math.log(max(product, _TINY))
-                    product = 1.0
-            gain += math.log(product)
-            if gain >= 0.0 or rng.random() < math.exp(gain):
+                gain = math.log((prior.degrees + before * before) / (prior.degrees + after * after))
+                gain *= 0.5 * (prior.degrees + 1.0)
+            away = moved - theta[i]
+            if pull.size > 0:
+                gain += away * (pull[i] - 0.5 * matrix[i, i] * away)
+            above_product, below_product = 1.0, 1.0  # one logarithm for many votes halves the time
+            for place in range(votes.first[i], votes.first[i + 1]):
+                k = votes.of_item[place]
+                v = votes.group[k]
+                difference = moved - theta[votes.right[k]] if votes.left[k] == i else theta[votes.left[k]] - moved
+                margin = voters.discrimination[v] * (difference + offset[k]) + voters.side[v]
+                ahead[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+                if votes.times[k] > 1.0 or ahead[k] < _SMALL or now[k] < _SMALL:
+                    gain += votes.times[k] * math.log(ahead[k] / now[k])
+                    continue
+                above_product *= ahead[k]
+                below_product *= now[k]
+                if above_product < 1.0 / _FAR or below_product < 1.0 / _FAR:
+                    gain += math.log(above_product / below_product)
+                    above_product, below_product = 1.0, 1.0
+            gain += math.log(above_product / below_product)
+            if gain >= log_uniform[turn, i]:
                 theta[i] = moved
-                for place in range(first[i], first[i + 1]):
-                    now[votes_of[place]] = ahead[votes_of[place]]
-        if opinion.size:
-            voters = (discrimination, oversight, side, nu, link, half)
-            change_opinions(
-                left, right, winner, group, *voters, start, sides, sd, theta, opinion, offset, now, ahead, rng
-            )
-            change = exchange(theta, opinion, sd, of_item, shape, degrees, shaped, rng)
-            for k in range(left.size):
-                offset[k] += change[right[k]] - change[left[k]]
+                for place in range(votes.first[i], votes.first[i + 1]):
+                    now[votes.of_item[place]] = ahead[votes.of_item[place]]
+                for j in range(pull.size):
+                    pull[j] -= away * matrix[i, j]
+        last = n_items + n_opinions
+        if n_opinions > 0:
+            own = slice(n_items, last)
+            numbers = normal[turn, own], log_uniform[turn, own]
+            change_opinions(votes, voters, shared, theta, opinion, offset, now, ahead, *numbers)
+            again = slice(last, last + n_items)
+            change = exchange(theta, opinion, shared, shape, prior, normal[turn, again], log_uniform[turn, again])
+            for k in range(votes.left.size):
+                offset[k] += change[votes.right[k]] - change[votes.left[k]]
+            last += n_items
         if shaped:
-            change_shape(theta, shape, degrees, width, spread, rng)
+            change_shape(theta, shape, prior, normal[turn, last:], log_uniform[turn, last:])

@@ -1,211 +1,181 @@
-"""Read comparisons from CSV, TSV and JSON Lines, of this library and of others; errors name file, line and column.
-
-bytes -> text -> rows -> layout -> columns -> Comparisons. Nothing is dropped, and no unknown winner becomes a tie.
-"""
+"""Labels, ballots, pairs and votes of files become columns of comparisons; errors say where the fault is."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from adaptive.errors import ComparisonError, TableError, VoteError
-from adaptive.model.columns import columns_of_labels
-from adaptive.model.comparisons import Comparisons
-from adaptive.model.labels import Where, coded_labels
-from adaptive.model.layouts import FORMATS, LAYOUTS, Format, Layout, answers_in, is_blank
-from adaptive.model.rows import WHOLE_NUMBER, Rows, rows_of
+from adaptive.draw import Asked
+from adaptive.errors import ComparisonError, VoteError
+from adaptive.formats.answers import OWN_WORDS, Answers, read_answers, words_of
+from adaptive.formats.records import listed_column
+from adaptive.formats.votes import VoteColumns
+from adaptive.model.columns import (
+    Columns,
+    Where,
+    all_names,
+    check_lengths,
+    coded_labels,
+    in_arrays,
+    places_among,
+)
+from adaptive.model.shown_pairs import ShownPairs
 from adaptive.protocol import Items, checked_labels
-from adaptive.votes import LEFT
-from rankcorr.checks import check_choice, shown
-from rankcorr.errors import OptionError
-from rankcorr.io.records import TextTable
+from adaptive.votes import LEFT, UNANSWERED, WORDS, checked_answers
+from rankcorr.checks import shown
 
-__all__ = ["read_comparisons"]
-
-_SIDES: Final = ("left", "right")
 # Numbers of pairs stand for all items below them: ids of another kind would ask for gigabytes.
 MAX_SPARSE: Final = 100_000
 SPARSENESS: Final = 100
+_CODES: Final = dict[str | None, int](WORDS) | {"cannot say": UNANSWERED, None: UNANSWERED}
 
 
-def read_comparisons(
-    path: str | os.PathLike[str],
+def columns_of_labels(
+    left: Iterable[Hashable],
+    right: Iterable[Hashable],
+    winner: Iterable[Any],
     *,
-    format: Format = "auto",  # noqa: A002 - what the option is called elsewhere too
-    voter_column: str | None = None,
-    items: Items | None = None,
-) -> Comparisons:
-    r"""Read comparisons from a file in UTF-8, which may be compressed by gzip.
+    voter: Iterable[Hashable] | None,
+    items: Items | None,
+    voters: Items | None,
+    answers: Answers | None,
+) -> Columns:
+    """Number the labels of `Comparisons.from_labels`."""
+    sides = {"left": listed_column(left, "left"), "right": listed_column(right, "right")}
+    words = {**OWN_WORDS, **words_of(answers)}
+    said = read_answers(listed_column(winner, "winner"), words, lambda row: in_arrays("winner", row))
+    if voter is None and voters is not None:
+        raise ComparisonError("voters without voter: it is not known who answered which comparison")
+    return _numbered(sides, said, None if voter is None else listed_column(voter, "voter"), items, voters, in_arrays)
 
-    CSV and TSV name their columns in the first line; JSON Lines has an object with these keys in each line. Other
-    columns are not read.
 
-    ========== ============================================= ===================================== =================
-    format     items                                         winner                                voter
-    ========== ============================================= ===================================== =================
-    "ballots"  left, right, or left_1, left_2, ..., right_1  left, right, tie; empty: unanswered   voter, if it is there
-    "evalica"  left, right                                   left, right, tie                      none
-    "arena"    model_a, model_b                              model_a, model_b, tie, tie (bothbad), judge, if it is
-                                                             both_bad                              there
-    "choix"    winner, loser: whole numbers from 0           winner                                none
-    ========== ============================================= ===================================== =================
-
-    In "ballots", a winner "cannot say" is no answer either.
-
-    The first line of a file of "choix" may be a pair already; in JSON Lines a pair may be a list.
-
-    Parameters
-    ----------
-    path : str or path-like
-        ``"-"`` is standard input, ``"./-"`` a file of that name.
-    format : {"auto", "ballots", "evalica", "arena", "choix"}
-        "auto" finds the format by the names of the columns. Columns left and right are of "ballots" if there is a
-        column comparison or voter too, or if items have parts.
-    voter_column : str, optional
-        Column of the voters, if it is not that of the table above.
-    items : int or sequence of hashable, optional
-        All items there may be; any other is an error. By default those of the file, in the order of first appearance,
-        and for "choix" 0 to the largest number.
-
-    Returns
-    -------
-    Comparisons
+def columns_of_votes(votes: VoteColumns, items: Items | None) -> Columns:
+    """Number the labels of a file or a data frame.
 
     Raises
     ------
-    TableError
-        With file, line and column: columns that are of no format or of several, are missing or come twice; a cell that
-        is empty or no label; a row that is too short or too long; no row at all. Also when the file cannot be read, and
-        when numbers of "choix" ask for over 100,000 items, and 100 for each that is compared.
-    VoteError
-        With file, line and column: an unknown winner.
     ComparisonError
-        With file, line and column: an item that is not among `items`, an item against itself, or a comparison whose id
-        came before.
-    OptionError
-        An unknown format.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "battles.csv")
-    ...     _ = file.write_text("model_a,model_b,winner,judge\ngnu,yak,model_b,Ann\nyak,emu,tie (bothbad),Bob\n")
-    ...     votes = read_comparisons(file)
-    >>> votes
-    <Comparisons of 3 items: 2 comparisons, 1 tie, 2 voters>
-    >>> votes.wins
-    array([0, 1, 0])
+        With the place: an item that is not among `items`, an item against itself, a missing label, or a comparison
+        whose id came before.
+    TableError
+        Numbers of "choix" that ask for over 100,000 items, and 100 for each that is compared, or that may be names.
     """
-    return read_numbered(path, format=format, voter_column=voter_column, items=items).votes
+    if votes.format == "csv":
+        _check_ids(votes)
+    if votes.format == "choix":
+        items = _items_of_numbers(votes) if items is None else checked_labels(items, "items", ComparisonError)
+        votes = votes.of_items(items)
+    sides = {"left": list(votes.left or ()), "right": list(votes.right or ())}
+    voter = None if votes.voter is None else list(votes.voter)
+    return _numbered(sides, votes.answer, voter, items, None, votes.place)
 
 
-@dataclass(frozen=True, eq=False)
-class NumberedVotes:
-    """Votes of a file, and the ids of its comparisons, in the order of the rows; none where the file has none."""
-
-    votes: Comparisons
-    ids: Sequence[Hashable]
-
-
-def read_numbered(
-    path: str | os.PathLike[str],
-    *,
-    format: Format = "auto",  # noqa: A002
-    voter_column: str | None = None,
-    items: Items | None = None,
-) -> NumberedVotes:
-    """Read what `read_comparisons` does, and the ids in the column comparison of the format "ballots"."""
-    check_choice("format", format, FORMATS)
-    if voter_column is not None and not isinstance(voter_column, str):
-        raise OptionError(f"voter_column must be the name of a column; got {shown(voter_column)}")
-    if not isinstance(path, str | os.PathLike):
-        raise TableError(f"a file of comparisons is wanted, as text or a path; got {shown(path)}")
-    table = TextTable(os.fspath(path), error=TableError)
-    text = table.text()
-    rows = rows_of(table, text)
-    layout = rows.layout(format)
-    ids = _checked_ids(rows, layout)
-    voter_name = layout.voter if voter_column is None and layout.voter in rows.names else voter_column
-    places = {"left": layout.left, "right": layout.right, "winner": layout.winner, "voter": voter_name}
-    sides = rows.sides(layout.left, layout.right)
-    voter = None if voter_name is None else rows.labels(voter_name)
-
-    def where(column: str, row: int) -> str:
-        name = places[column]
-        return rows.place(row, f"{name}_1" if f"{name}_1" in rows.names and name not in rows.names else str(name))
-
-    if layout.winner is None:
-        return NumberedVotes(_from_numbers(sides, voter, items, where), ids)
-    winners, words = answers_in(layout, rows.column(layout.winner))
-    blank = next((row for row, winner in enumerate(winners) if is_blank(winner)), None)
-    if blank is not None and not layout.has_unanswered:
-        raise VoteError(
-            f'{where("winner", blank)}: no winner; only the format "ballots" has comparisons without an answer'
-        )
-    columns = columns_of_labels(
-        sides["left"], sides["right"], winners, voter=voter, items=items, words=words, where=where, codes=False
-    )
-    return NumberedVotes(Comparisons(*columns), ids)
+def columns_of_ballots(
+    ballots: Iterable[tuple[Asked, ArrayLike]], items: Items | None, voters: Items | None
+) -> Columns:
+    """Join the columns of `Comparisons.from_ballots`."""
+    drawn = list(ballots)
+    for number, pair in enumerate(drawn):
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], Asked)):
+            raise ComparisonError(f"ballots[{number}] must be a Ballot and its answers; got {shown(pair)}")
+    all_items = all_names([ballot.items for ballot, _ in drawn], items, "items")
+    all_voters = all_names([ballot.voters for ballot, _ in drawn], voters, "voters")
+    parts, none = [], np.empty(0, np.int32)
+    for number, (ballot, answers) in enumerate(drawn):
+        try:
+            codes = checked_answers(ballot, answers)
+        except VoteError as error:
+            raise VoteError(f"ballots[{number}]: {error}") from None
+        where = f"ballots[{number}]"
+        places = places_among(ballot.items, all_items, "item", where)
+        voter = places_among(ballot.voters, all_voters, "voter", where)[ballot.voter]
+        parts.append((places[ballot.left], places[ballot.right], codes, voter))
+    if not parts:
+        return _answered(all_items, none, none, np.empty(0, np.int8), all_voters, none)
+    left, right, winner, voter = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return _answered(all_items, left, right, winner, all_voters, voter)
 
 
-def _checked_ids(rows: Rows, layout: Layout) -> list[Hashable]:
-    """Ids of the comparisons, if there are any; one that came before is refused, because a vote would count twice."""
-    if layout is not LAYOUTS["ballots"] or "comparison" not in rows.names:
-        return []
-    ids = rows.labels("comparison")
-    if len(set(ids)) == len(ids):
-        return ids
-    lines: dict[Hashable, int] = {}
-    for row, each in enumerate(ids):
-        if each in lines:
-            raise ComparisonError(
-                f"{rows.place(row, 'comparison')}: comparison {shown(each)} is also on line {lines[each]}"
-            )
-        lines[each] = rows.lines[row]
-    return ids
+def columns_of_pairs(pairs: ArrayLike, n_items: int) -> Columns:
+    """Winners on the left and losers on the right, as `Comparisons.from_pairs` has them."""
+    try:
+        array = np.asarray(pairs)
+    except ValueError as error:  # numpy's error for rows of different lengths
+        raise ComparisonError(f"pairs must be a list of pairs (winner, loser); got {shown(pairs)}") from error
+    if array.size == 0:
+        array = np.empty((0, 2), np.int32)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ComparisonError(f"pairs must be of shape (n_comparisons, 2); got {array.shape}")
+    items = checked_labels(n_items, "items", ComparisonError)
+    return Columns(items, array[:, 0], array[:, 1], np.full(len(array), LEFT, np.int8), None, None)
 
 
-def _from_numbers(
-    sides: Mapping[str, list[Hashable]], voter: list[Hashable] | None, items: Items | None, where: Where
-) -> Comparisons:
-    """Make comparisons of pairs of winner and loser, who are numbers from 0."""
-    numbers = [np.array([_index(entry, side, row, where) for row, entry in enumerate(sides[side])]) for side in _SIDES]
-    names = checked_labels(_n_numbered(numbers, where) if items is None else items, "items", ComparisonError)
-    for side, column in zip(_SIDES, numbers, strict=True):
-        if (wrong := np.flatnonzero(column >= len(names))).size:
-            raise ComparisonError(
-                f"{where(side, wrong[0])}: {column[wrong[0]]} is not one of the {len(names)} items, which count from 0"
-            )
-    if (alike := np.flatnonzero(numbers[0] == numbers[1])).size:
-        raise ComparisonError(f"{where('right', alike[0])}: item {numbers[1][alike[0]]} is compared with itself")
-    voters, voter_codes = None, None
+def _numbered(
+    sides: dict[str, list[Any]],
+    said: Sequence[str | None],
+    voter: list[Any] | None,
+    items: Items | None,
+    voters: Items | None,
+    where: Where,
+) -> Columns:
+    check_lengths({**sides, "winner": said, **({} if voter is None else {"voter": voter})})
+    known = None if items is None else checked_labels(items, "items", ComparisonError)
+    all_items, (left, right) = coded_labels(sides, known, "item", where)
+    if (alike := np.flatnonzero(left == right)).size:
+        row = int(alike[0])
+        raise ComparisonError(f"{where('right', row)}: item {shown(sides['right'][row])} is compared with itself")
+    all_voters, casts = None, None
     if voter is not None:
-        voters, (voter_codes,) = coded_labels({"voter": voter}, None, "voter", where)
-    winners = np.full(len(numbers[0]), LEFT, np.int8)
-    return Comparisons(names, numbers[0], numbers[1], winners, voters, voter_codes)
+        known = None if voters is None else checked_labels(voters, "voters", ComparisonError)
+        all_voters, (casts,) = coded_labels({"voter": voter}, known, "voter", where)
+    winner = np.fromiter(map(_CODES.__getitem__, said), np.int8, len(said))
+    return _answered(all_items, left, right, winner, all_voters, casts)
 
 
-def _n_numbered(numbers: list[NDArray[Any]], where: Where) -> int:
-    """Number of items, of which the largest number is the last; TableError if hardly any of so many is compared."""
-    n_items = 1 + int(max(map(np.max, numbers)))
-    n_named = np.unique(np.concatenate(numbers)).size
+def _answered(
+    items: Sequence[Hashable],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    winner: NDArray[np.int8],
+    voters: Sequence[Hashable] | None,
+    voter: NDArray[np.int32] | None,
+) -> Columns:
+    """Keep what is answered apart from what is not."""
+    kept = winner != UNANSWERED
+    if kept.all():
+        return Columns(items, left, right, winner, voters, voter)
+    silent = ShownPairs(left[~kept], right[~kept], None if voter is None else voter[~kept])
+    voter = None if voter is None else voter[kept]
+    return Columns(items, left[kept], right[kept], winner[kept], voters, voter, len(silent), silent)
+
+
+def _check_ids(votes: VoteColumns) -> None:
+    """Refuse a comparison whose id came before, because its vote would count twice."""
+    ids = [each for each in votes.comparison or () if each is not None]
+    if len(set(ids)) == len(ids):
+        return
+    first: dict[Hashable, int] = {}
+    for row, each in enumerate(votes.comparison or ()):
+        if each is not None and first.setdefault(each, row) != row:
+            of = "on line" if votes.records.table.name else "in row"
+            before = f"{of} {votes.records.lines[first[each]]}"
+            raise ComparisonError(f"{votes.place('comparison', row)}: comparison {shown(each)} is also {before}")
+
+
+def _items_of_numbers(votes: VoteColumns) -> range:
+    """Items that numbers count from 0, all up to the largest, if most of so many are compared."""
+    columns = {"left": np.array(votes.left), "right": np.array(votes.right)}
+    n_items = 1 + int(max(map(np.max, columns.values())))
+    n_named = np.unique(np.concatenate(list(columns.values()))).size
     if n_items > max(MAX_SPARSE, SPARSENESS * n_named):
-        side = int(numbers[1].max() > numbers[0].max())
-        raise TableError(
-            f"{where(_SIDES[side], int(numbers[side].argmax()))}: items are numbered from 0, so that {n_items - 1} is "
-            f"one of {n_items:,}, but only {n_named:,} are compared; if there are so many, say so by items="
+        side = max(columns, key=lambda side: int(columns[side].max()))
+        place = votes.place(side, int(columns[side].argmax()))
+        raise votes.records.table.error(
+            f"{place}: items are numbered from 0, so that {n_items - 1} is one of {n_items:,}, but only "
+            f"{n_named:,} are compared; if there are so many, say so by items=; if the numbers are names, by "
+            f"the format 'pairs'"
         )
-    return n_items
-
-
-def _index(entry: object, side: str, row: int, where: Where) -> int:
-    if not isinstance(entry, str | int) or not WHOLE_NUMBER.fullmatch(str(entry)):
-        raise TableError(f"{where(side, row)}: {shown(entry)} is not a whole number from 0 to 999999999")
-    return int(entry)
+    return range(n_items)

@@ -36,6 +36,7 @@ from rankcorr import Ranking
 from rankcorr.checks import check_rng, checked_seed, counted, shown, whole_number
 from rankcorr.coefficients import CoefficientLike
 from rankcorr.results import TableResult, json_ready
+from rankcorr.workers import Progress
 
 __all__ = ["Strengths"]
 
@@ -190,7 +191,7 @@ class Strengths(TableResult):
         errors.flags.writeable = False
         return errors
 
-    def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths from their joint posterior.
 
         Of up to 1,500 items the prior of the draws is a two-piece Student's t with 3 degrees of freedom, whose mode and
@@ -205,6 +206,8 @@ class Strengths(TableResult):
         n : int
             Number of draws.
         rng : numpy.random.Generator
+        progress : callable, optional
+            Called with the number of draws that were made since the last call; an exception from it stops the work.
 
         Returns
         -------
@@ -226,10 +229,12 @@ class Strengths(TableResult):
         if number is None or number < 1:
             raise ModelError(f"n must be a positive whole number; got {shown(n)}")
         check_rng(rng, ModelError)
-        return draw(self.curvature, self.parameters, self.opinions, number, rng)
+        return draw(self.curvature, self.parameters, self.opinions, number, rng, progress)
 
-    def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0) -> DrawnRanks:
+    def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0, *, progress: Progress | None = None) -> DrawnRanks:
         """Rankings drawn from the posterior; those of the last call are kept, so that all questions share them.
+
+        `progress` is that of `sample`.
 
         Raises
         ------
@@ -239,7 +244,8 @@ class Strengths(TableResult):
         key = (checked_samples(n_samples), checked_seed(seed, ModelError))
         kept: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
         if kept is None or kept[0] != key:
-            kept = key, DrawnRanks.of(self.ranking, self.sample(key[0], np.random.default_rng(key[1])))
+            theta = self.sample(key[0], np.random.default_rng(key[1]), progress=progress)
+            kept = key, DrawnRanks.of(self.ranking, theta)
             self.__dict__["_drawn"] = kept
         return kept[1]
 

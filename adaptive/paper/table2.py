@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike
 from adaptive.errors import SimilarityError
 from adaptive.plan import plan_ballots
 from adaptive.simulation.approaches import Approach
-from adaptive.simulation.result import COEFFICIENTS, SimulationResult
 from adaptive.simulation.similarity import SIMILARITIES, checked_similarity
-from adaptive.simulation.simulate import simulate
+from adaptive.simulation.simulate import COEFFICIENTS, SimulationResult, simulate
 from adaptive.simulation.voters import VoterPopulation
 from rankcorr.checks import checked_seed
 from rankcorr.results import TableResult

@@ -17,16 +17,17 @@ from adaptive.errors import ModelError
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.strengths import Strengths
-from adaptive.simulation.population_posterior import LAPSE_EDGES, LEVEL_EDGES, Posterior, box_posterior
 from adaptive.simulation.similarity import checked_similarity, named_similarity
 from adaptive.simulation.voters import Amplitude, Interval, VoterPopulation, vanishing_amplitude
 from rankcorr.checks import checked_level, checked_seed, shown, whole_number
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
 
-__all__ = ["PopulationFit", "fit_population", "similarity_of_strengths"]
-
 Array: TypeAlias = NDArray[Any]
+
+# Cells of the levels, narrow near 0: 40 of s up to 1, and 30 of e up to 0.5, where answers say nothing.
+LEVEL_EDGES: Final = (np.arange(41) / 40) ** 2
+LAPSE_EDGES: Final = 0.5 * (np.arange(31) / 30) ** 2
 
 NAMES: Final = ("nonconformity_least", "nonconformity_largest", "oversight_least", "oversight_largest")
 
@@ -251,9 +252,15 @@ def fit_population(
 
     Examples
     --------
-    >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left"] * 3, voter=["Ann", "Bob", "Bob"])
-    >>> fit_population(votes, similarity=[0.9, 0.5, 0.1], resamples=16).population.n_voters
-    2
+    >>> from adaptive import Comparisons, draw_ballot, exponential_similarity
+    >>> rng = np.random.default_rng(1)
+    >>> pool = VoterPopulation(n_voters=10).draw(rng)
+    >>> ballot = draw_ballot(30, 20, 10, rng)
+    >>> answers = pool.answer(ballot, pool.opinions(exponential_similarity(30), rng), rng)
+    >>> votes = Comparisons.from_ballots([(ballot, answers)])
+    >>> fit = fit_population(votes, similarity="exponential", resamples=16)
+    >>> fit.population.n_voters, fit.n_votes
+    (10, 300)
     """
     votes, judged = _by_voter(comparisons), similarity is not None if relatedness is None else bool(relatedness)
     shape = _shape(similarity, comparisons.n_items, judged)
@@ -407,3 +414,61 @@ def _shape(similarity: str | ArrayLike | None, n_items: int, relatedness: bool) 
     if values.size != n_items:
         raise ModelError(f"the votes are on {n_items} items; got {values.size} similarities")
     return np.asarray(values[np.argsort(-(np.abs(values) if relatedness else values), kind="stable")])
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Marginals of the square roots of the four numbers, each flat before any vote, given that ends are in order.
+
+    Attributes
+    ----------
+    values : tuple of 4 ndarray
+        Square roots, equally spaced.
+    weights : tuple of 4 ndarray
+        Probabilities.
+    """
+
+    values: tuple[Array, ...]
+    weights: tuple[Array, ...]
+
+    @property
+    def mean(self) -> Array:
+        """Means of the square roots, shape (4,)."""
+        return np.array([values @ weights for values, weights in zip(self.values, self.weights, strict=True)])
+
+    def quantile(self, probabilities: Array) -> Array:
+        """Values below which each number lies with these probabilities, shape (4,)."""
+        return np.array([np.interp(p, *self._curve(k)[::-1]) for k, p in enumerate(probabilities)])
+
+    def _curve(self, k: int) -> tuple[Array, Array]:
+        """Values and cumulative probabilities; each weight is spread over the step around its value."""
+        values, weights = self.values[k], self.weights[k]
+        half = (values[1] - values[0]) / 2
+        grown = np.maximum(weights, 1e-9)  # strictly increasing, so that the inverse exists
+        return np.append(values - half, values[-1] + half), np.append(0.0, np.cumsum(grown / grown.sum()))
+
+
+def box_posterior(surfaces: Array) -> Posterior:
+    """Posterior of the ends of s and e: the likelihood of a box is the product over voters of their means in it.
+
+    Parameters
+    ----------
+    surfaces : ndarray of float64, shape (n_voters, n_levels, n_lapses)
+        Log-likelihoods in the middle of the cells; they are overwritten.
+    """
+    from adaptive.simulation.population_kernels import box_log_likelihoods
+
+    surfaces -= surfaces.max(axis=(1, 2), keepdims=True)
+    np.exp(surfaces, out=surfaces)
+    surfaces *= np.diff(LEVEL_EDGES)[:, np.newaxis] * np.diff(LAPSE_EDGES)
+    mass = np.zeros((LEVEL_EDGES.size, LAPSE_EDGES.size, surfaces.shape[0]))
+    mass[1:, 1:] = np.cumsum(np.cumsum(surfaces, axis=1), axis=2).transpose(1, 2, 0)
+    boxes = np.empty((LEVEL_EDGES.size - 1,) * 2 + (LAPSE_EDGES.size - 1,) * 2)
+    box_log_likelihoods(mass, LEVEL_EDGES, LAPSE_EDGES, boxes)
+    boxes -= boxes.max()
+    np.exp(boxes, out=boxes)
+    boxes /= boxes.sum()
+    roots = np.sqrt(LEVEL_EDGES), np.sqrt(LAPSE_EDGES)
+    values = roots[0][:-1], roots[0][1:], roots[1][:-1], roots[1][1:]
+    others = ((1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2))
+    return Posterior(values, tuple(np.asarray(boxes.sum(axis=axes)) for axes in others))

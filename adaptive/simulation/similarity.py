@@ -14,8 +14,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive.columns import check_spelling, check_width
 from adaptive.errors import SimilarityError, TableError
+from adaptive.tables import check_spelling, check_width
 from rankcorr.checks import shown
 from rankcorr.io.records import TextTable, delimiters_of, listed
 

@@ -1,27 +1,15 @@
-"""Tables of items, votes and comparisons: what is written is read again, and every fault has its place."""
+"""Tables of items: what is written is read again, and every fault has its place."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive.draw import draw_ballot
-from adaptive.errors import TableError, VoteError
-from adaptive.pairing import FewRareTokensWarning, pair_tokens
-from adaptive.scores import tally
-from adaptive.tables import (
-    VoteFile,
-    VoteRow,
-    comparisons_csv,
-    csv_text,
-    item_columns,
-    pairing_csv,
-    read_items,
-    read_vote_file,
-)
-from adaptive.votes import Comparison, Vote, comparisons_of
+from adaptive.errors import TableError
+from adaptive.pairing import FewRareTokensWarning, pair_tokens, pairing_csv
+from adaptive.tables import check_spelling, check_width, csv_text, item_columns, read_items
+from rankcorr.io.records import Record, TextTable
 
-NEEDED = ["left", "right", "winner"]
+TABLE = TextTable("f.csv", error=TableError)
 # One line of text without spaces around it; delimiters, quotes and other scripts are common.
 CELLS = st.text(st.sampled_from("aßЖ,;|\"' 1_-"), min_size=1, max_size=6).filter(lambda text: text == text.strip())
 
@@ -103,95 +91,38 @@ def test_a_missing_file_is_named(tmp_path):
         read_items(tmp_path / "none.csv")
 
 
-# --- comparisons and votes -------------------------------------------------------------------------------------------
+# --- columns and rows -------------------------------------------------------------------------------------------------
 
 
-@given(st.integers(1, 3), st.integers(1, 4), st.integers(0, 99), st.sampled_from(["left", "right", "tie", ""]))
-def test_comparisons_come_back_as_votes(file, presentations, n_voters, seed, winner):
-    items = [("a", "b"), ("a", "c,d"), ("b", "Ж"), ("b", "d")]
-    ballot = draw_ballot(items, presentations, n_voters, np.random.default_rng(seed))
-    shown = comparisons_of(ballot, 3)
-    file.write_text("".join(f"{line}{winner if n else ''}\n" for n, line in enumerate(comparisons_csv(shown).split())))
-    rows = read_vote_file(file, needed=["comparison", "voter", *NEEDED]).rows
-    vote = Vote[winner.upper()] if winner else Vote.UNANSWERED
-    said = winner or None
-    assert {row[1:] for row in rows} == {
-        (each.id, str(each.voter), each.left, each.right, vote, said, ()) for each in shown
-    }
-    assert [int(row.voter) for row in rows] == sorted(each.voter for each in shown)
-    for voter in range(n_voters):
-        own = [int(row.comparison.removeprefix("3-")) for row in rows if int(row.voter) == voter]
-        assert own == sorted(own)  # each voter's in the order of the ballot
+@pytest.mark.parametrize("cell", ["Winner", "WINNER", " winner", "winner ", "\tWinner"])
+def test_a_name_that_is_almost_right(cell):
+    with pytest.raises(TableError, match=r'^f\.csv:1: column ".*": did you mean "winner"\? Capitals and spaces count'):
+        check_spelling(TABLE, Record(1, ["left", cell]), ["left", "winner"])
 
 
-def test_a_file_of_votes_is_a_ballot(write):
-    file = read_vote_file(write("winner,right,left\nleft,b,a\ntie,a,c\n,c,b\nright,b,a\n"), needed=NEEDED)
-    ballot, answers = file.as_ballot()
-    assert ballot.items == ("a", "b", "c")
-    counts = tally(ballot, answers)
-    table = [counts.wins, counts.ties, counts.losses, counts.unanswered]
-    assert np.array(table).T.tolist() == [[1, 1, 1, 0], [1, 0, 1, 1], [0, 1, 0, 1]]
+@pytest.mark.parametrize("cells", [["winner", "Winner"], ["won"], ["win ner"], []])
+def test_other_columns_may_have_any_name(cells):
+    check_spelling(TABLE, Record(1, cells), ["winner"])
 
 
-def test_columns_that_are_not_there_are_none(write):
-    (row,) = read_vote_file(write("comparison,winner\n1-0,tie\n"), needed=["comparison", "winner"]).rows
-    assert row == VoteRow(2, "1-0", None, None, None, Vote.TIE, "tie")
-    (row,) = read_vote_file(write("left,right,note\na,b,x\n"), needed=["left", "right"]).rows
-    assert row == VoteRow(2, None, None, "a", "b", Vote.UNANSWERED, extra=(("note", "x"),))
+def test_capitals_of_a_wanted_name_count_too():
+    check_spelling(TABLE, Record(1, ["Cosine"]), ["Cosine"])
+    with pytest.raises(TableError, match=r'column "cosine": did you mean "Cosine"\?'):
+        check_spelling(TABLE, Record(1, ["cosine"]), ["Cosine"])
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "message"),
+    ("cells", "message"),
     [
-        ("left,right\na,b\n", TableError, r'table\.csv:1: no column "winner"; the columns left, right, winner are'),
-        ("a\nb\n", TableError, r'table\.csv:1: no column "left"'),
-        ("left,right,winner,winner\n", TableError, r'table\.csv:1: column "winner": more than one column'),
-        ("left_1,left_2,right,winner\n", TableError, r"table\.csv:1: as many columns .* got 2 and 1"),
-        ("left,right,winner\na,b,Left\n", VoteError, r"""table\.csv:2: column "winner": a vote is .* got 'Left'"""),
-        (
-            "left,right,winner\na,b,a\n",
-            VoteError,
-            r"""column "winner": .* got 'a'; an empty cell is no vote""",
-        ),
-        ("left,right,winner\na,b\n", TableError, r'table\.csv:2: 3 cells .* got 2, none for "winner"'),
-        ("left,right,winner,comparison\na,b\n", TableError, r'got 2, none for "winner", "comparison"'),
-        ("left, right,winner\na,b,tie\n", TableError, r'column " right": did you mean "right"\? Capitals and spaces'),
-        ("left,right,winner\na,,tie\n", TableError, r'table\.csv:2: column "right": empty cell; .* needs its right'),
-        ("left,right,winner\na,b ,tie\n", TableError, r"""table\.csv:2: column "right": 'b ' begins or ends"""),
-        ("comparison,left,right,winner\n,a,b,tie\n", TableError, r'table\.csv:2: column "comparison": empty cell'),
-        ("left,right,winner\n", TableError, r"table\.csv:1: no votes, only the names of the columns"),
+        (["1", "2"], r'^f\.csv:3: 4 cells are wanted, as in the first row; got 2, none for "c", "d"$'),
+        (["1", "2", "3"], r'got 3, none for "d"$'),
+        (["1", "2", "3", "4", "5"], r"^f\.csv:3: 4 cells are wanted, as in the first row; got 5$"),
     ],
 )
-def test_refused_votes(write, text, error, message):
-    with pytest.raises(error, match=message):
-        read_vote_file(write(text), needed=NEEDED)
+def test_a_row_of_another_width(cells, message):
+    with pytest.raises(TableError, match=message):
+        check_width(TABLE, Record(1, list("abcd")), Record(3, cells))
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([VoteRow(2, None, None, "a", "a", Vote.TIE)], r"votes\.csv:2: 'a' is compared with itself"),
-        ([VoteRow(2, "1-0", None, None, None, Vote.TIE)], r"votes\.csv:2: the items of a comparison are wanted"),
-        (
-            [VoteRow(line, "1-0", None, "a", "b", Vote.TIE) for line in (2, 3)],
-            r"votes\.csv:3: comparison '1-0' is also on line 2",
-        ),
-    ],
-)
-def test_votes_that_are_no_ballot(rows, message):
-    with pytest.raises(VoteError, match=message):
-        VoteFile("votes.csv", tuple(rows)).as_ballot()
-
-
-def test_items_of_several_lengths_are_no_table():
-    with pytest.raises(TableError, match=r"all of one length; got \[0, 2\]"):
-        comparisons_csv([Comparison("1-0", 0, "a", ("b", "c"))])
-
-
-def test_voters_with_names_come_in_the_order_of_the_ballot():
-    shown = [Comparison(f"1-{n}", voter, "a", "b") for n, voter in enumerate(["Zoe", "Ann", "Zoe"])]
-    assert [line.split(",")[:2] for line in comparisons_csv(shown).splitlines()[1:]] == [
-        ["1-0", "Zoe"],
-        ["1-2", "Zoe"],
-        ["1-1", "Ann"],
-    ]
+def test_a_row_of_the_right_width():
+    check_width(TABLE, Record(1, ["a", "b"]), Record(2, ["1", ""]))

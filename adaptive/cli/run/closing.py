@@ -14,9 +14,11 @@ from adaptive.ledger.conflicts import conflicts
 from adaptive.ledger.continuous import finish
 from adaptive.ledger.results import ClosePreview, preview_of, result_of
 from adaptive.ledger.status import by_ballot, by_item, by_voter, status_of
+from adaptive.model.accuracy import N_SAMPLES
 from adaptive.tables import item_cells
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
+from rankcorr.progress import progress_bar
 
 _STATUS_EXAMPLE = """\b
 Example:
@@ -148,7 +150,9 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
         _close_batches(campaign, preview, least_answered, as_json)
         return
     if preview:
-        _show(database.read(lambda c: preview_of(c, info, least_answered=least_answered)), as_json)
+        with progress_bar(N_SAMPLES, "draw") as advance:
+            seen = database.read(lambda c: preview_of(c, info, least_answered=least_answered, progress=advance))
+        _show(seen, as_json)
         return
     open_ones = [each for each in campaign.ballots() if each.state != "closed"]
     if not open_ones:
@@ -198,7 +202,8 @@ def _close_batches(campaign: Campaign, preview: bool, least_answered: float | No
     now = database.read(lambda c: status_of(c, info))
     if now.state != "open":
         raise ProtocolError("no batch is open: there is nothing to close")
-    found = database.read(lambda c: result_of(c, info, interim=True))
+    with progress_bar(N_SAMPLES, "draw") as advance:
+        found = database.read(lambda c: result_of(c, info, interim=True, progress=advance))
     wanted = info.settings.least_answered if least_answered is None else least_answered
     ready = now.n_answered >= wanted * now.n_comparisons
     if as_json:

@@ -12,6 +12,7 @@ from adaptive.cli.output import emit, whole_file
 from adaptive.cli.run.campaign import counted, created, ledger_argument, opened
 from adaptive.cli.run.voting import check_other
 from adaptive.cli.verify import print_verified
+from adaptive.cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
 from adaptive.ledger import Campaign, Ledger
 from adaptive.ledger.backup import back_up
@@ -32,7 +33,8 @@ _IMPORT_EXAMPLE = """\b
 Example:
   ballots run import copy.db campaign.zip
   ballots run import voting.db voting.json
-  ballots run import voting.db tasks.json --format label_studio
+  ballots run import voting.db tasks.json
+  ballots run import voting.db votes.csv --columns winner=choice --answers A=left,B=right,same=tie
 """
 _BACKUP_EXAMPLE = """\b
 Example:
@@ -91,13 +93,15 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
 @click.argument("ledger")
 @click.argument("file")
 @click.option("--campaign", metavar="KEY", help="Which campaign the votes are for, where LEDGER has more than one.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True, help="Of votes.")
+@reading_options
 @click.option("--name", default="campaign", show_default=True, help="What a voting in JSON is called in the ledger.")
-def import_command(ledger: str, file: str, campaign: str | None, form: str, name: str) -> None:
+def import_command(ledger: str, file: str, campaign: str | None, reading: Reading, name: str) -> None:
     """Take FILE into LEDGER.
 
     A bundle, or a voting in JSON as earlier releases kept it, becomes a campaign of its own, in a new ledger if there
-    is none. Any other file is votes on the ballot that is open.
+    is none. Any other file is votes on the ballot that is open: CSV, TSV or JSON with the columns comparison (or left
+    and right) and winner, or an export of an arena, Label Studio or potato, or pairs of winner and loser. A row that
+    means nothing makes the whole file be refused.
     """
     if file != "-" and zipfile.is_zipfile(file):
         with created(ledger) as found:
@@ -116,7 +120,7 @@ def import_command(ledger: str, file: str, campaign: str | None, form: str, name
             f"{ledger}: does not exist, and {file} is neither a bundle nor a voting in JSON, which make a new ledger"
         )
     with opened(ledger, campaign) as into:
-        recorded = import_votes(into, file, cast(Any, form))
+        recorded = import_votes(into, file, **reading._asdict())
     aside = recorded.n_conflicts + recorded.n_late
     kept = f", {aside:,} kept aside" if aside else ""
     click.echo(f"{counted(recorded.n_new, 'new vote')}{kept}")

@@ -9,8 +9,10 @@ from adaptive.cli.run.campaign import counted, ledger_argument
 from adaptive.cli.run.voting import check_other
 from adaptive.ledger import Campaign
 from adaptive.ledger.results import CampaignResult, result_of
+from adaptive.model.accuracy import N_SAMPLES
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json
+from rankcorr.progress import progress_bar
 
 _RESULT_EXAMPLE = """\b
 Example:
@@ -44,7 +46,10 @@ def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, 
         text = scores.to_json() + "\n" if as_json else scores.to_csv()
         emit(text, out, f"{len(scores.items):,} items written to {out}")
         return
-    found = campaign.database.read(lambda c: result_of(c, campaign.info, interim=interim, top=top))
+    with progress_bar(N_SAMPLES, "draw") as advance:
+        found = campaign.database.read(
+            lambda c: result_of(c, campaign.info, interim=interim, top=top, progress=advance)
+        )
     if as_json:
         print_json(found.to_dict())
     else:

@@ -142,13 +142,22 @@ def _show_quality(found: CampaignQuality) -> None:
     ]
     print_table(names, rows)
     if found.n_pairs:
-        alpha = "" if found.alpha is None else f"; Krippendorff's alpha {found.alpha:.2f}"
-        click.echo(
-            f"{counted(found.n_pairs, 'pair')} asked of several voters: {found.agreement} pairs of answers agree{alpha}"
-        )
+        click.echo(f"{counted(found.n_pairs, 'pair')} asked of several voters: {_agreement(found)}")
     for each in found.voters:
         for flag in each.flags:
             click.echo(f"voter {each.voter}: {flag.reason}")
+
+
+def _agreement(found: CampaignQuality) -> str:
+    """Agreement with its intervals, or how many pairs it lacks."""
+    agreeing = f"{found.agreement} pairs of answers agree"
+    if found.n_missing:
+        return f"{agreeing}; agreement and alpha need {counted(found.n_missing, 'more pair')}"
+    interval = f"90 % interval {found.agreement_low:.0%} to {found.agreement_high:.0%}"
+    share = f"{agreeing} ({found.agreement.share:.0%}, {interval})"
+    if found.alpha is None:
+        return share
+    return f"{share}; Krippendorff's alpha {found.alpha:.2f} ({found.alpha_low:.2f} to {found.alpha_high:.2f})"
 
 
 def _show_exclusion(seen: ExclusionPreview) -> None:

@@ -11,18 +11,19 @@ from sqlalchemy import Connection
 
 from adaptive.cli.output import emit
 from adaptive.cli.run.campaign import counted, described, ledger_argument
+from adaptive.cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
+from adaptive.formats.votes import comparisons_csv, read_votes
 from adaptive.ledger import Campaign
 from adaptive.ledger.asking import asked
 from adaptive.ledger.conflicts import conflicts as conflicts_in
 from adaptive.ledger.continuous import draw_batch
 from adaptive.ledger.recording import record_file
 from adaptive.ledger.sheets import give_sheet, unfinished_sheets
+from adaptive.ledger.shown_sheets import place_of
 from adaptive.ledger.status import status_of
 from adaptive.ledger.voters import register, voter_named
 from adaptive.ledger.votes import correct as correct_vote
-from adaptive.tables import comparisons_csv, read_vote_file
-from adaptive.votes import comparison_place
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
 
@@ -37,8 +38,8 @@ Example:
 """
 _CORRECT_EXAMPLE = """\b
 Example:
-  ballots run correct voting.db 1-17 right --reason "meant the other one"
-  ballots run correct voting.db 1-17 none --reason "not read"
+  ballots run correct voting.db 1-0-17 right --reason "meant the other one"
+  ballots run correct voting.db 1-0-17 none --reason "not read"
 """
 _CONFLICTS_EXAMPLE = """\b
 Example:
@@ -64,8 +65,8 @@ def open_command(
     """Open the next ballot of LEDGER, or the next batch of a continuous campaign.
 
     The comparisons are CSV, voter by voter, with the columns comparison, voter, left, right (or left_1, left_2, ...)
-    and an empty winner to fill in: left, right, tie or "cannot say". A comparison like 2-p5 is a probe, if the
-    campaign asks any: it is answered and recorded with the others, and never scored.
+    and an empty winner to fill in: left, right, tie or "cannot say". Checks on voters, if the campaign asks any, are
+    among them and look the same: record them with the others. They are never scored.
     """
     database, info = campaign.database, campaign.info
     check_other(out, campaign)
@@ -91,18 +92,19 @@ def open_command(
 @click.command(epilog=_RECORD_EXAMPLE, short_help="Record votes, some or all, in any order.")
 @ledger_argument
 @click.argument("votes")
+@reading_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def record(campaign: Campaign, votes: str, as_json: bool) -> None:
+def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> None:
     """Record the votes of a file in LEDGER: all of them, or none if a row means nothing.
 
-    VOTES is CSV or TSV with the columns comparison and winner: left, right, tie, "cannot say", or empty where there is
-    no answer yet. The columns left and right, if it has them, must be those of the comparison, and voter is whoever
-    voted. Column seconds is the time that an answer took; other columns are kept with the votes. Votes that are
+    VOTES is CSV, TSV or JSON with the columns comparison and winner: left, right, tie, "cannot say", or empty where
+    there is no answer yet. The columns left and right, if it has them, must be those of the comparison, and voter is
+    whoever voted. Column seconds is the time that an answer took; other columns are kept with the votes. Votes that are
     recorded already change nothing; one that contradicts the vote that stands is kept aside, see `ballots run
     conflicts`.
     """
     database, info = campaign.database, campaign.info
-    file = read_vote_file(votes, needed=["comparison", "winner"], cannot_say=True)
+    file = read_votes(votes, **reading._asdict(), needed=["comparison", "winner"]).file()
     recorded = record_file(database, info, file)
     status = database.read(lambda c: status_of(c, info))
     if as_json:
@@ -123,14 +125,14 @@ def record(campaign: Campaign, votes: str, as_json: bool) -> None:
 @click.argument("winner", type=click.Choice(["left", "right", "tie", "cannot say", "none"]))
 @click.option("--reason", required=True, help="Why; it is kept with the correction.")
 def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> None:
-    """Correct the vote on a COMPARISON like 1-17 while its ballot is open; "none" voids it.
+    """Correct the vote on a COMPARISON like 1-0-17 while its ballot is open; "none" voids it.
 
     Both votes stay in the ledger. The winner that stands confirms it, which decides a conflict too. A comparison that
     was voided can be answered again.
     """
     if not reason.strip():
         raise OptionError("--reason wants some words")
-    number, place = comparison_place(comparison)
+    number, place = campaign.database.read(lambda c: place_of(c, campaign.info, comparison))
     answer = None if winner == "none" else winner
     correct_vote(campaign.database, campaign.info, str(uuid.uuid4()), number, place, answer, reason)
     click.echo(f"comparison {comparison}: {'voided' if answer is None else f'the vote is {answer!r} now'}")

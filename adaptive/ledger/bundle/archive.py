@@ -24,7 +24,6 @@ NAMES: Final = (
     "items.csv",
     "pages.json",
     "plan.json",
-    "probes.jsonl",
     "result.csv",
     "voters.csv",
     "votes.csv",

@@ -3,30 +3,54 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
-from adaptive.draw import Ballot
+from adaptive.draw import Ballot, draw_ballot
 from adaptive.errors import AdaptiveError
 from adaptive.ledger.bundle.contents import Contents, Row
 from adaptive.ledger.closing import Scored, chain_digest, record_dict
-from adaptive.ledger.draws import StoredBallot, draw_digest
-from adaptive.ledger.encoding import digest_of, json_of
+from adaptive.ledger.draws import StoredBallot, draw_digest, sheets_of
+from adaptive.ledger.encoding import digest_of, json_of, pair_id
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.formats.guard import guarded
 from adaptive.ledger.probes.probing import KINDS
 from adaptive.ledger.votes import ANSWERS, CANNOT_SAY
 from adaptive.protocol import Standing, ballot_rng, close_ballot
 from adaptive.record import BallotRecord, ProtocolResult
-from adaptive.selection import select_again
+from adaptive.selection import select_again, select_top
 from adaptive.tables import csv_text, item_cells, item_columns
 from adaptive.votes import UNANSWERED
 
 __all__ = ["Verified", "checked", "events_by_ballot", "label_cells", "result_csv", "votes_csv", "votes_that_count"]
 
+# Fields that nothing else tells, so that whoever makes sums and digests anew may change them.
+UNCHECKED: Final[Mapping[str, tuple[str, ...]]] = {
+    "plan.json": ("created_at", "key", "name", "settings", "slots"),
+    "pages.json": ("at", "pages"),
+    "items.csv": ("alt_text", "content", "kind"),
+    "ballots.json": ("ballots.closed_at", "ballots.opened_at"),
+    "voters.csv": ("consent_version", "joined_at", "name", "source", "withdrawn_at"),
+    "events.jsonl": (
+        "audit",
+        "late_vote",
+        "lease",
+        "vote.event_id",
+        "vote.extra",
+        "vote.fence",
+        "vote.given_by",
+        "vote.layout",
+        "vote.reason",
+        "vote.received_at",
+        "vote.response_ms",
+    ),
+    "probes.jsonl": ("probe", "probe_event"),
+}
+_MOST_SLOTS: Final = 2**22  # for which a stranger's draw is made again
 _SCORES: Final = ("ybar", "presentations", "wins", "ties", "losses", "last_ballot")
 
 
@@ -48,6 +72,8 @@ class Verified:
         campaign.
     chain_digest : str or None
         Of the last ballot that is closed, over all before it: whoever has noted it sees whether one is missing.
+    unchecked : dict of str to tuple of str
+        Fields by file that nothing else in the campaign repeats: whoever computes the sums anew may change them.
     """
 
     key: str
@@ -60,10 +86,19 @@ class Verified:
     n_votes: int
     result: ProtocolResult | None
     chain_digest: str | None
+    unchecked: Mapping[str, tuple[str, ...]]
 
 
-def checked(contents: Contents) -> Verified:
+def checked(contents: Contents, *, seed: bool = False) -> Verified:
     """Check all digests, the chain, and that the votes give the records to the last bit.
+
+    Parameters
+    ----------
+    contents : Contents
+    seed : bool
+        Whether the seed must give the draws, and the items that went on of those tied at the cut. Another numpy may
+        draw other numbers: it counts as unchecked where a ballot was opened with another one. To read a campaign
+        nothing has to be drawn again.
 
     Raises
     ------
@@ -71,15 +106,24 @@ def checked(contents: Contents) -> Verified:
         The message names the ballot and what fails.
     """
     _check_order(contents)
-    by_ballot = events_by_ballot(contents)
+    by_ballot, on_checks = events_by_ballot(contents), events_by_ballot(contents, checks=True)
+    voters = {voter["voter"] for voter in contents.voters}
     previous = None
     for ballot, stored in zip(contents.ballots, contents.stored, strict=True):
         number = stored.number
+        if stored.kind != ("ballot" if contents.info.mode == "ballots" else "batch"):
+            raise BundleError(f"ballot {number}: its kind is not that of the campaign's mode")
+        if stored.state not in ("open", "closed"):
+            raise BundleError(f"ballot {number}: is neither open nor closed")
+        if not voters.issuperset((stored.record or {}).get("excluded", ())):
+            raise BundleError(f"record of ballot {number}: a voter who is left out is not among the voters")
         _check_draw(contents, stored)
-        _check_probes(contents, stored)
-        if draw_digest(contents.info, contents.drawn[number], contents.probes_of(number)) != stored.draw_digest:
-            raise BundleError(f"draw of ballot {number}: its comparisons and probes do not have the digest draw_digest")
-        _check_events(by_ballot[number], stored)
+        _check_checks(contents, stored)
+        if draw_digest(contents.info, contents.drawn[number], contents.checks[number]) != stored.draw_digest:
+            raise BundleError(f"draw of ballot {number}: its comparisons and checks do not have the digest draw_digest")
+        n_pairs = stored.n_comparisons + len(contents.checks[number])
+        _check_events(by_ballot[number], stored, n_pairs)
+        _check_events(on_checks[number], stored, n_pairs)
         closed = (stored.record, stored.votes_digest, stored.chain_digest, ballot["closed_at"])
         if stored.state != "closed":
             if any(each is not None for each in closed):
@@ -103,18 +147,21 @@ def checked(contents: Contents) -> Verified:
         n_ballots=len(contents.ballots),
         n_closed=sum(stored.state == "closed" for stored in contents.stored),
         n_comparisons=sum(stored.n_comparisons for stored in contents.stored),
-        n_events=len(contents.votes) + len(contents.late_votes),
+        n_events=sum(map(len, by_ballot.values())) + len(contents.late_votes),
         n_votes=sum(len(votes_that_count(events, contents.excluded)) for events in by_ballot.values()),
         result=_replayed(contents, by_ballot),
         chain_digest=previous,
+        unchecked=_unchecked(contents, seed and _seed_replays(contents)),
     )
 
 
-def events_by_ballot(contents: Contents) -> defaultdict[int, list[Row]]:
-    """Vote events of each ballot, by comparison and revision."""
+def events_by_ballot(contents: Contents, *, checks: bool = False) -> defaultdict[int, list[Row]]:
+    """Vote events of each ballot, by comparison and revision: of those that are scored, or of checks."""
+    n_scored = {ballot["number"]: ballot["n_comparisons"] for ballot in contents.ballots}
     found: defaultdict[int, list[Row]] = defaultdict(list)
     for event in contents.votes:
-        found[event["ballot"]].append(event)
+        if (event["place"] >= n_scored[event["ballot"]]) is checks:
+            found[event["ballot"]].append(event)
     for events in found.values():
         events.sort(key=lambda event: (event["place"], event["revision"]))
     return found
@@ -141,7 +188,8 @@ def votes_csv(contents: Contents) -> str:
         left, right = drawn.left.tolist(), drawn.right.tolist()
         for place, event in votes_that_count(by_ballot[stored.number], contents.excluded).items():
             sides = (*cells[left[place]], *cells[right[place]])
-            rows.append([f"{stored.number}-{place}", guarded(event["voter"]), *sides, event["answer"]])
+            pair = pair_id(stored.number, int(drawn.sheet[place]), int(drawn.position[place]))
+            rows.append([pair, guarded(event["voter"]), *sides, event["answer"]])
     return csv_text(["comparison", "voter", *columns("left"), *columns("right"), "winner"], rows)
 
 
@@ -173,12 +221,12 @@ def _check_order(contents: Contents) -> None:
             if row[key] != at:
                 raise BundleError(f"{what}: {key} {at} is missing, or comes twice")
     numbers = {stored.number for stored in contents.stored}
-    for name in ("leases", "votes", "late_votes", "probes", "probe_events"):
+    for name in ("leases", "votes", "late_votes"):
         for row in getattr(contents, name):
             if row["ballot"] not in numbers:
                 raise BundleError(f"{name}: a row is of ballot {row['ballot']}, which is missing")
     voters = {voter["voter"] for voter in contents.voters}
-    for name in ("leases", "votes", "late_votes", "probe_events"):
+    for name in ("leases", "votes", "late_votes"):
         for row in getattr(contents, name):
             if row["voter"] not in voters:
                 raise BundleError(f"{name}: a row is by a voter who is not among the voters")
@@ -188,6 +236,9 @@ def _check_draw(contents: Contents, stored: StoredBallot) -> None:
     drawn, number = contents.drawn.get(stored.number), stored.number
     if drawn is None or drawn.left.size != stored.n_comparisons:
         raise BundleError(f"draw of ballot {number}: {stored.n_comparisons} comparisons are wanted")
+    sheet = sheets_of(contents.slots[number], contents.info.settings.sheet_size)[0]
+    if not np.array_equal(sheet, drawn.sheet):
+        raise BundleError(f"draw of ballot {number}: its sheets are not those of its slots")
     own = np.zeros(len(contents.items), bool)
     if stored.places.size and (stored.places.min() < 0 or stored.places.max() >= own.size):
         raise BundleError(f"draw of ballot {number}: its places are not those of items")
@@ -197,31 +248,81 @@ def _check_draw(contents: Contents, stored: StoredBallot) -> None:
         raise BundleError(f"draw of ballot {number}: a comparison has an item that is not among its places")
 
 
-def _check_probes(contents: Contents, stored: StoredBallot) -> None:
-    number, n_items = stored.number, len(contents.items)
-    n_sheets = int(contents.drawn[number].sheet.max(initial=-1)) + 1
-    places = [row["place"] for row in contents.probes if row["ballot"] == number]
-    if sorted(places) != list(range(len(places))):
-        raise BundleError(f"probes of ballot {number}: their places are not 0, 1, ...")
-    for probe in contents.probes_of(number):
-        if not (0 <= probe.left < n_items and 0 <= probe.right < n_items and 0 <= probe.sheet < n_sheets):
-            raise BundleError(f"probes of ballot {number}: one has an item or a sheet that is missing")
-        if probe.kind not in (*KINDS, "repeat", "overlap") or probe.expected not in (None, -1, 0, 1):
-            raise BundleError(f"probes of ballot {number}: one is of an unknown kind, or expects an unknown answer")
-    for row in contents.probe_events:
-        if row["ballot"] == number and not 0 <= row["place"] < len(places):
-            raise BundleError(f"probes of ballot {number}: there is no probe {number}-p{row['place']}")
+def _unchecked(contents: Contents, seed_replays: bool) -> dict[str, tuple[str, ...]]:
+    more: dict[str, tuple[str, ...]] = {}
+    if not seed_replays:
+        more = {"plan.json": ("seed",), "comparisons.csv": ("left_item", "right_item")}
+    if contents.info.mode == "continuous":
+        more["plan.json"] = ("seed", "plan")
+        more["ballots.json"] = ("ballots.presentations",)
+        more["result.csv"] = ("strengths beyond 0.001",)  # as far as two fits may differ
+    return {name: (*UNCHECKED.get(name, ()), *more.get(name, ())) for name in {**UNCHECKED, **more}}
 
 
-def _check_events(events: Sequence[Row], stored: StoredBallot) -> None:
+def _seed_replays(contents: Contents) -> bool:
+    """Draw the ballots, and break the ties at their cuts, again; False where another numpy may draw other numbers."""
+    info = contents.info
+    if info.mode != "ballots" or len(info.slots) > _MOST_SLOTS:
+        return False  # a batch depends on a fit, whose last bits are those of the machine
+    opened = {row["ballot"]: row["details"].get("numpy") for row in contents.audit if row["kind"] == "opened"}
+    same = True
+    for stored in contents.stored:
+        number = stored.number
+        items = [info.items[place] for place in stored.places.tolist()]
+        if stored.n_comparisons != -(-len(items) * stored.presentations // 2):  # a larger draw could take any memory
+            raise BundleError(
+                f"ballot {number}: {stored.presentations} presentations give another number of comparisons"
+            )
+        again = draw_ballot(items, stored.presentations, len(info.slots), ballot_rng(info.seed, number, "draw"))
+        wrong = "" if _is_drawn(contents, stored, again) else "comparisons"
+        if not wrong and stored.record is not None and number < info.ballot_plan.n_ballots:
+            rng = ballot_rng(info.seed, number, "cut")
+            chosen = select_top(stored.record["ybar"], info.ballot_plan.sizes[number], rng).chosen
+            if stored.places[chosen].tolist() != stored.record["selected"]:
+                wrong = "items of those that tie at the cut"
+        if wrong and opened.get(number) == np.__version__:
+            raise BundleError(f"ballot {number}: the seed {info.seed} gives other {wrong}")
+        same = same and not wrong
+    return same
+
+
+def _is_drawn(contents: Contents, stored: StoredBallot, ballot: Ballot) -> bool:
+    drawn, slots = contents.drawn[stored.number], contents.slots[stored.number]
+    sides = (
+        np.array_equal(stored.places[ballot.left], drawn.left),
+        np.array_equal(stored.places[ballot.right], drawn.right),
+    )
+    return all(sides) and np.array_equal(ballot.voter, slots)
+
+
+def _check_checks(contents: Contents, stored: StoredBallot) -> None:
+    """Check the pairs of each sheet and, among them, the checks."""
+    number, n_items, drawn = stored.number, len(contents.items), contents.drawn[stored.number]
+    checks = contents.checks[number]
+    sheets = set(drawn.sheet.tolist())
+    for check in checks:
+        if not (0 <= check.left < n_items and 0 <= check.right < n_items and check.sheet in sheets):
+            raise BundleError(f"checks of ballot {number}: one has an item or a sheet that is missing")
+        if check.kind not in (*KINDS, "repeat", "overlap") or check.expected not in (None, -1, 0, 1):
+            raise BundleError(f"checks of ballot {number}: one is of an unknown kind, or expects an unknown answer")
+    at = [(check.sheet, check.position) for check in checks]
+    if at != sorted(at):
+        raise BundleError(f"checks of ballot {number}: they are not in the order of their sheets and positions")
+    shown = sorted([*zip(drawn.sheet.tolist(), drawn.position.tolist(), strict=True), *at])
+    for (before, last), (sheet, position) in pairwise([(-1, -1), *shown]):
+        if position != (last + 1 if sheet == before else 0):
+            raise BundleError(f"draw of ballot {number}: positions on sheet {sheet} are not 0, 1, ...")
+
+
+def _check_events(events: Sequence[Row], stored: StoredBallot, n_pairs: int) -> None:
     before: tuple[int, int] = (-1, 0)
     for event in events:
         place, revision = event["place"], event["revision"]
-        if not 0 <= place < stored.n_comparisons:
-            raise BundleError(f"votes of ballot {stored.number}: there is no comparison {stored.number}-{place}")
+        if not 0 <= place < n_pairs:
+            raise BundleError(f"votes of ballot {stored.number}: there is no comparison in place {place}")
         if revision != (before[1] + 1 if place == before[0] else 1):
             raise BundleError(
-                f"votes of ballot {stored.number}: revisions of comparison {stored.number}-{place} are not 1, 2, ..."
+                f"votes of ballot {stored.number}: revisions of the comparison in place {place} are not 1, 2, ..."
             )
         if (event["kind"] == "cast") != (event["answer"] in ANSWERS):
             raise BundleError(

@@ -17,6 +17,7 @@ from adaptive.ledger.columns import integer_columns
 from adaptive.ledger.draws import DrawnColumns, StoredBallot
 from adaptive.ledger.encoding import label_of, value_of
 from adaptive.ledger.probes.drawing import Probe
+from adaptive.ledger.probes.rows import ballot_probes
 from adaptive.ledger.votes import answer_name
 from adaptive.plan import BallotPlan
 
@@ -37,12 +38,15 @@ class Contents:
     ----------
     campaign : dict
         Key, name, mode, plan, slots, seed, settings and time.
-    items, pages, ballots, voters, leases, votes, late_votes, probes, probe_events, audit : list of dict
-        Rows in their order; a ballot is named by its number, a voter by the random key.
+    items, pages, ballots, voters, leases, votes, late_votes, audit : list of dict
+        Rows in their order; a ballot is named by its number, a voter by the random key. Votes on checks are among the
+        others.
     drawn : dict of int to DrawnColumns
-        Comparisons by number of ballot.
+        Comparisons that are scored, by number of ballot.
     slots : dict of int to ndarray
-        Slot of each comparison.
+        Slot of each.
+    checks : dict of int to list of Probe
+        Checks by number of ballot; their places are those after the comparisons.
     """
 
     campaign: Row
@@ -51,12 +55,11 @@ class Contents:
     ballots: Sequence[Row]
     drawn: Mapping[int, DrawnColumns]
     slots: Mapping[int, Array]
+    checks: Mapping[int, Sequence[Probe]]
     voters: Sequence[Row]
     leases: Sequence[Row]
     votes: Sequence[Row]
     late_votes: Sequence[Row]
-    probes: Sequence[Row]
-    probe_events: Sequence[Row]
     audit: Sequence[Row]
 
     @cached_property
@@ -99,12 +102,6 @@ class Contents:
             for ballot in self.ballots
         )
 
-    def probes_of(self, number: int) -> list[Probe]:
-        """Probes of a ballot, by place."""
-        rows = sorted((row for row in self.probes if row["ballot"] == number), key=lambda row: row["place"])
-        names = ("sheet", "position", "kind", "left_item", "right_item", "expected", "repeats")
-        return [Probe(*(row[name] for name in names)) for row in rows]
-
     @cached_property
     def excluded(self) -> frozenset[str]:
         """Keys of the voters who are left out now."""
@@ -132,9 +129,10 @@ def gathered(connection: sa.Connection, info: CampaignInfo, *, names: bool) -> C
     ids = {row.pop("id"): row["number"] for row in ballots}
     voters = _voters(connection, info, names=names, numbered=numbered)
     keys = {row.pop("id"): row["voter"] for row in voters}
-    drawn, slots = {}, {}
+    drawn, slots, checks = {}, {}, {}
     for ballot_id, number in ids.items():
         drawn[number], slots[number] = _drawn(connection, ballot_id)
+        checks[number] = ballot_probes(connection, ballot_id)
     return Contents(
         campaign=first,
         items=_rows(connection, schema.item, ("place", "label", "kind", "content", "alt_text"), info, by="place"),
@@ -142,12 +140,11 @@ def gathered(connection: sa.Connection, info: CampaignInfo, *, names: bool) -> C
         ballots=ballots,
         drawn=drawn,
         slots=slots,
+        checks=checks,
         voters=voters,
         leases=_leases(connection, ids, keys),
         votes=_events(connection, schema.vote_event, ids, keys),
         late_votes=_events(connection, schema.late_vote, ids, keys),
-        probes=_probes(connection, ids),
-        probe_events=_events(connection, schema.probe_event, ids, keys),
         audit=_audit(connection, info, ids, keys),
     )
 
@@ -215,7 +212,7 @@ def _drawn(connection: sa.Connection, ballot_id: int) -> tuple[DrawnColumns, Arr
         connection,
         sa.select(asked.c.sheet, asked.c.position, asked.c.left_item, asked.c.right_item, sheet.c.slot)
         .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
-        .where(asked.c.ballot_id == ballot_id)
+        .where(asked.c.ballot_id == ballot_id, asked.c.probe.is_(None))
         .order_by(asked.c.place),
     )
     return DrawnColumns(*columns), slot
@@ -256,14 +253,6 @@ def _events(connection: sa.Connection, table: sa.Table, ids: Mapping[int, int], 
             row["fence"] = mapping["fence"]
         found.append(row)
     return found
-
-
-def _probes(connection: sa.Connection, ids: Mapping[int, int]) -> list[Row]:
-    table = schema.probe
-    names = ("place", "sheet", "position", "kind", "left_item", "right_item", "expected", "repeats")
-    order = (table.c.ballot_id, table.c.place)
-    rows = connection.execute(sa.select(table).where(table.c.ballot_id.in_(list(ids))).order_by(*order))
-    return [{"ballot": ids[row.ballot_id], **{name: row._mapping[name] for name in names}} for row in rows]
 
 
 def _audit(connection: sa.Connection, info: CampaignInfo, ids: Mapping[int, int], keys: Mapping[int, str]) -> list[Row]:

@@ -20,9 +20,8 @@ _FILES: Final = {
     "pages.json": "What voters were shown, version by version: question, instructions, the text they agreed to.",
     "voters.csv": "Voters by random key: where they came from, when they joined and left.",
     "ballots.json": "Ballots: their items, digests, and, once closed, the scores and the items that go on.",
-    "comparisons.csv": "Every comparison as drawn: sheet, position on it, slot, and the places of the two items.",
+    "comparisons.csv": "Every pair as drawn: id (ballot, sheet, position), slot, places of the items; kind of a check.",
     "events.jsonl": "The raw ledger: leases of sheets, every vote event, late votes, and what organisers did.",
-    "probes.jsonl": "Practice, attention checks, gold pairs and repeats, with their answers; never scored.",
     "votes.csv": "The votes that count: the last event of each comparison, of voters who are not left out.",
     "result.csv": "The ranking after the ballots that are closed; of batches, by Bradley-Terry strengths of the votes.",
     "croissant.json": "Metadata of these files, as Croissant 1.0 has it.",
@@ -83,15 +82,19 @@ Columns of files that came with votes, and reasons that organisers typed, are as
 `sha256sum --check {SUMS}` holds for every file. In ballots.json
 
 - draw_digest is the SHA-256 of one line for each comparison of the ballot, in their order, each ended by a line feed:
-  `[place,sheet,position,left,right]`, with the labels of items.csv for left and right; then one for each probe:
-  `["p",place,sheet,position,left,right,kind,expected,repeats]`, in which expected is left, tie, right or null;
-- votes_digest that of one line for each vote event, by place and revision: `[place,revision,kind,answer,voter]`;
+  `[place,sheet,position,left,right]`, with the labels of items.csv for left and right; then one for each check:
+  `["p",place,sheet,position,left,right,kind,expected,repeats]`, in which expected is left, tie, right or null. Places
+  count the comparisons of the ballot, and its checks, from 0; the position is the number of comparisons, checks not
+  counted, that the sheet shows before;
+- votes_digest that of one line for each vote event, by place and revision: `[place,revision,kind,answer,voter]`. Events
+  of checks are left out. In events.jsonl their places go on after those of the comparisons;
 - chain_digest that of four lines: the chain_digest of the ballot before (empty for the first), draw_digest,
   votes_digest, and the record. A ballot that is changed, or removed before the last, breaks the
   chain; the last chain_digest, noted elsewhere, tells whether one is missing from the end.
 
 All these lines are JSON without spaces, with sorted keys, and not escaped to ASCII. `ballots verify FILE`
-(of the Python package rankcorr-adaptive) does all of that, scores the votes again, and compares every number.
+(of the Python package rankcorr-adaptive) does all of that, scores the votes again, compares every number, draws the
+ballots again from the seed, and lists the fields that cannot be checked.
 """
 
 
@@ -127,7 +130,7 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
         _records(
             "comparisons",
             "comparisons.csv",
-            {"comparison": "Text"} | dict.fromkeys(("sheet", "position", "slot", "left_item", "right_item"), "Integer"),
+            {"comparison": "Text", "slot": "Integer", "left_item": "Integer", "right_item": "Integer", "check": "Text"},
         ),
         _records("votes", "votes.csv", dict.fromkeys(("comparison", "voter", *sided, "winner"), "Text")),
         _records("result", "result.csv", dict.fromkeys(items, "Text") | scores),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from adaptive.errors import AdaptiveError
-from adaptive.ledger.bundle.archive import MOST_BYTES, packed, unpacked
+from adaptive.ledger.bundle.archive import MOST_BYTES, SUMS, packed, unpacked
 from adaptive.ledger.bundle.checking import Verified, checked, result_csv, votes_csv
 from adaptive.ledger.bundle.contents import Contents, gathered
 from adaptive.ledger.bundle.documents import croissant, data_sheet
@@ -39,7 +39,7 @@ def bundle_bytes(campaign: Campaign, *, names: bool = False) -> bytes:
     """Return a campaign as a zip; the same campaign gives the same bytes.
 
     It holds every row of the campaign but the keys, tokens and addresses that only its ledger needs: items, plan,
-    drawn comparisons, all events, probes, the votes that count and the ranking they give, a data sheet, Croissant
+    drawn comparisons, checks, all events, the votes that count and the ranking they give, a data sheet, Croissant
     metadata, and sums. Before it is written it is checked as `verify_bundle` does.
 
     Parameters
@@ -95,14 +95,16 @@ def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES)
     """Check a bundle with nothing else at hand.
 
     Sums, then the digests of draws and votes, the chain of ballots, and the records: the votes are scored again, and
-    must give every number that was written, and the ranking, to the last bit.
+    must give every number that was written, and the ranking, to the last bit. The seed must give the draws, and choose
+    among the items that tie at a cut. The votes that count, the ranking, the data sheet and the metadata are written
+    again from the other files. `Verified.unchecked` names the rest.
 
     Raises
     ------
     BundleError
         The message says which part fails, and how.
     """
-    return verified(path, most_bytes=most_bytes)[1]
+    return verified(path, most_bytes=most_bytes, strict=True)[1]
 
 
 def verify_campaign(campaign: Campaign) -> Verified:
@@ -113,20 +115,29 @@ def verify_campaign(campaign: Campaign) -> Verified:
     BundleError
         The message says which part fails, and how.
     """
-    return checked(campaign.database.read(lambda connection: gathered(connection, campaign.info, names=False)))
+    contents = campaign.database.read(lambda connection: gathered(connection, campaign.info, names=False))
+    return checked(contents, seed=True)
 
 
-def verified(path: str | os.PathLike[str], *, most_bytes: int) -> tuple[Contents, Verified]:
-    """Contents of a bundle that holds, and what was found."""
+def verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool = False) -> tuple[Contents, Verified]:
+    """Contents of a bundle that holds, and what was found.
+
+    If `strict`, the seed must give the draws, and README.md and croissant.json must be as this release writes them. A
+    campaign can be restored without: another numpy draws other numbers, and another release words them otherwise.
+    """
     name, data = _bytes(path, most_bytes)
     try:
         contents, members = contents_of(data, most_bytes=most_bytes)
-        found = checked(contents)
+        found = checked(contents, seed=strict)
         _check_derived(members, "votes.csv", votes_csv(contents))
         if contents.info.mode == "continuous":
             check_strengths(members["result.csv"], _result(contents, found))
         else:
             _check_derived(members, "result.csv", _result(contents, found))
+        if strict:
+            _check_derived(members, "README.md", data_sheet(contents, found))
+            described = {each: text for each, text in members.items() if each not in ("croissant.json", SUMS)}
+            _check_derived(members, "croissant.json", croissant(contents, described))
     except BundleError as error:
         raise BundleError(f"{name}: {error}") from error
     except (AdaptiveError, TypeError, KeyError, ValueError, IndexError, AttributeError) as error:
@@ -141,7 +152,7 @@ def _result(contents: Contents, found: Verified) -> str:
 
 def _check_derived(members: Mapping[str, str], name: str, again: str) -> None:
     if members[name] != again:
-        raise BundleError(f"{name}: is not what the comparisons and events give")
+        raise BundleError(f"{name}: is not what the other files give")
 
 
 def _bytes(path: str | os.PathLike[str], most_bytes: int) -> tuple[str, bytes]:

@@ -11,20 +11,21 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from adaptive.errors import AdaptiveError
+from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger.bundle.contents import ANSWERED, Contents, Row
 from adaptive.ledger.contents import ItemContent
 from adaptive.ledger.draws import DrawnColumns
-from adaptive.ledger.encoding import json_of
+from adaptive.ledger.encoding import json_of, pair_at, pair_id
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.formats.guard import guarded, unguarded
+from adaptive.ledger.probes.drawing import Probe
 from adaptive.ledger.voting_pages import VotingPages
 from adaptive.tables import csv_text
 
 __all__ = ["BALLOTS_FORMAT", "data_members", "parsed"]
 
 BALLOTS_FORMAT: Final = "adaptive.ledger.bundle"
-BALLOTS_VERSION: Final = 1
+BALLOTS_VERSION: Final = 2
 
 _TEXT: Final = (str,)
 _MAYBE_TEXT: Final = (str, type(None))
@@ -89,18 +90,6 @@ _LINES: Final[dict[str, _Types]] = {
         "voter": _MAYBE_TEXT,
         "details": (dict,),
     },
-    "probe": {
-        "ballot": _WHOLE,
-        "place": _WHOLE,
-        "sheet": _WHOLE,
-        "position": _WHOLE,
-        "kind": _TEXT,
-        "left_item": _WHOLE,
-        "right_item": _WHOLE,
-        "expected": _MAYBE_WHOLE,
-        "repeats": _MAYBE_WHOLE,
-    },
-    "probe_event": {**_EVENT, "revision": _WHOLE, "kind": _TEXT, "why": _MAYBE_TEXT, **_ANSWER},
 }
 _ITEM_COLUMNS: Final = {"place": int, "label": str, "kind": str, "content": str, "alt_text": str}
 _VOTER_COLUMNS: Final = {
@@ -114,7 +103,8 @@ _VOTER_COLUMNS: Final = {
 _FEW: Final = frozenset({"voter", "kind", "answer", "given_by", "layout", "why"})
 _NEEDED: Final = ("place", "label", "kind", "voter", "source", "joined_at")
 _QUOTES: Final = re.compile('(?:"")*')
-_COMPARISON_COLUMNS: Final = ("comparison", "sheet", "position", "slot", "left_item", "right_item")
+# A row with a check is one; the other columns after it are for checks alone.
+_COMPARISON_COLUMNS: Final = ("comparison", "slot", "left_item", "right_item", "check", "expected", "repeats")
 
 
 def data_members(contents: Contents) -> dict[str, str]:
@@ -133,7 +123,6 @@ def data_members(contents: Contents) -> dict[str, str]:
             ("late_vote", contents.late_votes),
             ("audit", contents.audit),
         ),
-        "probes.jsonl": _lines(("probe", contents.probes), ("probe_event", contents.probe_events)),
     }
 
 
@@ -156,8 +145,8 @@ def parsed(members: Mapping[str, str]) -> Contents:
         _check(f"ballots.json: ballots[{place}]", ballot, _BALLOT)
         if any(type(each) is not int for each in ballot["places"]):
             raise BundleError(f"ballots.json: ballots[{place}]: places must be whole numbers")
-    rows = {**_json_lines(members, "events.jsonl"), **_json_lines(members, "probes.jsonl")}
-    drawn, slots = _parsed_comparisons(members)
+    rows = _json_lines(members, "events.jsonl")
+    drawn, slots, checks = _parsed_comparisons(members)
     found = Contents(
         campaign=campaign,
         items=_parsed_items(members),
@@ -165,12 +154,11 @@ def parsed(members: Mapping[str, str]) -> Contents:
         ballots=ballots["ballots"],
         drawn=drawn,
         slots=slots,
+        checks=checks,
         voters=_cells(members, "voters.csv", _VOTER_COLUMNS),
         leases=rows["lease"],
         votes=rows["vote"],
         late_votes=rows["late_vote"],
-        probes=rows["probe"],
-        probe_events=rows["probe_event"],
         audit=rows["audit"],
     )
     again = data_members(found)
@@ -225,9 +213,17 @@ def _cell(column: str, value: Any) -> str:
 def _comparisons(contents: Contents) -> str:
     rows: list[Sequence[Any]] = []
     for number, drawn in sorted(contents.drawn.items()):
-        columns = (drawn.sheet, drawn.position, contents.slots[number], drawn.left, drawn.right)
-        cells = zip(*(column.tolist() for column in columns), strict=True)
-        rows += [(f"{number}-{place}", *row) for place, row in enumerate(cells)]
+        sheets, slots = drawn.sheet.tolist(), contents.slots[number].tolist()
+        columns = zip(sheets, drawn.position.tolist(), slots, drawn.left.tolist(), drawn.right.tolist(), strict=True)
+        rows += [(pair_id(number, sheet, position), *cells, "", "", "") for sheet, position, *cells in columns]
+        slot_of = dict(zip(sheets, slots, strict=True))
+        rows += [
+            (
+                *(pair_id(number, check.sheet, check.position), slot_of.get(check.sheet, ""), check.left, check.right),
+                *(check.kind, _cell("expected", check.expected), _cell("repeats", check.repeats)),
+            )
+            for check in contents.checks[number]
+        ]
     return csv_text(_COMPARISON_COLUMNS, rows)
 
 
@@ -248,14 +244,13 @@ def _json(members: Mapping[str, str], name: str, text: str | None = None, line: 
 
 
 def _json_lines(members: Mapping[str, str], name: str) -> dict[str, list[Row]]:
-    kinds = ("probe", "probe_event") if name == "probes.jsonl" else ("lease", "vote", "late_vote", "audit")
-    found: dict[str, list[Row]] = {kind: [] for kind in kinds}
+    found: dict[str, list[Row]] = {kind: [] for kind in _LINES}
     same: dict[Any, Any] = {}
     for number, line in enumerate(_split(members[name]), start=1):
         row = _json(members, name, line, number)
         kind = row.pop("type", None) if isinstance(row, dict) else None
         if not isinstance(kind, str) or kind not in found:
-            raise BundleError(f"{name}:{number}: an object of one of the types {', '.join(kinds)} is wanted")
+            raise BundleError(f"{name}:{number}: an object of one of the types {', '.join(_LINES)} is wanted")
         types = _LINES[kind]
         _check(f"{name}:{number}", row, types)
         # One object for each name and each key of a voter: those of 400,000 lines would take half a gigabyte.
@@ -319,26 +314,35 @@ def _value(name: str, number: int, column: str, kind: Callable[[str], Any], cell
         raise BundleError(f"{name}: row {number}: {column} must be a whole number") from error
 
 
-def _parsed_comparisons(members: Mapping[str, str]) -> tuple[dict[int, DrawnColumns], dict[int, Any]]:
-    by_ballot: defaultdict[int, list[list[int]]] = defaultdict(list)
+def _parsed_comparisons(
+    members: Mapping[str, str],
+) -> tuple[dict[int, DrawnColumns], dict[int, Any], dict[int, list[Probe]]]:
+    by_ballot: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
+    checks: defaultdict[int, list[Probe]] = defaultdict(list)
     name = "comparisons.csv"
-    for number, (comparison, *cells) in enumerate(_records(members, name, _COMPARISON_COLUMNS), start=1):
+    for row, (pair, *cells, kind, expected, repeats) in enumerate(
+        _records(members, name, _COMPARISON_COLUMNS), start=1
+    ):
         try:
-            ballot, place = map(int, comparison.split("-"))
-            numbers = [int(cell) for cell in cells]
-        except ValueError as error:
-            raise BundleError(f"{name}: row {number}: an id like 2-17 and whole numbers are wanted") from error
-        if place != len(by_ballot[ballot]):
-            raise BundleError(f"{name}: row {number}: comparison {ballot}-{len(by_ballot[ballot])} is missing")
-        if not all(0 <= each < 2**31 for each in numbers):
-            raise BundleError(f"{name}: row {number}: a number is out of range")
-        by_ballot[ballot].append(numbers)
+            ballot, sheet, position = pair_at(pair)
+            slot, left, right = map(int, cells)
+            wanted, again = (None if cell == "" else int(cell) for cell in (expected, repeats))
+        except (VoteError, ValueError) as error:
+            raise BundleError(f"{name}: row {row}: an id like 2-0-17 and whole numbers are wanted") from error
+        if not all(0 <= each < 2**31 for each in (slot, left, right, again or 0)):
+            raise BundleError(f"{name}: row {row}: a number is out of range")
+        if kind:
+            checks[ballot].append(Probe(sheet, position, kind, left, right, wanted, again))
+        elif checks[ballot]:
+            raise BundleError(f"{name}: row {row}: the checks of a ballot come after its other comparisons")
+        else:
+            by_ballot[ballot].append((sheet, position, slot, left, right))
     drawn, slots = {}, {}
     for ballot, rows in by_ballot.items():
-        sheet, position, slot, left, right = np.array(rows, np.int64).T
-        drawn[ballot] = DrawnColumns(sheet, position, left, right)
-        slots[ballot] = slot
-    return drawn, slots
+        sheets, positions, slot_of, lefts, rights = np.array(rows, np.int64).T
+        drawn[ballot] = DrawnColumns(sheets, positions, lefts, rights)
+        slots[ballot] = slot_of
+    return drawn, slots, {ballot: checks[ballot] for ballot in by_ballot}
 
 
 def _first_difference(came: str, wanted: str) -> str:

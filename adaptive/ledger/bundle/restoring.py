@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,7 @@ from adaptive.ledger.bundle.contents import ANSWERED, Contents, Row
 from adaptive.ledger.bundle.files import verified
 from adaptive.ledger.campaigns import load_campaign
 from adaptive.ledger.columns import insert_columns
+from adaptive.ledger.draws import n_checks, store_comparisons
 from adaptive.ledger.encoding import json_of
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.ledger import Campaign, Ledger
@@ -82,13 +84,15 @@ def _insert(connection: sa.Connection, contents: Contents) -> None:
     voters = _insert_voters(connection, contents, campaign_id, hash_key)
     leases = _insert_leases(connection, contents, ballots, voters)
     own = [_event(row, ballots, voters) for row in contents.votes]
+    sheets = {
+        number: drawn.sheet.tolist() + [check.sheet for check in contents.checks[number]]
+        for number, drawn in contents.drawn.items()
+    }
     for row, values in zip(contents.votes, own, strict=True):
-        sheet = int(contents.drawn[row["ballot"]].sheet[row["place"]])
+        sheet = sheets[row["ballot"]][row["place"]]
         values["lease_id"] = None if row["fence"] is None else leases[row["ballot"], sheet, row["fence"]]
     _add(connection, schema.vote_event, own)
     _add(connection, schema.late_vote, [_event(row, ballots, voters) for row in contents.late_votes])
-    _add(connection, schema.probe, [_of(ballots, row) for row in contents.probes])
-    _add(connection, schema.probe_event, [_event(row, ballots, voters, is_probe=True) for row in contents.probe_events])
     events = [
         {
             "at": row["at"],
@@ -112,7 +116,7 @@ def _add(
 
 def _insert_ballots(connection: sa.Connection, contents: Contents, campaign_id: int) -> dict[int, int]:
     names = ("number", "kind", "state", "presentations", "n_comparisons", "draw_digest", "opened_at", "closed_at")
-    answered = _answered(contents)
+    answered, checked = _answered(contents)
     ids = {}
     for row in contents.ballots:
         number = row["number"]
@@ -134,36 +138,30 @@ def _insert_ballots(connection: sa.Connection, contents: Contents, campaign_id: 
                 "number": sheets.tolist(),
                 "slot": slot[first].tolist(),
                 "n_comparisons": counts.tolist(),
-                "n_answered": [answered.get((number, sheet), 0) for sheet in sheets.tolist()],
+                "n_answered": [answered[number, sheet] for sheet in sheets.tolist()],
+                "n_checks": n_checks(contents.checks[number], sheets.tolist()),
+                "n_checked": [checked[number, sheet] for sheet in sheets.tolist()],
             },
         )
-        insert_columns(
-            connection,
-            schema.comparison,
-            {
-                "ballot_id": ids[number],
-                "place": list(range(drawn.sheet.size)),
-                "sheet": drawn.sheet.tolist(),
-                "position": drawn.position.tolist(),
-                "left_item": drawn.left.tolist(),
-                "right_item": drawn.right.tolist(),
-            },
-        )
+        store_comparisons(connection, ids[number], drawn, contents.checks[number])
     return ids
 
 
-def _answered(contents: Contents) -> dict[tuple[int, int], int]:
-    """Comparisons with a vote that stands, by ballot and sheet."""
+def _answered(contents: Contents) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
+    """Comparisons with a vote that stands, by ballot and sheet; and checks, practice left out."""
     last: dict[tuple[int, int], tuple[int, str]] = {}
     for row in contents.votes:
         where = (row["ballot"], row["place"])
         last[where] = max(last.get(where, (0, "")), (row["revision"], row["kind"]))
-    counts: dict[tuple[int, int], int] = {}
+    scored, checked = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     for (number, place), (_, kind) in last.items():
-        if kind == "cast":
-            sheet = (number, int(contents.drawn[number].sheet[place]))
-            counts[sheet] = counts.get(sheet, 0) + 1
-    return counts
+        sheets = contents.drawn[number].sheet
+        check = None if place < sheets.size else contents.checks[number][place - sheets.size]
+        if kind == "cast" and check is None:
+            scored[number, int(sheets[place])] += 1
+        elif kind == "cast" and check is not None and check.kind != "practice":
+            checked[number, check.sheet] += 1
+    return scored, checked
 
 
 def _insert_voters(connection: sa.Connection, contents: Contents, campaign_id: int, hash_key: str) -> dict[str, int]:
@@ -208,7 +206,7 @@ def _of(ballots: Mapping[int, int], row: Row) -> Row:
     return {"ballot_id": ballots[row["ballot"]], **values}
 
 
-def _event(row: Row, ballots: Mapping[int, int], voters: Mapping[str, int], *, is_probe: bool = False) -> Row:
+def _event(row: Row, ballots: Mapping[int, int], voters: Mapping[str, int]) -> Row:
     voter_id = voters[row["voter"]]
     names = ("event_id", "place", "revision", "kind", "reason", "why")
     own: Row = {name: row[name] for name in names if name in row}
@@ -220,14 +218,14 @@ def _event(row: Row, ballots: Mapping[int, int], voters: Mapping[str, int], *, i
         **values,
         "answer": None if row["answer"] is None else answer_code(row["answer"]),
         "extra": None if row["extra"] is None else json_of(row["extra"]),
-        "payload_hash": _payload_hash(row, voter_id, is_probe=is_probe),
+        "payload_hash": _payload_hash(row, voter_id),
     }
 
 
-def _payload_hash(row: Row, voter_id: int, *, is_probe: bool) -> str:
+def _payload_hash(row: Row, voter_id: int) -> str:
     number, place = row["ballot"], row["place"]
     if row["given_by"] == "correction":
         return correction_hash(number, place, row["answer"], row["reason"])
     if row.get("kind") == "retract":
-        return retraction_hash(number, place, voter_id, is_probe=is_probe)
-    return vote_hash(number, place, voter_id, row["answer"], is_probe=is_probe)
+        return retraction_hash(number, place, voter_id)
+    return vote_hash(number, place, voter_id, row["answer"])

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from adaptive.ledger.formats import arena, choix, csv_votes, label_studio, potato
 from adaptive.ledger.formats.gathered import Answered, gathered, presented
+from adaptive.ledger.formats.writing import arena_lines, choix_files, csv_votes, label_studio_tasks, potato_lines
 from adaptive.ledger.ledger import Campaign
 from rankcorr.checks import check_choice
 
@@ -105,16 +105,12 @@ def export_votes(
         )
     )
     votes, left_out = _expressible(found, format, unanswered=unanswered)
-    items = info.items
     files = {
-        "csv": lambda: {"votes.csv": csv_votes.write(votes, guard=guard)},
-        "arena": lambda: {"votes.jsonl": arena.write(votes)},
-        "label_studio": lambda: {"tasks.json": label_studio.write(votes, contents)},
-        "potato": lambda: {"instances.jsonl": potato.write(votes, contents)},
-        "choix": lambda: {
-            "pairs.csv": choix.write(votes, items),
-            "items.csv": choix.write_items(items, guard=guard),
-        },
+        "csv": lambda: {"votes.csv": csv_votes(votes, guard=guard)},
+        "arena": lambda: {"votes.jsonl": arena_lines(votes)},
+        "label_studio": lambda: {"tasks.json": label_studio_tasks(votes, contents)},
+        "potato": lambda: {"instances.jsonl": potato_lines(votes, contents)},
+        "choix": lambda: choix_files(votes, info.items, guard=guard),
     }[format]()
     return Export(files, sum(vote.answer is not None for vote in votes), left_out)
 

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.contents import ItemContent, contents_of
-from adaptive.ledger.counting import standing_votes
+from adaptive.ledger.counting import is_scored, standing_votes
 from adaptive.ledger.draws import drawn_columns, stored_ballots
-from adaptive.ledger.encoding import value_of
+from adaptive.ledger.encoding import pair_id, value_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.voters import excluded_voters, keys_of, names_of
 from adaptive.ledger.votes import answer_name
@@ -29,7 +29,7 @@ class Answered:
     Attributes
     ----------
     comparison : str
-        Its id, "2-17".
+        Its id, "2-0-17".
     voter : str or None
         Key or name of who voted, or else of who has the sheet.
     left, right : hashable
@@ -108,13 +108,13 @@ def _of_ballot(
     votes = dict(zip(counted.place.tolist(), says, strict=True))
     came = _details(connection, ballot_id)
     found = []
-    columns = zip(drawn.sheet.tolist(), drawn.left.tolist(), drawn.right.tolist(), strict=True)
-    for place, (sheet, left, right) in enumerate(columns):
+    columns = (drawn.sheet.tolist(), drawn.position.tolist(), drawn.left.tolist(), drawn.right.tolist())
+    for place, (sheet, position, left, right) in enumerate(zip(*columns, strict=True)):
         answer, voter = votes.get(place, (None, holders.get(sheet)))
         response_ms, received_at, extra = came[place] if answer is not None else (None, None, None)
         found.append(
             Answered(
-                comparison=f"{number}-{place}",
+                comparison=pair_id(number, sheet, position),
                 voter=None if voter is None else called[voter],
                 left=info.items[left],
                 right=info.items[right],
@@ -133,7 +133,7 @@ def _details(connection: sa.Connection, ballot_id: int) -> dict[int, Any]:
     event = schema.vote_event
     rows = connection.execute(
         sa.select(event.c.place, event.c.response_ms, event.c.received_at, event.c.extra)
-        .where(event.c.ballot_id == ballot_id, event.c.kind == "cast")
+        .where(event.c.ballot_id == ballot_id, event.c.kind == "cast", is_scored(event, ballot_id))
         .order_by(event.c.place, event.c.revision)
     )
     return {place: (response_ms, received_at, extra) for place, response_ms, received_at, extra in rows}

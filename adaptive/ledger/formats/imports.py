@@ -1,35 +1,41 @@
-"""Votes of other programs: recorded in the ballots that are open, or read as the votes of somebody else's campaign."""
+"""Votes of a file that are recorded in the ballots that are open, each for the comparison that it is about."""
 
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, Final
 
-from adaptive.errors import ComparisonError, TableError
-from adaptive.ledger.formats import arena, choix, csv_votes, label_studio, potato
-from adaptive.ledger.formats.exports import FORMATS, Format
-from adaptive.ledger.formats.matching import matched
-from adaptive.ledger.formats.rows import Came, vote_row
+import sqlalchemy as sa
+
+from adaptive.formats.answers import Answers
+from adaptive.formats.votes import Columns, Format, VoteFile, VoteRow, read_votes
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo
+from adaptive.ledger.draws import drawn_columns
+from adaptive.ledger.encoding import pair_id
+from adaptive.ledger.formats.guard import unguarded
 from adaptive.ledger.ledger import Campaign
 from adaptive.ledger.recording import Recorded, record_file
-from adaptive.model.comparisons import Comparisons
-from adaptive.model.layouts import Format as ModelFormat
-from adaptive.model.reading import read_comparisons
-from adaptive.protocol import Items
-from adaptive.tables import VoteFile, VoteRow, item_cells
-from adaptive.votes import WORDS
-from rankcorr.checks import check_choice
-from rankcorr.io.records import printable
+from adaptive.ledger.voters import voters_named
+from adaptive.tables import Label, item_cells
+from rankcorr.checks import shown
 
-__all__ = ["foreign_comparisons", "import_votes"]
+__all__ = ["import_votes"]
+
+_FLIPPED: Final = {"left": "right", "right": "left"}
+Pair = frozenset[str]
 
 
 def import_votes(
     campaign: Campaign,
     path: str | os.PathLike[str],
-    format: Format,  # noqa: A002 - the name of the option
+    format: Format = "auto",  # noqa: A002 - the name of the option
     *,
+    columns: Columns | None = None,
+    answers: Answers | None = None,
+    encoding: str = "utf-8",
     guard: bool = True,
 ) -> Recorded:
     """Record the votes of a file in the open ballots: all of them, or none if one means nothing.
@@ -41,108 +47,134 @@ def import_votes(
     Parameters
     ----------
     campaign : Campaign
-    path : str or path-like
-    format : {"csv", "arena", "label_studio", "potato", "choix"}
+    path, format, answers, encoding
+        As in `adaptive.read_comparisons`; numbers of "choix" count the items of the campaign.
+    columns : mapping of {"left", "right", "winner", "voter"} to str or sequence of str, optional
+        Columns that have other names than the format gives them.
     guard : bool
-        Whether the apostrophes that `export_votes` has put in front of formulas are taken away.
+        Whether the apostrophes that `export_votes` has put in front of formulas are taken away; only our CSV has them.
 
     Raises
     ------
     OptionError
-        An unknown format.
+        An unknown format, column, meaning or encoding.
     TableError, VoteError
         With file and line: what cannot be read, an unknown winner, comparison, pair or voter.
     """
-    check_choice("format", format, FORMATS)
+    votes = read_votes(path, format=format, columns=columns, answers=answers, encoding=encoding, needed=["winner"])
     info = campaign.info
-    if format == "csv":
-        file = csv_votes.read(path, guard=guard)
-    else:
-        came = choix.read(path, info.items) if format == "choix" else _read(path, format)
-        rows = [vote_row(each) for each in came]
-        if format in ("label_studio", "potato"):
-            cells = {" ".join(item_cells(item)): item_cells(item) for item in info.items if isinstance(item, tuple)}
-            rows = [_in_parts(row, cells) for row in rows]
-        file = VoteFile(printable(os.fspath(path), limit=None), tuple(rows))
-    about = campaign.database.read(lambda connection: matched(connection, info, file))
+    if votes.format == "choix":
+        votes = votes.of_items(info.items)
+    rows = list(votes.file().rows)
+    if votes.format in ("label_studio", "potato"):  # which have the parts of an item in one text
+        parts: dict[Any, Label] = {" ".join(item): item for item in map(item_cells, info.items) if len(item) > 1}
+        rows = [row._replace(left=parts.get(row.left, row.left), right=parts.get(row.right, row.right)) for row in rows]
+    if votes.format == "csv" and guard:
+        rows = [_without_guard(row) for row in rows]
+    file = VoteFile(votes.records.table.name, tuple(rows))
+    about = campaign.database.read(lambda connection: _matched(connection, info, file))
     return record_file(campaign.database, info, about)
 
 
-def foreign_comparisons(
-    path: str | os.PathLike[str],
-    format: Format,  # noqa: A002 - the name of the option
-    *,
-    items: Items | None = None,
-    guard: bool = True,
-) -> Comparisons:
-    """Read the votes of another campaign, as the models take them.
+def _without_guard(row: VoteRow) -> VoteRow:
+    def bare(label: Label | None) -> Label | None:
+        if isinstance(label, tuple):
+            return tuple(map(unguarded, label))
+        return None if label is None else unguarded(label)
 
-    Parameters
-    ----------
-    path : str or path-like
-    format : {"csv", "arena", "label_studio", "potato", "choix"}
-    items : int or sequence of hashable, optional
-        All items there may be; by default those that come.
-    guard : bool
-        As in `import_votes`.
+    return row._replace(
+        voter=None if row.voter is None else unguarded(row.voter),
+        left=bare(row.left),
+        right=bare(row.right),
+        extra=tuple((unguarded(name), unguarded(cell)) for name, cell in row.extra),
+    )
+
+
+def _matched(connection: sa.Connection, info: CampaignInfo, file: VoteFile) -> VoteFile:
+    """Give each row the id of its comparison.
+
+    A row without an id is about the comparison of its two items, on either side, on a sheet of its voter; the second
+    row of a pair and a voter is about the second such comparison. Without a voter the pair must have been drawn once.
 
     Raises
     ------
-    OptionError
-        An unknown format.
-    TableError, VoteError, ComparisonError
-        With file and line, as `read_comparisons`; also when only some votes have a voter.
+    VoteError
+        With file and line: a pair that the voter does not have, or that several have.
     """
-    check_choice("format", format, FORMATS)
-    if format not in ("label_studio", "potato"):
-        if format == "csv" and guard:
-            return _unguarded(path, items)
-        wanted = "ballots" if format == "csv" else format
-        return read_comparisons(path, format=cast(ModelFormat, wanted), items=items)
-    name = printable(os.fspath(path), limit=None)
-    rows = _read(path, format)
-    if not rows:
-        raise TableError(f"{name}: no votes")
-    for row in rows:
-        if row.left == row.right:
-            raise ComparisonError(f"{name}:{row.line}: {row.left!r} is compared with itself")
-    if len({row.voter is None for row in rows}) > 1:
-        line = next(row.line for row in rows if row.voter is None)
-        raise ComparisonError(f"{name}:{line}: either all votes have a voter or none; this one has none")
-    unanswered = -2
-    winner = [unanswered if row.answer is None else int(WORDS[row.answer]) for row in rows]
-    voter = None if rows[0].voter is None else [row.voter for row in rows]
-    try:
-        return Comparisons.from_labels(
-            [row.left for row in rows], [row.right for row in rows], winner, voter=voter, items=items
+    if all(row.comparison is not None for row in file.rows):
+        return file
+    asked = _asked(connection, info)
+    known = voters_named(connection, info, {row.voter for row in file.rows if row.voter is not None})
+    used: dict[tuple[int | None, Pair], int] = defaultdict(int)
+    rows = []
+    for row in file.rows:
+        if row.comparison is None:
+            pair = _pair(file, row)
+            voter = None
+            if row.voter is not None:
+                voter = known.get(row.voter)
+                if voter is None:
+                    file.fail(f"no voter is called {shown(row.voter)}", row.line)
+            comparison, left = _next(file, row, asked.get((voter, pair), []), used[voter, pair])
+            used[voter, pair] += 1
+            rows.append(_about(row, comparison, left))
+        else:
+            rows.append(row)
+    return VoteFile(file.name, tuple(rows))
+
+
+def _asked(connection: sa.Connection, info: CampaignInfo) -> Mapping[tuple[int | None, Pair], list[tuple[str, str]]]:
+    """Id and item on the left of each comparison in open ballots, by voter and pair; the voter None has them all."""
+    ballot, lease = schema.ballot, schema.lease
+    texts = [_text(item_cells(item)) for item in info.items]
+    asked: dict[tuple[int | None, Pair], list[tuple[str, str]]] = defaultdict(list)
+    opened = connection.execute(
+        sa.select(ballot.c.id, ballot.c.number)
+        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open")
+        .order_by(ballot.c.number)
+    ).all()
+    for ballot_id, number in opened:
+        rows = connection.execute(
+            sa.select(lease.c.sheet, lease.c.voter_id).where(lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None))
         )
-    except ComparisonError as error:
-        raise ComparisonError(f"{name}: {error}") from error
+        holder = {row.sheet: row.voter_id for row in rows}
+        drawn = drawn_columns(connection, ballot_id)
+        places = (drawn.sheet.tolist(), drawn.position.tolist(), drawn.left.tolist(), drawn.right.tolist())
+        for sheet, position, left, right in zip(*places, strict=True):
+            pair = frozenset((texts[left], texts[right]))
+            entry = (pair_id(number, sheet, position), texts[left])
+            asked[None, pair].append(entry)
+            if sheet in holder:
+                asked[holder[sheet], pair].append(entry)
+    return asked
 
 
-def _read(path: str | os.PathLike[str], form: str) -> list[Came]:
-    return {"arena": arena.read, "label_studio": label_studio.read, "potato": potato.read}[form](path)
+def _next(file: VoteFile, row: VoteRow, entries: list[tuple[str, str]], n_used: int) -> tuple[str, str]:
+    pair = f"{shown(row.left)} and {shown(row.right)}"
+    if not entries:
+        whose = "in an open ballot" if row.voter is None else f"on a sheet of voter {shown(row.voter)}"
+        file.fail(f"no comparison of {pair} is {whose}", row.line)
+    if row.voter is None and len(entries) > 1:
+        file.fail(f"{pair} are compared {len(entries)} times: the voter or the comparison must be named", row.line)
+    if n_used == len(entries):
+        file.fail(f"{pair} come more often than the {len(entries)} times that they are compared", row.line)
+    return entries[n_used]
 
 
-def _in_parts(row: VoteRow, cells: Mapping[str, tuple[str, ...]]) -> VoteRow:
-    """The row with the parts of items that the format has as one text."""
-    left, right = (cells.get(side, side) if isinstance(side, str) else side for side in (row.left, row.right))
-    return row._replace(left=left, right=right)
+def _about(row: VoteRow, comparison: str, left: str) -> VoteRow:
+    """The row as an answer to a comparison, which may have its items on the other sides."""
+    row = row._replace(comparison=comparison)
+    if row.left is None or _text(row.left) == left:
+        return row
+    answer = None if row.answer is None else _FLIPPED.get(row.answer, row.answer)
+    return row._replace(left=row.right, right=row.left, answer=answer)
 
 
-def _unguarded(path: str | os.PathLike[str], items: Items | None) -> Comparisons:
-    """Votes of our CSV, on labels without the apostrophes of `guard`."""
-    known = items if items is None or isinstance(items, int) else [csv_votes.guarded_label(item) for item in items]
-    votes = read_comparisons(path, format="ballots", items=known)
-    labels, voters = (
-        [csv_votes.unguarded_label(name) for name in names or ()] for names in (votes.items, votes.voters)
-    )
-    return Comparisons(
-        labels,
-        votes.left,
-        votes.right,
-        votes.winner,
-        None if votes.voters is None else voters,
-        votes.voter,
-        votes.n_unanswered,
-    )
+def _pair(file: VoteFile, row: VoteRow) -> Pair:
+    if row.left is None or row.right is None:
+        file.fail("a row needs a comparison, or the two items of one", row.line)
+    return frozenset((_text(row.left), _text(row.right)))
+
+
+def _text(label: Label) -> str:
+    return " ".join(label) if isinstance(label, tuple) else label

@@ -26,7 +26,7 @@ def triggers(
     if dialect == "postgresql":
         events += [(table, "TRUNCATE", "deleted") for table in never_deleted]
         yield (
-            "CREATE FUNCTION ledger_history() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            "CREATE OR REPLACE FUNCTION ledger_history() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
             "RAISE EXCEPTION USING MESSAGE = TG_ARGV[0], ERRCODE = 'restrict_violation'; END $$"
         )
     for table, event, done in events:

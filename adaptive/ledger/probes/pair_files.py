@@ -6,9 +6,9 @@ import os
 from collections.abc import Collection, Hashable
 
 from adaptive.errors import TableError
+from adaptive.formats.votes import VoteFile, VoteRow, read_votes
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.probes.probing import KINDS, KnownPair
-from adaptive.tables import VoteFile, VoteRow, read_vote_file
 from rankcorr.checks import shown
 
 __all__ = ["read_known_pairs"]
@@ -48,7 +48,7 @@ def read_known_pairs(
     ...     read_known_pairs(file, ["apple", "pear", "stone"])
     (KnownPair(kind='attention', left='apple', right='stone', expected='left'),)
     """
-    file = read_vote_file(path, needed=("left", "right", "winner"), data=data)
+    file = read_votes(path, format="csv", data=data).file()
     known, lines = set(items), dict[frozenset[Hashable], int]()
     found = []
     for row in file.rows:

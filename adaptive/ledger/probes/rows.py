@@ -1,8 +1,7 @@
-"""Probes in the tables of a ledger: drawn with their ballot, stored row by row, and covered by its digest."""
+"""Probes in the tables of a ledger: drawn with their ballot, comparisons among others, and covered by its digest."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
@@ -10,36 +9,15 @@ from typing import Final
 import sqlalchemy as sa
 
 from adaptive.ledger import schema
-from adaptive.ledger.columns import insert_columns
 from adaptive.ledger.encoding import json_of, label_text
 from adaptive.ledger.probes.drawing import Drawn, Known, Probe, draw_probes
 from adaptive.ledger.probes.probing import Probing
 from adaptive.protocol import ballot_rng
-from adaptive.votes import WORDS, comparison_place
+from adaptive.votes import WORDS
 
-__all__ = ["asked_place", "ballot_probes", "probe_lines", "probes_for", "store_probes"]
+__all__ = ["ballot_probes", "probe_lines", "probes_for"]
 
 _WORDS: Final = {int(vote): word for word, vote in WORDS.items()}
-_PROBE_ID: Final = re.compile(r"([1-9][0-9]{0,8})-p(0|[1-9][0-9]{0,8})")
-
-
-def asked_place(asked: object) -> tuple[int, int, bool]:
-    """Ballot, place in it, and whether it is a probe, of an id like "2-17", or "2-p5" of a probe.
-
-    Raises
-    ------
-    VoteError
-        When it is not such an id.
-
-    Examples
-    --------
-    >>> asked_place("2-17"), asked_place("2-p5")
-    ((2, 17, False), (2, 5, True))
-    """
-    match = _PROBE_ID.fullmatch(asked) if isinstance(asked, str) else None
-    if match is not None:
-        return int(match[1]), int(match[2]), True
-    return *comparison_place(asked), False
 
 
 def probes_for(
@@ -75,30 +53,13 @@ def probes_for(
     return draw_probes(probing, known, drawn, seen, practised, rng)
 
 
-def store_probes(connection: sa.Connection, ballot_id: int, probes: Sequence[Probe]) -> None:
-    """Store the probes of a ballot; their places are their order."""
-    columns = {name: [getattr(probe, name) for probe in probes] for name in ("sheet", "position", "kind", "expected")}
-    items = {"left_item": [probe.left for probe in probes], "right_item": [probe.right for probe in probes]}
-    insert_columns(
-        connection,
-        schema.probe,
-        {
-            "ballot_id": ballot_id,
-            "place": list(range(len(probes))),
-            **columns,
-            **items,
-            "repeats": [probe.repeats for probe in probes],
-        },
-    )
-
-
 def ballot_probes(connection: sa.Connection, ballot_id: int) -> list[Probe]:
-    """The probes of a ballot, by place."""
-    table = schema.probe
-    names = (table.c.sheet, table.c.position, table.c.kind, table.c.left_item, table.c.right_item)
+    """The probes of a ballot, by place; their positions are among all pairs of the sheet."""
+    table = schema.comparison
+    names = (table.c.sheet, table.c.position, table.c.probe, table.c.left_item, table.c.right_item)
     rows = connection.execute(
         sa.select(*names, table.c.expected, table.c.repeats)
-        .where(table.c.ballot_id == ballot_id)
+        .where(table.c.ballot_id == ballot_id, table.c.probe.is_not(None))
         .order_by(table.c.place)
     )
     return [Probe(*row) for row in rows]
@@ -107,8 +68,8 @@ def ballot_probes(connection: sa.Connection, ballot_id: int) -> list[Probe]:
 def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
     """The lines that the digest of a draw has after those of the comparisons.
 
-    JSON lists: "p", place, sheet, position, left, right, kind, expected answer or null, place of the comparison that is
-    asked again or null.
+    JSON lists: "p", number among the probes, sheet, position as `Probe` has it when it is drawn, left, right, kind,
+    expected answer or null, place of the comparison that is asked again or null.
 
     Examples
     --------
@@ -124,12 +85,12 @@ def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
 
 def _seen(connection: sa.Connection, campaign_id: int, known: Sequence[Known]) -> Counter[tuple[int, int]]:
     """How often each slot has been asked each known pair so far."""
-    asked, sheet, ballot = schema.probe, schema.sheet, schema.ballot
+    asked, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
     rows = connection.execute(
         sa.select(sheet.c.slot, asked.c.left_item, asked.c.right_item)
         .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
         .join(ballot, ballot.c.id == asked.c.ballot_id)
-        .where(ballot.c.campaign_id == campaign_id, asked.c.kind.in_(["attention", "gold"]))
+        .where(ballot.c.campaign_id == campaign_id, asked.c.probe.in_(["attention", "gold"]))
     )
     index = {frozenset([each.left, each.right]): place for place, each in enumerate(known)}
     return Counter((slot, index[frozenset([left, right])]) for slot, left, right in rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,16 @@ from numpy.typing import NDArray
 from adaptive.ledger.quality.answers import Answers
 from adaptive.ledger.quality.shares import Share
 from adaptive.ledger.votes import CANNOT_SAY
-from rankcorr.measures import krippendorff_alpha
+from adaptive.model.judged_votes import wilson_interval
 
-__all__ = ["Ratings", "consistency", "ratings_of"]
+__all__ = ["LEAST_PAIRS", "Ratings", "consistency", "ratings_of"]
 
 Array = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Agreement is reported from this many pairs on. If each has two answers, none of them a tie, the 90 % interval of alpha
+# is at most 0.7 wide with 20 pairs, and up to 1.3 wide with 2.
+LEAST_PAIRS: Final = 20
 
 
 class Ratings:
@@ -37,30 +43,80 @@ class Ratings:
         """Pairs that several voters were asked."""
         return int(self.sizes.size)
 
+    @property
+    def counts(self) -> Array:
+        """Answers on each pair for its right item, for a tie and for its left item, shape (n_pairs, 3)."""
+        found = np.zeros((self.n_pairs, 3), np.int64)
+        np.add.at(found, (self.group, self.answer + 1), 1)
+        return found
+
     def with_others(self) -> tuple[Array, Array]:
         """For each answer, how many others there are on its pair, and how many of them are the same."""
-        counts = np.zeros((self.sizes.size, 3), np.int64)
-        np.add.at(counts, (self.group, self.answer + 1), 1)
-        return self.sizes[self.group] - 1, counts[self.group, self.answer + 1] - 1
+        return self.sizes[self.group] - 1, self.counts[self.group, self.answer + 1] - 1
 
     def agreement(self) -> Share:
         """Pairs of answers on the same pair of items that are equal."""
         others, same = self.with_others()
         return Share.of(int(same.sum()) // 2, int(others.sum()) // 2)
 
-    def alpha(self) -> float | None:
-        """Krippendorff's alpha, in which left and right are two steps apart, and a tie is in between.
+    def agreement_interval(self, level: float) -> tuple[float, float] | None:
+        """Interval of `agreement` over pairs of items; None without any. See `alpha_interval`."""
+        if not self.n_pairs:
+            return None
+        both = self.sizes * (self.sizes - 1) / 2
+        same = (self.counts * (self.counts - 1)).sum(axis=1) / 2
+        return _mean_interval(same / both, both, level)
 
-        Each pair is there in both orders of its items, so that alpha does not depend on which of them is named first.
+    def alpha(self) -> float | None:
+        """Krippendorff's alpha at level "interval": left and right are two steps apart, and a tie is in between.
+
+        Each pair counts in both orders of its items, so that alpha does not depend on which of them is named first. The
+        2n ratings then have the mean 0, and alpha is 1 - (2n - 1)/n (1 - a): a is the mean over pairs of
+        a_u = 1 - (m_u d_u - s_u^2) / (2 (m_u - 1) d_u) with the weights d_u, where pair u has m_u answers, of which d_u
+        are no ties, and s_u is their sum.
+
         None without a pair that two voters answered, and where all answers are ties.
         """
-        if not self.answer.any():
+        alike, decided = self._alike()
+        return self._scaled(float(np.average(alike, weights=decided))) if decided.size else None
+
+    def alpha_interval(self, level: float) -> tuple[float, float] | None:
+        """Interval of `alpha` over pairs of items, for the voters at hand; None where alpha is.
+
+        Alpha is a linear function of a mean of a_u, which are between 0 and 1: the interval is Wilson's for that mean.
+        Values between 0 and 1 vary no more than zeros and ones with the same mean, so the interval is on the safe side.
+        The number of observations is the effective one of unequal weights, (sum d_u)^2 / sum d_u^2: the answers on one
+        pair are not independent, so that a pair is one observation, however many answers it has.
+
+        References
+        ----------
+        E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927) 209-212.
+        L. Kish, Survey Sampling, Wiley 1965, section 11.7.
+        """
+        alike, decided = self._alike()
+        if not decided.size:
             return None
-        within = np.arange(self.pair.size) - (np.cumsum(self.sizes) - self.sizes)[self.group]
-        matrix = np.full((int(self.sizes.max()), 2 * self.n_pairs), np.nan)
-        matrix[within, self.group] = self.answer
-        matrix[within, self.group + self.n_pairs] = -self.answer
-        return krippendorff_alpha(matrix, level="interval")
+        low, high = _mean_interval(alike, decided, level)
+        return self._scaled(low), self._scaled(high)
+
+    def _alike(self) -> tuple[Floats, Floats]:
+        """a_u and its weight d_u for each pair with an answer that is no tie."""
+        counts = self.counts
+        decided = counts[:, 0] + counts[:, 2]
+        some = decided > 0
+        size, decided, total = self.sizes[some], decided[some], (counts[:, 2] - counts[:, 0])[some]
+        return 1 - (size * decided - total**2) / (2 * (size - 1) * decided), decided.astype(np.float64)
+
+    def _scaled(self, alike: float) -> float:
+        return 1 - (2 - 1 / self.answer.size) * (1 - alike)
+
+
+def _mean_interval(values: Floats, weights: Floats, level: float) -> tuple[float, float]:
+    """Return Wilson's interval for a weighted mean of values between 0 and 1, by the effective number of values."""
+    from scipy.special import ndtri
+
+    effective = float(weights.sum() ** 2 / (weights**2).sum())
+    return wilson_interval(float(np.average(values, weights=weights)), effective, float(ndtri((1 + level) / 2)))
 
 
 def ratings_of(votes: Answers, probes: Answers, *, without: Collection[int] = ()) -> Ratings:

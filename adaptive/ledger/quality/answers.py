@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.columns import integer_columns
-from adaptive.ledger.draws import drawn_columns
 
-__all__ = ["NOTHING", "Answers", "probe_answers", "vote_answers"]
+__all__ = ["NOTHING", "Answers", "answers_of"]
 
 Array = NDArray[np.int64]
 
 NOTHING: Final = -9
+_KINDS: Final = ("", "practice", "attention", "gold", "repeat", "overlap")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Answers:
     Attributes
     ----------
     ballot, place : ndarray of int64
-        Id of the ballot, and place in it: of a comparison, or of a probe.
+        Id of the ballot, and place in it.
     left, right : ndarray of int64
         Places of the items in the campaign.
     answer : ndarray of int64
@@ -61,10 +61,11 @@ class Answers:
         return Answers(**{name: column[rows] for name, column in vars(self).items()})
 
 
-def vote_answers(connection: sa.Connection, info: CampaignInfo) -> Answers:
-    """The votes that stand."""
-    ballot, event = schema.ballot, schema.vote_event
-    blocks = [np.empty((7, 0), np.int64)]
+def answers_of(connection: sa.Connection, info: CampaignInfo) -> tuple[Answers, Answers]:
+    """The votes that stand, and the answers to checks that do."""
+    ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
+    kind = sa.case(*((asked.c.probe == name, code) for code, name in enumerate(_KINDS)), else_=0)
+    blocks = [np.empty((10, 0), np.int64)]
     for (ballot_id,) in connection.execute(
         sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id).order_by(ballot.c.number)
     ).all():
@@ -82,43 +83,22 @@ def vote_answers(connection: sa.Connection, info: CampaignInfo) -> Answers:
         last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
         stands = last & (answer != NOTHING)
         place = place[stands]
-        drawn = drawn_columns(connection, ballot_id)
-        numbers = np.full(place.size, ballot_id)
-        shown = (numbers, place, drawn.left[place], drawn.right[place])
-        blocks.append(np.stack([*shown, answer[stands], voter[stands], milliseconds[stands]]))
-    found = np.concatenate(blocks, axis=1)
-    nothing = np.full(found.shape[1], NOTHING)
-    return _answers(np.vstack([found, nothing, nothing]), np.full(nothing.size, "", "<U9"))
-
-
-def probe_answers(connection: sa.Connection, info: CampaignInfo) -> Answers:
-    """The answers to probes that stand."""
-    asked, event, ballot = schema.probe, schema.probe_event, schema.ballot
-    rows = connection.execute(
-        sa.select(
-            event.c.ballot_id,
-            event.c.place,
-            asked.c.left_item,
-            asked.c.right_item,
-            sa.func.coalesce(event.c.answer, NOTHING),
-            event.c.voter_id,
-            sa.func.coalesce(event.c.response_ms, NOTHING),
-            asked.c.kind,
-            sa.func.coalesce(asked.c.expected, NOTHING),
-            sa.func.coalesce(asked.c.repeats, NOTHING),
+        left, right, expected, repeats, kinds = integer_columns(
+            connection,
+            sa.select(
+                asked.c.left_item,
+                asked.c.right_item,
+                sa.func.coalesce(asked.c.expected, NOTHING),
+                sa.func.coalesce(asked.c.repeats, NOTHING),
+                kind,
+            )
+            .where(asked.c.ballot_id == ballot_id)
+            .order_by(asked.c.place),
         )
-        .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
-        .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, event.c.why.is_(None))
-        .order_by(ballot.c.number, event.c.place, event.c.revision)
-    )
-    last = {(row[0], row[1]): row for row in rows}  # the last of each place stays
-    numbers = [(*row[:7], *row[8:]) for row in last.values()]
-    kinds = np.array([row.kind for row in last.values()], "<U9")
-    found = _answers(np.array(numbers, np.int64).reshape(-1, 9).T, kinds)
-    return found.select(found.answer != NOTHING)
-
-
-def _answers(columns: Array, kind: NDArray[np.str_]) -> Answers:
-    ballot, place, left, right, answer, voter, milliseconds, expected, repeats = columns
-    return Answers(ballot, place, left, right, answer, voter, milliseconds, kind, expected, repeats)
+        shown = (np.full(place.size, ballot_id), place, left[place], right[place])
+        said = (answer[stands], voter[stands], milliseconds[stands])
+        blocks.append(np.stack([*shown, *said, expected[place], repeats[place], kinds[place]]))
+    table = np.concatenate(blocks, axis=1)
+    ballots, places, lefts, rights, answers, voters, times, wanted, again, kinds = table
+    found = Answers(ballots, places, lefts, rights, answers, voters, times, np.array(_KINDS)[kinds], wanted, again)
+    return found.select(kinds == 0), found.select(kinds > 0)

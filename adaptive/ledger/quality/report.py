@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
-from adaptive.ledger.quality.agreement import Ratings, consistency, ratings_of
-from adaptive.ledger.quality.answers import NOTHING, Answers, probe_answers, vote_answers
+from adaptive.ledger.quality.agreement import LEAST_PAIRS, Ratings, consistency, ratings_of
+from adaptive.ledger.quality.answers import NOTHING, Answers, answers_of
 from adaptive.ledger.quality.flags import Flag, Limits, flags_of, side_interval
 from adaptive.ledger.quality.shares import Share
 from adaptive.ledger.results import MOST_WITH_INTERVALS
@@ -90,16 +90,26 @@ class CampaignQuality:
         Those with an answer, in the order in which they came.
     n_pairs : int
         Pairs that several voters, who are not left out, were asked: overlaps, and pairs that the ballots compare often.
+    n_missing : int
+        Further pairs that are needed before agreement is reported; 0 from 20 pairs on.
     agreement : Share
         Pairs of answers on them that are the same.
     alpha : float or None
         Krippendorff's alpha on them; see `Ratings.alpha`.
+    agreement_low, agreement_high, alpha_low, alpha_high : float or None
+        90 % intervals over pairs of items; see `Ratings.alpha_interval`. They and alpha are None while pairs are
+        missing.
     """
 
     voters: tuple[VoterQuality, ...]
     n_pairs: int
+    n_missing: int
     agreement: Share
+    agreement_low: float | None
+    agreement_high: float | None
     alpha: float | None
+    alpha_low: float | None
+    alpha_high: float | None
 
 
 def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | None = None) -> CampaignQuality:
@@ -111,7 +121,7 @@ def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | N
         When a voter gets a flag.
     """
     chosen = Limits() if limits is None else limits
-    votes, probes = vote_answers(connection, info), probe_answers(connection, info)
+    votes, probes = answers_of(connection, info)
     excluded = excluded_voters(connection, info.id)
     names = names_of(connection, info)
     ratings = ratings_of(votes, probes, without=excluded)
@@ -147,7 +157,20 @@ def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | N
         )
         for each in found
     )
-    return CampaignQuality(tuple(flagged), ratings.n_pairs, together, ratings.alpha())
+    missing = max(0, LEAST_PAIRS - ratings.n_pairs)
+    intervals = (None, None) if missing else (ratings.agreement_interval(_LEVEL), ratings.alpha_interval(_LEVEL))
+    (agreement_low, agreement_high), (alpha_low, alpha_high) = (ends or (None, None) for ends in intervals)
+    return CampaignQuality(
+        voters=tuple(flagged),
+        n_pairs=ratings.n_pairs,
+        n_missing=missing,
+        agreement=together,
+        agreement_low=agreement_low,
+        agreement_high=agreement_high,
+        alpha=None if missing else ratings.alpha(),
+        alpha_low=alpha_low,
+        alpha_high=alpha_high,
+    )
 
 
 def _rest(voter: VoterQuality, whole: Share, own: Share) -> Share:

@@ -114,15 +114,16 @@ def test_several_files_are_one_list_of_votes(folder, votes):
 
 @pytest.mark.usefixtures("opened")
 def test_a_voting_of_ballots_run(folder):
-    vote(folder / "ballot.csv", folder / "some.csv", skipped={"1-3", "1-7"})
+    vote(folder / "ballot.csv", folder / "some.csv", skipped={"1-0-3", "1-1-0"})
     run_ok("run", "record", "v.db", "some.csv")
     protocol = BallotProtocol(
         plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4), read_items("items.csv"), 3, 1
     )
     protocol.open_ballot()
-    protocol.record(
-        {row["comparison"]: row["winner"] for row in rows_of((folder / "some.csv").read_text()) if row["winner"]}
-    )
+    sides = ("voter", "left_1", "left_2", "right_1", "right_2")
+    said = {tuple(row[side] for side in sides): row["winner"] for row in rows_of((folder / "some.csv").read_text())}
+    answers = {each.id: said[str(each.voter), *each.left, *each.right] for each in protocol.comparisons()}
+    protocol.record({name: answer for name, answer in answers.items() if answer})
     protocol.save("voting.json")
     expected = bradley_terry(Comparisons.from_protocol(protocol))
     assert json.loads(invoke("fit", "voting.json", "--json").stdout)["items"] == expected.to_dict()["items"]
@@ -146,9 +147,42 @@ def test_other_formats(folder):
     assert json.loads(invoke("fit", "pairs.csv", "--format", "choix", "--json").stdout)["n_items"] == 3
 
 
+def test_pairs_of_names(folder):
+    (folder / "pairs.csv").write_text("winner,loser\nfig,plum\nplum,kiwi\n")
+    assert [row["item"] for row in json.loads(invoke("fit", "pairs.csv", "--json").stdout)["items"]] == [
+        "fig", "plum", "kiwi"
+    ]  # fmt: skip
+
+
+def test_files_that_name_things_otherwise(folder):
+    text = "first;second;choice;who\nGrün;Rot;A;Ann\nRot;Blau;same;Bob\nGrün;Blau;;Bob\n"
+    (folder / "v.csv").write_text(text, encoding="latin-1")
+    columns = "left=first,right=second,winner=choice,voter=who"
+    found = json.loads(
+        invoke(
+            "fit", "v.csv", "--json", "--encoding", "latin-1", "--columns", columns, "--answers", "A=left,same=tie"
+        ).stdout
+    )
+    assert (found["n_comparisons"], found["n_ties"], found["n_unanswered"], found["n_voters"]) == (2, 1, 1, 2)
+    assert found["items"][0]["item"] == "Grün"
+    (folder / "n.csv").write_text("left,right,winner\na,b,1\nb,c,0\n")
+    for answers, n_ties in (("left_won", 0), ("codes", 1), ('"1=left",0=right', 0)):
+        found = json.loads(invoke("fit", "n.csv", "--json", "--answers", answers).stdout)
+        assert (found["n_comparisons"], found["n_ties"]) == (2, n_ties)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            ["fit", "v.csv", "--answers", "A"],
+            r"'A' is not of the form NAME=MEANING,NAME=MEANING, or left_won, or codes",
+        ),
+        (["fit", "v.csv", "--answers", "A=left,A=tie"], r"'A' comes twice"),
+        (["fit", "v.csv", "--answers", "A=won"], r"an answer, text or a number, means 'left', .* got \{'A': 'won'\}"),
+        (["fit", "v.csv", "--columns", "loser=a"], r"--columns names those of left, right, winner, voter; got 'loser'"),
+        (["fit", "v.csv", "--encoding", "utf-99"], r"encoding must be one that Python knows"),
+        (["fit", "up.csv"], r"got 'up'\. The option answers says what other answers mean"),
         (["fit"], r"Missing argument 'VOTES\.\.\.'"),
         (["fit", "none.csv"], r"none\.csv: cannot be read"),
         (["fit", "v.csv", "v.csv"], r"each file counts once; got v\.csv twice"),
@@ -181,9 +215,9 @@ def test_refused(folder, arguments, message):
 
 
 def test_a_fit_that_has_not_converged_says_so(votes, monkeypatch):
-    from adaptive.model import named
+    from adaptive.model import estimators
 
-    monkeypatch.setattr(named, "bradley_terry", lambda votes, **_: bradley_terry(votes, max_iterations=1))
+    monkeypatch.setattr(estimators, "bradley_terry", lambda votes, **_: bradley_terry(votes, max_iterations=1))
     result = invoke("fit", "v.csv")
     assert "not converged after 1 iteration," in result.stdout
     assert "the fit has not converged in 1 iterations" in result.stderr

@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections import Counter
+from contextlib import contextmanager
 
 import pytest
 
@@ -71,12 +72,11 @@ def test_the_ballot_is_the_one_that_a_protocol_in_python_draws(folder, opened):
     ledger.close()
     protocol = BallotProtocol(info.plan, info.items, 3, 1)
     protocol.open_ballot()
-    asked = {each.id: (str(each.voter), each.left, each.right) for each in protocol.comparisons()}
+    asked = [(str(each.voter), each.left, each.right) for each in protocol.comparisons()]
     rows = rows_of((folder / "ballot.csv").read_text())
-    assert asked == {
-        row["comparison"]: (row["voter"], (row["left_1"], row["left_2"]), (row["right_1"], row["right_2"]))
-        for row in rows
-    }
+    assert sorted(asked) == sorted(
+        (row["voter"], (row["left_1"], row["left_2"]), (row["right_1"], row["right_2"])) for row in rows
+    )
 
 
 def test_run_record_in_parts_and_again(folder, opened):
@@ -93,7 +93,7 @@ def test_run_record_in_parts_and_again(folder, opened):
     )
     assert rows_in(opened) == before
     # An id and a winner are enough.
-    assert run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0,\n").startswith("0 new votes")
+    assert run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0-0,\n").startswith("0 new votes")
 
 
 @pytest.mark.usefixtures("opened")
@@ -127,7 +127,9 @@ def test_the_papers_result_is_that_of_a_protocol_in_python(folder, opened):
     for number in (1, 2):
         protocol.open_ballot()
         rows = rows_of((folder / "votes.csv").read_text())
-        protocol.record({row["comparison"]: row["winner"] for row in rows})
+        said = {(row["voter"], row["left_1"], row["left_2"], row["right_1"], row["right_2"]): row for row in rows}
+        asked = {each.id: (str(each.voter), *each.left, *each.right) for each in protocol.comparisons()}
+        protocol.record({name: said[about]["winner"] for name, about in asked.items()})
         protocol.close_ballot()
         run_ok("run", "record", "v.db", "votes.csv")
         run_ok("run", "close", "v.db")
@@ -162,6 +164,25 @@ def test_an_interim_result_ranks_by_the_votes_so_far(folder):
     ]
     strengths = [float(row["strength"]) for row in rows]
     assert strengths == sorted(strengths, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("module", "command"), [("results", ["result", "v.db", "--interim"]), ("closing", ["close", "v.db", "--preview"])]
+)
+@pytest.mark.usefixtures("opened")
+def test_draws_advance_a_progress_bar(module, command, folder, monkeypatch):
+    record_all(folder)
+    steps = []
+
+    @contextmanager
+    def bar(total, unit):
+        steps.append((total, unit))
+        yield steps.append
+
+    monkeypatch.setattr(f"adaptive.cli.run.{module}.progress_bar", bar)
+    assert invoke("run", *command).exit_code == 0
+    assert steps[0] == (1_000, "draw")
+    assert sum(steps[1:]) == 1_000
 
 
 @pytest.mark.usefixtures("opened")
@@ -206,30 +227,32 @@ def test_a_ballot_is_opened_again_until_the_next_one(folder):
 
 @pytest.mark.usefixtures("opened")
 def test_a_contradiction_hides_no_other_vote_and_is_decided_by_the_organiser(folder):
-    run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0,left\n1-1,left\n")
-    assert run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0,right\n1-2,tie\n1-1,left\n") == (
+    run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0-0,left\n1-0-1,left\n")
+    assert run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0-0,right\n1-0-2,tie\n1-0-1,left\n") == (
         "1 new vote, 1 conflict kept aside; ballot 1 of 2 is open: 3 of 20 comparisons answered\n"
     )
     assert json.loads(run_ok("run", "conflicts", "v.db", "--json"))[0] | {"received_at": ""} == {
-        "comparison": "1-0",
-        "voter": "2",
+        "comparison": "1-0-0",
+        "voter": "0",
         "stands": "left",
         "came": "right",
         "received_at": "",
         "corrected": False,
     }
-    assert run_ok("run", "correct", "v.db", "1-0", "right", "--reason", "misclick") == (
-        "comparison 1-0: the vote is 'right' now\n"
+    assert run_ok("run", "correct", "v.db", "1-0-0", "right", "--reason", "misclick") == (
+        "comparison 1-0-0: the vote is 'right' now\n"
     )
     assert json.loads(run_ok("run", "conflicts", "v.db", "--json"))[0]["corrected"]
     # The file of the vote that was corrected brings nothing new, and neither does the other one.
     for winner in ("left", "right"):
-        again = run_ok("run", "record", "v.db", "-", stdin=f"comparison,winner\n1-0,{winner}\n")
+        again = run_ok("run", "record", "v.db", "-", stdin=f"comparison,winner\n1-0-0,{winner}\n")
         assert again.startswith("0 new votes; ")
-    run_ok("run", "correct", "v.db", "1-0", "right", "--reason", "asked again")
-    assert run_ok("run", "correct", "v.db", "1-0", "none", "--reason", "not read") == "comparison 1-0: voided\n"
+    run_ok("run", "correct", "v.db", "1-0-0", "right", "--reason", "asked again")
+    assert run_ok("run", "correct", "v.db", "1-0-0", "none", "--reason", "not read") == "comparison 1-0-0: voided\n"
     assert run_ok("run", "status", "v.db").startswith("ballot 1 of 2 is open: 2 of 20 comparisons answered")
-    assert refusal("run", "correct", "v.db", "1-0", "tie", "--reason", "x") == "comparison 1-0 has no vote to correct"
+    assert (
+        refusal("run", "correct", "v.db", "1-0-0", "tie", "--reason", "x") == "comparison 1-0-0 has no vote to correct"
+    )
     vote(folder / "ballot.csv", folder / "votes.csv")
 
 
@@ -269,7 +292,7 @@ def test_columns_that_mean_nothing_here_are_kept_with_the_votes(folder):
     run_ok("run", "record", "v.db", "votes.csv")
     kept = [(row.response_ms, row.extra) for row in rows_in(folder / "v.db")["vote_event"]]
     assert kept == [(1250, '{"worker":"w7"}')] * 20
-    (folder / "votes.csv").write_text("comparison,winner,seconds\n1-0,left,soon\n")
+    (folder / "votes.csv").write_text("comparison,winner,seconds\n1-0-0,left,soon\n")
     assert re.search(
         r'column "seconds": a time in seconds is wanted; got \'soon\'', refusal("run", "record", "v.db", "votes.csv")
     )
@@ -340,9 +363,9 @@ def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
         (["run", "open", "ready.db", "--out", "./ready.db"], r"is the ledger itself"),
         (["run", "record", "v.db", "none.csv"], r"none\.csv: cannot be read"),
         (["run", "record", "v.db", "items.csv"], r'items\.csv:1: no column "comparison"'),
-        (["run", "record", "ready.db", "votes.csv"], r"votes\.csv:2: comparison '1-\d+' is unknown: ballot 1 has not"),
-        (["run", "correct", "v.db", "one", "tie", "--reason", "x"], r'an id like "2-17"'),
-        (["run", "correct", "v.db", "1-99", "tie", "--reason", "x"], r"comparison 1-99 is unknown"),
+        (["run", "record", "ready.db", "votes.csv"], r"votes\.csv:2: comparison '1-0-0' is unknown: ballot 1 has not"),
+        (["run", "correct", "v.db", "one", "tie", "--reason", "x"], r'an id like "2-0-17"'),
+        (["run", "correct", "v.db", "1-0-99", "tie", "--reason", "x"], r"comparison 1-0-99 is unknown"),
         (["run", "assign", "v.db", "Dora"], r"one of --from and --sheet is wanted"),
         (["run", "assign", "v.db", "Dora", "--sheet", 9], r"the ballot has no sheet 9"),
         (["run", "assign", "v.db", "Dora", "--from", "Bob"], r"no voter is called 'Bob'"),
@@ -374,29 +397,36 @@ def test_refused(folder, arguments, message):
     assert sorted(path.name for path in folder.iterdir() if path.suffix not in {".db-wal", ".db-shm"}) == files
 
 
-ASKED = "comparison,winner\n1-0,left\n"
+ASKED = "comparison,winner\n1-0-0,left\n"
 
 
 @pytest.mark.parametrize(
     ("votes", "message"),
     [
-        (ASKED + "1-1,a\n", r"<stdin>:3: column \"winner\": a vote is 'left', 'right' or 'tie'; got 'a'"),
-        (ASKED + "1-20,tie\n", r"<stdin>:3: comparison '1-20' is unknown: those of ballot 1 end at '1-19'"),
-        (ASKED + "2-0,tie\n", r"<stdin>:3: comparison '2-0' is unknown: ballot 2 has not been opened"),
-        (ASKED + "one,tie\n", r'<stdin>:3: a comparison has an id like "2-17", ballot and index; got \'one\''),
-        (ASKED + "1-00003,tie\n", r"<stdin>:3: comparison '1-00003' has a leading zero.*; did you mean '1-3'\?"),
-        (ASKED + "1-1\n", r'<stdin>:3: 2 cells are wanted, .* got 1, none for "winner"'),
-        ("comparison,Winner\n1-0,tie\n", r'<stdin>:1: column "Winner": did you mean "winner"\?'),
-        ("comparison,Voter,winner\n1-0,7,tie\n", r'<stdin>:1: column "Voter": did you mean "voter"\?'),
+        (ASKED + "1-0-1,a\n", r"<stdin>:3: column \"winner\": a winner is 'left', .*, 'cannot say'; got 'a'"),
+        (ASKED + "1-0-20,tie\n", r"<stdin>:3: comparison '1-0-20' is unknown: ballot 1 ends sheet 0 at '1-0-[67]'"),
+        (ASKED + "1-3-0,tie\n", r"<stdin>:3: comparison '1-3-0' is unknown: ballot 1 ends at sheet 2"),
+        (ASKED + "2-0-0,tie\n", r"<stdin>:3: comparison '2-0-0' is unknown: ballot 2 has not been opened"),
         (
-            "comparison,voter,winner\n1-0,7,tie\n1-1,8,tie\n",
-            r"<stdin>:2: comparison '1-0' is on sheet \d, which voter '[012]' has; '7' never had it: .*<stdin>:3:",
+            ASKED + "one,tie\n",
+            r'<stdin>:3: a comparison has an id like "2-0-17": ballot, sheet and position; got \'one\'',
+        ),
+        (ASKED + "1-0-00003,tie\n", r"<stdin>:3: comparison '1-0-00003' has a leading zero.*; did you mean '1-0-3'\?"),
+        (ASKED + "1-0-1\n", r'<stdin>:3: 2 cells are wanted, .* got 1, none for "winner"'),
+        ("comparison,Winner\n1-0-0,tie\n", r'<stdin>:1: column "Winner": did you mean "winner"\?'),
+        ("comparison,Voter,winner\n1-0-0,7,tie\n", r'<stdin>:1: column "Voter": did you mean "voter"\?'),
+        (
+            "comparison,voter,winner\n1-0-0,7,tie\n1-0-1,8,tie\n",
+            r"<stdin>:2: comparison '1-0-0' is on sheet \d, which voter '[012]' has; '7' never had it: .*<stdin>:3:",
         ),
         (
-            "comparison,left_1,left_2,right_1,right_2,winner\n1-0,tax,house,tax,wage,tie\n",
-            r"<stdin>:2: comparison '1-0' has the left '\w+', '\w+'; got 'tax', 'house'",
+            "comparison,left_1,left_2,right_1,right_2,winner\n1-0-0,tax,house,tax,wage,tie\n",
+            r"<stdin>:2: comparison '1-0-0' has the left '\w+', '\w+'; got 'tax', 'house'",
         ),
-        ("comparison,left,right,winner\n1-0,tax,wage,tie\n", r"<stdin>:2: comparison '1-0' has the left .* got 'tax'"),
+        (
+            "comparison,left,right,winner\n1-0-0,tax,wage,tie\n",
+            r"<stdin>:2: comparison '1-0-0' has the left .* got 'tax'",
+        ),
     ],
 )
 def test_votes_that_are_refused_leave_the_voting_as_it_was(opened, votes, message):
@@ -407,7 +437,7 @@ def test_votes_that_are_refused_leave_the_voting_as_it_was(opened, votes, messag
 
 @pytest.mark.usefixtures("opened")
 def test_votes_on_a_closed_ballot_are_kept_and_do_not_count(folder):
-    vote(folder / "ballot.csv", folder / "most.csv", skipped={"1-3"})
+    vote(folder / "ballot.csv", folder / "most.csv", skipped={"1-0-3"})
     run_ok("run", "record", "v.db", "most.csv")
     run_ok("run", "close", "v.db")
     late = "0 new votes, 1 late vote kept aside; ballot 2 of 2 can be opened"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 
 import pytest
 
@@ -47,13 +48,17 @@ def test_init_says_what_it_costs(asking):
 @pytest.mark.usefixtures("asking")
 def test_probes_are_among_the_comparisons_and_look_like_them(folder):
     rows = rows_of((folder / "ballot.csv").read_text())
-    probes = [row for row in rows if "-p" in row["comparison"]]
-    assert len(rows) - len(probes) == 20
-    assert [row["comparison"] for row in probes] == [f"1-p{place}" for place in range(len(probes))]
+    stored = rows_in(folder / "v.db")["comparison"]
+    checks = {f"1-{row.sheet}-{row.position}" for row in stored if row.probe is not None}
+    sizes = Counter(row["comparison"].rpartition("-")[0] for row in rows)
+    wanted = [f"{sheet}-{position}" for sheet, size in sizes.items() for position in range(size)]
+    assert [row["comparison"] for row in rows] == wanted
+    assert len(rows) - len(checks) == 20
+    assert checks < set(wanted)
     assert {tuple(row) for row in rows} == {("comparison", "voter", "left_1", "left_2", "right_1", "right_2", "winner")}
     assert {row["winner"] for row in rows} == {""}
     for voter in "012":
-        own = ["-p" in row["comparison"] for row in rows if row["voter"] == voter]
+        own = [row["comparison"] in checks for row in rows if row["voter"] == voter]
         assert not own[-1]
         assert any(own)
     assert run_ok("run", "open", "v.db", "--again") == (folder / "ballot.csv").read_text()
@@ -61,7 +66,8 @@ def test_probes_are_among_the_comparisons_and_look_like_them(folder):
 
 @pytest.mark.usefixtures("asking")
 def test_answers_to_probes_come_with_the_votes(folder):
-    n_probes = len(rows_in(folder / "v.db")["probe"])
+    checks = [row for row in rows_in(folder / "v.db")["comparison"] if row.probe is not None]
+    n_probes = len(checks)
     assert answer(folder) == (
         f"20 new votes, {n_probes} answers to probes; ballot 1 of 2 is open: 20 of 20 comparisons answered\n"
     )
@@ -74,13 +80,15 @@ def test_answers_to_probes_come_with_the_votes(folder):
     assert (found["n_votes"], found["n_probes"], found["currency"]) == (20, n_probes, "EUR")
     assert abs(found["spent"] - spent) < 1e-9
     assert run_ok("run", "open", "v.db", "--again", "--unanswered").count("\n") == 1
-    contradiction = "comparison,winner\n1-p0,tie\n"
+    name = f"1-{checks[0].sheet}-{checks[0].position}"
+    said = {row["comparison"]: row["winner"] for row in rows_of((folder / "votes.csv").read_text())}[name]
+    contradiction = f"comparison,winner\n{name},{'left' if said == 'tie' else 'tie'}\n"
     assert run_ok("run", "record", "v.db", "-", stdin=contradiction).startswith("0 new votes, 1 conflict kept aside;")
-    assert run_ok("run", "conflicts", "v.db").splitlines()[1].startswith("1-p0 ")
+    assert run_ok("run", "conflicts", "v.db").splitlines()[1].startswith(f"{name} ")
 
 
 @pytest.mark.usefixtures("asking")
-def test_quality_says_whom_to_look_at(folder):
+def test_quality_says_whom_to_look_at(folder, monkeypatch):
     assert run_ok("run", "quality", "v.db") == "nobody has answered yet\n"
     answer(folder)
     lines = run_ok("run", "quality", "v.db").splitlines()
@@ -99,7 +107,8 @@ def test_quality_says_whom_to_look_at(folder):
     ]
     assert lines[0].split() == names
     assert [line.split()[:3] for line in lines[1:4]] == [["0", "7", "3.0"], ["1", "6", "3.0"], ["2", "7", "0.3"]]
-    assert re.fullmatch(r"\d+ pairs? asked of several voters: \d+ of \d+ pairs of answers agree; .*", lines[4])
+    said = r"\d+ pairs? asked of several voters: \d+ of \d+ pairs of answers agree"
+    assert re.fullmatch(rf"{said}; agreement and alpha need \d+ more pairs?", lines[4])
     assert "voter 2: 7 of 7 answers took less than 1 s" in lines[5:]
     assert not any(line.startswith(("voter 0", "voter 1")) for line in lines)
     found = json.loads(run_ok("run", "quality", "v.db", "--json"))
@@ -107,6 +116,12 @@ def test_quality_says_whom_to_look_at(folder):
     assert found["voters"][2]["flags"][0] == {"kind": "speed", "reason": "7 of 7 answers took less than 1 s"}
     assert found["voters"][0]["left"]["n"] == 7
     assert "took less" not in run_ok("run", "quality", "v.db", "--fast", "0.2")
+    monkeypatch.setattr("adaptive.ledger.quality.report.LEAST_PAIRS", 1)
+    found = json.loads(run_ok("run", "quality", "v.db", "--json"))
+    ends = f"{found['agreement_low']:.0%} to {found['agreement_high']:.0%}"
+    alpha = f"{found['alpha']:.2f} ({found['alpha_low']:.2f} to {found['alpha_high']:.2f})"
+    line = run_ok("run", "quality", "v.db").splitlines()[4]
+    assert re.fullmatch(rf"{said} \(\d+%, 90 % interval {ends}\); Krippendorff's alpha {re.escape(alpha)}", line)
 
 
 @pytest.mark.usefixtures("asking")

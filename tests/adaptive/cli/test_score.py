@@ -80,7 +80,7 @@ def test_score_refuses_an_item_that_was_not_in_the_ballot_before(folder):
     [
         (["score", "none.csv"], r"none\.csv: cannot be read"),
         (["score", "-", "-"], r"can be given only once"),
-        (["score", "items.csv"], r'items\.csv:1: no column "left"'),
+        (["score", "items.csv"], r'items\.csv:1: the columns left, right and winner, .* are wanted; got "item_1"'),
         (["score", "ballot.csv"], r"ballot\.csv: every item needs an answered comparison .* \(10 in all\)"),
         (["score", "votes.csv", "--json", "--out", "x"], r"--json and --out exclude each other"),
     ],

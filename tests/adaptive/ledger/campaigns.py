@@ -45,12 +45,36 @@ def asked(campaign, number=1):
         campaign,
         "SELECT c.place, c.sheet, l.voter_id FROM comparison c JOIN ballot b ON b.id = c.ballot_id "
         "LEFT JOIN lease l ON l.ballot_id = c.ballot_id AND l.sheet = c.sheet AND l.ended_at IS NULL "
-        "WHERE b.campaign_id = :campaign AND b.number = :number ORDER BY c.place",
+        "WHERE b.campaign_id = :campaign AND b.number = :number AND c.probe IS NULL ORDER BY c.place",
         campaign=campaign.info.id,
         number=number,
     )
     assert rows
     return rows
+
+
+def pair_ids(campaign, number=1):
+    """Id of each pair of a ballot, by place: comparisons, then checks."""
+    rows = query(
+        campaign,
+        "SELECT c.sheet, c.position FROM comparison c JOIN ballot b ON b.id = c.ballot_id "
+        "WHERE b.campaign_id = :campaign AND b.number = :number ORDER BY c.place",
+        campaign=campaign.info.id,
+        number=number,
+    )
+    return [f"{number}-{sheet}-{position}" for sheet, position in rows]
+
+
+def check_ids(campaign, number=1):
+    """Id of each check of a ballot."""
+    rows = query(
+        campaign,
+        "SELECT c.sheet, c.position FROM comparison c JOIN ballot b ON b.id = c.ballot_id "
+        "WHERE b.campaign_id = :campaign AND b.number = :number AND c.probe IS NOT NULL ORDER BY c.place",
+        campaign=campaign.info.id,
+        number=number,
+    )
+    return [f"{number}-{sheet}-{position}" for sheet, position in rows]
 
 
 def new_id():
@@ -82,7 +106,19 @@ def check_ledger(ledger):
         ledger,
         "SELECT s.ballot_id, s.number, s.n_answered FROM sheet s WHERE s.n_answered <> ("
         "SELECT count(*) FROM vote_event e JOIN comparison c ON c.ballot_id = e.ballot_id AND c.place = e.place "
-        "WHERE c.ballot_id = s.ballot_id AND c.sheet = s.number AND e.kind = 'cast' AND e.revision = ("
+        "WHERE c.ballot_id = s.ballot_id AND c.sheet = s.number AND c.probe IS NULL "
+        "AND e.kind = 'cast' AND e.revision = ("
+        "SELECT max(f.revision) FROM vote_event f WHERE f.ballot_id = e.ballot_id AND f.place = e.place))",
+    )
+    assert not wrong
+    wrong = query(
+        ledger,
+        "SELECT s.ballot_id, s.number, s.n_checked, s.n_checks FROM sheet s WHERE s.n_checks <> ("
+        "SELECT count(*) FROM comparison c WHERE c.ballot_id = s.ballot_id AND c.sheet = s.number "
+        "AND c.probe <> 'practice') OR s.n_checked <> ("
+        "SELECT count(*) FROM vote_event e JOIN comparison c ON c.ballot_id = e.ballot_id AND c.place = e.place "
+        "WHERE c.ballot_id = s.ballot_id AND c.sheet = s.number AND c.probe <> 'practice' "
+        "AND e.kind = 'cast' AND e.revision = ("
         "SELECT max(f.revision) FROM vote_event f WHERE f.ballot_id = e.ballot_id AND f.place = e.place))",
     )
     assert not wrong

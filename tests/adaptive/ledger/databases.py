@@ -11,14 +11,16 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from adaptive.ledger import Ledger
 from adaptive.ledger.migrations import migrate
+from tests.guard import guarded
 
 SERVER = os.environ.get("RANKCORR_TEST_POSTGRES", "postgresql://postgres@127.0.0.1/postgres")
 PATIENCE = 120.0  # seconds for a server to start or to end
@@ -68,7 +70,7 @@ def migration_of(target: str) -> list[str]:
     ledger, statements = Ledger(target), []
 
     def keep(_connection, _cursor, statement, parameters, _context, _many):
-        if statement.lstrip().split()[0] in ("CREATE", "INSERT"):
+        if statement.lstrip().split()[0] not in ("SELECT", "SHOW"):
             statements.append(statement % {name: f"'{value}'" for name, value in (parameters or {}).items()})
 
     sa.event.listen(ledger.database.engine, "before_cursor_execute", keep)
@@ -109,6 +111,7 @@ class OwnServer:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.process: subprocess.Popen[bytes] | None = None
+        self._stack = ExitStack()
 
     @property
     def url(self) -> str:
@@ -118,13 +121,9 @@ class OwnServer:
         options = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "max_connections": "60"}
         given = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [self.programs / "postgres", "-D", self.data, "-p", str(self.port), *given],
-                stdout=log,
-                stderr=log,
-                cwd=self.folder,
-                **self._as,
-            )
+            command = [self.programs / "postgres", "-D", self.data, "-p", str(self.port), *given]
+            options: Any = {"stdout": log, "stderr": log, "cwd": self.folder, **self._as}
+            self.process = self._stack.enter_context(guarded(command, **options))
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and self.process.poll() is None:
             ready = [self.programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
@@ -139,6 +138,7 @@ class OwnServer:
             self.process.send_signal(how)
             self.process.wait(PATIENCE)
             self.process = None
+            self._stack.close()
 
 
 @contextmanager

@@ -41,8 +41,8 @@ def test_the_comparisons_of_who_is_left_out_are_asked_of_others(ledger):
     answer(campaign, other, taken[1])
     assert reassigned(campaign, voter) == 0  # what others answered stays
     exclude(campaign, voter, False)
-    assert journey(campaign, other).n_votes == 4
-    assert journey(campaign, voter).n_votes == 0
+    assert journey(campaign, other).n_answers == 4
+    assert journey(campaign, voter).n_answers == 0
     check_ledger(campaign)
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from adaptive.ledger import ContinuousPlan, LedgerError, NotReadyError, Probing, Settings, VoteCast
 from adaptive.ledger.batches import batch_for, slots_of_batch
 from adaptive.ledger.continuous import draw_batch, may_draw
+from adaptive.ledger.refusals import Refusal, state_of, write_refusal
 from adaptive.ledger.status import status_of
 from adaptive.ledger.votes import retract
 from tests.adaptive.ledger.campaigns import change, new_id, query
@@ -123,7 +124,7 @@ def test_a_second_voter_has_a_sheet_to_be_asked_on(ledger):
     campaign = continuous(ledger, 12, 5, batch=10, budget=40, sheet_size=20, probing=Probing(overlap=0.4))
     draw_batch(campaign.database, campaign.info)
     assert sizes(campaign) == [5, 5]
-    assert query(campaign, "SELECT count(*) FROM probe WHERE kind = 'overlap'") == [(4,)]
+    assert query(campaign, "SELECT count(*) FROM comparison WHERE probe = 'overlap'") == [(4,)]
 
 
 def test_who_has_seen_all_pairs_is_asked_no_more_and_others_are(ledger):
@@ -182,3 +183,22 @@ def test_a_draw_that_was_refused_for_the_target_is_tried_again_when_votes_are_ch
         other = "right" if vote.answer == "left" else "left"
         campaign.cast(VoteCast(new_id(), vote.number, vote.place, vote.voter_id, other))
     assert (waits(campaign), may_ask()) == (None, True)
+
+
+def test_an_answer_given_again_says_alike_of_checks_and_of_others_whether_more_is_asked(ledger):
+    # A voter who gives one answer again would know by whether more is asked then if it was to a check.
+    campaign = continuous(ledger, 8, 1, batch=10, budget=40, sheet_size=10, probing=Probing(repeats=0.5))
+    voter = joined(campaign)
+    hand = next_sheet(campaign, voter)
+    answer(campaign, voter, hand)
+    refused = []
+    for pair in hand.pairs:
+        campaign.run(
+            lambda c: write_refusal(c, campaign.info, Refusal("reached", "target", state_of(c, campaign.info)))
+        )
+        assert not journey(campaign, voter).available
+        retract(campaign.database, campaign.info, new_id(), hand.number, pair.place, voter)
+        campaign.cast(VoteCast(new_id(), hand.number, pair.place, voter, "left"))
+        refused.append(not journey(campaign, voter).available)
+    assert max(pair.place for pair in hand.pairs) >= 10  # a check
+    assert refused == [False] * len(hand.pairs)

@@ -139,7 +139,7 @@ def test_label_studio_1101_6674_795_a_submit_that_is_lost_or_doubled(ledger):
     assert [receipt.repeated for receipt in receipts] == [False, True, True]
     with pytest.raises(ConflictError, match="was used for another vote"):
         campaign.cast(vote(voter, place, "right", event_id=click.event_id))
-    with pytest.raises(ConflictError, match="comparison 1-0 has the vote 'left' already"):
+    with pytest.raises(ConflictError, match=r"comparison 1-\d-0 has the vote 'left' already"):
         campaign.cast(vote(voter, place, "right"))
     assert query(ledger, "SELECT count(*) FROM vote_event") == [(1,)]
 

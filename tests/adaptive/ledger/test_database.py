@@ -233,7 +233,7 @@ def test_a_full_disk_refuses_votes_and_loses_none(ledger):
     full.database.engine.dispose()
     crowded = full.campaign()
     acknowledged, refused = [], []
-    note = {"note": "x" * 1500}
+    note = {"note": "x" * 3500}  # a page each: the file has some that are free
     for event_id, place, voter in places:
         try:
             crowded.cast(vote(voter, place, event_id=event_id, extra=note))

@@ -1,36 +1,34 @@
 """The tables that migrations make are those of the schema, and keep their history."""
 
+import contextlib
+import json
 import re
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from adaptive.ledger import Ledger, LedgerError, RevisionError, migrations, schema
+from adaptive.ledger import ConflictError, Ledger, LedgerError, RevisionError, migrations, schema
+from adaptive.ledger.asking import asked as shown
+from adaptive.ledger.bundle import verify_campaign
+from adaptive.ledger.conflicts import conflicts
+from adaptive.ledger.quality import quality_of
+from adaptive.ledger.status import status_of
 from adaptive.ledger.voters import erase
-from tests.adaptive.ledger.campaigns import asked, campaign_of, change, query, vote, voters_of
+from tests.adaptive.ledger.campaigns import asked, campaign_of, change, check_ledger, query, vote, voters_of
 
 
 @pytest.fixture
 def full(ledger):
-    """A ledger with a row in each table of the past, but for probes, which get theirs here."""
+    """A ledger with a row in each table of the past."""
     campaign = campaign_of(ledger)
     place, _, voter = asked(campaign)[0]
     campaign.cast(vote(voter, place))
-    change(
-        ledger,
-        "INSERT INTO probe (ballot_id, place, sheet, position, kind, left_item, right_item) "
-        "SELECT id, 0, 0, 0, 'gold', 0, 1 FROM ballot",
-    )
-    change(
-        ledger,
-        "INSERT INTO probe_event (event_id, ballot_id, place, voter_id, received_at, payload_hash, revision, kind) "
-        "SELECT 'a', ballot.id, 0, :voter, 0, '', 1, 'cast' FROM ballot",
-        voter=voter,
-    )
     change(
         ledger,
         "INSERT INTO late_vote (event_id, ballot_id, place, voter_id, received_at, payload_hash, revision, why) "
@@ -69,7 +67,7 @@ def test_rows_that_change_are_never_deleted_and_keep_what_they_are(full, table):
     fixed = {
         "campaign": ["key", "mode", "plan", "slots", "seed", "hash_key", "created_at"],
         "ballot": ["number", "places", "presentations", "n_comparisons", "draw_digest", "opened_at"],
-        "sheet": ["number", "slot", "n_comparisons"],
+        "sheet": ["number", "slot", "n_comparisons", "n_checks"],
         "voter": ["campaign_id", "key", "source", "joined_at"],
         "lease": ["ballot_id", "sheet", "voter_id", "fence", "given_at"],
         "token": ["hash", "campaign_id", "kind", "voter_id", "made_at"],
@@ -114,6 +112,81 @@ def test_each_fact_of_history_has_its_trigger(ledger):
     assert {f"tr_{table}_{verb}" for table in schema.HISTORY for verb in verbs} <= found
 
 
+@pytest.fixture
+def old(empty_target):
+    """A ledger as revision 0001 wrote it, and what is known of it: two ballots, with checks and answers to them."""
+    ledger = Ledger(empty_target)
+    kept = json.loads((Path(__file__).parent / "ledger_0001.json").read_text())
+
+    def work(connection):
+        config = migrations._config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        for name, table in kept["tables"].items():
+            rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+            if rows:
+                columns = ", ".join(table["columns"])
+                values = ", ".join(f":{column}" for column in table["columns"])
+                connection.execute(sa.text(f"INSERT INTO {name} ({columns}) VALUES ({values})"), rows)
+            if rows and "id" in table["columns"] and not ledger.database.is_sqlite:
+                last = max(row["id"] for row in rows)
+                connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), {last})")
+
+    ledger.database.write_ahead()
+    ledger.database.write(work)
+    yield ledger, kept["expected"]
+    ledger.close()
+
+
+def test_revision_0001_is_brought_up_with_its_checks_votes_and_digests(old):
+    ledger, expected = old
+    assert ledger.migrate() == "0001"
+    assert ledger.migrate() is None
+    campaign = ledger.campaign()
+    read = campaign.database.read
+    assert verify_campaign(campaign).n_closed == 1  # draws, votes and the chain have the digests that were written
+    shares = ("attention", "gold", "repeats", "agreement")
+    assert [
+        [each.key, each.n_votes, *([share.n_so, share.n] for share in (getattr(each, name) for name in shares))]
+        for each in read(lambda c: quality_of(c, campaign.info)).voters
+    ] == expected["quality"]
+    now = read(lambda c: status_of(c, campaign.info))
+    assert (now.n_late, now.n_votes) == (expected["n_late"], expected["n_votes"])
+    assert now.spending.n_probes == expected["n_probes"]
+    found = read(lambda c: conflicts(c, campaign.info))
+    assert sorted([each.stands, each.came] for each in found) == expected["conflicts"]
+    for number, wanted in enumerate(expected["orders"], start=1):
+        change(ledger, "UPDATE ballot SET state = 'closed'")
+        change(ledger, "UPDATE ballot SET state = 'open' WHERE number = :number", number=number)
+        assert [[each.left, each.right] for each in read(lambda c: shown(c, campaign.info))] == wanted
+    check_ledger(ledger)
+
+
+def test_events_of_revision_0001_are_known_under_their_ids(old):
+    ledger, expected = old
+    ledger.migrate()
+    campaign = ledger.campaign()
+    event_id, place, voter, answer = expected["vote"]
+    assert campaign.cast(vote(voter, place, answer, event_id=event_id)).repeated
+    event_id, place, voter, answer = expected["check"]
+    n_comparisons = campaign.ballots()[0].n_comparisons
+    assert campaign.cast(vote(voter, n_comparisons + place, answer, event_id=event_id)).repeated
+    # A check was answered under the id of a vote, which keeps it; the answer has another one.
+    [(n_votes, n_places)] = query(
+        ledger,
+        "SELECT count(*), max(place) FROM vote_event WHERE event_id = :event_id",
+        event_id=expected["reused"],
+    )
+    assert (n_votes, n_places) == (1, expected["vote"][1])
+    kinds = query(ledger, "SELECT kind FROM vote_event WHERE place = :place ORDER BY revision", place=n_comparisons)
+    assert kinds[:3] == [("cast",), ("retract",), ("cast",)]
+    for place, _, voter in asked(campaign, 2):
+        with contextlib.suppress(ConflictError):
+            campaign.cast(vote(voter, place, "right", number=2))
+    campaign.close_ballot(2)
+    assert verify_campaign(campaign).n_closed == 2
+
+
 def test_the_head_is_the_last_file():
     config = Config()
     config.set_main_option("script_location", next(iter(migrations.__path__)))
@@ -127,7 +200,7 @@ def test_another_revision_is_refused_and_left_alone(ledger, revision):
     if not isinstance(target, str):
         target = target.set(drivername="postgresql").render_as_string(hide_password=False)
     for how in (Ledger.open, Ledger.create):
-        with pytest.raises(RevisionError, match=f"are of revision {revision}, and this release reads 0001"):
+        with pytest.raises(RevisionError, match=f"are of revision {revision}, and this release reads 0003"):
             how(target)
     assert query(ledger, "SELECT version_num FROM ledger_revision") == [(revision,)]
 

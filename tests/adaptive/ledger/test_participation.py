@@ -15,6 +15,7 @@ from adaptive.ledger import (
 )
 from adaptive.ledger.contents import contents_of
 from adaptive.ledger.continuous import draw_batch
+from adaptive.ledger.encoding import pair_id
 from adaptive.ledger.participation import (
     consent,
     invite,
@@ -24,12 +25,12 @@ from adaptive.ledger.participation import (
     leave,
     next_sheet,
 )
-from adaptive.ledger.probes.answering import cast_probe, retract_probe
 from adaptive.ledger.shown_sheets import KnownEvent, pair_of_event
 from adaptive.ledger.tokens import holder_of, issue, revoke
 from adaptive.ledger.voters import set_excluded
+from adaptive.ledger.votes import retract
 from adaptive.ledger.voting_pages import pages_of, set_pages
-from tests.adaptive.ledger.campaigns import ITEMS, PLAN, campaign_of, check_ledger, new_id, query, vote
+from tests.adaptive.ledger.campaigns import ITEMS, PLAN, campaign_of, check_ids, check_ledger, new_id, query, vote
 
 PAGES = VotingPages(open_link=True)
 
@@ -59,8 +60,7 @@ def answer(campaign, voter, hand, *positions):
     """Answer "left" to these pairs of a sheet, or to all of them."""
     for pair in hand.pairs:
         if not positions or pair.position in positions:
-            given = VoteCast(new_id(), hand.number, pair.place, voter, "left")
-            cast_probe(campaign.database, campaign.info, given) if pair.is_probe else campaign.cast(given)
+            campaign.cast(VoteCast(new_id(), hand.number, pair.place, voter, "left"))
 
 
 def test_a_voter_comes_agrees_votes_and_finishes(ledger):
@@ -79,7 +79,7 @@ def test_a_voter_comes_agrees_votes_and_finishes(ledger):
         answer(campaign, voter, hand, 1)
     assert claimed(campaign, voter, pages) == (None, "limit")
     end = journey(campaign, voter, pages)
-    assert (end.step, end.n_sheets_done, end.n_votes, end.available, end.reason) == ("finish", 2, 4, False, "limit")
+    assert (end.step, end.n_sheets_done, end.n_answers, end.available, end.reason) == ("finish", 2, 4, False, "limit")
     check_ledger(campaign)
 
 
@@ -90,11 +90,12 @@ def test_answers_to_probes_are_counted_as_a_voter_counts_them(ledger):
     hand, _ = claimed(campaign, voter)
     answer(campaign, voter, hand)
     answer(campaign, other, claimed(campaign, other)[0])
-    assert [pair.is_probe for pair in hand.pairs].count(True) == 2
-    assert (journey(campaign, voter).n_votes, journey(campaign, voter).n_answers) == (2, 4)
-    asked = next(pair for pair in hand.pairs if pair.is_practice)
-    retract_probe(campaign.database, campaign.info, new_id(), hand.number, asked.place, voter)
-    assert (journey(campaign, voter).n_votes, journey(campaign, voter).n_answers) == (2, 3)
+    names = [pair_id(1, hand.sheet, pair.position) for pair in hand.pairs]
+    assert len(set(names) & set(check_ids(campaign))) == 2
+    assert journey(campaign, voter).n_answers == 3  # but for practice
+    asked = hand.pairs[names.index(check_ids(campaign)[2 * hand.sheet + 1])]
+    retract(campaign.database, campaign.info, new_id(), hand.number, asked.place, voter)
+    assert journey(campaign, voter).n_answers == 2
 
 
 def test_two_voters_never_get_one_sheet_and_nothing_is_left_at_the_end(ledger):
@@ -142,8 +143,8 @@ def test_a_probe_that_was_put_off_keeps_the_sheet_in_hand(ledger):
     campaign = web_campaign(ledger, probing=Probing(known), sheet_size=3)
     voter = joined(campaign)
     hand, _ = claimed(campaign, voter)
-    probe = next(pair for pair in hand.pairs if pair.is_probe)
-    answer(campaign, voter, hand, *(pair.position for pair in hand.pairs if not pair.is_probe))
+    probe = next(pair for pair in hand.pairs if pair_id(1, hand.sheet, pair.position) in check_ids(campaign))
+    answer(campaign, voter, hand, *(pair.position for pair in hand.pairs if pair != probe))
     assert journey(campaign, voter, VotingPages(open_link=True, sheets=1)).step == "vote"
     again, _ = claimed(campaign, voter)
     assert again.missing == (probe,)
@@ -175,7 +176,7 @@ def test_who_leaves_is_forgotten_and_open_votes_are_void(ledger):
     assert not query(campaign, "SELECT 1 FROM voter_identity WHERE voter_id = :id", id=voter)
     assert query(campaign, "SELECT external_hash FROM voter WHERE id = :id", id=voter) == [(None,)]
     assert campaign.database.read(lambda connection: holder_of(connection, token, ["session"])) is None
-    assert journey(campaign, other).n_votes == 2
+    assert journey(campaign, other).n_answers == 2
     taken, _ = claimed(campaign, joined(campaign))
     assert taken.sheet == hand.sheet  # what was voided is asked of somebody else
     answer(campaign, journey_holder(campaign, taken), taken)
@@ -326,7 +327,7 @@ def test_an_event_is_found_by_its_id(ledger):
     given = vote(voter, hand.pairs[1].place)
     campaign.cast(given)
     found = campaign.database.read(lambda connection: pair_of_event(connection, campaign.info, given.event_id))
-    assert found == KnownEvent(1, hand.sheet, hand.pairs[1].place, False, voter)
+    assert found == KnownEvent(1, hand.pairs[1].place, f"1-{hand.sheet}-1", voter)
     assert campaign.database.read(lambda connection: pair_of_event(connection, campaign.info, new_id())) is None
 
 

@@ -19,7 +19,7 @@ def drawn(campaign):
     rows = query(
         campaign,
         "SELECT c.sheet, c.left_item, c.right_item FROM comparison c JOIN ballot b ON b.id = c.ballot_id "
-        "WHERE b.number = 1 AND b.campaign_id = :campaign",
+        "WHERE b.number = 1 AND b.campaign_id = :campaign AND c.probe IS NULL",
         campaign=campaign.info.id,
     )
     found = defaultdict(set)
@@ -57,8 +57,8 @@ def test_only_a_sheet_that_compares_the_pair_itself_has_no_practice(practised_on
     campaign, practice = practised_on
     asked = query(
         campaign,
-        "SELECT p.sheet, p.left_item, p.right_item FROM probe p JOIN ballot b ON b.id = p.ballot_id "
-        "WHERE b.campaign_id = :campaign AND p.kind = 'practice' ORDER BY p.sheet",
+        "SELECT p.sheet, p.left_item, p.right_item FROM comparison p JOIN ballot b ON b.id = p.ballot_id "
+        "WHERE b.campaign_id = :campaign AND p.probe = 'practice' ORDER BY p.sheet",
         campaign=campaign.info.id,
     )
     # Sheets of the same slot go to whoever comes, and practise the pair too.

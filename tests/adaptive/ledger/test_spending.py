@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import ContinuousPlan, LedgerError
 from adaptive.ledger.continuous import draw_batch
 from adaptive.ledger.pay import Pay
@@ -13,9 +14,7 @@ from adaptive.ledger.recording import record_file
 from adaptive.ledger.spending import planned_spending, spending_of
 from adaptive.ledger.status import status_of
 from adaptive.plan import plan_ballots
-from adaptive.tables import VoteFile, VoteRow
-from adaptive.votes import Vote
-from tests.adaptive.ledger.campaigns import PLAN, campaign_of, query
+from tests.adaptive.ledger.campaigns import PLAN, campaign_of, check_ids, pair_ids, query
 
 
 @pytest.mark.parametrize(
@@ -56,11 +55,12 @@ def test_votes_and_probes_are_paid(ledger):
     pay = Pay(per_vote=0.1, seconds=6, fee=0.25, currency="EUR")
     campaign = campaign_of(ledger, n_voters=3, probing=Probing(overlap=0.5), pay=pay)
     assert PLAN.comparisons == (12, 6)
-    rows = tuple(VoteRow(2, name, None, None, None, Vote.LEFT, "left") for name in ("1-0", "1-1", "1-2", "1-p0"))
+    names = [*pair_ids(campaign)[:3], check_ids(campaign)[0]]
+    rows = tuple(VoteRow(2, name, None, None, None, "left") for name in names)
     record_file(campaign.database, campaign.info, VoteFile("votes.csv", rows))
     found = campaign.database.read(lambda c: spending_of(c, campaign.info))
     assert (found.n_votes, found.n_probes, found.expected_votes) == (3, 1, 18)
-    [(n_probes,)] = query(ledger, "SELECT count(*) FROM probe")
+    [(n_probes,)] = query(ledger, "SELECT count(*) FROM comparison WHERE probe IS NOT NULL")
     assert n_probes == 6  # a half of each sheet of 4
     assert found.expected_probes == 6 + 3
     assert_allclose([found.spent, found.expected], [4 * 0.125, 27 * 0.125])
@@ -78,7 +78,7 @@ def test_whoever_comes_practises_once_however_many_sheets_have_the_practice(ledg
     campaign = ledger.new_campaign(plan, list("abcdefghijkl"), 2, 1, settings=settings)
     assert planned_spending(plan, 2, settings).cost == spent(campaign)[1] == 18 + 2
     campaign.open_ballot()
-    assert query(ledger, "SELECT count(*) FROM probe") == [(4,)]
+    assert query(ledger, "SELECT count(*) FROM comparison WHERE probe IS NOT NULL") == [(4,)]
     assert spent(campaign) == (0, 18 + 2)
 
 
@@ -95,8 +95,10 @@ def test_batches_have_probes_and_a_cost_too(ledger):
     campaign = ledger.new_campaign(plan, 8, 2, 1, settings=settings)
     assert spent(campaign) == (0, 30)
     draw_batch(campaign.database, campaign.info)
-    assert query(ledger, "SELECT kind, count(*) FROM probe GROUP BY kind") == [("overlap", 4)]
-    rows = (VoteRow(2, "1-p0", None, None, None, Vote.LEFT, "left"),)
+    assert query(ledger, "SELECT probe, count(*) FROM comparison WHERE probe IS NOT NULL GROUP BY probe") == [
+        ("overlap", 4)
+    ]
+    rows = (VoteRow(2, check_ids(campaign)[0], None, None, None, "left"),)
     record_file(campaign.database, campaign.info, VoteFile("votes.csv", rows))
     assert spent(campaign) == (1, 30)
 

@@ -87,3 +87,26 @@ def test_of_many_who_change_the_pages_at_once_one_does(ledger):
     with ThreadPoolExecutor(4) as threads:
         found = sorted(map(str, threads.map(changed, range(1, 5))))
     assert found == ["1"] + ["the pages are of version 1 by now, and the change was made to version 0"] * 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"screened_out_code": "A"},
+            "screened_out_code is for participants of a platform, and the campaign is on none",
+        ),
+        ({"quota_full_code": "A"}, "quota_full_code is for participants of a platform"),
+        ({"study_minutes": 30}, "study_minutes is for participants of a platform"),
+        ({"platform": "prolific", "study_minutes": 0}, "study_minutes must be None or a positive number; got 0"),
+        ({"platform": "prolific", "study_minutes": float("nan")}, "study_minutes must be None or a positive number"),
+        ({"platform": "prolific", "quota_full_code": "a b"}, "quota_full_code must be letters, digits, - and _"),
+        (
+            {"platform": "prolific", "completion_code": "A", "quota_full_code": "A"},
+            "each code must be another one, or the platform cannot tell them apart",
+        ),
+    ],
+)
+def test_codes_and_times_that_no_platform_can_use(fields, message):
+    with pytest.raises(LedgerError, match=message):
+        VotingPages(**fields)

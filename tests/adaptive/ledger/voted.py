@@ -11,12 +11,13 @@ import numpy as np
 import psycopg
 import pytest
 
+from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import Ledger, Settings
 from adaptive.ledger.draws import load_ballot
 from adaptive.ledger.recording import record_file
 from adaptive.plan import plan_ballots
-from adaptive.tables import VoteFile, VoteRow, item_cells
-from adaptive.votes import Vote
+from adaptive.tables import item_cells
+from tests.adaptive.ledger.campaigns import pair_ids
 
 POSTGRES = os.environ.get("RANKCORR_TEST_POSTGRES", "postgresql://postgres@127.0.0.1/postgres")
 PLAN = plan_ballots(8, n_ballots=3, fraction=0.5, presentations=5)
@@ -93,17 +94,16 @@ def rows_of(campaign, number, seed=0, *, words=WORDS, silent=0.1):
     stored = campaign.ballots()[number - 1]
     with campaign.database.engine.connect() as connection:
         ballot = load_ballot(connection, campaign.info, stored)
-    rows = []
+    rows, ids = [], pair_ids(campaign, number)
     for place in range(ballot.n_comparisons):
         if rng.random() < silent:
             continue
         word = words[rng.choice(len(words), p=[0.4, 0.3, 0.2, 0.1][: len(words)] if len(words) == 4 else None)]
-        vote = Vote[word.upper()] if word in ("left", "right", "tie") else Vote.UNANSWERED
         left, right = (ballot.items[side[place]] for side in (ballot.left, ballot.right))
         cells = [item_cells(label) if isinstance(label, tuple) else str(label) for label in (left, right)]
         extra = (("seconds", f"{rng.random():.3f}"), ("device", "=phone")) if rng.random() < 0.5 else ()
         voter = str(ballot.voters[ballot.voter[place]])
-        rows.append(VoteRow(place + 2, f"{number}-{place}", voter, *cells, vote, word, extra))
+        rows.append(VoteRow(place + 2, ids[place], voter, *cells, word, extra))
     return rows
 
 

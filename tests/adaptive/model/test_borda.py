@@ -9,7 +9,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive import BordaScores, ComparisonError, Comparisons, borda, borda_scores, draw_ballot
-from adaptive.votes import LEFT, TIE
+from adaptive.votes import LEFT
 from rankcorr import TooFewItemsError
 from tests.adaptive import naive
 from tests.adaptive.ballots import SEEDS, answers_to
@@ -44,7 +44,7 @@ def test_one_ballot_has_the_scores_of_the_protocol(seed):
 
 
 def test_the_table_is_best_first():
-    votes = Comparisons.from_labels(["b", "b", "d"], ["d", "c", "c"], [LEFT, LEFT, TIE], items=list("abcd"))
+    votes = Comparisons.from_labels(["b", "b", "d"], ["d", "c", "c"], ["left", "left", "tie"], items=list("abcd"))
     scores = borda(votes)
     assert repr(scores) == "<BordaScores of 4 items, 1 never compared>"
     assert repr(borda(votes.select([]))) == "<BordaScores of 4 items, 4 never compared>"

@@ -25,7 +25,7 @@ def test_labels_come_out_as_they_went_in(votes):
     voter, left, right, winner = ([row[place] for row in rows] for place in range(4))
     known = {} if votes.voter is None else {"voter": voter, "voters": votes.voters}
     assert Comparisons.from_labels(left, right, winner, items=votes.items, **known) == votes
-    assert Comparisons.from_labels(left, right, votes.winner, items=votes.items, **known) == votes
+    assert Comparisons.from_labels(left, right, votes.winner, items=votes.items, answers="codes", **known) == votes
     found = Comparisons.from_labels(left, right, winner, voter=None if votes.voter is None else voter)
     assert found.items == tuple(dict.fromkeys(label for pair in zip(left, right, strict=True) for label in pair))
     assert rows_of(found) == rows
@@ -39,16 +39,21 @@ def test_columns_may_be_of_any_kind(kind):
     assert all(type(label) in {str, int} for label in (*votes.items, *votes.voters))
 
 
-@pytest.mark.parametrize(
-    "winners", [[1, 0], [Vote.LEFT, Vote.TIE], ["left", 0], [np.int64(1), "tie"], np.array([1, 0])]
-)
-def test_winners_are_words_or_codes(winners):
-    votes = Comparisons.from_labels(["a", "b"], ["b", "c"], winners)
+@pytest.mark.parametrize("winners", [[1, 0], ["left", 0], [np.int64(1), "tie"], np.array([1, 0]), [1.0, 0.0]])
+def test_codes_are_winners_where_they_are_asked_for(winners):
+    votes = Comparisons.from_labels(["a", "b"], ["b", "c"], winners, answers="codes")
     assert votes.winner.tolist() == [LEFT, TIE]
+    with pytest.raises(VoteError, match=r"winner\[[01]\]: .* got .*The option answers says what"):
+        Comparisons.from_labels(["a", "b"], ["b", "c"], winners)
+
+
+def test_votes_are_winners():
+    assert Comparisons.from_labels(["a", "b"], ["b", "c"], [Vote.LEFT, Vote.TIE]).winner.tolist() == [LEFT, TIE]
+    assert Comparisons.from_labels(["a"], ["b"], [Vote.UNANSWERED]).n_unanswered == 1
 
 
 def test_unanswered_comparisons_are_counted_and_their_items_kept():
-    votes = Comparisons.from_labels(["a", "b"], ["b", "c"], [UNANSWERED, RIGHT], voter=[ANN, BOB])
+    votes = Comparisons.from_labels(["a", "b"], ["b", "c"], [UNANSWERED, RIGHT], voter=[ANN, BOB], answers="codes")
     assert (votes.items, votes.never_compared, votes.n_unanswered) == (("a", "b", "c"), ("a",), 1)
     assert rows_of(votes) == [(BOB, "b", "c", "right")]
     assert votes.voters == (ANN, BOB)
@@ -66,7 +71,11 @@ def test_numbers_are_items():
         ({"voters": [ANN]}, ComparisonError, r"voter\[1\]: 'Bob' is not 'Ann', the only voter"),
         ({"voter": None, "voters": [ANN]}, ComparisonError, "voters without voter: it is not known who"),
         ({"right": ["b", "b"]}, ComparisonError, r"right\[1\]: item 'b' is compared with itself"),
-        ({"right": ["b", "b"], "winner": [1, -2]}, ComparisonError, r"right\[1\]: item 'b' is compared with itself"),
+        (
+            {"right": ["b", "b"], "winner": ["left", None]},
+            ComparisonError,
+            r"right\[1\]: item 'b' is compared with itself",
+        ),
         (
             {"left": ["a", None]},
             ComparisonError,
@@ -85,15 +94,14 @@ def test_numbers_are_items():
         (
             {"winner": ["left", "Tie"]},
             VoteError,
-            r"winner\[1\]: a winner is 'left', .* or a code from -2 to 1; got 'Tie'",
+            r"winner\[1\]: a winner is 'left', 'right', 'tie', 'cannot say'; got 'Tie'\. The option answers says",
         ),
-        ({"winner": ["", "tie"]}, VoteError, r"winner\[0\]: .* got ''"),
-        ({"winner": [None, "tie"]}, VoteError, r"winner\[0\]: .* got None"),
-        ({"winner": [True, 0]}, VoteError, r"winner\[0\]: .* got True"),
-        ({"winner": [1, 0.0]}, VoteError, r"winner\[1\]: .* got 0.0"),
-        ({"winner": [1, 7]}, VoteError, r"winner\[1\]: .* got 7"),
-        ({"winner": np.array([1, -3])}, VoteError, r"winner\[1\]: .* got -3"),
-        ({"winner": np.array([1.0, 0.0])}, VoteError, r"winner\[0\]: .* got 1.0"),
+        ({"winner": ["", "drawn"]}, VoteError, r"winner\[1\]: .* got 'drawn'"),
+        ({"winner": ["tie", ["tie"]]}, VoteError, r"winner\[1\]: .* got \['tie'\]"),
+        ({"winner": [True, 0], "answers": "codes"}, VoteError, r"winner\[0\]: .* got True"),
+        ({"winner": [1, 0.5], "answers": "codes"}, VoteError, r"winner\[1\]: .* got 0.5"),
+        ({"winner": [1, 7], "answers": "codes"}, VoteError, r"winner\[1\]: .* got 7"),
+        ({"winner": np.array([1, -3]), "answers": "codes"}, VoteError, r"winner\[1\]: .* got -3"),
         ({"items": ["a", "b", "c", "a"]}, ComparisonError, "items must be unique"),
     ],
 )
@@ -108,7 +116,8 @@ def test_one_strange_entry_is_refused_with_its_place(votes, data):
     columns = dict(zip(["voter", "left", "right", "winner"], map(list, zip(*rows_of(votes), strict=True)), strict=True))
     column = data.draw(st.sampled_from(sorted(columns)))
     row = data.draw(st.integers(0, votes.n_comparisons - 1))
-    columns[column][row] = data.draw(st.sampled_from(["?", None, float("nan"), ["a"], "LEFT", 2]))
+    strange = ["?", ["a"], "LEFT", 2] + ([] if column == "winner" else [None, float("nan")])
+    columns[column][row] = data.draw(st.sampled_from(strange))
     with pytest.raises(AdaptiveError, match=rf"^{column}\[{row}\]: "):
         Comparisons.from_labels(**columns, items=votes.items, voters=votes.voters)
 

@@ -139,7 +139,7 @@ def pairs_of(shown):
 
 
 def test_rows_without_an_answer_are_kept_apart():
-    labels = {"left": ["a", "c", "b"], "right": ["b", "a", "c"], "winner": ["left", UNANSWERED, "tie"]}
+    labels = {"left": ["a", "c", "b"], "right": ["b", "a", "c"], "winner": ["left", None, "tie"]}
     votes = Comparisons.from_labels(**labels, voter=[ANN, BOB, BOB])
     assert (votes.n_comparisons, votes.n_unanswered, len(votes.unanswered)) == (2, 1, 1)
     assert pairs_of(votes.unanswered) == [(1, 2, 0)]
@@ -154,8 +154,8 @@ def test_rows_without_an_answer_are_kept_apart():
 
 
 def test_joining_keeps_rows_without_an_answer_by_name():
-    first = Comparisons.from_labels(["a", "b"], ["b", "c"], [UNANSWERED, "left"], voter=[ANN, BOB], items=list("abc"))
-    then = Comparisons.from_labels(["c"], ["b"], [UNANSWERED], voter=[BOB], items=list("abc"))
+    first = Comparisons.from_labels(["a", "b"], ["b", "c"], [None, "left"], voter=[ANN, BOB], items=list("abc"))
+    then = Comparisons.from_labels(["c"], ["b"], [None], voter=[BOB], items=list("abc"))
     assert pairs_of(first.joined(then).unanswered) == [(0, 0, 1), (1, 2, 1)]
     assert pairs_of(then.joined(first).unanswered) == [(0, 2, 1), (1, 0, 1)]
     assert pairs_of(small().joined(then).unanswered) == [(1, 2, 1)]

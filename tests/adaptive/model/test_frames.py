@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adaptive import ComparisonError, Comparisons, VoteError
 from adaptive.votes import LEFT, RIGHT, TIE
-from rankcorr import DimensionError
+from rankcorr import DimensionError, OptionError
 from tests.adaptive.model.votes import CELLS, comparisons, rows_of
 
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -51,12 +51,13 @@ def test_columns_of_evalica_have_no_voter(make):
 
 
 @every_library
-def test_empty_winners_of_our_own_columns_are_unanswered(make):
+def test_empty_winners_are_unanswered(make):
     columns = {"left": ["a", "b", "c"], "right": ["b", "c", "a"], "winner": ["left", None, ""]}
     votes = Comparisons.from_frame(make({**columns, "voter": ["x", "y", "z"]}))
     assert (votes.n_comparisons, votes.n_unanswered, votes.voters) == (1, 2, ("x", "y", "z"))
-    with pytest.raises(VoteError, match=r"winner\[1\]: a winner is 'left', 'right', 'tie' or a code"):
-        Comparisons.from_frame(make(columns))
+    assert Comparisons.from_frame(make(columns)).n_unanswered == 2
+    named = Comparisons.from_frame(make(columns), left="left", right="right", winner="winner")
+    assert (named.winner.tolist(), named.n_unanswered) == ([LEFT], 2)
 
 
 @every_library
@@ -88,24 +89,114 @@ def test_text_of_any_kind_of_pandas(dtype):
         Comparisons.from_frame(missing)
 
 
-def test_codes_and_numbers_of_a_frame():
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, pd.NaT])
+def test_what_is_missing_in_a_frame_is_no_answer(nothing):
+    frame = pd.DataFrame({"l": ["a", "b"], "r": ["b", "c"], "w": pd.Series(["left", nothing], dtype=object)})
+    votes = Comparisons.from_frame(frame, left="l", right="r", winner="w")
+    assert (votes.winner.tolist(), votes.n_unanswered, votes.items) == ([LEFT], 1, ("a", "b", "c"))
+
+
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, pd.NaT])
+@pytest.mark.parametrize("column", ["left", "right", "voter"])
+def test_items_and_voters_of_a_frame_are_never_missing(nothing, column):
+    columns = {"left": ["a", "b"], "right": ["b", "c"], "winner": ["left", "tie"], "voter": ["Ann", "Bob"]}
+    frame = pd.DataFrame({**columns, column: pd.Series(["x", nothing], dtype=object)})
+    with pytest.raises(ComparisonError, match=rf"{column}\[1\]: .* is missing"):
+        Comparisons.from_frame(frame)
+
+
+@every_library
+def test_numbers_are_winners_only_where_it_is_said_what_they_mean(make):
+    frame = make({"l": ["a", "b", "c"], "r": ["b", "c", "a"], "w": [1, 0, None]})
+    columns = {"left": "l", "right": "r", "winner": "w"}
+    with pytest.raises(
+        VoteError,
+        match=r"^w\[0\]: a winner is 'left', 'right', 'tie', 'cannot say'; got 1(\.0)? \(also 0(\.0)?\)\. The option "
+        r'answers says what other answers mean: "left_won" \(1 left, 0 right\), "codes" \(1 left, 0 tie, -1 right\) or',
+    ):
+        Comparisons.from_frame(frame, **columns)
+    for answers, winners in (
+        ("left_won", [LEFT, RIGHT]),
+        ("codes", [LEFT, TIE]),
+        ({1: "right", 0: "left"}, [RIGHT, LEFT]),
+        ({"1": "tie", "0": "cannot say"}, [TIE]),
+    ):
+        votes = Comparisons.from_frame(frame, **columns, answers=answers)
+        assert (votes.winner.tolist(), votes.n_unanswered) == (winners, 3 - len(winners))
+
+
+@every_library
+def test_a_column_of_truth_says_if_the_left_item_won(make):
+    frame = make({"left": ["a", "b"], "right": ["b", "c"], "winner": [True, False]})
+    assert Comparisons.from_frame(frame, answers="left_won").winner.tolist() == [LEFT, RIGHT]
+    with pytest.raises(VoteError, match=r"winner\[0\]: .* got True \(also False\)"):
+        Comparisons.from_frame(frame, answers="codes")
+
+
+def test_numbers_of_a_frame_are_items():
     frame = pd.DataFrame({"left": [4, 0], "right": [0, 2], "winner": np.array([1, -1], np.int8)})
-    votes = Comparisons.from_frame(frame, items=5)
+    votes = Comparisons.from_frame(frame, items=5, answers="codes")
     assert (votes.items, votes.left.tolist(), votes.winner.tolist()) == (range(5), [4, 0], [LEFT, RIGHT])
+
+
+@every_library
+def test_pairs_of_winner_and_loser(make):
+    names = Comparisons.from_frame(make({"winner": ["fig", "plum"], "loser": ["plum", "kiwi"]}))
+    assert (names.items, names.winner.tolist(), names.voters) == (("fig", "plum", "kiwi"), [LEFT, LEFT], None)
+    pairs = make({"winner": [2, 1], "loser": [0, 0], "who": ["Ann", "Bob"]})
+    assert Comparisons.from_frame(pairs) == Comparisons.from_pairs([(2, 0), (1, 0)], 3)
+    assert Comparisons.from_frame(pairs, voter="who").voters == ("Ann", "Bob")
+    assert Comparisons.from_frame(pairs, format="pairs").items == (2, 0, 1)
+    assert Comparisons.from_frame(make({"winner": ["fig"], "loser": ["plum"]})[:0]).n_items == 0
+
+
+@every_library
+def test_one_hot_columns(make):
+    marks = {"winner_model_a": [1, 0, 0], "winner_model_b": [0, 1, 0], "winner_tie": [0, 0, 1]}
+    frame = make({"id": [7, 8, 9], "model_a": list("aba"), "model_b": list("bcc"), **marks})
+    votes = Comparisons.from_frame(frame)
+    assert (votes.winner.tolist(), votes.items) == ([LEFT, RIGHT, TIE], ("a", "b", "c"))
 
 
 @pytest.mark.parametrize(
     ("frame", "options", "error", "message"),
     [
-        ({"a": [1]}, {}, ComparisonError, 'model_a, model_b and winner, or winner and loser are wanted; got "a"'),
-        ({"left": ["a"], "right": ["b"]}, {}, ComparisonError, 'no column \'winner\'; the columns are "left", "right"'),
-        ({"left": ["a"], "right": ["b"]}, {"winner": "vote"}, ComparisonError, "no column 'vote'"),
-        ({"winner": [0], "loser": [1]}, {}, ComparisonError, "Comparisons.from_pairs takes them"),
+        ({"a": [1]}, {}, ComparisonError, 'model_a, model_b and winner or .* are wanted; got "a"'),
+        ({"left": ["a"], "right": ["b"]}, {}, ComparisonError, 'no column "winner"; the columns are "left", "right"'),
+        ({"left": ["a"], "right": ["b"]}, {"winner": "vote"}, ComparisonError, 'no column "vote"'),
+        ({"winner": [0], "loser": [0]}, {}, ComparisonError, r"loser\[0\]: item 0 is compared with itself"),
+        ({"winner": ["a"], "loser": [None]}, {}, ComparisonError, r"loser\[0\]: None is missing"),
+        (
+            {"winner": ["a"], "loser": ["b"]},
+            {"answers": "codes"},
+            OptionError,
+            "cannot be chosen for the format 'pairs'",
+        ),
+        (
+            {"left": ["a"], "right": ["b"], "winner": [1]},
+            {"answers": "0/1"},
+            OptionError,
+            "answers must be 'left_won' or",
+        ),
+        ({"left": ["a"], "right": ["b"], "winner": [1]}, {"answers": {1: "won"}}, OptionError, "means 'left', 'right'"),
+        (
+            {"left": ["a"], "right": ["b"], "winner": [1]},
+            {"answers": {1: "left", "1": "right"}},
+            OptionError,
+            "the answer '1' has two meanings: 'left' and 'right'",
+        ),
+        ({"left": ["a"], "right": ["b"], "winner": ["tie"]}, {"format": "brat"}, OptionError, "format must be one of"),
+        (
+            {"comparison": [1, 1], "left": ["a", "a"], "right": ["b", "b"], "winner": ["tie", "tie"]},
+            {},
+            ComparisonError,
+            r"comparison\[1\]: comparison 1 is also in row 0",
+        ),
         (
             {"left": ["a"], "right": ["b"], "model_a": ["a"], "model_b": ["b"], "winner": ["tie"]},
             {},
             ComparisonError,
-            "fit the formats evalica and arena",
+            "fit the formats csv and arena; say which by format=",
         ),
         ({"l_1": ["a"], "r": ["b"], "w": ["tie"]}, {"left": ["l_1", "r"]}, ComparisonError, "are wanted; got"),
         (

@@ -38,7 +38,9 @@ def test_a_pair_that_was_shown_is_never_given_again(votes, data, size, seed):
     columns = [[labels[place] for place in places.tolist()] for labels, places in (
         (votes.items, votes.left), (votes.items, votes.right), (votes.voters, votes.voter)
     )]  # fmt: skip
-    partly = Comparisons.from_labels(*columns[:2], codes, voter=columns[2], items=votes.items, voters=votes.voters)
+    partly = Comparisons.from_labels(
+        *columns[:2], codes, voter=columns[2], items=votes.items, voters=votes.voters, answers="codes"
+    )
     assert partly.n_unanswered == codes.count(UNANSWERED)
     matches = next_comparisons(bradley_terry(partly, prior=1.0), size, rng=np.random.default_rng(seed))
     new, shown = pairs_shown(matches), set(pairs_shown(votes))
@@ -62,7 +64,7 @@ def test_loads_are_levelled(loads, size, seed):
 
 
 def test_what_was_shown_counts_as_load():
-    rows = [("a", "b", "left", "Ann"), ("a", "b", UNANSWERED, "Bob"), ("a", "c", UNANSWERED, "Bob")]
+    rows = [("a", "b", "left", "Ann"), ("a", "b", None, "Bob"), ("a", "c", None, "Bob")]
     left, right, winner, voter = zip(*rows, strict=True)
     votes = Comparisons.from_labels(left, right, winner, voter=voter, items=list("abcdef"))
     matches = next_comparisons(bradley_terry(votes), 3, rng=np.random.default_rng(1))

@@ -3,7 +3,7 @@
 import pytest
 
 from adaptive import Comparisons, borda, bradley_terry, thurstone
-from adaptive.model.named import fit_named
+from adaptive.model.estimators import fit_named
 from rankcorr import OptionError
 
 VOTES = Comparisons.from_labels(list("abca"), list("bcab"), ["left", "tie", "right", "right"], voter=[1, 1, 2, 2])

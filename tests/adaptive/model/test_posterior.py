@@ -7,8 +7,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive import Comparisons, ModelError, bradley_terry, thurstone
+from adaptive.model import posterior_kernels
 from adaptive.model.curvature import Curvature
-from adaptive.model.posterior import Opinions, covariance, draw_normal, shared_opinions
+from adaptive.model.posterior import (
+    MOST_READ,
+    Opinions,
+    Paraboloid,
+    PooledVotes,
+    covariance,
+    draw_normal,
+    shared_opinions,
+)
 from adaptive.votes import LEFT, RIGHT
 from tests.adaptive import naive
 from tests.adaptive.model.fits import MODELS, naive_posterior, simulated
@@ -47,8 +56,10 @@ def test_without_voters_it_is_the_inverse_of_the_expected_hessian(votes, model):
 
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
 @pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("pairs_per_vote", [0, 30])
 @pytest.mark.needs_numba
-def test_draws_have_the_covariance(fit, known):
+def test_draws_have_the_covariance(fit, known, pairs_per_vote, monkeypatch):
+    monkeypatch.setattr("adaptive.model.posterior._PAIRS_PER_VOTE", pairs_per_vote)
     votes, _ = simulated(12, 150, 3, opinion_sd=0.8, n_voters=4)
     if not known:
         votes = Comparisons(12, votes.left, votes.right, votes.winner)
@@ -82,10 +93,14 @@ def test_shared_opinions_add_what_they_do_to_the_slopes(votes, sd):
     dense = np.linalg.inv(curved.matrix())
     expected = centred(dense + dense @ moves @ moves.T @ dense)
     assert_allclose(covariance(curved, own), expected, atol=1e-12)
-    # And draws are linear in what they are made from: unit normals give a root of the matrix.
-    n_normal = votes.n_items + votes.n_comparisons + np.count_nonzero(behind > 1)
-    root = draw_normal(curved, found.parameters, own, n_normal, OneAtATime()) - found.theta
-    assert_allclose(root.T @ root, expected, atol=1e-3)
+    # And draws are linear in what they are made from: unit normals give a root of the matrix, whether it is factored
+    # or each draw is the solution of a system.
+    n_shared = votes.n_items + np.count_nonzero(behind > 1)
+    for pairs_per_vote, n_normal in ((1e9, n_shared), (0, n_shared + votes.n_comparisons)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("adaptive.model.posterior._PAIRS_PER_VOTE", pairs_per_vote)
+            root = draw_normal(curved, found.parameters, own, n_normal, OneAtATime()) - found.theta
+        assert_allclose(root.T @ root, expected, atol=1e-3)
 
 
 class OneAtATime:
@@ -184,12 +199,17 @@ def test_without_a_prior_draws_keep_the_mean():
     )
 
 
-def test_draws_do_not_depend_on_how_many_are_made_at_once(monkeypatch):
+def test_normal_draws_do_not_depend_on_how_many_are_made_at_once(monkeypatch):
+    monkeypatch.setattr("adaptive.model.posterior._PAIRS_PER_VOTE", 0)
     votes, _ = simulated(10, 100, 4)
     found = bradley_terry(votes)
-    at_once = found.sample(20, np.random.default_rng(5))
+
+    def drawn():
+        return draw_normal(found.curvature, found.parameters, found.opinions, 20, np.random.default_rng(5))
+
+    at_once = drawn()
     monkeypatch.setattr("adaptive.model.posterior._BLOCK_NUMBERS", 1)
-    assert_allclose(found.sample(20, np.random.default_rng(5)), at_once, rtol=1e-12)
+    assert_allclose(drawn(), at_once, rtol=1e-12)
 
 
 def test_standard_errors_of_many_items_are_those_of_draws(monkeypatch):
@@ -232,3 +252,86 @@ def test_draws_follow_from_the_state_of_the_generator():
 def test_draws_need_a_generator(rng):
     with pytest.raises(ModelError, match=r"rng must be a numpy\.random\.Generator, as of .* got "):
         bradley_terry(Comparisons(3, [0, 1], [1, 2], [1, 1])).sample(3, rng)
+
+
+def sweeps_of(strengths, monkeypatch, n_draws=30):
+    """What each sweep is given to read, and the draws."""
+    seen = []
+    real = posterior_kernels.sweep
+    monkeypatch.setattr(posterior_kernels, "sweep", lambda *given: (seen.append(given), real(*given))[1])
+    drawn = strengths.sample(n_draws, np.random.default_rng(1))
+    monkeypatch.setattr(posterior_kernels, "sweep", real)
+    return [(given[0].first[-1] + given[2].sides.size, given[4].size) for given in seen], drawn
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_sweep_reads_no_more_than_a_few_thousand_votes(known, monkeypatch):
+    votes, _ = simulated(120, 20_000, 1, n_voters=40, opinion_sd=0.5)
+    if not known:
+        votes = Comparisons(120, votes.left, votes.right, votes.winner)
+    read, drawn = sweeps_of(bradley_terry(votes, ties="half"), monkeypatch, 3)
+    assert {size for _, size in read} == {120 * 120}
+    assert MOST_READ / 2 < max(each for each, _ in read) <= MOST_READ
+    assert np.isfinite(drawn).all()
+
+
+def test_equal_votes_are_read_once(monkeypatch):
+    votes, _ = simulated(12, 30_000, 1, n_voters=40)
+    votes = Comparisons(12, votes.left, votes.right, votes.winner)
+    read, _ = sweeps_of(bradley_terry(votes, ties="half"), monkeypatch, 3)
+    assert set(read) == {(2 * 2 * 66, 0)}  # 66 pairs, either of which won now and then
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize(("known", "of_mean", "of_sd"), [(False, 0.15, 0.06), (True, 0.4, 0.15)])
+def test_draws_that_read_some_votes_are_those_that_read_all(known, of_mean, of_sd, monkeypatch):
+    """In standard deviations. Opinions that are not drawn with the strengths are averaged over, as in `covariance`."""
+    votes, _ = simulated(40, 2_000, 3, sd=2.5, n_voters=20, opinion_sd=0.8)
+    if not known:
+        votes = Comparisons(40, votes.left, votes.right, votes.winner)
+    strengths = bradley_terry(votes, ties="half")
+    monkeypatch.setattr("adaptive.model.posterior._READS_PER_PAIR", 0.0)
+    drawn = {}
+    for most in (10**9, 600):
+        monkeypatch.setattr("adaptive.model.posterior.MOST_READ", most)
+        drawn[most] = strengths.sample(1_500, np.random.default_rng(2))
+    every, some = drawn.values()
+    assert np.abs((some.mean(axis=0) - every.mean(axis=0)) / every.std(axis=0)).max() < of_mean + 0.25  # with chance
+    assert np.sqrt(np.mean(((some.mean(axis=0) - every.mean(axis=0)) / every.std(axis=0)) ** 2)) < of_mean
+    assert abs(np.mean(some.std(axis=0) / every.std(axis=0)) - 1) < of_sd
+
+
+def test_draws_depend_on_neither_workers_nor_progress(monkeypatch):
+    votes, _ = simulated(60, 4_000, 4, n_voters=10, opinion_sd=0.5)
+    strengths = bradley_terry(votes)
+    steps = []
+    alone = strengths.sample(110, np.random.default_rng(5), progress=steps.append)
+    assert sum(steps) == 110
+    monkeypatch.setattr("adaptive.model.posterior.checked_workers", lambda _: 3)
+    assert_array_equal(strengths.sample(110, np.random.default_rng(5)), alone)
+
+
+@pytest.mark.parametrize("n_items", [10, 1_501])
+@pytest.mark.parametrize("pairs_per_vote", [0, 1e9])
+def test_progress_is_told_of_every_draw_and_may_stop_them(n_items, pairs_per_vote, monkeypatch):
+    monkeypatch.setattr("adaptive.model.posterior._PAIRS_PER_VOTE", pairs_per_vote)
+    strengths = bradley_terry(simulated(n_items, 400, 4)[0])
+    steps = []
+    strengths.drawn(70, progress=steps.append)
+    assert sum(steps) == 70
+    with pytest.raises(KeyboardInterrupt):
+        strengths.drawn(80, progress=stop)
+
+
+def stop(_):
+    raise KeyboardInterrupt
+
+
+def test_odd_votes_bend_no_paraboloid_upwards():
+    """With oversights the observed curvature of a surprising vote is negative: the expected one takes its place."""
+    found = bradley_terry(Comparisons(2, [0] * 9, [1] * 9, [LEFT] * 9), oversight=0.3)
+    pooled = PooledVotes.of(found.curvature.rows, found.parameters.side, None)
+    likely = Paraboloid.of(pooled, found.parameters, np.array([[3.0, -3.0]]))
+    odd = Paraboloid.of(pooled, found.parameters, np.array([[-3.0, 3.0]]))
+    assert np.linalg.eigvalsh(likely.matrix)[0] > -1e-6
+    assert odd.matrix[0, 0] > 0

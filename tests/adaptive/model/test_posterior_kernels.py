@@ -1,6 +1,7 @@
 """The chain over strengths, shared opinions and the shape of the prior: its parts, and the joint law that it keeps."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.stats import t
 
+from adaptive import bradley_terry
 from adaptive.model.kernels import LOGISTIC, NORMAL
-from adaptive.model.posterior import Opinions, _shared_of
-from adaptive.model.posterior_kernels import chance, log_shape, sweep
-from adaptive.model.vote_model import Rows, VoteModel
+from adaptive.model.posterior import Opinions, PooledVotes, shared_opinions
+from adaptive.model.posterior_kernels import Shape, Voters, chance, log_shape, sweep
+from adaptive.model.vote_model import Rows, VoteModel, rows_of
 from tests.adaptive import naive
+from tests.adaptive.model.votes import comparisons
 
 DEGREES, WIDTH, SPREAD = 3.0, 2.0, 1.0
 
@@ -57,55 +60,94 @@ def test_the_two_pieces_make_one_density(mode, below, above):
 
 
 @pytest.mark.needs_numba
-@pytest.mark.parametrize("n_voters", [1, 2, 6])
-def test_sweeps_keep_the_joint_law(n_voters):
+@pytest.mark.parametrize(("n_voters", "n_measured"), [(1, 0), (2, 0), (6, 0), (2, 5)])
+def test_sweeps_keep_the_joint_law(n_voters, n_measured):
     """Geweke (2004): parameters from the prior and votes from them have after any sweeps the law that they had.
 
     The mode has a flat prior, and starts at 0; what is compared does not depend on the common level. With one voter
-    all opinions are shared, so that they are exchanged with strengths.
+    all opinions are shared, so that they are exchanged with strengths. Differences that are measured with a normal
+    error have a paraboloid as log-likelihood: they are votes that are not read.
     """
     rng = np.random.default_rng(n_voters)
-    n_items, n_votes, n_runs, sd = 4, 12, 4_000, 0.8
+    n_items, n_votes, n_runs, sd, error = 4, 12, 4_000, 0.8, 0.7
     before, after = [], []
     for _ in range(n_runs):
         logs = math.log(WIDTH) - SPREAD * np.abs(rng.standard_normal(2))
         below, above = np.exp(logs)
         upper = rng.random(n_items) < above / (below + above)
         theta = np.abs(rng.standard_t(DEGREES, n_items)) * np.where(upper, above, -below)
-        left = rng.integers(0, n_items, n_votes)
-        right = (left + rng.integers(1, n_items, n_votes)) % n_items
+        left, right = pairs(n_items, n_votes, rng)
         voter = rng.integers(0, n_voters, n_votes)
         names, index = np.unique(np.concatenate([voter * n_items + left, voter * n_items + right]), return_inverse=True)
         own = Opinions(sd, index[:n_votes], index[n_votes:], names.size)
         opinion = own.spread * rng.standard_normal(names.size)
         margin = theta[left] - theta[right] + opinion[own.left] - opinion[own.right]
         winner = np.where(rng.random(n_votes) < 0.05 + 0.9 / (1 + np.exp(-margin)), 1, -1).astype(np.int8)
-        group = np.zeros(n_votes, np.int32)
-        rows = Rows(left, right, winner, group, n_items, 1, VoteModel(ties="half"))
-        shared = _shared_of(rows, own)
-        ends = np.concatenate([left, right])
-        first = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n_items))])
+        rows = Rows(left, right, winner, np.zeros(n_votes, np.int32), n_items, 1, VoteModel(ties="half"))
+        pooled = PooledVotes.of(rows, np.zeros(1), own)
+        assert pooled.count.sum() == n_votes
+        first, second = pairs(n_items, n_measured, rng)
+        measured = theta[first] - theta[second] + error * rng.standard_normal(n_measured)
+        signs = np.zeros((n_measured, n_items))
+        signs[np.arange(n_measured), first], signs[np.arange(n_measured), second] = 1, -1
+        matrix = (signs.T @ signs / error**2).astype(np.float32)
+        pull = signs.T @ (measured - signs @ theta) / error**2 if n_measured else np.empty(0)
         shape = np.array([0.0, *logs])
+        shared = pooled.kernel_opinions(replace(rows, left=first, right=second))
         inner = opinion[own.spread > 0].copy()
-        before.append(functionals(theta, shape, inner, shared, margin, winner))
+        before.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ theta))
+        size = (3, 2 * n_items + inner.size + 3)
         sweep(
-            *(left, right, winner, group, first, np.argsort(ends, kind="stable") % n_votes),
-            *(np.ones(1), np.full(1, 0.05), np.zeros(1), 0.0, LOGISTIC, True),
-            *(shape, DEGREES, WIDTH, SPREAD, np.full(n_items, 1.5)),
-            *(shared.start, shared.sides, shared.spread, shared.of_item, inner),
-            *(3, rng, theta),
+            *(pooled.kernel_votes(), Voters(np.ones(1), np.full(1, 0.05), np.zeros(1), 0.0, LOGISTIC, True), shared),
+            *(Shape(DEGREES, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32), pull),
+            *(np.full(n_items, 1.5), rng.standard_normal(size), -rng.standard_exponential(size), theta, inner, shape),
         )
+        if n_measured:  # what stays is the slope at the strengths
+            assert_allclose(pull, signs.T @ (measured - signs @ theta) / error**2, atol=1e-4)
         opinion[own.spread > 0] = inner
         margin = theta[left] - theta[right] + opinion[own.left] - opinion[own.right]
-        after.append(functionals(theta, shape, inner, shared, margin, winner))
+        after.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ theta))
     before, after = np.array(before), np.array(after)
     assert (before != after).mean() > 0.5
     difference = after - before
-    error = difference.std(axis=0, ddof=1) / math.sqrt(n_runs)
-    assert (np.abs(difference.mean(axis=0)) < 4.5 * error + 1e-12).all()
+    spread = difference.std(axis=0, ddof=1) / math.sqrt(n_runs)
+    assert (np.abs(difference.mean(axis=0)) < 4.5 * spread + 1e-12).all()
 
 
-def functionals(theta, shape, opinion, shared, margin, winner):
+def pairs(n_items, number, rng):
+    """Random pairs of different items."""
+    left = rng.integers(0, n_items, number).astype(np.int32)
+    return left, ((left + rng.integers(1, n_items, number)) % n_items).astype(np.int32)
+
+
+@given(comparisons(voters=True, min_size=1), st.sampled_from([0.0, 0.5]), st.booleans(), st.booleans())
+def test_pooled_votes_have_the_log_likelihood_of_all(votes, sd, side_bias, groups):
+    """Whatever strengths and shared opinions are: a row that counts twice is two equal votes."""
+    rows = rows_of(votes, VoteModel(voters=groups, side_bias=side_bias))
+    found = bradley_terry(votes, prior=1.0)
+    own = replace(shared_opinions(found.curvature, found.parameters, votes.voter), sd=sd)
+    side = np.full(rows.n_groups, 0.4 * side_bias)
+    pooled = PooledVotes.of(rows, side, own)
+    assert pooled.count.sum() == votes.n_comparisons
+    rng = np.random.default_rng(1)
+    theta, a = rng.standard_normal(votes.n_items), rng.uniform(0.5, 2, rows.n_groups)
+    opinion = np.where(own.spread > 0, rng.standard_normal(own.n_opinions), 0.0)
+    inner = np.append(opinion[own.spread > 0], 0.0)  # the last: none
+    assert_allclose(pooled.spread, own.spread[own.spread > 0])
+
+    def total(rows, count, left, right):
+        margin = a[rows.group] * (theta[rows.left] - theta[rows.right] + left - right) + side[rows.group]
+        each = [math.log(chance(w, m, 0.1, 0.7, LOGISTIC, False)) for w, m in zip(rows.winner, margin, strict=True)]
+        return float(np.dot(count, each))
+
+    whole = total(rows, np.ones(votes.n_comparisons), opinion[own.left], opinion[own.right])
+    assert_allclose(total(pooled.rows, pooled.count, *inner[pooled.opinions]), whole, rtol=1e-9)
+    apart = np.arange(pooled.count.size) % 2 == 0
+    parts = [total(part.rows, part.count, 0, 0) for part in (pooled.select(apart), pooled.select(~apart))]
+    assert_allclose(sum(parts), total(pooled.rows, pooled.count, 0, 0), rtol=1e-9)
+
+
+def functionals(theta, shape, opinion, shared, margin, winner, residual):
     """Bounded numbers that tell strengths, opinions, scales and votes apart, and not the common level."""
     away = theta - shape[0]
     scaled = opinion / shared.spread
@@ -121,4 +163,6 @@ def functionals(theta, shape, opinion, shared, margin, winner):
         np.mean(scaled**2) if scaled.size else 0.0,
         np.mean(np.arctan(margin) * winner),
         np.mean(np.arctan(np.abs(margin))),
+        np.mean(np.arctan(residual)) if residual.size else 0.0,
+        np.mean(np.arctan(residual**2)) if residual.size else 0.0,
     ]

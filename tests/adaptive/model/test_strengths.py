@@ -122,7 +122,7 @@ def test_a_fit_that_ended_early_says_so():
 
 
 def test_the_table_is_best_first():
-    votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], [LEFT, LEFT, TIE])
+    votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
     found = bradley_terry(votes, prior=Prior(2))
     frame = found.to_frame()
     assert frame["item"].tolist() == ["fig", "kiwi", "plum"]

@@ -16,9 +16,8 @@ from adaptive.model.matching_run import Matching, run_matching
 from adaptive.plan import plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.simulation.approaches import APPROACHES, simulate_once, simulated_comparisons
-from adaptive.simulation.result import COEFFICIENTS
 from adaptive.simulation.similarity import exponential_similarity
-from adaptive.simulation.simulate import simulate, simulate_curve
+from adaptive.simulation.simulate import COEFFICIENTS, simulate, simulate_curve
 from adaptive.simulation.voters import VoterPool, VoterPopulation
 from rankcorr import Ranking
 

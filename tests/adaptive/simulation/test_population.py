@@ -10,11 +10,25 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal, norm
 
-from adaptive import Comparisons, ModelError, SimilarityError, VoterPopulation, draw_ballot, exponential_similarity
+from adaptive import (
+    Comparisons,
+    ModelError,
+    SimilarityError,
+    VoterPopulation,
+    draw_ballot,
+    exponential_similarity,
+    fit_population,
+)
 from adaptive.model.estimators import bradley_terry
-from adaptive.simulation.population import _taken_back, similarity_of_strengths
+from adaptive.simulation.population import (
+    LAPSE_EDGES,
+    LEVEL_EDGES,
+    Posterior,
+    _taken_back,
+    box_posterior,
+    similarity_of_strengths,
+)
 from adaptive.simulation.population_kernels import box_log_likelihoods, log_likelihoods, prefers_left
-from adaptive.simulation.population_posterior import LAPSE_EDGES, LEVEL_EDGES, Posterior, box_posterior
 
 levels = st.floats(0.01, 0.5)
 cosines = st.floats(-0.95, 0.95)
@@ -107,7 +121,7 @@ def test_quantiles_of_a_posterior_are_those_of_its_steps():
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_simulated_voters_are_recovered(seed):
     true = VoterPopulation(20, (0.05, 0.25), (0.01, 0.08))
-    found = VoterPopulation.fit(
+    found = fit_population(
         votes_of(true, exponential_similarity(50), 60, seed), similarity="exponential", level=0.98, resamples=16
     )
     pairs = zip((*true.nonconformity, *true.oversight), found.intervals, strict=True)
@@ -120,7 +134,7 @@ def test_simulated_voters_are_recovered(seed):
 def test_careless_voters_are_told_from_careful_ones():
     z = exponential_similarity(40)
     careful, careless = (
-        VoterPopulation.fit(votes_of(VoterPopulation(20, (0.02, 0.1), e), z, 40, 5), similarity=z[::-1], resamples=16)
+        fit_population(votes_of(VoterPopulation(20, (0.02, 0.1), e), z, 40, 5), similarity=z[::-1], resamples=16)
         for e in ((0.0, 0.02), (0.2, 0.3))
     )
     assert careful.population.oversight[1] < 0.1 < careless.population.oversight[0]
@@ -129,7 +143,7 @@ def test_careless_voters_are_told_from_careful_ones():
 def test_voters_who_tie_are_indifferent():
     true = VoterPopulation(15, (0.05, 0.1), (0.0, 0.02), indifference=0.1)
     votes = votes_of(true, exponential_similarity(40), 40, 2)
-    found = VoterPopulation.fit(votes, similarity="exponential", resamples=16).population
+    found = fit_population(votes, similarity="exponential", resamples=16).population
     assert votes.n_ties > 60
     assert_allclose(found.indifference, 0.1, atol=0.03)
     n_ties = votes_of(found, exponential_similarity(40), 40, 3).n_ties
@@ -153,7 +167,7 @@ def test_levels_are_taken_back_by_the_regression_on_what_was_found():
 @pytest.mark.parametrize("similarity", [None, "exponential"])
 def test_almost_no_votes_leave_levels_open(similarity):
     votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left"] * 3, voter=["Ann", "Bob", "Bob"])
-    found = VoterPopulation.fit(votes, similarity=similarity, resamples=16)
+    found = fit_population(votes, similarity=similarity, resamples=16)
     # All levels may be up to 1 and up to 0.5; three votes say little more than that the largest are not the least.
     assert (np.diff(found.intervals, axis=1).ravel() > [0.4, 0.6, 0.2, 0.3]).all()
 
@@ -161,8 +175,8 @@ def test_almost_no_votes_leave_levels_open(similarity):
 def test_the_result_says_what_was_found():
     votes = votes_of(VoterPopulation(8), exponential_similarity(20), 20, 1, relatedness=False)
     counted = []
-    found = VoterPopulation.fit(votes, resamples=16, progress=counted.append)
-    again = VoterPopulation.fit(votes, resamples=16)
+    found = fit_population(votes, resamples=16, progress=counted.append)
+    again = fit_population(votes, resamples=16)
     assert found == again
     assert sum(counted) == 32
     assert not found.relatedness
@@ -203,4 +217,4 @@ def test_similarities_of_strengths_keep_their_order_and_are_alike_without_votes_
 def test_refused(arguments, error, message):
     votes = Comparisons(3, [0, 1], [1, 2], [1, 1], 2, [0, 1])
     with pytest.raises(error, match=message):
-        VoterPopulation.fit(**{"comparisons": votes, **arguments})
+        fit_population(**{"comparisons": votes, **arguments})

@@ -22,9 +22,8 @@ from adaptive.protocol import run_protocol
 from adaptive.scores import borda_scores
 from adaptive.selection import select_top
 from adaptive.simulation.approaches import PAPER_APPROACHES, simulate_once, simulated_comparisons
-from adaptive.simulation.result import COEFFICIENTS, SimulationResult, coefficients
 from adaptive.simulation.similarity import embedding_similarity, exponential_similarity, read_similarities
-from adaptive.simulation.simulate import simulate
+from adaptive.simulation.simulate import COEFFICIENTS, SimulationResult, coefficients, simulate
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, weighted_tau
 

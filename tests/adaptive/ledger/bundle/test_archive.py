@@ -39,7 +39,7 @@ def test_names_that_no_bundle_has(name, members, tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "b.zip"]
 
 
-@pytest.mark.parametrize("name", ["items.csv", "README.md", "probes.jsonl", "croissant.json"])
+@pytest.mark.parametrize("name", ["items.csv", "README.md", "events.jsonl", "croissant.json"])
 def test_a_member_is_missing(name, members, tmp_path):
     rest = {other: text for other, text in members.items() if other != name}
     assert_refused(packed(rest), f"the zip lacks {name}", tmp_path)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import pytest
 from numpy.testing import assert_array_equal
 
+from adaptive.formats.votes import VoteRow
 from adaptive.ledger import ContinuousPlan, LateVoteError, Settings, VoteCast
 from adaptive.ledger.bundle import bundle_bytes, read_bundle, restore_bundle, verify_bundle, write_bundle
 from adaptive.ledger.draws import store_ballot
@@ -19,9 +20,8 @@ from adaptive.ledger.formats.guard import unguarded
 from adaptive.ledger.probes.probing import KnownPair, Probing
 from adaptive.ledger.voters import erase, set_excluded, voter_named, withdraw
 from adaptive.ledger.votes import correct, retract
-from adaptive.tables import VoteRow
-from adaptive.votes import Vote
 from tests.adaptive.ledger.bundle.zips import members_of
+from tests.adaptive.ledger.campaigns import check_ids, pair_ids
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of, voted
 
 
@@ -38,8 +38,9 @@ def lively(target, **options):
     by_name = {str(name): campaign.run(lambda c, n=name: voter_named(c, info, str(n))) for name in info.slots}
     rows = rows_of(campaign, 2, 3, words=["left", "right"], silent=0)
     standing = {vote["place"] for vote in contents(campaign).votes if vote["ballot"] == 2}
-    voted_rows = [row for row in rows if int(row.comparison[2:]) in standing]
-    first, second, third = ((int(row.comparison[2:]), by_name[row.voter]) for row in voted_rows[:3])
+    place = {name: at for at, name in enumerate(pair_ids(campaign, rows[0].comparison.split("-")[0]))}
+    voted_rows = [row for row in rows if place[row.comparison] in standing]
+    first, second, third = ((place[row.comparison], by_name[row.voter]) for row in voted_rows[:3])
     retract(database, info, event(), 2, *first)
     campaign.cast(VoteCast(event(), 2, *first, "tie", 1234, "click", "stacked", {"Ж": "=1"}))
     correct(database, info, event(), 2, second[0], None, "misread")
@@ -50,7 +51,7 @@ def lively(target, **options):
     campaign.run(lambda c: set_excluded(c, info, by_name[names[0]], True, "too fast"))
     campaign.run(lambda c: erase(c, info, by_name[names[1]]))
     for word in ("left", "right"):  # the second contradicts, and is kept aside
-        record(campaign, [VoteRow(2, f"2-p{place}", None, None, None, Vote.LEFT, word) for place in range(2)])
+        record(campaign, [VoteRow(2, name, None, None, None, word) for name in check_ids(campaign, 2)[:2]])
     return campaign
 
 
@@ -97,9 +98,7 @@ def test_digests_hold_without_software_of_ours(sqlite):
     labels = {row["place"]: json.loads(row["label"]) for row in rows}
     asked = list(csv.DictReader(io.StringIO(members["comparisons.csv"], newline="")))
     events = [json.loads(line) for line in members["events.jsonl"].splitlines()]
-    lines = [json.loads(line) for line in members["probes.jsonl"].splitlines()]
-    probes = [each for each in lines if each["type"] == "probe"]
-    assert {each["ballot"] for each in probes} == {1, 2}
+    assert {row["comparison"][0] for row in asked if row["check"]} == {"1", "2"}
     chain = ""
 
     def digest(lines):
@@ -112,18 +111,22 @@ def test_digests_hold_without_software_of_ours(sqlite):
 
     for ballot in json.loads(members["ballots.json"])["ballots"]:
         own = [row for row in asked if row["comparison"].startswith(f"{ballot['number']}-")]
-        draw = [
-            line(place, int(row["sheet"]), int(row["position"]), labels[row["left_item"]], labels[row["right_item"]])
-            for place, row in enumerate(own)
-        ]
-        for row in (each for each in probes if each["ballot"] == ballot["number"]):
-            sides = (labels[str(row[side])] for side in ("left_item", "right_item"))
-            expected = None if row["expected"] is None else {1: "left", 0: "tie", -1: "right"}[row["expected"]]
-            shown = (row["place"], row["sheet"], row["position"], *sides)
-            draw.append(line("p", *shown, row["kind"], expected, row["repeats"]))
+        at = [tuple(map(int, row["comparison"].split("-")[1:])) for row in own]
+        scored = [where for where, row in zip(at, own, strict=True) if not row["check"]]
+        draw = []
+        for place, ((sheet, position), row) in enumerate(zip(at, own, strict=True)):
+            before = sum(each[0] == sheet and each[1] < position for each in scored)
+            sides = (sheet, before, labels[row["left_item"]], labels[row["right_item"]])
+            if row["check"]:
+                expected = {"": None, "1": "left", "0": "tie", "-1": "right"}[row["expected"]]
+                repeats = int(row["repeats"]) if row["repeats"] else None
+                draw.append(line("p", place - len(scored), *sides, row["check"], expected, repeats))
+            else:
+                draw.append(line(place, *sides))
         assert digest(draw) == ballot["draw_digest"]
         if ballot["state"] == "closed":
             votes = [each for each in events if each["type"] == "vote" and each["ballot"] == ballot["number"]]
+            votes = [each for each in votes if each["place"] < len(scored)]
             votes.sort(key=lambda each: (each["place"], each["revision"]))
             said = [line(e["place"], e["revision"], e["kind"], e["answer"], e["voter"]) for e in votes]
             assert digest(said) == ballot["votes_digest"]
@@ -136,10 +139,11 @@ def test_votes_are_those_that_count(sqlite):
     campaign = lively(sqlite)
     text = members_of(bundle_bytes(campaign))["votes.csv"]
     rows = {row["comparison"]: row for row in csv.DictReader(io.StringIO(text, newline=""))}
-    found = contents(campaign)
+    found, ids = contents(campaign), {number: pair_ids(campaign, number) for number in (1, 2)}
     last = {}
     for vote in found.votes:
-        last[f"{vote['ballot']}-{vote['place']}"] = vote
+        if vote["place"] < found.ballots[vote["ballot"] - 1]["n_comparisons"]:
+            last[ids[vote["ballot"]][vote["place"]]] = vote
     wanted = {
         name: vote["answer"]
         for name, vote in last.items()
@@ -172,7 +176,8 @@ def test_the_campaign_goes_on_in_the_other_ledger(voters, sqlite, target, tmp_pa
     write_bundle(campaign, tmp_path / "b.zip", names=True)
     again = restore_bundle(tmp_path / "b.zip", ledger_at(target))
     rows = rows_of(campaign, 2, 7, words=["left", "right"], silent=0)
-    known = {f"{vote['ballot']}-{vote['place']}" for vote in contents(campaign).votes}
+    ids = {number: pair_ids(campaign, number) for number in (1, 2)}
+    known = {ids[vote["ballot"]][vote["place"]] for vote in contents(campaign).votes}
     rows = [row for row in rows if row.comparison not in known]
     assert record(campaign, rows) == record(again, rows)
     assert record(again, rows).n_known == len(rows) > 0
@@ -254,10 +259,10 @@ def test_what_is_written_is_read(sqlite, tmp_path):
     campaign = lively(sqlite, items=PAIRS)
     write_bundle(campaign, tmp_path / "b.zip")
     found, wanted = read_bundle(tmp_path / "b.zip"), contents(campaign)
-    for name in ("campaign", "items", "ballots", "voters", "leases", "votes", "late_votes", "probes", "audit"):
+    for name in ("campaign", "items", "ballots", "voters", "leases", "votes", "late_votes", "audit"):
         assert getattr(found, name) == getattr(wanted, name)
         assert getattr(found, name)
-    assert found.probe_events == wanted.probe_events
+    assert found.checks == wanted.checks
     for number, drawn in wanted.drawn.items():
         for column in ("sheet", "position", "left", "right"):
             assert_array_equal(getattr(found.drawn[number], column), getattr(drawn, column))

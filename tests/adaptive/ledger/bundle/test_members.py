@@ -59,7 +59,7 @@ def test_any_text_survives(labels, cells, extra, contents):
     assert len(rows) == 1 + sum(row["kind"] == "cast" for row in votes)
 
 
-@pytest.mark.parametrize("name", ["events.jsonl", "probes.jsonl", "comparisons.csv", "items.csv", "ballots.json"])
+@pytest.mark.parametrize("name", ["events.jsonl", "comparisons.csv", "items.csv", "ballots.json"])
 @pytest.mark.parametrize("before", ["", "as it is"])
 def test_lines_of_nothing_are_refused_one_by_one(name, before, sqlite):
     """All of them at once would take nine times their bytes, before the first is looked at."""

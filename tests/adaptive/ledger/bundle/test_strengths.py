@@ -8,13 +8,15 @@ import pytest
 
 from adaptive.ledger import ContinuousPlan
 from adaptive.ledger.bundle import bundle_bytes, restore_bundle, verify_bundle
+from adaptive.ledger.bundle.documents import croissant
+from adaptive.ledger.bundle.files import contents_of
 from adaptive.ledger.bundle.strengths import check_strengths
 from adaptive.ledger.continuous import draw_batch, finish
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.formats.guard import unguarded
 from adaptive.ledger.results import result_of
 from adaptive.ledger.voters import set_excluded, voter_named
-from tests.adaptive.ledger.bundle.zips import edited, members_of
+from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of
 
 
@@ -58,7 +60,9 @@ def test_another_table_is_refused_and_another_last_digit_is_not(sqlite, tmp_path
     data = bundle_bytes(continuous(sqlite))
 
     def changed(change):
-        (tmp_path / "b.zip").write_bytes(edited(data, "result.csv", change))
+        contents, members = contents_of(edited(data, "result.csv", change))
+        rest = {name: text for name, text in members.items() if name not in ("croissant.json", "SHA256SUMS")}
+        (tmp_path / "b.zip").write_bytes(packed({**rest, "croissant.json": croissant(contents, rest)}))
         return verify_bundle(tmp_path / "b.zip")
 
     def one_strength(more):

@@ -1,19 +1,19 @@
 """Bundles that were edited, by somebody who made the sums anew: each part is held against the others."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adaptive.formats.votes import VoteRow
 from adaptive.ledger.bundle import bundle_bytes, restore_bundle, verify_bundle
 from adaptive.ledger.encoding import digest_of, json_of
 from adaptive.ledger.errors import BundleError, LedgerError
 from adaptive.ledger.probes.probing import KnownPair, Probing
-from adaptive.ledger.probes.rows import ballot_probes
-from adaptive.tables import VoteRow
-from adaptive.votes import Vote
 from tests.adaptive.ledger.bundle.zips import edited, edited_json, edited_line, members_of, packed
+from tests.adaptive.ledger.campaigns import check_ids
 from tests.adaptive.ledger.voted import ledger_at, voted
 from tests.adaptive.ledger.voted import record as voted_record
 
@@ -83,7 +83,7 @@ def swapped_draws(data):
     def changed(text):
         lines = text.split("\n")
         first = lines[1].split(",")
-        first[4], first[5] = first[5], first[4]
+        first[2], first[3] = first[3], first[2]
         lines[1] = ",".join(first)
         return "\n".join(lines)
 
@@ -91,17 +91,22 @@ def swapped_draws(data):
 
 
 EDITS = [
-    (swapped_draws, "draw of ballot 1: its comparisons and probes do not have the digest draw_digest"),
-    (cells("comparisons.csv", 1, 1, "9"), "draw of ballot 1: its comparisons and probes do not have the digest"),
-    (cells("comparisons.csv", 1, 4, "99"), "draw of ballot 1: a comparison has an item that is not among its places"),
-    (cells("comparisons.csv", 1, 4, "-1"), r"comparisons\.csv: row 1: a number is out of range"),
-    (cells("comparisons.csv", 1, 4, "x"), r"comparisons\.csv: row 1: an id like 2-17 and whole numbers are wanted"),
-    (cells("comparisons.csv", 1, 0, "1-1"), r"comparisons\.csv: row 1: comparison 1-0 is missing"),
-    (cells("comparisons.csv", 1, 4, "04"), r"comparisons\.csv: is not written as a bundle is: line 2"),
-    (cells("comparisons.csv", 0, 0, "id"), r"comparisons\.csv: the columns comparison, sheet"),
-    (replaced("comparisons.csv", "1-0,", "1-0,1,"), r"comparisons\.csv: row 1 must have 6 cells"),
-    (replaced("comparisons.csv", "1-0,", '"1-0'), r"comparisons\.csv: cannot be read as CSV"),
-    (replaced("items.csv", "plum", "prune"), "draw of ballot 1: its comparisons and probes do not have the digest"),
+    (swapped_draws, "draw of ballot 1: its comparisons and checks do not have the digest draw_digest"),
+    (cells("comparisons.csv", 1, 0, "1-0-9"), r"draw of ballot 1: positions on sheet \d are not 0, 1, ..."),
+    (cells("comparisons.csv", 1, 0, "1-9-0"), r"draw of ballot 1: positions on sheet \d are not 0, 1, ..."),
+    (cells("comparisons.csv", 1, 2, "99"), "draw of ballot 1: a comparison has an item that is not among its places"),
+    (cells("comparisons.csv", 1, 2, "-1"), r"comparisons\.csv: row 1: a number is out of range"),
+    (cells("comparisons.csv", 1, 2, "x"), r"comparisons\.csv: row 1: an id like 2-0-17 and whole numbers are wanted"),
+    (cells("comparisons.csv", 1, 0, "1-1"), r"comparisons\.csv: row 1: an id like 2-0-17 and whole numbers"),
+    (cells("comparisons.csv", 1, 4, "gold"), r"comparisons\.csv: row 2: the checks of a ballot come after its other"),
+    (cells("comparisons.csv", 1, 2, "04"), r"comparisons\.csv: is not written as a bundle is: line 2"),
+    (cells("comparisons.csv", 0, 0, "id"), r"comparisons\.csv: the columns comparison, slot"),
+    (replaced("comparisons.csv", "1-0-0,", "1-0-0,1,"), r"comparisons\.csv: row \d+ must have 7 cells"),
+    (replaced("comparisons.csv", "1-0-0,", '"1-0-0'), r"comparisons\.csv: cannot be read as CSV"),
+    (replaced("items.csv", "plum", "prune"), "draw of ballot 1: its comparisons and checks do not have the digest"),
+    (ballot(1, kind="batch"), "ballot 1: its kind is not that of the campaign's mode"),
+    (ballot(3, state="opened"), "ballot 3: is neither open nor closed"),
+    (record(1, "excluded", lambda _: ["x"]), "record of ballot 1: a voter who is left out is not among the voters"),
     (replaced("items.csv", '"""plum"""', "plum"), "has a value that no ledger writes: JSONDecodeError"),
     (replaced("items.csv", "\n1,", "\n0,"), "items: place 1 is missing, or comes twice"),
     (replaced("items.csv", "\n1,", "\nx,"), r"items\.csv: row 2: place must be a whole number"),
@@ -109,8 +114,8 @@ EDITS = [
     (gone("vote"), "votes of ballot 1: its events do not have the digest votes_digest"),
     (line("vote", voter="x"), "votes: a row is by a voter who is not among the voters"),
     (line("vote", ballot=7), "votes: a row is of ballot 7, which is missing"),
-    (line("vote", place=99), "votes of ballot 1: there is no comparison 1-99"),
-    (line("vote", revision=2), "votes of ballot 1: revisions of comparison 1-0 are not 1, 2"),
+    (line("vote", place=99), "votes of ballot 1: there is no comparison in place 99"),
+    (line("vote", revision=2), "votes of ballot 1: revisions of the comparison in place 0 are not 1, 2"),
     (line("vote", answer=None), "votes of ballot 1: event .* has no answer, or one too many"),
     (line("vote", kind="void"), "votes of ballot 1: event .* has no answer, or one too many"),
     (line("vote", answer="both"), "votes of ballot 1: event .* has no answer"),
@@ -129,7 +134,7 @@ EDITS = [
     (record(2, "ybar", lambda value: value[::-1]), "chain of ballot 2"),
     (ballot(1, chain_digest="0"), "chain of ballot 1"),
     (ballot(1, votes_digest="0"), "votes of ballot 1: its events do not have the digest"),
-    (ballot(1, draw_digest="0"), "draw of ballot 1: its comparisons and probes do not have the digest"),
+    (ballot(1, draw_digest="0"), "draw of ballot 1: its comparisons and checks do not have the digest"),
     (ballot(1, number=2), "ballots: number 1 is missing, or comes twice"),
     (ballot(1, places=[99]), "draw of ballot 1: its places are not those of items"),
     (ballot(1, places=[]), "draw of ballot 1: a comparison has an item that is not among its places"),
@@ -137,12 +142,13 @@ EDITS = [
     (ballot(1, n_comparisons=3), "draw of ballot 1: 3 comparisons are wanted"),
     (ballot(1, state="open"), "ballot 1 is open, and has a record"),
     (ballot(3, state="closed"), "ballot 3 is closed, and has no record"),
+    (ballot(1, presentations=2**40), "ballot 1: 1099511627776 presentations give another number of comparisons"),
     (ballot(3, state=None), r"ballots\.json: ballots\[2\]: state must be of type str"),
     (ballot(3, more=1), r"ballots\.json: ballots\[2\]: missing or unknown: 'more'"),
     (last_ballot_removed, "votes: a row is of ballot 3, which is missing|leases: a row is of ballot 3"),
     (
-        lambda data: edited_json(data, "ballots.json", lambda v: v.update(version=2)),
-        "this release reads version 1; got 2",
+        lambda data: edited_json(data, "ballots.json", lambda v: v.update(version=3)),
+        "this release reads version 2; got 3",
     ),
     (lambda data: edited_json(data, "ballots.json", lambda v: v.update(format="x")), "ballots.json: the format"),
     (lambda data: edited(data, "ballots.json", lambda _: "[1]\n"), "ballots.json: the format"),
@@ -154,9 +160,9 @@ EDITS = [
     ),
     (lambda data: edited_json(data, "plan.json", lambda v: v.update(seed="x")), "has a value that no ledger writes"),
     (lambda data: edited_json(data, "plan.json", lambda v: v.update(settings={"a": 1})), "has a value that no ledger"),
-    (replaced("votes.csv", "left", "right"), r"votes\.csv: is not what the comparisons and events give"),
-    (replaced("result.csv", "1.0", "2.0"), r"result\.csv: is not what the comparisons and events give"),
-    (replaced("voters.csv", ",file,", ",mail,"), None),  # says nothing about votes: only the sums guard it
+    (replaced("votes.csv", "left", "right"), r"votes\.csv: is not what the other files give"),
+    (replaced("result.csv", "1.0", "2.0"), r"result\.csv: is not what the other files give"),
+    (replaced("voters.csv", ",file,", ",mail,"), None),  # says nothing about votes: sums and metadata guard it
 ]
 
 
@@ -164,12 +170,12 @@ EDITS = [
 def test_an_edited_bundle_fails_in_the_part_that_was_edited(edit, message, good, tmp_path):
     path = tmp_path / "b.zip"
     path.write_bytes(edit(good))
-    if message is None:
-        verify_bundle(path)
-        return
-    with pytest.raises(BundleError, match=message):
+    with pytest.raises(BundleError, match=message or r"croissant\.json: is not what the other files give"):
         verify_bundle(path)
     ledger = ledger_at(str(tmp_path / "other.db"))
+    if message is None:
+        restore_bundle(path, ledger)
+        return
     with pytest.raises(BundleError, match=message):
         restore_bundle(path, ledger)
     with pytest.raises(LedgerError, match="no campaign"):
@@ -183,37 +189,68 @@ def probed(tmp_path_factory):
     known = (KnownPair("gold", "plum", "kiwi", "left"),)
     path = str(tmp_path_factory.mktemp("probed") / "ledger.db")
     campaign = voted(path, 0, probing=Probing(known, 1, 0.2, 0.2))
-    with campaign.database.engine.connect() as connection:
-        n_probes = len(ballot_probes(connection, campaign.ballots()[0].id))
-    answers = [VoteRow(2, f"1-p{place}", None, None, None, Vote.LEFT, "left") for place in range(n_probes)]
+    answers = [VoteRow(2, check, None, None, None, "left") for check in check_ids(campaign)]
     voted_record(campaign, answers)
     data = bundle_bytes(campaign)
     campaign.database.close()
     return data
 
 
-def probe_line(kind, /, **changes):
-    return lambda data: edited_line(data, kind, lambda row: row.update(changes), name="probes.jsonl")
+def moved_check(data):
+    """The last check of the first sheet goes to a position that there is not."""
+
+    def changed(text):
+        lines = text.split("\n")
+        row = max(at for at, each in enumerate(lines) if each.startswith("1-0-") and each.split(",")[4])
+        lines[row] = re.sub(r"^1-0-\d+", "1-0-99", lines[row])
+        return "\n".join(lines)
+
+    return edited(data, "comparisons.csv", changed)
+
+
+def swapped_checks(data):
+    """Two checks change their rows."""
+
+    def changed(text):
+        lines = text.split("\n")
+        first, second = [at for at, each in enumerate(lines[1:], start=1) if each and each.split(",")[4]][:2]
+        lines[first], lines[second] = lines[second], lines[first]
+        return "\n".join(lines)
+
+    return edited(data, "comparisons.csv", changed)
+
+
+def check_cells(column, value):
+    """Edit a cell of the first check."""
+
+    def changed(text):
+        lines = text.split("\n")
+        names = lines[0].split(",")
+        row = next(at for at, each in enumerate(lines[1:], start=1) if each.split(",")[4])
+        entries = lines[row].split(",")
+        entries[names.index(column)] = value
+        lines[row] = ",".join(entries)
+        return "\n".join(lines)
+
+    return lambda data: edited(data, "comparisons.csv", changed)
 
 
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
         (lambda data: data, None),
-        (probe_line("probe", position=3), "draw of ballot 1: its comparisons and probes do not have the digest"),
-        (probe_line("probe", repeats=3), "draw of ballot 1: its comparisons and probes do not have the digest"),
-        (probe_line("probe", kind="trap"), "probes of ballot 1: one is of an unknown kind"),
-        (
-            probe_line("probe", expected=7),
-            "probes of ballot 1: one is of an unknown kind, or expects an unknown answer",
-        ),
-        (probe_line("probe", left_item=99), "probes of ballot 1: one has an item or a sheet that is missing"),
-        (probe_line("probe", sheet=99), "probes of ballot 1: one has an item or a sheet that is missing"),
-        (probe_line("probe", place=99), "probes of ballot 1: their places are not 0, 1"),
-        (probe_line("probe", ballot=9), "probes: a row is of ballot 9, which is missing"),
-        (probe_line("probe_event", place=99), "probes of ballot 1: there is no probe 1-p99"),
-        (probe_line("probe_event", voter="x"), "probe_events: a row is by a voter who is not among the voters"),
-        (probe_line("probe_event", why=7), r"probes\.jsonl:\d+: why must be of type str or null"),
+        (check_cells("repeats", "3"), "draw of ballot 1: its comparisons and checks do not have the digest"),
+        (check_cells("expected", "0"), "draw of ballot 1: its comparisons and checks do not have the digest"),
+        (check_cells("check", "trap"), "checks of ballot 1: one is of an unknown kind"),
+        (check_cells("check", ""), r"comparisons\.csv: is not written as a bundle is"),
+        (check_cells("expected", "7"), "checks of ballot 1: one is of an unknown kind, or expects an unknown answer"),
+        (check_cells("expected", "left"), "an id like 2-0-17 and whole numbers are wanted"),
+        (check_cells("left_item", "99"), "checks of ballot 1: one has an item or a sheet that is missing"),
+        (check_cells("comparison", "1-99-0"), r"comparisons\.csv: is not written as a bundle is"),
+        (moved_check, "draw of ballot 1: positions on sheet 0 are not 0, 1, ..."),
+        (check_cells("comparison", "9-0-0"), "comparisons.csv: is not written as a bundle is"),
+        (swapped_checks, "checks of ballot 1: they are not in the order of their sheets and positions"),
+        (line("vote", place=99), "votes of ballot 1: there is no comparison in place 99"),
     ],
 )
 def test_edited_probes_are_found(edit, message, probed, tmp_path):
@@ -275,7 +312,7 @@ def test_without_its_last_ballot_a_bundle_is_another_campaign(good, tmp_path):
     lines = members["comparisons.csv"].splitlines(keepends=True)
     members["comparisons.csv"] = "".join(row for row in lines if not row.startswith("3-"))
     (tmp_path / "b.zip").write_bytes(packed(members))
-    with pytest.raises(BundleError, match=r"votes\.csv: is not what the comparisons and events give"):
+    with pytest.raises(BundleError, match=r"votes\.csv: is not what the other files give"):
         verify_bundle(tmp_path / "b.zip")
 
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from adaptive.errors import TableError, VoteError
+from adaptive.errors import TableError
 from adaptive.ledger import LedgerError, Settings
 from adaptive.ledger.encoding import json_of
 from adaptive.ledger.pay import Pay
@@ -60,7 +60,11 @@ HEADER = "left,right,winner,kind\n"
         (HEADER + "a,b,left,trap\n", TableError, r'p\.csv:2: column "kind": practice, .* is wanted; got \'trap\''),
         ("left,right,winner\na,b,left\n", TableError, r"p\.csv:2: column \"kind\": .* got ''"),
         (HEADER + "a,b,,gold\n", TableError, r'p\.csv:2: column "winner": the expected answer is wanted'),
-        (HEADER + "a,b,cannot say,gold\n", VoteError, r"p\.csv:2: column \"winner\": a vote is"),
+        (
+            HEADER + "a,b,cannot say,gold\n",
+            TableError,
+            r"p\.csv:2: the expected answer is .left., .right. or .tie.; got",
+        ),
         (HEADER + "a,b,tie,gold\nb,a,tie,gold\n", TableError, r"p\.csv:3: this pair is also on line 2"),
         (HEADER + "a,a,tie,gold\n", TableError, r"p\.csv:2: 'a' is compared with itself"),
         (HEADER + "a,z,tie,gold\n", TableError, r"p\.csv:2: 'z' is no item of the campaign"),

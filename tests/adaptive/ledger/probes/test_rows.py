@@ -7,21 +7,31 @@ import sqlalchemy as sa
 
 from adaptive.draw import draw_ballot
 from adaptive.errors import VoteError
+from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import LedgerError
 from adaptive.ledger.asking import asked as asked_of
 from adaptive.ledger.conflicts import conflicts
 from adaptive.ledger.draws import draw_digest, drawn_columns
+from adaptive.ledger.encoding import pair_at
 from adaptive.ledger.probes.probing import KnownPair, Probing
-from adaptive.ledger.probes.rows import asked_place, ballot_probes
+from adaptive.ledger.probes.rows import ballot_probes
 from adaptive.ledger.recording import record_file
 from adaptive.ledger.sheets import claim_sheet, give_sheet
 from adaptive.ledger.spending import spending_of
 from adaptive.ledger.status import status_of
 from adaptive.ledger.voters import voter_named
 from adaptive.protocol import Standing, ballot_rng
-from adaptive.tables import VoteFile, VoteRow
-from adaptive.votes import Vote
-from tests.adaptive.ledger.campaigns import ITEMS, PLAN, campaign_of, change, check_ledger, query, voters_of
+from tests.adaptive.ledger.campaigns import (
+    ITEMS,
+    PLAN,
+    campaign_of,
+    change,
+    check_ids,
+    check_ledger,
+    pair_ids,
+    query,
+    voters_of,
+)
 
 PROBING = Probing(
     (
@@ -36,7 +46,7 @@ PROBING = Probing(
 
 
 def row(name, answer, *, voter=None, left=None, right=None, line=2):
-    return VoteRow(line, name, voter, left, right, Vote.UNANSWERED, answer)
+    return VoteRow(line, name, voter, left, right, answer)
 
 
 def record(campaign, *rows):
@@ -59,7 +69,7 @@ def campaign(ledger):
 def test_the_ballot_is_drawn_as_without_probes(campaign):
     standing = Standing.first(PLAN)
     wanted = draw_ballot(standing.labels(ITEMS), PLAN.presentations, range(3), ballot_rng(1, 1, "draw"))
-    rows = query(campaign, "SELECT left_item, right_item FROM comparison ORDER BY place")
+    rows = query(campaign, "SELECT left_item, right_item FROM comparison WHERE probe IS NULL ORDER BY place")
     assert rows == list(zip(wanted.left.tolist(), wanted.right.tolist(), strict=True))
 
 
@@ -75,20 +85,18 @@ def test_probes_are_drawn_by_a_stream_of_their_own_and_frozen_in_the_digest(camp
         assert stored.draw_digest != draw_digest(campaign.info, drawn, changed)
     assert stored.draw_digest != draw_digest(campaign.info, drawn, probes[1:])
     with pytest.raises(sa.exc.DBAPIError, match="the ledger keeps its history"):
-        change(campaign, "UPDATE probe SET expected = 1")
+        change(campaign, "UPDATE comparison SET expected = 1")
 
 
-def test_probes_are_shown_before_the_comparison_of_their_position(campaign):
-    shown = [asked_place(each.id) for each in read(campaign, asked_of)]
-    places = dict(query(campaign, "SELECT place, sheet * 100 + position FROM comparison"))
-    probes = probes_in(campaign)
-    keys = [
-        (probes[place].sheet * 100 + probes[place].position, 0) if is_probe else (places[place], 1)
-        for _, place, is_probe in shown
-    ]
-    assert keys == sorted(keys)
-    assert len(shown) == len(places) + len(probes)
-    assert {number for number, *_ in shown} == {1}
+def test_checks_are_shown_where_they_were_drawn_under_ids_like_all_others(campaign):
+    shown = [each.id for each in read(campaign, asked_of)]
+    sizes = Counter(name.rpartition("-")[0] for name in shown)
+    assert shown == [f"{sheet}-{position}" for sheet, size in sizes.items() for position in range(size)]
+    assert set(shown) == set(pair_ids(campaign))
+    assert set(shown) > set(check_ids(campaign)) > set()
+    practice = {f"1-{probe.sheet}-{probe.position}" for probe in probes_in(campaign) if probe.kind == "practice"}
+    assert practice
+    assert {name.rpartition("-")[2] for name in practice} == {"0"}
     assert read(campaign, asked_of, number=2) == ()
 
 
@@ -102,10 +110,10 @@ def test_answers_come_with_the_votes_and_count_apart(campaign):
     found = record(campaign, *rows)
     assert (found.n_new, found.n_probes, found.n_known) == (12, n_probes, 0)
     assert read(campaign, asked_of, unanswered=True) == ()
-    before = query(campaign, "SELECT * FROM probe_event")
+    before = query(campaign, "SELECT * FROM vote_event")
     again = record(campaign, *rows)
     assert (again.n_new, again.n_probes, again.n_known) == (0, 0, 12 + n_probes)
-    assert query(campaign, "SELECT * FROM probe_event") == before
+    assert query(campaign, "SELECT * FROM vote_event") == before
     assert read(campaign, status_of).n_votes == 12
     check_ledger(campaign)
 
@@ -114,66 +122,58 @@ def test_probes_are_never_scored(ledger):
     records = []
     for probing in (None, PROBING):
         campaign = campaign_of(ledger, probing=probing)
-        record(campaign, *(row(f"1-{place}", ("left", "tie", "right")[place % 3]) for place in range(12)))
-        if probing is not None:
-            n_probes = len(probes_in(campaign))
-            record(campaign, *(row(f"1-p{place}", "left") for place in range(n_probes)))
+        names = pair_ids(campaign)
+        record(campaign, *(row(name, ("left", "tie", "right")[place % 3]) for place, name in enumerate(names)))
         records.append(campaign.close_ballot(1))
     assert records[0].to_dict() == records[1].to_dict()
 
 
 def test_a_contradiction_is_kept_and_the_first_answer_stands(campaign):
-    record(campaign, row("1-p0", "left"))
-    found = record(campaign, row("1-p0", "right"), row("1-p1", "tie"))
+    one, other, *_ = check_ids(campaign)
+    record(campaign, row(one, "left"))
+    found = record(campaign, row(one, "right"), row(other, "tie"))
     assert (found.n_conflicts, found.n_probes, found.n_late) == (1, 1, 0)
-    assert record(campaign, row("1-p0", "right")).n_known == 1  # kept already
-    events = query(campaign, "SELECT place, revision, answer, why FROM probe_event ORDER BY place, revision")
-    assert events == [(0, 1, 1, None), (0, 2, -1, "conflict"), (1, 1, 0, None)]
+    assert record(campaign, row(one, "right")).n_known == 1  # kept already
+    assert query(campaign, "SELECT revision, answer FROM vote_event ORDER BY place") == [(1, 1), (1, 0)]
+    assert query(campaign, "SELECT revision, answer, why FROM late_vote") == [(1, -1, "conflict")]
     listed = read(campaign, conflicts)
     assert [(each.comparison, each.stands, each.came, each.corrected) for each in listed] == [
-        ("1-p0", "left", "right", False)
+        (one, "left", "right", False)
     ]
     now = read(campaign, status_of)
-    assert (now.n_conflicts, now.n_late, now.spending.n_probes) == (1, 0, 2)
+    assert (now.n_conflicts, now.n_late, now.spending.n_probes, now.n_votes, now.n_voters) == (1, 0, 2, 0, 0)
     assert read(campaign, spending_of).spent is None
 
 
 def test_late_answers_are_kept_and_do_not_count(campaign):
-    places = [place for place, probe in enumerate(probes_in(campaign)) if probe.sheet == 0]
-    record(campaign, row(f"1-p{places[0]}", "left"))
+    on_sheet = [name for name in check_ids(campaign) if name.startswith("1-0-")]
+    record(campaign, row(on_sheet[0], "left"))
     other = voters_of(campaign, 9)[8]
     holder = read(campaign, asked_of)[0].voter
     campaign.run(lambda c: give_sheet(c, campaign.info, campaign.ballots()[0].id, 0, other))
-    assert record(campaign, row(f"1-p{places[1]}", "left", voter=holder)).n_late == 1
-    assert record(campaign, row(f"1-p{places[1]}", "tie", voter="8")).n_probes == 1
-    record(campaign, *(row(f"1-{place}", "left") for place in range(12)))
+    assert record(campaign, row(on_sheet[1], "left", voter=holder)).n_late == 1
+    assert record(campaign, row(on_sheet[1], "tie", voter="8")).n_probes == 1
+    record(campaign, *(row(name, "left") for name in pair_ids(campaign)[:12]))
     campaign.close_ballot(1)
-    assert record(campaign, row(f"1-p{places[2]}", "left")).n_late == 1
-    whys = query(campaign, "SELECT why, count(*) FROM probe_event GROUP BY why ORDER BY why")
-    assert Counter(dict(whys)) == {None: 2, "reassigned": 1, "closed": 1}
+    assert record(campaign, row(on_sheet[2], "left")).n_late == 1
+    assert query(campaign, "SELECT why FROM late_vote ORDER BY id") == [("reassigned",), ("closed",)]
     assert read(campaign, status_of).n_late == 2
 
 
 @pytest.mark.parametrize(
     ("came", "message"),
     [
-        (row("1-p99", "left"), r"votes\.csv:2: comparison '1-p99' is unknown: those of ballot 1 end at '1-p\d+'"),
-        (row("2-p0", "left"), r"votes\.csv:2: comparison '2-p0' is unknown: ballot 2 has not been opened"),
-        (row("1-p0", "left", voter="7"), r"'1-p0' is on sheet \d, which voter '\d' has; '7' never had it"),
-        (row("1-p0", "left", left="nut"), r"comparison '1-p0' has the left '\w+'; got 'nut'"),
-        (row("1-p00", "left"), r'an id like "2-17", ballot and index; got \'1-p00\''),
+        (row("1-0-99", "left"), r"votes\.csv:2: comparison '1-0-99' is unknown: ballot 1 ends sheet 0 at '1-0-\d'"),
+        (row("2-0-0", "left"), r"votes\.csv:2: comparison '2-0-0' is unknown: ballot 2 has not been opened"),
+        (row("1-0-0", "left", voter="7"), r"'1-0-0' is on sheet \d, which voter '\d' has; '7' never had it"),
+        (row("1-0-0", "left", left="nut"), r"comparison '1-0-0' has the left '\w+'; got 'nut'"),
+        (row("1-p0", "left"), r'an id like "2-0-17": ballot, sheet and position; got \'1-p0\''),
     ],
 )
 def test_a_row_that_means_nothing_refuses_the_file(campaign, came, message):
     with pytest.raises(VoteError, match=message):
-        record(campaign, row("1-p1", "left"), row("1-0", "left"), came)
-    assert query(campaign, "SELECT count(*) FROM probe_event") == [(0,)]
+        record(campaign, *(row(name, "left") for name in pair_ids(campaign)[-2:]), came)
     assert query(campaign, "SELECT count(*) FROM vote_event") == [(0,)]
-
-
-def test_a_ballot_without_probes_has_none_to_answer(ledger):
-    with pytest.raises(VoteError, match=r"comparison '1-p0' is unknown: ballot 1 has no probes"):
-        record(campaign_of(ledger), row("1-p0", "left"))
 
 
 def test_probes_of_other_items_make_no_campaign(ledger):
@@ -200,14 +200,8 @@ def test_whoever_claims_a_sheet_gets_no_pair_of_an_overlap_again(ledger):
     pairs = []
     while (lease := campaign.run(lambda c: claim_sheet(c, campaign.info, voter))) is not None:
         shown = read(campaign, asked_of, voter_id=voter)
-        own = [each for each in shown if sheet_of(campaign, each.id) == lease.sheet]
+        own = [each for each in shown if pair_at(each.id)[1] == lease.sheet]
         pairs += [frozenset([each.left, each.right]) for each in own]
         record(campaign, *(row(each.id, "tie", voter="0") for each in own))
     assert len(set(pairs)) == len(pairs) > 4
     assert read(campaign, voter_named, "0") == voter
-
-
-def sheet_of(campaign, name):
-    _, place, is_probe = asked_place(name)
-    table = "probe" if is_probe else "comparison"
-    return query(campaign, f"SELECT sheet FROM {table} WHERE place = :place", place=place)[0][0]

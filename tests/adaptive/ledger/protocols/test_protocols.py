@@ -11,7 +11,9 @@ from adaptive.ledger.errors import BundleError
 from adaptive.ledger.formats.gathered import gathered
 from adaptive.ledger.protocols import import_protocol
 from adaptive.session.ballot_protocol import BallotProtocol
+from adaptive.votes import Vote
 from tests.adaptive import session
+from tests.adaptive.ledger.campaigns import pair_ids
 from tests.adaptive.ledger.voted import ledger_at, record, rows_of
 from tests.adaptive.session.protocols import PAIRS, opened, run, started, votes_on
 
@@ -61,9 +63,11 @@ def test_the_voting_goes_on_in_the_ledger(sqlite):
             campaign.open_ballot()
             protocol.open_ballot()
         known = dict(list(votes_on(protocol).items())[:5]) if number == 2 else {}
+        ids = {name: f"{number}-{place}" for place, name in enumerate(pair_ids(campaign, number))}
         rows = rows_of(campaign, number, words=["left", "right", "tie"], silent=0)
-        protocol.record([(row.comparison, row.vote) for row in rows if row.comparison not in known])
-        record(campaign, [row for row in rows if row.comparison not in known])
+        rows = [row for row in rows if ids[row.comparison] not in known]
+        protocol.record([(ids[row.comparison], Vote[row.answer.upper()]) for row in rows])
+        record(campaign, rows)
         assert campaign.close_ballot(number) == protocol.close_ballot()
     assert campaign.result().to_json() == protocol.result().to_json()
 

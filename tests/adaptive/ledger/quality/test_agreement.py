@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.optimize import brentq
+from scipy.stats import binomtest, norm
 
 from adaptive.ledger.quality.agreement import Ratings, consistency, ratings_of
 from adaptive.ledger.quality.answers import NOTHING, Answers
@@ -120,3 +122,75 @@ def test_alpha_of_agreement_and_of_its_opposite(second, alpha):
     pair = np.repeat(np.arange(4), 2)
     found = Ratings(pair, np.tile([7, 8], 4), np.array([first, second]).T.ravel()).alpha()
     assert found == alpha if alpha is not None else found < 0
+
+
+def interval_of(values, weights, level):
+    """Where the score test of a mean of values between 0 and 1 stops rejecting, with the variance at its maximum."""
+    mean = sum(w * v for v, w in zip(values, weights, strict=True)) / sum(weights)
+    n = sum(weights) ** 2 / sum(w * w for w in weights)
+    z = norm.ppf((1 + level) / 2)
+
+    def excess(p):
+        return (mean - p) ** 2 - z * z * p * (1 - p) / n
+
+    low = brentq(excess, 0, mean, xtol=1e-14) if mean > 0 else 0.0
+    high = brentq(excess, mean, 1, xtol=1e-14) if mean < 1 else 1.0
+    return low, high
+
+
+@given(answered(), PROBES, st.sampled_from([0.5, 0.9, 0.99]))
+def test_intervals_are_where_the_score_test_stops_rejecting(votes, probes, level):
+    ratings = ratings_of(votes, probes)
+    units = [list(said.values()) for said in first_answers(votes, probes, ()).values()]
+    couples = [list(combinations(unit, 2)) for unit in units]
+    if not units:
+        assert ratings.agreement_interval(level) is None
+        return
+    same = [np.mean([x == y for x, y in each]) for each in couples]
+    wanted = interval_of(same, [len(each) for each in couples], level)
+    assert_allclose(ratings.agreement_interval(level), wanted, atol=1e-9)
+    decided = [sum(x != 0 for x in unit) for unit in units]
+    if not any(decided):
+        assert ratings.alpha_interval(level) is None
+        return
+    # Two answers differ by at most 2; (x - y)^2 is averaged over the couples of a pair, for each answer that is no tie.
+    alike = [
+        1 - len(unit) * np.mean([(x - y) ** 2 for x, y in each]) / (4 * n) if n else 0
+        for unit, each, n in zip(units, couples, decided, strict=True)
+    ]
+    n = sum(map(len, units))
+    wanted = [1 - (2 * n - 1) / n * (1 - end) for end in interval_of(alike, decided, level)]
+    assert_allclose(ratings.alpha_interval(level), wanted, atol=1e-9)
+    low, high = ratings.alpha_interval(level)
+    assert low <= ratings.alpha() <= high
+
+
+def test_the_interval_of_two_answers_a_pair_is_wilsons():
+    same = np.arange(30) < 23
+    said = np.stack([np.ones(30, int), np.where(same, 1, -1)], axis=1)
+    ratings = Ratings(np.repeat(np.arange(30), 2), np.tile([7, 8], 30), said.ravel())
+    wanted = binomtest(23, 30).proportion_ci(0.9, "wilson")
+    assert_allclose(ratings.agreement_interval(0.9), wanted, atol=1e-12)
+    # Without ties alpha is 1 - (2n - 1)/n (1 - agreement), of n = 60 answers.
+    assert_allclose(ratings.alpha_interval(0.9), [1 - 119 / 60 * (1 - end) for end in wanted], atol=1e-12)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    """Pairs differ in difficulty, and two to four voters answer each; one in ten answers is a tie."""
+    rng = np.random.default_rng(5)
+    n_pairs, n_times = 20, 600
+
+    def drawn(n):
+        sizes = rng.integers(2, 5, n)
+        share = np.repeat(rng.beta(0.8, 0.8, n), sizes)
+        said = np.where(rng.random(share.size) < share, 1, -1)
+        said[rng.random(said.size) < 0.1] = 0
+        return Ratings(np.repeat(np.arange(n), sizes), np.arange(said.size), said)
+
+    truth = drawn(300_000)
+    wanted = {"agreement": truth.agreement().share, "alpha": truth.alpha()}
+    times = [drawn(n_pairs) for _ in range(n_times)]
+    for name, value in wanted.items():
+        ends = np.array([getattr(each, f"{name}_interval")(0.9) for each in times])
+        held = np.mean((ends[:, 0] <= value) & (value <= ends[:, 1]))
+        assert 0.9 - 3 * np.sqrt(0.09 / n_times) <= held

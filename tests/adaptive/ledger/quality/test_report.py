@@ -11,19 +11,18 @@ from numpy.testing import assert_allclose
 from scipy.stats import binomtest, fisher_exact
 
 from adaptive import bradley_terry, influence, voter_report
+from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import LedgerError
 from adaptive.ledger.asking import asked as asked_of
 from adaptive.ledger.probes.probing import KnownPair, Probing
-from adaptive.ledger.probes.rows import asked_place, ballot_probes
+from adaptive.ledger.probes.rows import ballot_probes
 from adaptive.ledger.quality import Flag, Limits, Share, VoterQuality, exclusion_preview, quality_of
 from adaptive.ledger.quality.flags import flags_of, is_low, side_interval
 from adaptive.ledger.recording import record_file
 from adaptive.ledger.results import result_of, votes_of
 from adaptive.ledger.voters import set_excluded, voter_named
 from adaptive.plan import plan_ballots
-from adaptive.tables import VoteFile, VoteRow
-from adaptive.votes import Vote
-from tests.adaptive.ledger.campaigns import campaign_of, query
+from tests.adaptive.ledger.campaigns import campaign_of, check_ids, pair_ids, query
 
 PLAN = plan_ballots(10, n_ballots=2, fraction=0.5, presentations=30)
 PROBING = Probing(
@@ -57,7 +56,7 @@ def campaign(ledger):
             answer = "cannot say"
         seconds = f"{rng.uniform(0.2, 0.9) if each.voter == '1' else rng.uniform(2, 6):.3f}"
         extra = (("seconds", seconds),) if each.voter != "4" else ()
-        rows.append(VoteRow(2, each.id, None, None, None, Vote.UNANSWERED, answer, extra))
+        rows.append(VoteRow(2, each.id, None, None, None, answer, extra))
     rows = [row for row in rows if rng.random() < 0.95]
     record_file(made.database, made.info, VoteFile("votes.csv", tuple(rows)))
     return made, rows
@@ -67,18 +66,18 @@ def test_each_column_is_what_the_rows_say(campaign):
     made, rows = campaign
     shown = {each.id: each for each in read(made, asked_of)}
     probes = made.database.read(lambda c: ballot_probes(c, made.ballots()[0].id))
-    said = {row.comparison: row.answer for row in rows}
+    said, ids = {row.comparison: row.answer for row in rows}, pair_ids(made)
+    probes = dict(zip(check_ids(made), probes, strict=True))
     seconds = defaultdict(list)
     votes, left, known, repeats = (defaultdict(list) for _ in range(4))
     words = {1: "left", 0: "tie", -1: "right"}
     for row in rows:
         voter = shown[row.comparison].voter
-        _, place, is_probe = asked_place(row.comparison)
-        if is_probe:
-            probe = probes[place]
+        probe = probes.get(row.comparison)
+        if probe is not None:
             if probe.kind in ("attention", "gold"):
                 known[voter, probe.kind].append(row.answer == words[probe.expected])
-            first = said.get(f"1-{probe.repeats}")
+            first = None if probe.repeats is None else said.get(ids[probe.repeats])
             if probe.kind == "repeat" and "cannot say" not in (first, row.answer) and first is not None:
                 swap = {"left": "right", "right": "left", "tie": "tie"}
                 repeats[voter].append(swap[first] == row.answer)
@@ -145,7 +144,20 @@ def test_a_voter_who_is_left_out_is_held_against_the_others_alone(campaign):
 def test_nobody_has_answered(ledger):
     made = campaign_of(ledger, probing=PROBING, plan=PLAN)
     found = read(made, quality_of)
-    assert (found.voters, found.n_pairs, found.agreement, found.alpha) == ((), 0, Share.of(0, 0), None)
+    assert (found.voters, found.n_pairs, found.n_missing, found.agreement) == ((), 0, 20, Share.of(0, 0))
+    assert (found.alpha, found.alpha_low, found.agreement_high) == (None, None, None)
+
+
+def test_agreement_comes_with_its_interval_and_only_with_enough_pairs(campaign, monkeypatch):
+    made, _ = campaign
+    found = read(made, quality_of)
+    assert found.n_missing == 0
+    assert found.agreement_low < found.agreement.share < found.agreement_high
+    assert found.alpha_low < found.alpha < found.alpha_high
+    monkeypatch.setattr("adaptive.ledger.quality.report.LEAST_PAIRS", found.n_pairs + 2)
+    few = read(made, quality_of)
+    assert (few.n_missing, few.agreement) == (2, found.agreement)
+    assert {few.agreement_low, few.agreement_high, few.alpha, few.alpha_low, few.alpha_high} == {None}
 
 
 def test_a_preview_is_what_leaving_out_gives(campaign):
@@ -176,7 +188,7 @@ def test_there_must_be_a_difference_to_show(ledger):
     with pytest.raises(LedgerError, match="voter '1' has no votes: there is no difference to show"):
         read(made, exclusion_preview, voter)
     rows = [row for row in read(made, asked_of) if row.voter == "1"]
-    rows = tuple(VoteRow(2, row.id, None, None, None, Vote.LEFT, "left") for row in rows)
+    rows = tuple(VoteRow(2, row.id, None, None, None, "left") for row in rows)
     record_file(made.database, made.info, VoteFile("votes.csv", rows))
     with pytest.raises(LedgerError, match="all others who count have no votes"):
         read(made, exclusion_preview, voter)

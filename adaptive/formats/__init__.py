@@ -1,0 +1,1 @@
+"""Votes as files and data frames hold them: records (columns by name) -> answers (what each means) -> votes."""

@@ -1,0 +1,115 @@
+"""Participants of a platform: how each one ended, and whom to approve or to reject there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import sqlalchemy as sa
+
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo, audit
+from adaptive.ledger.encoding import value_of
+from adaptive.ledger.newcomers import PLATFORMS
+from adaptive.ledger.participation import Journey
+from adaptive.ledger.voters import excluded_voters
+from adaptive.ledger.voting_pages import Outcome, VotingPages
+
+__all__ = ["DECISIONS", "Decision", "Participant", "ended_early", "participants", "write_outcome"]
+
+Decision: TypeAlias = Literal["approve", "reject"]
+DECISIONS: Final[tuple[Decision, ...]] = ("approve", "reject")
+_ENDED: Final = "ended"
+
+
+@dataclass(frozen=True)
+class Participant:
+    """Somebody from a platform, by the id that the platform gives: personal data.
+
+    Attributes
+    ----------
+    participant, study : str
+    voter : str
+        Random key.
+    outcome : {"complete", "screened out", "quota full"} or None
+        Of which code was given out; None: none was, so far.
+    decision : {"approve", "reject"} or None
+        Of one who has the completion code: whether the votes count, or were left out. None: there is nothing to decide.
+    reason : str or None
+        Why the votes were left out.
+    """
+
+    participant: str
+    study: str
+    voter: str
+    outcome: Outcome | None
+    decision: Decision | None
+    reason: str | None
+
+
+def ended_early(
+    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int, journey: Journey
+) -> Outcome | None:
+    """How a participant ends who has no sheet in hand and gets none; None for one who completed, or may go on.
+
+    "screened out": left out before all sheets were done, of which there is one at the least. "quota full": nothing was
+    left, and nothing was answered.
+    """
+    if not _is_participant(connection, voter_id) or journey.reason in (None, "wait", "not open"):
+        return None
+    if voter_id in excluded_voters(connection, info.id):
+        return "screened out" if journey.n_sheets_done < (pages.sheets or 1) else None
+    return "quota full" if not journey.n_answers else None
+
+
+def write_outcome(connection: sa.Connection, info: CampaignInfo, voter_id: int, outcome: Outcome) -> None:
+    """Write down which code a participant got; once more changes nothing, and nothing is written of other voters."""
+    if _is_participant(connection, voter_id) and _outcomes(connection, info, voter_id).get(voter_id) != outcome:
+        audit(connection, info.id, _ENDED, {"outcome": outcome}, voter_id=voter_id)
+
+
+def participants(connection: sa.Connection, info: CampaignInfo) -> tuple[Participant, ...]:
+    """All participants whose ids are known, in the order in which they came; those who withdrew are forgotten."""
+    voter, identity = schema.voter, schema.voter_identity
+    outcomes, excluded = _outcomes(connection, info), excluded_voters(connection, info.id)
+    reasons = _reasons(connection, info)
+    rows = connection.execute(
+        sa.select(voter.c.id, voter.c.key, identity.c.external_id)
+        .join(identity, identity.c.voter_id == voter.c.id)
+        .where(voter.c.campaign_id == info.id, voter.c.source.in_(PLATFORMS), identity.c.external_id.is_not(None))
+        .order_by(voter.c.id)
+    )
+    found = []
+    for row in rows:
+        study, _, name = row.external_id.partition(" ")
+        outcome, is_left_out = outcomes.get(row.id), row.id in excluded
+        decision: Decision | None = None
+        if outcome == "complete":
+            decision = "reject" if is_left_out else "approve"
+        found.append(Participant(name, study, row.key, outcome, decision, reasons[row.id] if is_left_out else None))
+    return tuple(found)
+
+
+def _is_participant(connection: sa.Connection, voter_id: int) -> bool:
+    voter = schema.voter
+    return connection.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar() in PLATFORMS
+
+
+def _outcomes(connection: sa.Connection, info: CampaignInfo, *voters: int) -> dict[int, Outcome]:
+    """The outcome that was written last, by voter."""
+    event = schema.audit_event
+    wanted = sa.select(event.c.voter_id, event.c.details).where(event.c.campaign_id == info.id, event.c.kind == _ENDED)
+    if voters:
+        wanted = wanted.where(event.c.voter_id.in_(voters))
+    rows = connection.execute(wanted.order_by(event.c.id))
+    return {row.voter_id: value_of(row.details)["outcome"] for row in rows}
+
+
+def _reasons(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
+    event = schema.audit_event
+    rows = connection.execute(
+        sa.select(event.c.voter_id, event.c.details)
+        .where(event.c.campaign_id == info.id, event.c.kind == "excluded")
+        .order_by(event.c.id)
+    )
+    return {row.voter_id: value_of(row.details)["reason"] for row in rows}

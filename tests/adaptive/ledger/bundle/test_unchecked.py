@@ -1,0 +1,231 @@
+"""Every field of every file of a bundle is another in turn: it is refused, or named among those that nothing checks.
+
+Whoever edits makes anew all that needs no vote: sums, digests, chain, data sheet and metadata.
+"""
+
+import csv
+import io
+import json
+
+import pytest
+
+from adaptive.errors import AdaptiveError
+from adaptive.formats.votes import VoteRow
+from adaptive.ledger import ContinuousPlan, Settings
+from adaptive.ledger.bundle import bundle_bytes, restore_bundle, verify_bundle
+from adaptive.ledger.bundle.archive import NAMES, SUMS
+from adaptive.ledger.bundle.checking import checked, events_by_ballot, vote_line
+from adaptive.ledger.bundle.documents import croissant, data_sheet
+from adaptive.ledger.bundle.members import data_members, parsed
+from adaptive.ledger.closing import chain_digest
+from adaptive.ledger.contents import ItemContent
+from adaptive.ledger.continuous import draw_batch
+from adaptive.ledger.draws import draw_digest
+from adaptive.ledger.encoding import digest_of, json_of
+from adaptive.ledger.errors import BundleError
+from adaptive.ledger.probes.probing import KnownPair, Probing
+from adaptive.ledger.voters import set_excluded, voter_named
+from adaptive.ledger.voting_pages import PageTexts, VotingPages, set_pages
+from adaptive.tables import csv_text
+from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
+from tests.adaptive.ledger.campaigns import check_ids
+from tests.adaptive.ledger.voted import ITEMS, PLAN, VOTERS, ledger_at, record, rows_of
+
+CONTENTS = [ItemContent("image", "plum.png", "A plum.")] * len(ITEMS)
+PROBING = Probing((KnownPair("gold", "plum", "kiwi", "left"),), 1, 0.2, 0.2)
+
+
+def filled(campaign, last):
+    """The bundle of a campaign with something in most of its fields."""
+    names = check_ids(campaign, last)
+    assert names
+    answers = [VoteRow(2, name, None, None, None, "left") for name in names]
+    record(campaign, answers)
+    pages = VotingPages({"en": PageTexts(title="Fruit", question="Which is riper?")}, "en")
+    campaign.run(lambda connection: set_pages(connection, campaign.info, pages, replaces=0))
+    campaign.run(lambda c: set_excluded(c, campaign.info, voter_named(c, campaign.info, "Bob"), True, "too fast"))
+    data = bundle_bytes(campaign, names=True)
+    campaign.database.close()
+    return data
+
+
+@pytest.fixture(scope="module")
+def ballots(tmp_path_factory):
+    """Bytes of a bundle with two closed ballots, the first with ties at its cut, and an open one."""
+    path = str(tmp_path_factory.mktemp("ballots") / "ledger.db")
+    settings = Settings(probing=PROBING, least_answered=0.5)
+    campaign = ledger_at(path).new_campaign(PLAN, ITEMS, VOTERS, 1, settings=settings, contents=CONTENTS)
+    for number in (1, 2, 3):
+        campaign.open_ballot()
+        record(campaign, rows_of(campaign, number, number + 1))
+        if number < 3:
+            campaign.close_ballot(number)
+    record(campaign, rows_of(campaign, 1)[:3])  # too late
+    assert campaign.ballots()[0].record["n_tied_at_cut"] > 1
+    return filled(campaign, 3)
+
+
+@pytest.fixture(scope="module")
+def batches(tmp_path_factory):
+    """Bytes of a bundle of a continuous campaign."""
+    path = str(tmp_path_factory.mktemp("batches") / "ledger.db")
+    settings = Settings(probing=PROBING)
+    campaign = ledger_at(path).new_campaign(ContinuousPlan(8, 60, batch=12), ITEMS, VOTERS, 1, settings=settings)
+    for number in (1, 2):
+        draw_batch(campaign.database, campaign.info)
+        record(campaign, rows_of(campaign, number, number, silent=0.05))
+    return filled(campaign, 2)
+
+
+def leaves(value, path=()):
+    """Paths of all that is no object and no list in a JSON document; of a list the first."""
+    if isinstance(value, dict):
+        for key in value:
+            yield from leaves(value[key], (*path, key))
+    elif isinstance(value, list) and value:
+        yield from leaves(value[0], (*path, 0))
+    else:
+        yield path
+
+
+def others(value):
+    """Other values, one of which at least is of the same kind."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, (int, float)):
+        return [value + 1]
+    if value == "":
+        return ["x", "1"]
+    if isinstance(value, str):
+        swaps = {"left": "right", "right": "left", "tie": "left", "cannot say": "left", "image": "audio"}
+        return [swaps.get(value) or (str(int(value) + 1) if value.isdecimal() else value + "x")]
+    return [1, "x", {"x": 1}] if value is None else [["x"], [0], {"x": 1}]
+
+
+def changed(value, path, new):
+    """The document with another leaf."""
+    if not path:
+        return new
+    again = value.copy()
+    again[path[0]] = changed(value[path[0]], path[1:], new)
+    return again
+
+
+def leaf(value, path):
+    return leaf(value[path[0]], path[1:]) if path else value
+
+
+def edits(name, text):
+    """Fields, and the text of a file with another value in one of them."""
+    if name.endswith(".json"):
+        value = json.loads(text)
+        for path in leaves(value):
+            for new in others(leaf(value, path)):
+                again = json.dumps(changed(value, path, new), ensure_ascii=False, sort_keys=True, indent=1)
+                yield named(path), again + "\n"
+        yield "end", text + "}"
+    elif name.endswith(".csv"):
+        header, first, *rows = csv.reader(io.StringIO(text, newline=""))
+        for at, column in enumerate(header):
+            for new in others(first[at]):
+                yield column, csv_text(header, [[*first[:at], new, *first[at + 1 :]], *rows])
+    elif name.endswith(".jsonl"):
+        lines = text.splitlines()
+        rows = [json.loads(line) for line in lines]
+        for kind in sorted({row["type"] for row in rows}):
+            place = max(at for at, row in enumerate(rows) if row["type"] == kind)
+            for path in leaves(rows[place]):
+                for new in others(leaf(rows[place], path)):
+                    again = json_of(changed(rows[place], path, new))
+                    yield named((kind, *path)), "\n".join([*lines[:place], again, *lines[place + 1 :], ""])
+    else:
+        yield "text", text.replace("1", "2", 1)
+
+
+def named(path):
+    """Name of a field, without the places in lists."""
+    return ".".join(part for part in path if isinstance(part, str))
+
+
+def forged(members, edited):
+    """The same files with digests, data sheet and metadata made anew, unless they were edited or cannot be."""
+    try:
+        contents = parsed(members)
+        by_ballot, previous = events_by_ballot(contents), None
+        for ballot, stored in zip(contents.ballots, contents.stored, strict=True):
+            drawn = contents.drawn[stored.number]
+            ballot["draw_digest"] = draw_digest(contents.info, drawn, contents.probes_of(stored.number))
+            if ballot["record"] is not None:
+                ballot["votes_digest"] = digest_of(map(vote_line, by_ballot[stored.number]))
+                numbers = (ballot["draw_digest"], ballot["votes_digest"], ballot["record"])
+                previous = ballot["chain_digest"] = chain_digest(previous, *numbers)
+        again = {**members, **data_members(contents)}
+        if edited in ("README.md", "croissant.json"):
+            return members
+        described = {name: text for name, text in again.items() if name not in ("croissant.json", SUMS)}
+        contents = parsed(again)
+        found = checked(contents)
+    except (AdaptiveError, TypeError, KeyError, ValueError, IndexError, AttributeError):
+        return members  # with digests that do not hold, or what cannot be read
+    described["README.md"] = data_sheet(contents, found)
+    return {**described, "croissant.json": croissant(contents, described)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mode", ["ballots", "batches"])
+def test_every_field_is_checked_or_named(mode, name, request, tmp_path):
+    members = members_of(request.getfixturevalue(mode))
+    path = tmp_path / "b.zip"
+    path.write_bytes(packed(members))
+    named = set(verify_bundle(path).unchecked.get(name, ()))
+    slipped, n_edits = set(), 0
+    for field, text in edits(name, members[name]):
+        again = {**members, name: text}
+        if name != SUMS:
+            again = forged(again, name)
+        if name != SUMS and again | {SUMS: ""} == members | {SUMS: ""}:  # a digest, which was made anew
+            continue
+        n_edits += 1
+        path.write_bytes(packed(again, sealed=name != SUMS))
+        try:
+            verify_bundle(path)
+        except BundleError:
+            continue
+        slipped.add(next((each for each in named if f"{field}.".startswith(f"{each}.")), field))
+    assert n_edits
+    assert slipped <= named
+    if mode == "ballots":  # which has rows of all kinds
+        assert slipped == named
+
+
+def reseeded(members, seed="2"):
+    """The bundle with another seed, and with metadata and sums that hold."""
+    return packed(
+        forged({**members, "plan.json": members["plan.json"].replace('"seed": "1"', f'"seed": "{seed}"')}, "")
+    )
+
+
+def test_the_seed_must_give_the_draws_and_break_the_ties(ballots, tmp_path, monkeypatch):
+    path, members = tmp_path / "b.zip", members_of(ballots)
+    path.write_bytes(reseeded(members))
+    with pytest.raises(BundleError, match="ballot 1: the seed 2 gives other comparisons"):
+        verify_bundle(path)
+    restore_bundle(path, ledger_at(str(tmp_path / "other.db")))  # what was drawn is in its rows
+    monkeypatch.setattr("adaptive.ledger.bundle.checking._is_drawn", lambda *_: True)
+    with pytest.raises(BundleError, match="ballot 1: the seed 2 gives other items of those that tie at the cut"):
+        verify_bundle(path)
+
+
+def test_a_seed_is_not_checked_under_another_numpy(ballots, tmp_path, monkeypatch):
+    path, members = tmp_path / "b.zip", members_of(ballots)
+    monkeypatch.setattr("numpy.__version__", "99.0")
+    path.write_bytes(packed(members))
+    assert "seed" not in verify_bundle(path).unchecked["plan.json"]
+    path.write_bytes(reseeded(members))
+    assert "seed" in verify_bundle(path).unchecked["plan.json"]
+
+
+def test_metadata_must_be_json(ballots, tmp_path):
+    (tmp_path / "b.zip").write_bytes(edited(ballots, "croissant.json", lambda text: text[:-5]))
+    with pytest.raises(BundleError, match=r"croissant\.json: is not what the other files give"):
+        verify_bundle(tmp_path / "b.zip")

@@ -1,0 +1,284 @@
+"""Sheets that wait for a first answer, on both databases; to let time pass, the ends of leases are moved back."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from adaptive.formats.votes import VoteFile, VoteRow
+from adaptive.ledger import KnownPair, LedgerError, Probing, Settings, VotingPages
+from adaptive.ledger.encoding import now, pair_id
+from adaptive.ledger.newcomers import Origin, awaited
+from adaptive.ledger.participation import join_platform, journey_of, leave, next_sheet
+from adaptive.ledger.recording import record_file
+from tests.adaptive.ledger.campaigns import ITEMS, change, query
+from tests.adaptive.ledger.test_participation import PAGES, answer, claimed, invite, joined, journey, web_campaign
+
+HOUR, MINUTE = 3_600_000_000, 60_000_000
+STUDY = VotingPages(open_link=True, platform="prolific", study="s1", study_minutes=45)
+
+
+@pytest.fixture
+def campaign(ledger):
+    """Six sheets of two comparisons, which a voter who answers has for half an hour."""
+    return web_campaign(ledger, lease_minutes=30)
+
+
+def come(campaign, address=None, most=4, voter=None):
+    """A voter, by default a new one, asks for a sheet from an address: voter, sheet and reason."""
+    voter = joined(campaign) if voter is None else voter
+    origin = None if address is None else Origin(address, most)
+    return voter, *campaign.run(lambda c: next_sheet(c, campaign.info, PAGES, voter, origin))
+
+
+def pass_time(campaign, microseconds):
+    change(campaign, "UPDATE lease SET expires_at = expires_at - :time", time=microseconds)
+
+
+def minutes_left(campaign, voter):
+    """Minutes, to the next whole one, for which a voter's sheet is kept."""
+    ((expires, given),) = query(
+        campaign, "SELECT expires_at, given_at FROM lease WHERE voter_id = :voter AND ended_at IS NULL", voter=voter
+    )
+    return round((expires - given) / MINUTE)
+
+
+def marks(campaign):
+    return [address for (address,) in query(campaign, "SELECT address FROM lease ORDER BY id") if address is not None]
+
+
+def test_a_sheet_is_kept_for_two_minutes_and_with_the_first_answer_for_the_lease(campaign):
+    voter, hand, _ = come(campaign)
+    assert minutes_left(campaign, voter) == 2
+    answer(campaign, voter, hand, 0)
+    assert minutes_left(campaign, voter) == 30
+
+
+def test_asking_again_prolongs_nothing_before_an_answer(campaign):
+    voter, hand, _ = come(campaign)
+    pass_time(campaign, MINUTE)
+    again = come(campaign, voter=voter)[1]
+    assert (again.sheet, again.expires_at) == (hand.sheet, hand.expires_at - MINUTE)
+    answer(campaign, voter, hand, 0)
+    pass_time(campaign, 20 * MINUTE)
+    assert come(campaign, voter=voter)[1].expires_at > hand.expires_at + 27 * MINUTE
+
+
+def test_practice_is_an_answer_too(ledger):
+    known = (KnownPair("practice", ITEMS[0], ITEMS[1], "left"),)
+    campaign = web_campaign(ledger, lease_minutes=30, probing=Probing(known))
+    voter, hand, _ = come(campaign, "192.0.2.1")
+    answer(campaign, voter, hand, 0)
+    assert minutes_left(campaign, voter) == 30
+    assert marks(campaign) == []
+
+
+@pytest.mark.parametrize(("settings", "first", "then"), [({"lease_minutes": 1}, 1, 1), ({"first_minutes": 5}, 5, None)])
+def test_the_first_minutes_are_the_campaign_s_and_never_longer_than_its_lease(ledger, settings, first, then):
+    campaign = web_campaign(ledger, **settings)
+    voter, hand, _ = come(campaign)
+    assert minutes_left(campaign, voter) == first
+    answer(campaign, voter, hand, 0)
+    (expires,) = query(campaign, "SELECT expires_at FROM lease")[0]
+    assert (expires is None) == (then is None)
+
+
+@pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf"), "2"])
+def test_first_minutes_that_no_clock_can_have(minutes):
+    with pytest.raises(LedgerError, match="first_minutes must be a positive number; got"):
+        Settings(first_minutes=minutes)
+
+
+def test_who_thinks_for_long_loses_nothing_while_nobody_else_wants_the_sheet(campaign):
+    voter, hand, _ = come(campaign)
+    pass_time(campaign, 10 * MINUTE)
+    answer(campaign, voter, hand)
+    assert journey(campaign, voter).n_answers == 2
+
+
+def test_an_address_holds_so_many_unanswered_sheets_at_once(campaign):
+    came = [come(campaign, "192.0.2.1") for _ in range(5)]
+    assert [reason for _, _, reason in came] == [None] * 4 + ["wait"]
+    assert come(campaign, "192.0.2.2")[2] is None
+    voter, hand, _ = came[0]
+    answer(campaign, voter, hand, 0)  # a class: who has begun makes room for the next
+    assert come(campaign, "192.0.2.1", voter=came[4][0])[2] is None
+
+
+def test_an_address_that_lets_sheets_lapse_holds_ever_fewer_and_one_at_the_least(campaign):
+    came = [come(campaign, "192.0.2.1") for _ in range(4)]
+    assert {reason for *_, reason in came} == {None}
+    pass_time(campaign, 2 * MINUTE)
+    assert [come(campaign, "192.0.2.1")[2] for _ in range(2)] == [None, "wait"]
+    others = [come(campaign, f"192.0.2.{n}") for n in range(2, 7)]
+    assert {reason for *_, reason in others} == {None}  # the sheets are there for those who come from elsewhere
+    pass_time(campaign, HOUR + 2 * MINUTE)
+    assert [come(campaign, "192.0.2.1")[2] for _ in range(4)] == [None] * 4  # what was an hour ago is forgotten
+    assert len(marks(campaign)) == 4
+
+
+def test_those_who_were_invited_are_not_counted_by_address(campaign):
+    campaign.run(lambda c: invite(c, campaign.info, ["Ann", "Bob"]))
+    voters = [voter for (voter,) in query(campaign, "SELECT id FROM voter ORDER BY id")]
+    assert [come(campaign, "192.0.2.1", 1, voter)[2] for voter in voters] == [None, None]
+    assert marks(campaign) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::2", True),
+        ("2001:db8:1:2::1", "2001:db8:1:ff::1", True),
+        ("2001:db8:1:2::1", "2001:db8:1:102::1", False),
+        ("fe80::1%eth0", "fe80::2%eth1", True),
+        ("unknown", "unknown", True),
+    ],
+)
+def test_addresses_of_one_site_are_one(campaign, one, other, alike):
+    hashes = {Origin(address, 1).hashed(campaign.info) for address in (one, other)}
+    assert len(hashes) == (1 if alike else 2)
+    assert all(len(each) == 6 for each in hashes)
+
+
+def test_an_address_is_kept_as_a_hash_until_the_first_answer_and_for_an_hour_at_most(campaign):
+    voter, hand, _ = come(campaign, "192.0.2.1")
+    other, _, _ = come(campaign, "192.0.2.1")
+    come(campaign, "192.0.2.1")
+    assert len(set(marks(campaign))) == 1
+    assert "192.0.2" not in str(query(campaign, "SELECT * FROM lease"))
+    answer(campaign, voter, hand, 0)
+    assert len(marks(campaign)) == 2
+    campaign.run(lambda c: leave(c, campaign.info, other))
+    assert len(marks(campaign)) == 1
+    pass_time(campaign, HOUR + 2 * MINUTE)
+    come(campaign)
+    assert marks(campaign) == []
+
+
+def test_no_hash_of_an_address_outlives_the_ballot_or_is_in_a_bundle(ledger):
+    from adaptive.ledger.bundle import bundle_bytes
+
+    campaign = web_campaign(ledger, least_answered=0.0, sheet_size=None)
+    for _ in range(3):
+        voter, hand, _ = come(campaign)
+        answer(campaign, voter, hand)
+    come(campaign, "192.0.2.1")
+    campaign.run(lambda c: leave(c, campaign.info, voter))  # their sheet is free again
+    come(campaign, "192.0.2.1")
+    (mark,) = marks(campaign)
+    assert mark.encode() not in bundle_bytes(campaign)
+    campaign.close_ballot(1)
+    assert marks(campaign) == []
+
+
+def test_newcomers_hear_when_a_sheet_comes_back(campaign):
+    held = [come(campaign) for _ in range(6)]
+    assert {hand.sheet for _, hand, _ in held} == set(range(6))
+    late, hand, reason = come(campaign)
+    assert (hand, reason) == (None, "wait")
+    found = journey(campaign, late)
+    assert (found.step, found.available, found.reason) == ("vote", False, "wait")
+    assert 100 < found.wait_seconds <= 120
+    pass_time(campaign, 2 * MINUTE)
+    assert come(campaign, voter=late)[2] is None
+
+
+def test_a_sheet_that_is_being_answered_promises_nothing(campaign):
+    for voter, hand, _ in [come(campaign) for _ in range(6)]:
+        answer(campaign, voter, hand, 0)
+    late, _, reason = come(campaign)
+    assert reason == "none left"
+    assert journey(campaign, late).wait_seconds is None
+
+
+def test_a_voter_is_not_promised_a_sheet_of_known_pairs(ledger):
+    campaign = web_campaign(ledger, sheet_size=None)
+    everything = joined(campaign)
+    while (hand := claimed(campaign, everything)[0]) is not None:
+        answer(campaign, everything, hand)
+    assert journey(campaign, everything).reason == "none left"
+    come(campaign)
+    assert journey(campaign, everything).reason == "none left"  # what another holds has a pair of this voter
+
+
+def test_an_organiser_sees_what_is_held_and_until_when(campaign):
+    def seen():
+        return campaign.database.read(lambda c: awaited(c, campaign.info))
+
+    assert seen() is None
+    for address in ("192.0.2.1", "192.0.2.1", "192.0.2.2", None):
+        come(campaign, address)
+    assert (seen().n_sheets, seen().n_of_one_address) == (4, 2)
+    voter, hand, _ = come(campaign)
+    answer(campaign, voter, hand, 0)
+    assert seen().n_sheets == 4
+    pass_time(campaign, 2 * MINUTE)
+    assert seen() is None
+
+
+def of_study(campaign, participant="5f" * 12, pages=STUDY):
+    from adaptive.ledger.participation import consent
+    from adaptive.ledger.voting_pages import pages_of, set_pages
+
+    def work(connection):
+        if not pages_of(connection, campaign.info)[0]:
+            set_pages(connection, campaign.info, pages, replaces=0)
+        voter = join_platform(connection, campaign.info, pages, participant=participant, study="s1")
+        consent(connection, campaign.info, pages, voter, "1")
+        return voter
+
+    return campaign.run(work)
+
+
+def test_a_participant_has_a_sheet_for_as_long_as_the_study_allows_from_joining_on(campaign):
+    voter = of_study(campaign)
+    hand, _ = campaign.run(lambda c: next_sheet(c, campaign.info, STUDY, voter))
+    assert minutes_left(campaign, voter) == 2
+    answer(campaign, voter, hand, 0)
+    assert minutes_left(campaign, voter) == 45
+    pass_time(campaign, 10 * MINUTE)
+    again, _ = campaign.run(lambda c: next_sheet(c, campaign.info, STUDY, voter))
+    assert minutes_left(campaign, voter) == 45  # from joining on: asking again prolongs nothing
+    answer(campaign, voter, again, 1)
+    assert campaign.database.read(lambda c: journey_of(c, campaign.info, STUDY, voter)).n_sheets_done == 1
+
+
+def test_those_who_come_otherwise_have_the_lease_of_the_campaign(campaign):
+    of_study(campaign)
+    voter, hand, _ = come(campaign)
+    answer(campaign, voter, hand, 0)
+    assert minutes_left(campaign, voter) == 30
+
+
+def test_asking_alone_does_not_keep_a_sheet_that_was_begun_for_ever(ledger):
+    campaign = web_campaign(ledger, lease_minutes=0.005)
+    voter, hand, _ = come(campaign)
+    answer(campaign, voter, hand, 0)
+    until = time.monotonic() + 1
+    while time.monotonic() < until:
+        come(campaign, voter=voter)
+        time.sleep(0.05)
+    ((expires,),) = query(campaign, "SELECT expires_at FROM lease")
+    assert expires < now()
+
+
+def test_a_participant_who_answers_after_the_time_of_the_study_has_the_first_minutes_again(ledger):
+    campaign = web_campaign(ledger)  # a lease that never ends by itself
+    voter = of_study(campaign, pages=replace(STUDY, study_minutes=0.001))
+    hand, _ = campaign.run(lambda c: next_sheet(c, campaign.info, STUDY, voter))
+    answer(campaign, voter, hand, 0)
+    pass_time(campaign, HOUR)
+    answer(campaign, voter, hand, 1)
+    ((expires,),) = query(campaign, "SELECT expires_at FROM lease")
+    assert expires > now() + MINUTE
+
+
+def test_answers_of_a_file_are_first_answers_too(campaign):
+    voter, hand, _ = come(campaign, "192.0.2.1")
+    pair = hand.pairs[0]
+    row = VoteRow(2, pair_id(hand.number, hand.sheet, pair.position), None, None, None, "left")
+    record_file(campaign.database, campaign.info, VoteFile("votes.csv", (row,)))
+    assert marks(campaign) == []
+    assert minutes_left(campaign, voter) == 30
