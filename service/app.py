@@ -28,7 +28,7 @@ def app_of(chosen: Settings) -> Flask:
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)
     register_page(app)
-    add_hooks(app, admit=State.count_client, refuse=from_library, streamed=Settings.streamed, tagged=TAGGED)
+    add_hooks(app, admit=State.count_client, refuse=from_library, tagged=TAGGED)
     if chosen.cors_origins:
         CORS(
             app,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from service.environment import seconds, setting, whole_number, word_list
+from service.environment import setting, whole_number, word_list
 from service.http.settings import HttpLimits, HttpSettings
 
 
@@ -35,16 +35,6 @@ class Limits(HttpLimits):
     max_query_values: int = setting(
         5_000_000, whole_number(1), "values of an evaluation: queries times runs times metrics"
     )
-    max_line_bytes: int = setting(2**20, whole_number(1_000), "bytes of a line of a stream")
-    max_lines: int = setting(10_000_000, whole_number(1), "lines of a stream")
-    max_wrong_lines: int = setting(1_000, whole_number(0), "lines of a stream that cannot be used, before it is ended")
-    max_stream_work_seconds: float = setting(3_600.0, seconds, "seconds of work for a stream")
-    max_stream_seconds: float = setting(7_200.0, seconds, "seconds in which a stream must end")  # type: ignore[misc]
-    max_work: int = setting(
-        1_000_000_000,
-        whole_number(1),
-        "items to rank or match, over all rankings, coefficients, resamples and simulations",
-    )
     max_work_bytes: int = setting(
         512 * 2**20, whole_number(1), "bytes of memory for the work of a request, as estimated before it begins"
     )
@@ -61,7 +51,6 @@ class Settings(HttpSettings):
     """
 
     limits_type: ClassVar[type[HttpLimits]] = Limits
-    streamed: ClassVar[frozenset[str]] = frozenset(("/v1/evaluations/stream",))
 
     limits: Limits = field(default_factory=Limits)
     cors_origins: tuple[str, ...] = setting((), word_list, "origins whose pages may call /v1, with commas")

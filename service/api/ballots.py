@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from adaptive import draw_ballot
 from adaptive.protocol import ballot_rng
+from service.api import work
 from service.openapi.blueprint import Blueprint, link, operation
 from service.schemas.ballots import BallotAnswer, BallotRequest
 
@@ -44,6 +45,8 @@ def draw(request: dict[str, Any]) -> dict[str, Any]:
 
 def draw_for_voters(*, items: Labels, presentations: int, voters: Labels, seed: int, number: int) -> dict[str, Any]:
     """A ballot, voter by voter."""
+    n_items, n_voters = (labels if isinstance(labels, int) else len(labels) for labels in (items, voters))
+    work.admit(work.of_ballot(n_items, n_items * presentations // 2, n_voters))
     ballot = draw_ballot(items, presentations, voters, ballot_rng(seed, number, "draw"))
     certificate = ballot.certificate()
     one_more = certificate.item_with_one_more

@@ -10,11 +10,12 @@ from marshmallow import ValidationError
 
 from adaptive import Token, pair_tokens
 from rankcorr.notices import collected_notices
+from service.api import work
 from service.http import deadline
 from service.http.problems import invalid
 from service.openapi.blueprint import Blueprint, link, operation
 from service.schemas.fields import check_label_bytes
-from service.schemas.pairings import PairingAnswer, PairingRequest
+from service.schemas.pairings import PairingAnswer, PairingRequest, number_of_pairs
 
 blueprint = Blueprint("pairings", __name__, url_prefix="/v1/pairings", description="From tokens to items")
 
@@ -52,6 +53,8 @@ def pair_within_limits(
     tokens: Sequence[Token], across_areas: bool, sample: int | None = None, seed: int | None = None
 ) -> dict[str, Any]:
     """Items of the tokens, unless their text would make the answer too large."""
+    n_items = number_of_pairs(tokens, across_areas=across_areas) if sample is None else sample
+    work.admit(work.of_pairing(len(tokens), n_items))
     rng = None if seed is None else np.random.default_rng(seed)
     clock = deadline.of_request()
     with collected_notices() as notices:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from adaptive import PlanError, plan_ballots, plan_for_budget, plan_for_top
+from service.api import work
 from service.openapi.blueprint import Blueprint, link, operation
 from service.schemas.ballot_fields import LARGEST
 from service.schemas.plans import PlanAnswer, PlanRequest
@@ -48,6 +49,7 @@ def plan_one_way(
     **sizes: Any,
 ) -> dict[str, Any]:
     """Plan from one of the four ways to say how often items are presented."""
+    work.admit(work.of_plan(sizes["n_ballots"]))
     if presentations is not None:
         planned = plan_ballots(**sizes, presentations=presentations)
     elif top_presentations is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from adaptive import BallotPlan, BallotVotes, score_ballots
 from adaptive.record import BallotRecord
+from service.api import work
 from service.api.ballots import Labels, labels_at
 from service.openapi.blueprint import Blueprint, link, operation
 from service.schemas.scores import ScoresAnswer, ScoresRequest
@@ -62,6 +63,7 @@ def score(request: dict[str, Any]) -> dict[str, Any]:
 
 def score_so_far(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequence[BallotVotes]) -> dict[str, Any]:
     """Scores of the ballots so far, the ranking, and the items of the next ballot."""
+    work.admit(work.of_scores(plan, sum(len(ballot.left) for ballot in ballots)))
     interim = score_ballots(plan, ballots, items=items, seed=seed)
     result = interim.result
     ranks, best_first = result.ranking.ranks, result.best_first

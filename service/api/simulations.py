@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from adaptive import BallotPlan, Selection, VoterPopulation, select_by_mean, simulate
 from adaptive.scores import BallotScores
-from adaptive.simulation.approaches import Approach, simulated_comparisons
+from adaptive.simulation.approaches import Approach
 from adaptive.simulation.similarity import named_similarity
 from rankcorr.notices import collected_notices
 from service.api import work
@@ -50,8 +50,7 @@ def simulate_plan(
     **options: Any,
 ) -> dict[str, Any]:
     """Means and standard deviations of the simulations of a plan."""
-    n_votes = [count for approach in approaches for count in simulated_comparisons(plan, approach)]
-    work.admit(work.of_simulations(n_simulations, n_votes, len(approaches) * voters.n_voters * plan.n_items))
+    work.admit(work.of_simulations(plan, voters.n_voters, n_simulations, approaches))
     clock = deadline.of_request()
 
     def select(scores: BallotScores, n_selected: int, rng: np.random.Generator) -> Selection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from adaptive import Comparisons, Strengths
-from adaptive.model.named import Model, fit_named
+from adaptive.model.estimators import Model, fit_named
 from service.api import work
 from service.api.ballots import Labels
 from service.http import deadline

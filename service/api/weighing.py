@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankcorr import Coefficient, OptionError
+from rankcorr import Coefficient
 from rankcorr.coefficients import named_coefficient
-
-PLAIN = ("rho", "tau")
 
 
 def of_coefficient(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Keyword arguments of a library call for one coefficient; rho and tau have no use for n0 and a weigher.
-
-    Raises
-    ------
-    OptionError
-        n0 beside a weigher.
 
     Examples
     --------
@@ -37,11 +30,9 @@ def of_coefficients(names: Sequence[str], options: Mapping[str, Any]) -> dict[st
 
 
 def of_name(name: str, options: Mapping[str, Any]) -> Coefficient:
-    """The coefficient of a name; an error as of `of_coefficient`.
+    """The coefficient of a name.
 
     >>> of_name("rho_w", {"n0": 7.0})
     RhoW(n0=7)
     """
-    if name not in PLAIN and "n0" in options and "weigher" in options:  # also for n0 = 2, which the library lets pass
-        raise OptionError("n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
     return named_coefficient(name, **options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -9,9 +11,12 @@ import sqlalchemy as sa
 from flask import Request, Response, g, request
 
 from adaptive.ledger import Campaign
+from adaptive.ledger.newcomers import Origin
 from adaptive.ledger.tokens import Holder, TokenKind, holder_of, voter_of_session
 from adaptive.ledger.voters import excluded_voters
 from service.collect.state import collecting
+from service.environment import variable
+from service.http import logs
 from service.http.capacity import RateLimiter
 from service.http.problems import Problem
 from service.http.state import state
@@ -21,6 +26,41 @@ VOTER_COOKIE: Final = "voter_"
 ORGANISER_COOKIE: Final = "organiser_"
 SESSION_HOURS: Final = 24.0 * 90
 ORGANISER_HOURS: Final = 24.0 * 7
+_ANY_HOST: Final = frozenset(("/health/live", "/health/ready", "/metrics"))
+
+
+def check_host(asked: Request) -> None:
+    """Refuse a host name that is not the service's: a stranger's would stand in links, and pass for the own origin.
+
+    The service answers at any port. Health checks and metrics hold no links, and orchestrators ask for them by address.
+
+    Raises
+    ------
+    Problem
+        400.
+    """
+    if asked.path in _ANY_HOST:
+        return
+    host, chosen = host_of(f"//{asked.host}"), collecting().settings
+    if host and (host in chosen.allowed_hosts or host == host_of(chosen.public_url) or _is_loopback(host)):
+        return
+    names = f"{variable('public_url')} or {variable('allowed_hosts')}"
+    raise Problem(400, f"the service does not go by this host name, which is not in {names}", kind="unknown-host")
+
+
+def host_of(url: str) -> str:
+    """Host of a URL in lower case, without brackets and port; empty where it cannot be read."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def check_origin(asked: Request) -> None:
@@ -40,8 +80,27 @@ def check_origin(asked: Request) -> None:
 
 
 def own_origin(asked: Request) -> str:
-    """Scheme and host under which voters find the service."""
+    """Scheme and host under which voters find the service: the public URL, or else the loopback host of a request."""
     return collecting().settings.public_url or asked.host_url.rstrip("/")
+
+
+def is_https(asked: Request) -> bool:
+    """Whether the browser speaks https, though a proxy in front may not say so."""
+    public = collecting().settings.public_url
+    return asked.is_secure or (public.startswith("https:") and host_of(f"//{asked.host}") == host_of(public))
+
+
+def origin_of(asked: Request) -> Origin:
+    """Address of a client, as the trusted proxies tell it, and how many unanswered sheets it may hold."""
+    if "X-Forwarded-For" in asked.headers and not collecting().settings.trusted_proxies:
+        _warn_of_proxy()
+    return Origin(asked.remote_addr or "unknown", collecting().settings.unanswered_sheets)
+
+
+@cache
+def _warn_of_proxy() -> None:
+    name = variable("trusted_proxies")
+    logs.log.warning("a proxy in front says who asks, but %s is 0: all voters count as one address", name)
 
 
 def know_voter() -> None:
@@ -101,12 +160,12 @@ def voter() -> tuple[Campaign, Holder]:
 
 def voter_of_cookie(campaign: Campaign) -> Holder | None:
     """The voter of a campaign whose cookie came along; None where none did, or the voter has left."""
-    return _held(campaign, request.cookies.get(cookie_name(VOTER_COOKIE, campaign), ""), "session")
+    return _held(campaign, _cookie(VOTER_COOKIE, campaign), "session")
 
 
 def is_left_out(campaign: Campaign) -> bool:
     """Whether the browser has, or had, the session of a voter who is left out: one who then left goes on to send it."""
-    token = request.cookies.get(cookie_name(VOTER_COOKIE, campaign), "")
+    token = _cookie(VOTER_COOKIE, campaign)
 
     def read(connection: sa.Connection) -> bool:
         voter_id = voter_of_session(connection, campaign.info, token)
@@ -146,7 +205,7 @@ def organiser_of_request(campaign: Campaign) -> Holder | None:
 
 def organiser_session(campaign: Campaign) -> str:
     """The token in an organiser's cookie; empty without one."""
-    return request.cookies.get(cookie_name(ORGANISER_COOKIE, campaign), "")
+    return _cookie(ORGANISER_COOKIE, campaign)
 
 
 def founder() -> None:
@@ -173,27 +232,35 @@ def holder_of_link(campaign: Campaign, token: str, kind: TokenKind) -> Holder:
     """
     holder = _held(campaign, token, kind)
     if holder is None:
-        count(collecting().guesses, request.remote_addr or "unknown")
+        count(collecting().guesses, origin_of(request).site)
         raise Problem(401, "this link is not valid, or not any more: ask for another one", kind="link-unknown")
     return holder
 
 
 def set_cookie(response: Response, prefix: str, campaign: Campaign, token: str) -> None:
-    """Keep a session where scripts cannot read it, and pages of other sites cannot use it."""
-    is_organiser = prefix == ORGANISER_COOKIE
+    """Keep a session where scripts cannot read it, and pages of other sites cannot use it; an empty one is dropped."""
+    is_organiser, https = prefix == ORGANISER_COOKIE, is_https(request)
+    hours = ORGANISER_HOURS if is_organiser else SESSION_HOURS
     response.set_cookie(
-        cookie_name(prefix, campaign),
+        cookie_name(prefix, campaign, https=https),
         token,
-        max_age=int((ORGANISER_HOURS if is_organiser else SESSION_HOURS) * 3_600),
-        secure=urlsplit(own_origin(request)).scheme == "https",
+        max_age=int(hours * 3_600) if token else 0,
+        secure=https,
         httponly=True,
         samesite="Strict" if is_organiser else "Lax",
     )
 
 
-def cookie_name(prefix: str, campaign: Campaign) -> str:
-    """Name of a cookie: a browser may have sessions of several campaigns."""
-    return prefix + campaign.key[:12]
+def cookie_name(prefix: str, campaign: Campaign, *, https: bool) -> str:
+    """Name of a cookie: a browser may have sessions of several campaigns.
+
+    Over https no other host, a sibling or one that answers in plain HTTP, can set a cookie of this name.
+    """
+    return ("__Host-" if https else "") + prefix + campaign.key[:12]
+
+
+def _cookie(prefix: str, campaign: Campaign) -> str:
+    return request.cookies.get(cookie_name(prefix, campaign, https=is_https(request)), "")
 
 
 def _held(campaign: Campaign, token: str, kind: TokenKind) -> Holder | None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from flask import Flask, Request, Response
 
-from service.collect.access import check_origin, count
+from service.collect.access import check_host, check_origin, count
 from service.collect.api import BLUEPRINTS
 from service.collect.document import COMPONENTS, CONFIGURATION, SECURITY
 from service.collect.pages import PAGES
@@ -19,7 +19,7 @@ from service.http.state import State
 from service.openapi.page import register_page
 from service.openapi.specification import Api
 
-# How the paths begin whose requests may need the ledger: they take turns, and what they answer is kept nowhere.
+# How the paths begin whose requests may need the ledger: what they answer is kept nowhere.
 WITH_LEDGER: Final = (API, "/v/", "/o/")
 POLICY: Final = "; ".join(
     (
@@ -44,14 +44,14 @@ def app_of(chosen: CollectSettings) -> Flask:
         app,
         admit=admit,
         refuse=from_ledger,
-        turns=WITH_LEDGER,
         tagged=frozenset(("/openapi.json",)),
         headers=add_headers,
+        screen=check_host,
     )
     return app
 
 
-def admit(shared: State, request: Request) -> None:
+def admit(shared: State, request: Request) -> str:
     """Count a request for the rate of its address, and refuse those of other sites; who calls, the views find out.
 
     Raises
@@ -60,7 +60,9 @@ def admit(shared: State, request: Request) -> None:
         429 above the rate, 403 for a page of another site.
     """
     check_origin(request)
-    count(shared.rate, request.remote_addr or "unknown")
+    address = request.remote_addr or "unknown"
+    count(shared.rate, address)
+    return address
 
 
 def add_headers(request: Request, response: Response) -> None:

@@ -53,9 +53,9 @@ class Campaigns:
         """What is shown for an item."""
         return self._shown(campaign.key, place)
 
-    def kinds(self, campaign: Campaign) -> list[str]:
-        """Kind of what is shown for each item; nothing is rendered."""
-        return [content.kind for content in self._contents(campaign.key)]
+    def contents(self, campaign: Campaign) -> tuple[ItemContent, ...]:
+        """Return the content of each item as its organiser gave it; nothing is rendered."""
+        return self._contents(campaign.key)
 
     def pairs(self, campaign: Campaign, number: int, sheet: int) -> tuple[ShownPair, ...]:
         """All pairs of a sheet.

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final
 
-from service.environment import SettingError, seconds, setting, token_list, variable, whole_number
+from service.environment import SettingError, seconds, setting, token_list, variable, whole_number, word_list
 from service.http.settings import HttpSettings
 
 _POSTGRESQL: Final = re.compile(r"postgres(?:ql(?:\+psycopg)?)?://.+")
-_ORIGIN: Final = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]{1,5})?")
+_HOST: Final = re.compile(r"\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+")
+_ORIGIN: Final = re.compile(rf"https?://(?:{_HOST.pattern})(?::[0-9]{{1,5}})?")
 
 
 def _ledger(name: str, text: str) -> str:
@@ -31,6 +32,14 @@ def _origin(name: str, text: str) -> str:
     if not _ORIGIN.fullmatch(text.rstrip("/")):
         raise SettingError(f"{name} must be like https://votes.example.org, without a path; got {text!r}")
     return text.rstrip("/")
+
+
+def _hosts(name: str, text: str) -> tuple[str, ...]:
+    hosts = tuple(host.lower() for host in word_list(name, text))
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            raise SettingError(f"{name} must hold host names or addresses without scheme and port; got {host!r}")
+    return tuple(host.strip("[]") for host in hosts)
 
 
 def _folder(name: str, text: str) -> str:
@@ -55,16 +64,25 @@ class CollectSettings(HttpSettings):
     requests_per_minute: int = setting(
         0, whole_number(0), "requests of an address to /v1 in a minute, 0: no limit; a lab may share one address"
     )
-    max_concurrent: int = setting(8, whole_number(1, 64), "requests that a worker works on at once")
-    max_waiting: int = setting(64, whole_number(0, 1_000), "requests that wait for their turn in a worker")
-    max_wait_seconds: float = setting(2.0, seconds, "seconds that a request waits before it is turned away")
+    max_waiting: int = setting(
+        8, whole_number(1, 1_000), "heavy requests of a worker, at work or waiting for their turn"
+    )
     max_ledger_seconds: float = setting(
         3.0, seconds, "seconds that a request tries to write while others do, before it is turned away"
     )
     ledger: str = setting("collect.db", _ledger, "where the votes are: path of a file, or URL of a PostgreSQL database")
-    public_url: str = setting("", _origin, "where voters find the service, for links; empty: as the request has it")
+    public_url: str = setting("", _origin, "where voters find the service, for links; empty: on this machine")
+    allowed_hosts: tuple[str, ...] = setting(
+        (), _hosts, "further host names of the service, with commas, besides loopback and that of the public URL"
+    )
     assets: str = setting("", _folder, "folder with the images and sounds of items; empty: none are served")
     joins_per_minute: int = setting(300, whole_number(0), "new voters of a campaign in a minute, 0: no limit")
+    address_joins_per_minute: int = setting(100, whole_number(0), "new voters of an address in a minute, 0: no limit")
+    unanswered_sheets: int = setting(
+        100,
+        whole_number(0),
+        "sheets without an answer that an address holds at once, fewer after each that it let lapse; 0: no limit",
+    )
     votes_per_minute: int = setting(
         240, whole_number(0), "votes of a voter in a minute, and as many sheets and sessions; 0: no limit"
     )
@@ -74,7 +92,7 @@ class CollectSettings(HttpSettings):
 
     def table(self) -> list[tuple[str, Any, str]]:
         """Variable, value and meaning of each setting; no tokens, and no URL of a database: it may hold a password."""
-        return [
-            (name, "postgresql://..." if name == variable("ledger") and "://" in str(value) else value, about)
-            for name, value, about in super().table()
-        ]
+        shown = {variable("allowed_hosts"): ",".join(self.allowed_hosts)}
+        if "://" in self.ledger:
+            shown[variable("ledger")] = "postgresql://..."
+        return [(name, shown.get(name, value), about) for name, value, about in super().table()]

@@ -29,6 +29,7 @@ class CollectState:
     settings: CollectSettings
     own_ledger: OwnLedger
     joins: RateLimiter | None  # by campaign
+    address_joins: RateLimiter | None  # by address
     votes: RateLimiter | None  # by voter
     steps: RateLimiter | None  # by voter
     guesses: RateLimiter | None  # links that open nothing, by address
@@ -43,6 +44,9 @@ class CollectState:
             own_ledger=own_ledger,
             campaigns=Campaigns(own_ledger.get),
             joins=_limiter(chosen.joins_per_minute, "new voters of a campaign", "joins_per_minute"),
+            address_joins=_limiter(
+                chosen.address_joins_per_minute, "new voters of an address", "address_joins_per_minute"
+            ),
             votes=_limiter(chosen.votes_per_minute, "votes of a voter, given or taken back,", "votes_per_minute"),
             steps=_limiter(chosen.votes_per_minute, "sheets and sessions of a voter", "votes_per_minute"),
             guesses=_limiter(chosen.guesses_per_minute, "links that open nothing, of an address", "guesses_per_minute"),

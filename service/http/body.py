@@ -27,7 +27,7 @@ class BodyParser(FlaskParser):
 
     def load_json(self, _req: Request, _schema: Any) -> Any:
         """Parse the body, which `received` has read."""
-        document = parse(g.pop("body"))
+        document = parse(g.body)
         deadline.of_request()()
         return document
 
@@ -53,6 +53,8 @@ def received(request: Request) -> bytearray:
     while piece := _piece(request):
         body += piece
     g.n_bytes = len(body)
+    if request.content_length not in (None, len(body)):
+        raise Problem(400, f"the body did not arrive whole: {len(body)} of {request.content_length} bytes came")
     return body
 
 
@@ -64,6 +66,8 @@ def _piece(request: Request) -> bytes:
     except MemoryError:
         raise
     except Exception as error:  # each server has its own for bad chunks, wrong lengths and lost connections
+        if isinstance(error.__context__, BlockingIOError):  # werkzeug hides that of the socket
+            raise Problem(408, f"no byte of the body came for too long ({variable('client_seconds')})") from error
         raise Problem(
             400, "the body did not arrive whole: its length or its chunks are not as HTTP has them"
         ) from error

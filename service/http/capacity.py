@@ -1,4 +1,4 @@
-"""How much a worker takes on at once, and how often a client may ask."""
+"""How often a client may ask."""
 
 from __future__ import annotations
 
@@ -14,52 +14,7 @@ import weakref
 from collections.abc import Callable
 
 from service.environment import variable
-from service.http import metrics
 from service.http.problems import Problem
-
-
-class Gate:
-    """Lets some requests in at once; a few more wait for their turn, and the rest are turned away with 503.
-
-    Examples
-    --------
-    >>> gate = Gate(concurrent=1, waiting=0, seconds=1.0)
-    >>> gate.enter()
-    >>> gate.leave()
-    """
-
-    def __init__(self, *, concurrent: int, waiting: int, seconds: float) -> None:
-        self._slots = threading.BoundedSemaphore(concurrent)
-        self._queue = threading.BoundedSemaphore(waiting) if waiting else None
-        self._seconds = seconds
-
-    def enter(self) -> None:
-        """Take a slot, or wait for one.
-
-        Raises
-        ------
-        Problem
-            503, when too many wait already, or the wait is too long.
-        """
-        if self._slots.acquire(blocking=False):
-            return
-        if self._queue is None or not self._queue.acquire(blocking=False):
-            raise _over_capacity("too many requests wait already", "max_waiting")
-        try:
-            with metrics.waiting():
-                has_slot = self._slots.acquire(timeout=self._seconds)
-            if not has_slot:
-                raise _over_capacity(f"no turn came in {self._seconds:g} s", "max_wait_seconds")
-        finally:
-            self._queue.release()
-
-    def leave(self) -> None:
-        """Give the slot back."""
-        self._slots.release()
-
-
-def _over_capacity(why: str, setting: str) -> Problem:
-    return Problem(503, f"{why} ({variable(setting)}); try again", kind="over-capacity", headers={"Retry-After": "1"})
 
 
 class RateLimiter:

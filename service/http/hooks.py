@@ -1,7 +1,12 @@
-"""What happens around every request of an application: id, log, metrics, turn, and errors in one format."""
+"""What happens around every request of an application: id, log, metrics, who works on it, and errors in one format.
+
+The thread that has read a request answers it, unless that takes long: then a process of its own does (`answer_alone`),
+and the thread waits, and does what is done around every request.
+"""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
@@ -15,6 +20,7 @@ from service.http import deadline, logs, metrics
 from service.http.access import secured
 from service.http.body import received
 from service.http.json_body import OrjsonProvider
+from service.http.lane import CHEAP_BYTES, Heavy
 from service.http.problems import Problem
 from service.http.settings import HttpSettings
 from service.http.state import State, state
@@ -22,6 +28,7 @@ from service.http.transfer import transferred
 
 API: Final = "/v1/"
 _WITH_BODY: Final = ("POST", "PUT")
+_ALONE: Final = "rankcorr.alone"  # in the environment of a request that a process of its own works on
 
 
 def new_app(name: str, chosen: HttpSettings, **options: Any) -> Flask:
@@ -41,12 +48,11 @@ def new_app(name: str, chosen: HttpSettings, **options: Any) -> Flask:
 def add_hooks(
     app: Flask,
     *,
-    admit: Callable[[State, Request], None],
+    admit: Callable[[State, Request], str],
     refuse: Callable[[Any], Problem],
-    turns: tuple[str, ...] = (API,),
-    streamed: AbstractSet[str] = frozenset(),
     tagged: AbstractSet[str] = frozenset(),
     headers: Callable[[Request, Response], None] | None = None,
+    screen: Callable[[Request], None] | None = None,
 ) -> None:
     """Do what every request needs before its view and after it.
 
@@ -54,44 +60,45 @@ def add_hooks(
     ----------
     app : Flask
     admit : callable
-        Raises a problem for a request to /v1 that may not be made.
+        Name of the client of a request to /v1; raises a problem for one that may not be made.
     refuse : callable
         The problem for an error of the libraries.
-    turns : tuple of str
-        How the paths begin whose requests take a turn, and wait for it where all are taken.
-    streamed : set of str
-        Routes whose views read the body themselves, while they answer, and take a turn for each part of the work.
     tagged : set of str
         Routes whose answer is left out where the client has it already.
     headers : callable, optional
         Adds headers of the application to an answer.
+    screen : callable, optional
+        Raises a problem for a request, to whatever path, that is none of the application's.
     """
 
     @app.before_request
-    def begin() -> None:
+    def begin() -> Response | None:
         logs.begin(request)
-        metrics.begin()
-        g.counted = True
-        if not request.path.startswith(turns) or request.method == "OPTIONS":
-            return
-        shared = state()
-        if is_api := request.path.startswith(API):
-            admit(shared, request)
+        is_alone = _ALONE in request.environ
+        if not is_alone:
+            metrics.begin()
+            g.counted = True
+            if screen is not None:
+                screen(request)
+        if not request.path.startswith(API) or request.method == "OPTIONS":
+            return None
+        if not is_alone:
+            g.client = admit(state(), request)
         if request.url_rule is None:  # a path or a method that is not served
-            return
-        if request.url_rule.rule in streamed:
-            return
-        if is_api and request.method in _WITH_BODY:
-            g.body = received(request)  # before its turn: a client that sends slowly keeps nobody waiting
-        shared.gate.enter()
-        g.gate = shared.gate
+            return None
+        g.body = received(request) if request.method in _WITH_BODY else b""
         deadline.of_request()  # the work begins
+        if state().lane.is_open and len(g.body) > CHEAP_BYTES:
+            return _passed_on()
+        return None
 
     @app.after_request
     def finish(response: Response) -> Response:
         if headers is not None:
             headers(request, response)
         transferred(request, response, tagged=tagged)
+        if _ALONE in request.environ:
+            return response
         metrics.count(request, response)
         return logs.end(request, secured(response))
 
@@ -99,8 +106,13 @@ def add_hooks(
     def release(_error: BaseException | None) -> None:
         if g.pop("counted", False):
             metrics.end()
-        if (gate := g.pop("gate", None)) is not None:
-            gate.leave()
+
+    @app.errorhandler(Heavy)
+    def pass_on(_heavy: Heavy) -> Response:
+        try:
+            return _passed_on()
+        except Problem as problem:
+            return problem.response()
 
     @app.errorhandler(Problem)
     def answer(problem: Problem) -> Response:
@@ -116,3 +128,29 @@ def add_hooks(
         # The details go to the log only, under the id that the client sees.
         logs.log.exception("request %s failed", g.get("request_id", "?"))
         return Problem(500, "an unforeseen error; the log of the service has it under the request_id").response()
+
+
+def answer_alone(app: Flask) -> Callable[[Any, bytes], tuple[Any, bytes]]:
+    """What a process of its own does with the environment and the body of a request: for `Lane.open`."""
+
+    def answer(environ: dict[str, Any], body: bytes) -> tuple[Any, bytes]:
+        environ = {**environ, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body), _ALONE: True}
+        with app.request_context(environ):
+            response = app.full_dispatch_request()
+            about = {name: g.get(name) for name in ("n_items", "problem") if name in g}
+            return (response.status_code, list(response.headers), about), response.get_data()
+
+    return answer
+
+
+def _passed_on() -> Response:
+    """The answer of a process of its own to the current request."""
+    environ = {name: value for name, value in request.environ.items() if isinstance(value, str)}
+    environ.pop("HTTP_TRANSFER_ENCODING", None)  # the body is whole
+    environ["HTTP_X_REQUEST_ID"] = g.request_id
+    (status, headers, about), pieces = state().lane.work(
+        g.client, environ, g.body, request.environ.get("gunicorn.socket")
+    )
+    for name, value in about.items():
+        setattr(g, name, value)
+    return Response(pieces, status, headers)

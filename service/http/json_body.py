@@ -2,7 +2,7 @@
 
 orjson refuses nan, infinities, numbers too large for a double, text that is not UTF-8 and nesting of more than 1024
 levels. It keeps the last of two equal keys, which would drop a score silently; so keys are counted here. It rounds a
-whole number of more than 64 bits to a double, which would tie scores that the library tells apart; such a number is
+whole number of more than 64 bits to a double, and 1e-400 to 0, which would tie scores that differ; such a number is
 refused here, unless a double holds it.
 """
 
@@ -18,8 +18,7 @@ import orjson
 from flask import Response
 from flask.json.provider import JSONProvider
 
-from rankcorr.checks import shown
-from service.http.problems import Problem
+from service.http.problems import Problem, shown
 
 # Each takes 64 bytes of memory or more for two or three bytes of text: a body of 16 MiB could take 1 GB. At this
 # limit it takes 0.2 GB, and 200,000 items in groups of ties stay far below.
@@ -27,6 +26,10 @@ MAX_CONTAINERS: Final = 1_000_000
 _LONG: Final = b"0" * 19  # as many digits as the smallest whole number that orjson may round, -(2^63) - 1
 _ZEROS: Final = bytes(ord("0") if chr(byte).isdigit() else byte for byte in range(128)) + bytes(range(128, 256))
 _RUN: Final = re.compile(b"0*")
+# What may be too small for a double: an exponent of three digits, or an exponent of two behind 200 zeros.
+_SMALL: Final = re.compile(rb"[eE]-0*[1-9][0-9]{2}|\.0{200}")
+_ABOVE_ZERO: Final = re.compile("[+-]?[0.]*[1-9]")
+MAX_SHOWN: Final = 60
 BLOCK_BYTES: Final = 1 << 18  # counted at once: six arrays as long as a whole body took 100 MB
 
 
@@ -37,48 +40,21 @@ def parse(body: bytes | bytearray) -> Any:
     ------
     Problem
         400, for a body that is not JSON, or that has an object with two equal keys; 422, for a whole number that cannot
-        be held exactly.
+        be held exactly, and for a number so small that it would be read as 0.
     """
     written, opened = counted(body)
     if opened > MAX_CONTAINERS:
         raise Problem(413, f"at most {MAX_CONTAINERS} arrays and objects in a body; got {opened}")
-    is_long = _has_long_number(body)
+    is_odd = _has_long_number(body) or _SMALL.search(body) is not None
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise Problem(400, f"the body is not JSON: {error}", kind="not-json") from error
     if count_keys(document) != written:
         raise Problem(400, f"an object of the body has the key {_repeated_key(body)} twice", kind="duplicate-key")
-    if is_long:
-        _check_long_numbers(body)
+    if is_odd:
+        _check_numbers(body)
     return document
-
-
-def parse_lines(lines: list[bytes]) -> list[Any]:
-    """Parse each of many lines; a `Problem`, as of `parse`, stands in the place of a line that is not JSON.
-
-    Keys are counted over all lines at once; a line is looked at alone only where something is wrong.
-    """
-    documents: list[Any] = []
-    sound: list[bytes] = []
-    for line in lines:
-        try:
-            documents.append(orjson.loads(line))
-            sound.append(line)
-        except orjson.JSONDecodeError as error:
-            documents.append(Problem(400, f"the line is not JSON: {error}", kind="not-json"))
-    body = b"\n".join(sound)
-    written, opened = counted(body)
-    if opened <= MAX_CONTAINERS and count_keys(documents) == written and not _has_long_number(body):
-        return documents
-    return [found if isinstance(found, Problem) else _alone(line) for line, found in zip(lines, documents, strict=True)]
-
-
-def _alone(line: bytes) -> Any:
-    try:
-        return parse(line)
-    except Problem as problem:
-        return problem
 
 
 def _has_long_number(body: bytes | bytearray) -> bool:
@@ -94,8 +70,18 @@ def _has_long_number(body: bytes | bytearray) -> bool:
     return place >= 0
 
 
-def _check_long_numbers(body: bytes | bytearray) -> None:
-    """Refuse a whole number that orjson has rounded."""
+def _check_numbers(body: bytes | bytearray) -> None:
+    """Refuse a whole number that orjson has rounded, and a number that it has made 0."""
+
+    def check_fraction(text: str) -> float:
+        number = float(text)
+        if number == 0 and is_above_zero(text):
+            raise Problem(
+                422,
+                f"the number {text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + '...'} is too small: the least "
+                "above 0 is 5e-324, and it would be read as 0",
+            )
+        return number
 
     def check(digits: str) -> int:
         number = int(digits)
@@ -108,7 +94,7 @@ def _check_long_numbers(body: bytes | bytearray) -> None:
         return number
 
     with suppress(RecursionError):  # nested too deeply for Python's parser: no ranking is there
-        json.loads(body, parse_int=check)
+        json.loads(body, parse_int=check, parse_float=check_fraction)
 
 
 def counted(body: bytes | bytearray) -> tuple[int, int]:
@@ -168,6 +154,15 @@ def _repeated_key(body: bytes | bytearray) -> str:
     with suppress(RecursionError):  # nested too deeply for Python's parser: the key is not named
         json.loads(body, object_pairs_hook=notice)
     return json.dumps(repeated[0][:60], ensure_ascii=False) if repeated else "of some entry"
+
+
+def is_above_zero(text: str) -> bool:
+    """Whether a number in a text is not 0, even if a double cannot tell.
+
+    >>> is_above_zero("-0.00e9"), is_above_zero("1e-400")
+    (False, True)
+    """
+    return _ABOVE_ZERO.match(text) is not None
 
 
 class OrjsonProvider(JSONProvider):

@@ -7,8 +7,7 @@ import re
 import sys
 import time
 import uuid
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from flask import Request, Response, g
@@ -17,8 +16,13 @@ ID_HEADER: Final = "X-Request-ID"
 TRACE_HEADER: Final = "traceparent"
 _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
-# Version 00 of the W3C's Trace Context; ids of zeros are not valid.
-_TRACE: Final = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+# W3C Trace Context: version, trace id, parent id, flags. Ids of zeros and version ff are not valid. A later version may
+# add fields after these four.
+_TRACE: Final = re.compile(
+    r"(?P<version>(?!ff)[0-9a-f]{2})-(?P<ids>(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16})-(?P<flags>[0-9a-f]{2})"
+    r"(?P<more>-.*)?"
+)
+_SAMPLED: Final = 0x01
 
 log = logging.getLogger("rankcorr.service")
 
@@ -26,10 +30,25 @@ log = logging.getLogger("rankcorr.service")
 def begin(request: Request) -> None:
     """Give a request its id and its starting time; a well-formed id from a proxy is kept, and so is its trace."""
     given = request.headers.get(ID_HEADER, "")
-    g.request_id = given if _GIVEN_ID.fullmatch(given) else new_id()
-    trace = request.headers.get(TRACE_HEADER, "")
-    g.trace = trace if _TRACE.fullmatch(trace) else None
+    g.request_id = given if _GIVEN_ID.fullmatch(given) else uuid.uuid4().hex
+    g.trace = trace_of(request.headers.get(TRACE_HEADER, ""))
     g.started = time.perf_counter()
+
+
+def trace_of(header: str) -> str | None:
+    """Return the trace of a `traceparent` header in version 00; None for a header that is not valid.
+
+    A header of a later version keeps its ids and the one flag that version 00 defines for all (W3C Trace Context, 3.2).
+
+    >>> trace_of("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03-more")
+    '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    """
+    found = _TRACE.fullmatch(header)
+    if found is None:
+        return None
+    if found["version"] == "00":
+        return None if found["more"] else header
+    return f"00-{found['ids']}-{int(found['flags'], 16) & _SAMPLED:02x}"
 
 
 def end(request: Request, response: Response) -> Response:
@@ -37,71 +56,20 @@ def end(request: Request, response: Response) -> Response:
     response.headers[ID_HEADER] = g.request_id
     if g.trace:
         response.headers[TRACE_HEADER] = g.trace
-    write(
-        g.request_id,
-        method=request.method,
-        route=route(request),
-        status=response.status_code,
-        seconds=time.perf_counter() - g.started,
-        n_bytes=g.get("n_bytes", 0),
-        n_items=g.get("n_items", 0),
-        trace=g.trace,
-    )
-    return response
-
-
-def new_id() -> str:
-    """An id for a request that brings none."""
-    return uuid.uuid4().hex
-
-
-def write(
-    request_id: str,
-    *,
-    method: str,
-    route: str,
-    status: int,
-    seconds: float = 0.0,
-    n_bytes: int = 0,
-    n_items: int = 0,
-    trace: str | None = None,
-) -> None:
-    """Write the log line of a request."""
     line = {
-        "time": _now(),
-        "id": request_id,
-        "method": method,
-        "route": route,
-        "status": status,
-        "ms": round(1000 * seconds, 3),
-        "bytes": n_bytes,
-        "items": n_items,
-    } | ({TRACE_HEADER: trace} if trace else {})
-    _print(line)
-
-
-def write_stream(request_id: str, *, seconds: float, worked: float, lines: int, outcome: str) -> None:
-    """Write the log line of the end of a stream, whose request has a line of its own from when it began."""
-    _print(
-        {
-            "time": _now(),
-            "id": request_id,
-            "stream": outcome,
-            "ms": round(1000 * seconds, 3),
-            "worked_ms": round(1000 * worked, 3),
-            "lines": lines,
-        }
-    )
-
-
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-
-
-def _print(line: Mapping[str, Any]) -> None:
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "id": g.request_id,
+        "method": request.method,
+        "route": route(request),
+        "status": response.status_code,
+        "ms": round(1000 * (time.perf_counter() - g.started), 3),
+        "bytes": g.get("n_bytes", 0),
+        "items": g.get("n_items", 0),
+    } | ({TRACE_HEADER: g.trace} if g.trace else {})
     # One write for the whole line, so that the lines of several workers do not mix.
     sys.stdout.write(orjson.dumps(line).decode() + "\n")
     sys.stdout.flush()
+    return response
 
 
 def route(request: Request) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
+import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -22,11 +24,13 @@ from prometheus_client import (
     generate_latest,
     multiprocess,
 )
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.mmap_dict import MmapedDict
+from prometheus_client.registry import Collector
 
+from rankcorr import __version__
 from service.http.logs import route
-from service.http.room import reserve, take_room
-from service.http.snapshot import Snapshot
+from service.http.reserved_files import reserve, reserve_files
 
 FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "OPTIONS"))
@@ -43,21 +47,21 @@ REFUSALS = Counter("rankcorr_refusals_total", "Requests answered with an error, 
 IN_PROGRESS = Gauge("rankcorr_requests_in_progress", "Requests that are being answered", multiprocess_mode="livesum")
 WAITING = Gauge("rankcorr_requests_waiting", "Requests that wait for their turn", multiprocess_mode="livesum")
 
-_COUNTING: Final = threading.Event()  # unless there is no room for the counts of this process
+_COUNTING: Final = threading.Event()  # unless there is no space for the counts of this process
 _COUNTING.set()
 
 
 def start_counting(pid: int) -> None:
-    """Take the room for the counts of a process; without it the process counts nothing, and answers all the same.
+    """Reserve space for the counts of a process; without it the process counts nothing, and answers all the same.
 
     Raises
     ------
     OSError
-        There is no room.
+        There is no space.
     """
     if folder := os.environ.get(FOLDER):
         _COUNTING.clear()
-        take_room(folder, pid)
+        reserve_files(folder, pid)
         _COUNTING.set()
 
 
@@ -100,11 +104,46 @@ def count(request: Request, response: Response) -> Response:
     return response
 
 
-def count_refusal(status: int, kind: str) -> None:
-    """Count an answer to what never became a request."""
-    if _COUNTING.is_set():
-        REQUESTS.labels("other", "none", str(status)).inc()
-        REFUSALS.labels(kind).inc()
+class Snapshot(Collector):
+    """Memory of each worker whose counts lie in a folder, or of this process; the versions of the service and Python.
+
+    Examples
+    --------
+    >>> [metric.name for metric in Snapshot(None).collect()]
+    ['rankcorr_build', 'rankcorr_worker_resident_bytes']
+    """
+
+    def __init__(self, folder: str | None) -> None:
+        self._folder = folder
+
+    def collect(self) -> Iterator[Metric]:
+        """Measure."""
+        versions = {"version": __version__, "python": platform.python_version()}
+        yield InfoMetricFamily("rankcorr_build", "What runs", value=versions)
+        memory = GaugeMetricFamily(
+            "rankcorr_worker_resident_bytes", "Memory of a worker, shared pages included", labels=["pid"]
+        )
+        for pid in self._workers():
+            size = resident_bytes(pid)
+            if size is not None:
+                memory.add_metric([str(pid)], size)
+        yield memory
+
+    def _workers(self) -> Iterable[int]:
+        if self._folder is None:
+            return [os.getpid()]
+        found = (re.fullmatch(r"gauge_livesum_([0-9]+)\.db", file.name) for file in Path(self._folder).iterdir())
+        # The process that forks, our parent, has a file too.
+        return sorted({int(name[1]) for name in found if name} - {os.getppid()})
+
+
+def resident_bytes(pid: int) -> int | None:
+    """Memory of a process; None for one that has ended, and where the system does not tell."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def exposition() -> Response:

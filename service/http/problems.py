@@ -16,7 +16,7 @@ import adaptive.errors
 import rankcorr.errors
 import rankcorr.evaluation.errors
 from adaptive.errors import AdaptiveError
-from rankcorr import RankingError
+from rankcorr import RankingError, checks
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:rankcorr:problem:"
@@ -119,13 +119,6 @@ class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
         self.headers = dict(headers or {})
         self.members = dict(members or {})
 
-    @classmethod
-    def of_parser(cls, status: int, detail: str) -> Problem:
-        """The problem for what the parser of HTTP refuses."""
-        if status not in STATUSES:  # 417, 501 for a transfer coding
-            status = 400 if status != 500 else 500
-        return cls(status, detail, kind="malformed-request" if status < 500 else None)
-
     def body(self, request_id: str) -> bytes:
         """The problem as JSON."""
         document: dict[str, Any] = {
@@ -144,6 +137,20 @@ class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
         """The problem as a response."""
         g.problem = self.kind  # for the metrics
         return Response(self.body(g.get("request_id", "")), self.status, self.headers, content_type=MEDIA_TYPE)
+
+
+def shown(value: Any) -> str:
+    """A value of a request, as JSON has it, cut to one line for a message.
+
+    >>> shown({"a": [None, True, 0.5, "b"]})
+    '{"a": [null, true, 0.5, "b"]}'
+    """
+    return checks.shown(value, written=_as_json)
+
+
+def _as_json(value: Any) -> str:
+    is_long = isinstance(value, int) and not -(2**63) <= value < 2**64  # which orjson does not write
+    return repr(value) if is_long else orjson.dumps(value).decode()
 
 
 def from_library(error: RankingError | AdaptiveError) -> Problem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,8 +28,7 @@ class HttpLimits:
     """The most that one request may ask for; an application may add limits of its own."""
 
     max_body_bytes: int = setting(16 * 2**20, whole_number(1_000), "bytes of a request body")
-    max_seconds: float = setting(30.0, seconds, "seconds of work for a request")
-    max_stream_seconds: ClassVar[float] = math.inf  # a setting of applications that have streams
+    max_seconds: float = setting(30.0, seconds, "seconds of processor time for a request")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +42,6 @@ class HttpSettings:
     """
 
     limits_type: ClassVar[type[HttpLimits]] = HttpLimits
-    streamed: ClassVar[frozenset[str]] = frozenset()  # paths whose bodies are answered while they arrive
 
     limits: HttpLimits = field(default_factory=HttpLimits)
     tokens: tuple[str, ...] = setting(
@@ -53,9 +50,13 @@ class HttpSettings:
     metrics: Metrics = setting("open", one_of("open", "token", "off"), "who may read /metrics: open, token or off")
     requests_per_minute: int = setting(0, whole_number(0), "requests of a client to /v1 in a minute, 0: no limit")
     trusted_proxies: int = setting(0, whole_number(0, 10), "proxies in front, whose X-Forwarded-For is believed")
-    max_concurrent: int = setting(2, whole_number(1, 64), "requests that a worker works on at once")
-    max_waiting: int = setting(16, whole_number(0, 1_000), "requests that wait for their turn in a worker")
-    max_wait_seconds: float = setting(10.0, seconds, "seconds that a request waits before it is turned away")
+    max_heavy: int = setting(0, whole_number(0, 64), "heavy requests at once, over all workers, 0: as many as workers")
+    max_waiting: int = setting(
+        16, whole_number(1, 1_000), "heavy requests of a worker, at work or waiting for their turn"
+    )
+    max_wait_seconds: float = setting(
+        10.0, seconds, "seconds that a heavy request waits for its turn and for a processor, before it is turned away"
+    )
 
     def __post_init__(self) -> None:
         if self.metrics == "token" and not self.tokens:

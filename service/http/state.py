@@ -1,19 +1,54 @@
-"""What the requests to one app share: its settings, tokens, turns and counts."""
+"""What the requests to one app share: its settings, tokens, counts, and the lane of heavy requests."""
 
 from __future__ import annotations
 
+import mmap
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from flask import Flask, Request, abort, current_app
 
 from service.http.access import Tokens
-from service.http.capacity import Gate, RateLimiter
+from service.http.capacity import RateLimiter
+from service.http.lane import Lane
 from service.http.problems import Problem
 from service.http.settings import HttpSettings
-from service.http.stopping import Stopping
 
 _EXTENSION = "rankcorr"
+
+
+class Stopping:
+    """A sign for all workers on this machine, in memory that is shared with every worker forked later.
+
+    Examples
+    --------
+    >>> stopping = Stopping()
+    >>> stopping.check()
+    >>> stopping.begin()
+    >>> bool(stopping)
+    True
+    """
+
+    def __init__(self) -> None:
+        self._sign = mmap.mmap(-1, 1)
+
+    def __bool__(self) -> bool:
+        return self._sign[0] != 0
+
+    def begin(self) -> None:
+        """Give the sign."""
+        self._sign[0] = 1
+
+    def check(self) -> None:
+        """Refuse to be called ready.
+
+        Raises
+        ------
+        Problem
+            503, when the service is about to stop.
+        """
+        if self:
+            raise Problem(503, "the service is about to stop; send requests elsewhere", kind="stopping")
 
 
 @dataclass(frozen=True)
@@ -28,7 +63,7 @@ class State:
 
     settings: HttpSettings
     tokens: Tokens
-    gate: Gate
+    lane: Lane
     rate: RateLimiter | None
     stopping: Stopping
     resources: ExitStack = field(default_factory=ExitStack)  # closed when a worker ends
@@ -39,13 +74,17 @@ class State:
         return cls(
             settings=chosen,
             tokens=Tokens(chosen.tokens),
-            gate=Gate(concurrent=chosen.max_concurrent, waiting=chosen.max_waiting, seconds=chosen.max_wait_seconds),
+            lane=Lane(
+                waiting=chosen.max_waiting,
+                wait_seconds=chosen.max_wait_seconds,
+                work_seconds=chosen.limits.max_seconds,
+            ),
             rate=RateLimiter(chosen.requests_per_minute) if chosen.requests_per_minute else None,
             stopping=Stopping(),
         )
 
-    def count_client(self, request: Request) -> None:
-        """Check the token of a request, and count it for the rate.
+    def count_client(self, request: Request) -> str:
+        """Check the token of a request, and count it for the rate; return the name of the client.
 
         Wrong tokens count too, or they could be guessed at any rate.
 
@@ -63,6 +102,7 @@ class State:
             raise
         if self.rate is not None:
             self.rate.count(client)
+        return client
 
     def check_metrics(self, request: Request) -> None:
         """Let those read the metrics whom the settings allow it: 404 where they are off, 401 without a token."""

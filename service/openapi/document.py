@@ -11,11 +11,10 @@ from service.schemas.ballot_fields import FORM, VOTED_BALLOT
 from service.schemas.ballots import VOTER_COMPARISONS
 from service.schemas.comparison_fields import COMPARISON, COMPARISON_COLUMNS
 from service.schemas.components import VOCABULARIES
-from service.schemas.evaluations import COMPARISON_OF_RUNS, COVERAGE, MEAN, PAIRED, STREAM_MEAN, STREAM_SUMMARY
+from service.schemas.evaluations import COMPARISON_OF_RUNS, COVERAGE, MEAN, PAIRED
 from service.schemas.inference import SCORE
 from service.schemas.pairings import PAIR, TOKEN
 from service.schemas.query_fields import NUMBERS_BY_QUERY, RELEVANCE_COLUMNS, SCORE_COLUMNS
-from service.schemas.query_lines import QUERY_ANSWER_LINE, QUERY_LINE
 from service.schemas.ranking_fields import RANKING, WAYS_TO_GIVE
 from service.schemas.scores import NEXT_BALLOT, SCORED_BALLOT
 from service.schemas.simulations import SIMULATED_APPROACH, SIMULATED_COEFFICIENT
@@ -34,7 +33,6 @@ COMPONENTS: Final = (
     RANKING,
     SCORE,
     *(NUMBERS_BY_QUERY, RELEVANCE_COLUMNS, SCORE_COLUMNS, MEAN, COVERAGE, PAIRED, COMPARISON_OF_RUNS),
-    *(QUERY_LINE, QUERY_ANSWER_LINE, STREAM_MEAN, STREAM_SUMMARY),
     *(TOKEN, PAIR),
     *(VOTER_COMPARISONS, FORM, VOTED_BALLOT, SCORED_BALLOT, NEXT_BALLOT),
     *(SIMULATED_COEFFICIENT, SIMULATED_APPROACH),

@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import orjson
+from apispec.ext.marshmallow import MarshmallowPlugin
+from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 from flask_smorest import Api as SmorestApi
 from marshmallow import missing
 from werkzeug.exceptions import HTTPException
 
 from service.http.problems import MEDIA_TYPE, STATUSES, from_http
+from service.http.settings import HttpLimits
+from service.http.state import state
 from service.schemas.components import Component
-from service.schemas.fields import Documented
+from service.schemas.fields import Documented, with_limits
 
 TOKEN_SCHEME: Final = {"type": "http", "scheme": "bearer", "description": "Needed where RANKCORR_TOKENS is set."}
 
@@ -89,12 +93,14 @@ class Api(SmorestApi):  # type: ignore[misc]
         return problem if isinstance(problem, HTTPException) else problem.response()
 
     def _init_spec(self, **options: Any) -> None:
-        super()._init_spec(**options)
+        super()._init_spec(marshmallow_plugin=_Plugin(), **options)
+        limits = state(self._app).settings.limits
         converter = self.ma_plugin.converter
+        converter.limits = limits
         converter.attribute_functions.remove(converter.field2default)
         converter.add_attribute_function(_documented)
         for component in self._components:
-            self.spec.components.schema(component.name, dict(component.schema))
+            self.spec.components.schema(component.name, with_limits(component.schema, limits))
         for name, scheme in self._security.items():
             self.spec.components.security_scheme(name, dict(scheme))
 
@@ -110,7 +116,24 @@ class Api(SmorestApi):  # type: ignore[misc]
             self.spec.components.response(kind, {"description": title, "content": content})
 
 
-def _documented(_converter: Any, field: Any, ret: dict[str, Any], **_: Any) -> dict[str, Any]:
+class _Converter(OpenAPIConverter):
+    """Adds to the schema of a request what is refused of it, and which fields belong together."""
+
+    limits: HttpLimits
+
+    def schema2jsonschema(self, schema: Any) -> dict[str, Any]:
+        found: dict[str, Any] = super().schema2jsonschema(schema)  # type: ignore[no-untyped-call]
+        refused, together = (list(getattr(schema, "refused", ())), dict(getattr(schema, "together", {})))
+        if refused:
+            found["not"] = {"anyOf": refused} if len(refused) > 1 else refused[0]
+        return found | ({"dependentRequired": together} if together else {})
+
+
+class _Plugin(MarshmallowPlugin):
+    Converter = _Converter
+
+
+def _documented(converter: Any, field: Any, ret: dict[str, Any], **_: Any) -> dict[str, Any]:
     """The schema of a field of ours; its description names the default.
 
     The keyword `default` stands nowhere: openapi-typescript requires a field that has it, and other generators send
@@ -118,7 +141,7 @@ def _documented(_converter: Any, field: Any, ret: dict[str, Any], **_: Any) -> d
     """
     if not isinstance(field, Documented):
         return {}
-    documented = dict(field.documented)
+    documented: dict[str, Any] = with_limits(field.documented, converter.limits)
     if field.load_default is not missing:
         about = ret.get("description", documented.get("description", ""))
         documented["description"] = f"{about} Default: {orjson.dumps(field.load_default).decode()}.".lstrip()

@@ -16,11 +16,11 @@ from adaptive import BallotVotes
 from adaptive.errors import AdaptiveError
 from adaptive.protocol import checked_labels
 from adaptive.votes import UNANSWERED, WORDS
-from rankcorr.checks import counted, counted_need, shown
-from service.http.problems import unknown_fields
+from rankcorr.checks import counted, counted_need
+from service.http.problems import shown, unknown_fields
 from service.schemas.components import DISTRIBUTION, VOTE, Component
-from service.schemas.fields import LABEL_SCHEMA, Choice, Documented, Number, Whole, check_limit
-from service.schemas.ranking_fields import check_labels
+from service.schemas.fields import LABEL_SCHEMA, Choice, Count, Documented, Limit, Number, Whole, check_limit
+from service.schemas.ranking_fields import check_labels, whole
 
 # Above it, not every language reads whole numbers of JSON exactly.
 LARGEST: Final = 2**53
@@ -30,18 +30,16 @@ ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
 LABELS_SCHEMA: Final[dict[str, Any]] = {"type": "array", "items": LABEL_SCHEMA}
 
 
-class ItemCount(Whole):
-    """Number of items of a plan, within the limit."""
+class ItemCount(Count):
+    """Number of items of a plan."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(least=2, required=True, **kwargs)
+        super().__init__(limit="max_items", of="items of a plan", least=2, required=True, **kwargs)
 
     def read(self, value: Any) -> Any:
         """Check a value, and return it as the library call takes it."""
-        count = super().read(value)
-        check_limit("max_items", count, of="items of a plan")
-        g.n_items = count
-        return count
+        g.n_items = super().read(value)
+        return g.n_items
 
 
 class Fraction(Number):
@@ -68,8 +66,15 @@ class Names(Documented):
         self.what, self.least, self.limit, self.of = what, least, limit, of or f"{what} of a ballot"
         self.documented = {
             "oneOf": [
-                {"type": "integer", "minimum": least, "title": f"number of {what}"},
-                {"type": "array", "minItems": least, "uniqueItems": True, "items": LABEL_SCHEMA, "title": "labels"},
+                {"type": "integer", "minimum": least, "maximum": Limit(limit), "title": f"number of {what}"},
+                {
+                    "type": "array",
+                    "minItems": least,
+                    "maxItems": Limit(limit),
+                    "uniqueItems": True,
+                    "items": LABEL_SCHEMA,
+                    "title": "labels",
+                },
             ]
         }
         self._number = Whole(least=least)
@@ -131,7 +136,12 @@ class Similarity(Documented):
         {
             "oneOf": [
                 DISTRIBUTION.reference,
-                {"type": "array", "minItems": 2, "items": {"type": "number", "minimum": -1, "maximum": 1}},
+                {
+                    "type": "array",
+                    "minItems": 2,
+                    "maxItems": Limit("max_items"),
+                    "items": {"type": "number", "minimum": -1, "maximum": 1},
+                },
             ]
         }
     )
@@ -144,7 +154,7 @@ class Similarity(Documented):
             if isinstance(value, str):
                 return self._name.read(value)
             raise ValidationError(
-                f"must be one of {', '.join(map(repr, DISTRIBUTION.words))} or a list of numbers; got {shown(value)}"
+                f"must be one of {', '.join(map(shown, DISTRIBUTION.words))} or a list of numbers; got {shown(value)}"
             )
         if len(value) < 2:
             raise ValidationError(f"must be a similarity for each of at least 2 items; got {len(value)}")
@@ -216,7 +226,7 @@ def _check_form(form: Any, *path: str) -> None:
     check_keys(form, {"left", "right", "votes"}, {"voter"}, *path)
     for side in ("left", "right"):
         check_labels(form[side], *path, side)
-    if "voter" in form and type(form["voter"]) not in (str, int):
+    if "voter" in form and type(whole(form["voter"])) not in (str, int):
         raise placed([f"a label is text or a whole number; got {shown(form['voter'])}"], *path, "voter")
     votes = form["votes"]
     if not isinstance(votes, list):
@@ -225,7 +235,7 @@ def _check_form(form: Any, *path: str) -> None:
         wrong = next(
             place for place, vote in enumerate(votes) if not isinstance(vote, str | None) or vote not in ANSWERS
         )
-        words = ", ".join(map(repr, WORDS))
+        words = ", ".join(map(shown, WORDS))
         raise placed(
             [f"must be one of {words}, or null for no answer; got {shown(votes[wrong])}"], *path, "votes", str(wrong)
         )

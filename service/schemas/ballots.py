@@ -9,10 +9,10 @@ from marshmallow import ValidationError, validates_schema
 from marshmallow.fields import Integer
 
 from adaptive import BallotCertificate
-from service.schemas.ballot_fields import LABELS_SCHEMA, LARGEST, Names
+from service.schemas.ballot_fields import LABELS_SCHEMA, Names
 from service.schemas.base import Answer, Request
 from service.schemas.components import Component
-from service.schemas.fields import LABEL_SCHEMA, Dumped, Seed, Whole, check_label_bytes, check_limit
+from service.schemas.fields import LABEL_SCHEMA, Count, Dumped, Seed, Whole, check_label_bytes, check_limit
 from service.schemas.plans import MAX_BALLOTS
 
 
@@ -25,8 +25,11 @@ class BallotRequest(Request):
         limit="max_items",
         metadata={"description": "Labels of the items (text or whole numbers), or N for the labels 0 to N - 1."},
     )
-    presentations = Whole(
-        least=1, most=LARGEST, required=True, metadata={"description": "M: how often each item is presented."}
+    presentations = Count(
+        limit="max_comparisons",
+        of="comparisons of a ballot",
+        required=True,
+        metadata={"description": "M: how often each item is presented."},
     )
     voters = Names(
         what="voters",

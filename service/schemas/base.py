@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, post_load, pre_load
+from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, post_load, pre_load, validates_schema
 
-from rankcorr.checks import shown
 from rankcorr.errors import WeightError
 from rankcorr.weights import Weigher, named_weigher
-from service.http.problems import MAX_ERRORS, unknown_fields
+from service.http.problems import MAX_ERRORS, shown, unknown_fields
 from service.schemas.components import MISSING_ITEMS, SCHEME, TIED_WEIGHT, VARIANT
 from service.schemas.fields import Choice, Documented, Number
 
@@ -20,7 +19,19 @@ _WEIGHERS: Final = "hyperbolic|logarithmic|uniform|top-k:[1-9][0-9]{0,17}"
 
 
 class Request(Schema):
-    """A request: an unknown field is an error, because a misspelt option must not pick a default."""
+    """A request: an unknown field is an error, because a misspelt option must not pick a default.
+
+    Attributes
+    ----------
+    refused : tuple of mapping
+        JSON Schemas of what is refused although each field is valid, for the document; `validates_schema` refuses it.
+        They stand there as `not`, because generators of clients make no class of an object that has `oneOf`.
+    together : mapping
+        By field, those that it needs.
+    """
+
+    refused: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    together: ClassVar[Mapping[str, list[str]]] = MappingProxyType({})
 
     class Meta:  # noqa: D106
         unknown = RAISE
@@ -71,11 +82,19 @@ class WeigherField(Documented):
 class ItemWeights(Request):
     """How items are weighed; see the library's weighted_tau."""
 
+    refused: ClassVar[tuple[Mapping[str, Any], ...]] = ({"required": ["n0", "weigher"]},)
+
     n0 = Number(above=-1, most=1e300, metadata={"description": "Offset of the weight 1/(n + n0)^2; 2 by default."})
     weigher = WeigherField()
     scheme = Choice(SCHEME, load_default=SCHEME.words[0])
     tied_weights = Choice(TIED_WEIGHT, load_default=TIED_WEIGHT.words[0])
     variant = Choice(VARIANT, load_default="b")
+
+    @validates_schema
+    def check_weight(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse two weights."""
+        if "n0" in data and "weigher" in data:
+            raise ValidationError("n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2", "weigher")
 
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from flask import g
 from marshmallow import ValidationError
 
 from adaptive.votes import WORDS
-from rankcorr.checks import counted_need, shown
+from rankcorr.checks import counted_need
+from service.http.problems import shown
 from service.schemas.ballot_fields import ANSWERS, LABELS_SCHEMA, check_keys, placed
 from service.schemas.components import VOTE, Component
-from service.schemas.fields import LABEL_SCHEMA, Documented, check_limit
-from service.schemas.ranking_fields import check_labels
+from service.schemas.fields import LABEL_SCHEMA, Documented, Limit, check_limit, some_have
+from service.schemas.ranking_fields import check_labels, whole
 
 _ANSWER: Final = {"oneOf": [VOTE.reference, {"type": "null"}]}
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
@@ -31,7 +32,7 @@ COMPARISON_COLUMNS: Final = Component(
         "properties": {
             "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
             "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
-            "winner": {"type": "array", "items": _ANSWER, "description": _WINNER},
+            "winner": {"type": "array", "maxItems": Limit("max_comparisons"), "items": _ANSWER, "description": _WINNER},
             "voter": {**LABELS_SCHEMA, "description": _VOTER},
         },
     },
@@ -60,7 +61,7 @@ class Answered:
 
     left: list[str | int]
     right: list[str | int]
-    winner: list[int]
+    winner: list[str | None]
     voter: list[str | int] | None
 
     @property
@@ -76,7 +77,13 @@ class ComparisonsField(Documented):
         {
             "oneOf": [
                 COMPARISON_COLUMNS.reference,
-                {"type": "array", "items": COMPARISON.reference, "title": "one by one"},
+                {
+                    "type": "array",
+                    "maxItems": Limit("max_comparisons"),
+                    "items": COMPARISON.reference,
+                    "not": some_have("voter"),
+                    "title": "one by one",
+                },
             ]
         }
     )
@@ -105,7 +112,7 @@ def _of_columns(value: dict[str, Any]) -> Answered:
     for place, vote in enumerate(winner):
         if not _is_answer(vote):
             raise placed([_no_answer(vote)], "winner", str(place))
-    return Answered(value["left"], value["right"], [ANSWERS[vote] for vote in winner], value.get("voter"))
+    return Answered(value["left"], value["right"], winner, value.get("voter"))
 
 
 def _of_rows(value: list[Any]) -> Answered:
@@ -119,13 +126,14 @@ def _of_rows(value: list[Any]) -> Answered:
                 raise placed(["either all comparisons have a voter or none; the first has none"], str(place), "voter")
             check_keys(row, needed, set(), str(place))
         for name in names:
+            row[name] = whole(row[name])
             if type(row[name]) not in (str, int):
                 raise placed([f"a label is text or a whole number; got {shown(row[name])}"], str(place), name)
         if not _is_answer(row["winner"]):
             raise placed([_no_answer(row["winner"])], str(place), "winner")
     left, right = ([row[side] for row in value] for side in _SIDES)
     voter = [row["voter"] for row in value] if with_voters else None
-    return Answered(left, right, [ANSWERS[row["winner"]] for row in value], voter)
+    return Answered(left, right, [row["winner"] for row in value], voter)
 
 
 def _check_count(count: int) -> None:
@@ -137,4 +145,4 @@ def _is_answer(vote: Any) -> bool:
 
 
 def _no_answer(vote: Any) -> str:
-    return f"must be one of {', '.join(map(repr, WORDS))}, or null for no answer; got {shown(vote)}"
+    return f"must be one of {', '.join(map(shown, WORDS))}, or null for no answer; got {shown(vote)}"

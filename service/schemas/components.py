@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adaptive.model.named import MODELS
+from adaptive.model.estimators import MODELS
 from adaptive.model.vote_model import TIES
 from adaptive.simulation.approaches import PAPER_APPROACHES
 from adaptive.simulation.similarity import SIMILARITIES
@@ -20,8 +20,8 @@ from rankcorr.evaluation.evaluate import UNDEFINED
 from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED
 from rankcorr.evaluation.query_tests import TESTS
 from rankcorr.inference.bootstrap import METHODS
-from rankcorr.inference.distribution import ALTERNATIVES
 from rankcorr.inference.exchange import SWAPS
+from rankcorr.inference.null import ALTERNATIVES
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS
 
 

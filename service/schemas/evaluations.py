@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 from marshmallow import ValidationError, validates_schema
@@ -21,28 +19,19 @@ from service.schemas.components import (
 )
 from service.schemas.fields import (
     LABEL_SCHEMA,
+    NOTHING,
     Choice,
-    Documented,
+    Count,
     Dumped,
     Flag,
     Part,
-    QueryNumber,
-    QueryWhole,
     Seed,
     Text,
     Whole,
     check_limit,
 )
-from service.schemas.inference import UNDEFINED, Resamples, level
-from service.schemas.query_fields import (
-    METRICS,
-    MOST_METRICS,
-    ByQuery,
-    GroupsOfQueries,
-    MetricNames,
-    RunsByName,
-    metric_names,
-)
+from service.schemas.inference import UNDEFINED, level
+from service.schemas.query_fields import ByQuery, GroupsOfQueries, MetricNames, RunsByName
 
 N_LISTED: Final = 100  # queries that an answer lists where it counts them
 LARGEST_DEPTH: Final = 2**40
@@ -59,18 +48,30 @@ class ComparisonOptions(Request):
     test = Choice(QUERY_TEST, load_default=QUERY_TEST.words[0])
     groups = GroupsOfQueries()
     level = level()
-    n_resamples = Resamples(least=1, load_default=2_000)
+    n_resamples = Count(limit="max_resamples", of="resamples", load_default=2_000)
 
 
 class StandardizationOptions(Request):
     """How rank correlations are standardized by their own null."""
 
     seed = Seed(metadata={"description": "The same seed, the same answer."})
-    n_resamples = Resamples(least=1, load_default=RESAMPLES)
+    n_resamples = Count(limit="max_resamples", of="resamples", load_default=RESAMPLES)
 
 
 class EvaluationRequest(ItemWeights):
     """Runs by query against qrels."""
+
+    refused = (
+        *ItemWeights.refused,
+        {"required": ["comparison"], "properties": {"runs": {"maxProperties": 1}}},
+        {
+            "required": ["comparison"],
+            "properties": {
+                "comparison": {"required": ["standardized"], "properties": {"standardized": {"const": True}}},
+                "standardized": NOTHING,
+            },
+        },
+    )
 
     qrels = ByQuery(Qrels, required=True)
     runs = RunsByName(required=True)
@@ -253,81 +254,3 @@ class EvaluationAnswer(Answer):
         required=True,
     )
     warnings = List(String(), required=True)
-
-
-class MetricsQuery(Documented):
-    """Names of metrics in a query string, with commas."""
-
-    documented: Mapping[str, Any] = MappingProxyType(
-        {
-            "type": "string",
-            "pattern": f"^{METRICS}(,{METRICS}){{0,19}}$",
-            "description": "As in an evaluation, with commas between them.",
-            "example": "tau_w,ap",
-        }
-    )
-
-    def read(self, value: Any) -> tuple[str, ...]:
-        """Check a value, and return it as the library call takes it."""
-        names = value.split(",")
-        if len(names) > MOST_METRICS:
-            raise ValidationError(f"at most {MOST_METRICS} metrics; got {len(names)}")
-        return metric_names(names)
-
-
-class StreamQuery(ItemWeights):
-    """How the queries of a stream are evaluated."""
-
-    n0 = QueryNumber(above=-1, most=1e300, metadata={"description": "Offset of the weight 1/(n + n0)^2; 2 by default."})
-    metrics = MetricsQuery(load_default=("tau_w",))
-    unjudged = Choice(UNJUDGED_DOCUMENTS, load_default=UNJUDGED_DOCUMENTS.words[0])
-    unretrieved = Choice(UNRETRIEVED_DOCUMENTS, load_default=UNRETRIEVED_DOCUMENTS.words[0])
-    undefined = Choice(UNDEFINED_QUERIES, load_default=UNDEFINED_QUERIES.words[0])
-    depth = QueryWhole(least=1, most=LARGEST_DEPTH, metadata={"description": "Keep so many documents of each run."})
-    versus = Text(metadata={"description": "Name of the run that others are compared with."})
-    level = QueryNumber(
-        least=1e-6, most=1 - 1e-6, load_default=0.95, metadata={"description": "Level of confidence of the intervals."}
-    )
-
-
-STREAM_MEAN: Final = Component(
-    "MeanOfStream",
-    _named(
-        mean={**UNDEFINED, "description": "Exact: rounded once, whatever the order of the lines."},
-        standard_error=UNDEFINED,
-        low=UNDEFINED,
-        high=UNDEFINED,
-        n_queries=_COUNT,
-        n_undefined=_COUNT,
-    ),
-)
-STREAM_SUMMARY: Final = Component(
-    "SummaryLine",
-    _record(
-        summary=_record(
-            n_lines={**_COUNT, "description": "Lines that are not blank."},
-            n_queries={**_COUNT, "description": "Lines that were evaluated."},
-            n_wrong={**_COUNT, "description": "Lines that could not be used."},
-            runs={"type": "array", "items": {"type": "string"}, "description": "In the order of the first query."},
-            metrics={"type": "array", "items": {"type": "string"}},
-            means={"type": "array", "items": STREAM_MEAN.reference},
-            comparisons={
-                "type": "array",
-                "description": "Differences from the run of `versus`, by Student's test and interval.",
-                "items": _record(metric={"type": "string"}, pairs=_PAIRS),
-            },
-            coverage={
-                "type": "array",
-                "items": _record(
-                    run={"type": "string"},
-                    n_not_in_run=_COUNT,
-                    n_compared=_COUNT,
-                    n_unjudged=_COUNT,
-                    n_unretrieved=_COUNT,
-                    n_cut=_COUNT,
-                    n_negative=_COUNT,
-                ),
-            },
-        )
-    ),
-)

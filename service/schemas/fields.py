@@ -8,22 +8,48 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
 from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
 
-from rankcorr.checks import shown
 from service.environment import variable
+from service.http.json_body import is_above_zero
+from service.http.problems import shown
 from service.http.state import settings
 from service.schemas.components import Vocabulary
 
-LABEL_SCHEMA: Final = {"type": ["string", "integer"]}
+# Whole numbers are read exactly up to 64 bits.
+LABEL_SCHEMA: Final = {"type": ["string", "integer"], "minimum": -(2**63), "maximum": 2**64 - 1}
+NOTHING: Final[dict[str, Any]] = {"not": {}}  # the schema that no value fits: of a field that is left out
 _NUMBER_TYPES: Final = frozenset((int, float))
 _NUMBER_TEXT: Final = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?")
 _WHOLE_TEXT: Final = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit of the settings, in a schema; `of` turns it into another number."""
+
+    name: str
+    of: Callable[[int], int] = int
+
+
+def with_limits(schema: Any, limits: Any) -> Any:
+    """A schema in which the limits of an application stand."""
+    if isinstance(schema, Limit):
+        return schema.of(getattr(limits, schema.name))
+    if isinstance(schema, Mapping):
+        return {key: with_limits(value, limits) for key, value in schema.items()}
+    return [with_limits(value, limits) for value in schema] if isinstance(schema, list | tuple) else schema
+
+
+def some_have(name: str) -> dict[str, Any]:
+    """The schema of objects in an array of which some have a field and others have not."""
+    return {"allOf": [{"contains": {"required": [name]}}, {"contains": {"not": {"required": [name]}}}]}
 
 
 def check_limit(name: str, count: int, *, of: str) -> None:
@@ -141,11 +167,29 @@ class Whole(Number):
         return value if type(value) is int else None
 
 
+class Count(Whole):
+    """A whole number of things, of which there is a limit."""
+
+    def __init__(self, *, limit: str, of: str, least: int = 1, **kwargs: Any) -> None:
+        super().__init__(least=least, **kwargs)
+        self.limit, self.of = limit, of
+        self.documented = {**self.documented, "maximum": Limit(limit)}
+
+    def read(self, value: Any) -> Any:
+        """Check a value, and return it as the library call takes it."""
+        number = super().read(value)
+        check_limit(self.limit, number, of=self.of)
+        return number
+
+
 class QueryNumber(Number):
     """A number of a query string."""
 
     def _parsed(self, value: Any) -> float | None:
-        return float(value) if _NUMBER_TEXT.fullmatch(value) else None
+        if not _NUMBER_TEXT.fullmatch(value):
+            return None
+        number = float(value)
+        return None if number == 0 and is_above_zero(value) else number
 
 
 class QueryWhole(Whole):
@@ -178,7 +222,7 @@ class Choice(Documented):
     def read(self, value: Any) -> str:
         """Check a value, and return it as the library call takes it."""
         if not isinstance(value, str) or value not in self.choices:
-            raise ValidationError(f"must be one of {', '.join(map(repr, self.choices))}; got {shown(value)}")
+            raise ValidationError(f"must be one of {', '.join(map(shown, self.choices))}; got {shown(value)}")
         return value
 
 
@@ -193,10 +237,12 @@ class Choices(Documented):
     def read(self, value: Any) -> tuple[str, ...]:
         """Check a value, and return it as the library call takes it."""
         if not isinstance(value, list) or not value:
-            raise ValidationError(f"must be a list of some of {', '.join(map(repr, self.choices))}; got {shown(value)}")
+            raise ValidationError(
+                f"must be a list of some of {', '.join(map(shown, self.choices))}; got {shown(value)}"
+            )
         for entry in value:
             if not isinstance(entry, str) or entry not in self.choices:
-                raise ValidationError(f"must hold some of {', '.join(map(repr, self.choices))}; got {shown(entry)}")
+                raise ValidationError(f"must hold some of {', '.join(map(shown, self.choices))}; got {shown(entry)}")
         if len(set(value)) < len(value):
             raise ValidationError(f"must name each of its entries once; got {shown(value)}")
         return tuple(value)

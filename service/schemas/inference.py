@@ -9,21 +9,22 @@ from marshmallow.fields import List, Nested
 
 from service.schemas.base import Answer, Request, WeightOptions
 from service.schemas.components import ALTERNATIVE, COEFFICIENT, INTERVAL_METHOD, MISSING_ITEMS, SWAP, Component
-from service.schemas.fields import Choice, Dumped, Flag, Number, Seed, Text, Whole, check_label_bytes, check_limit
+from service.schemas.fields import (
+    NOTHING,
+    Choice,
+    Count,
+    Dumped,
+    Flag,
+    Number,
+    Seed,
+    Text,
+    check_label_bytes,
+    check_limit,
+)
 from service.schemas.notices import Notice
 from service.schemas.ranking_fields import NamedRankings, RankingField, scores_in
 
 UNDEFINED: Final[dict[str, Any]] = {"type": ["number", "null"]}
-
-
-class Resamples(Whole):
-    """A number of resamples, within the limit of the service."""
-
-    def read(self, value: Any) -> Any:
-        """Return the number."""
-        number = super().read(value)
-        check_limit("max_resamples", number, of="resamples")
-        return number
 
 
 def level() -> Number:
@@ -37,7 +38,7 @@ class InferenceOptions(Request):
     """How a coefficient is compared with chance."""
 
     seed = Seed(metadata={"description": "The same seed, the same answer."})
-    n_resamples = Resamples(least=1, load_default=2_000)
+    n_resamples = Count(limit="max_resamples", of="resamples", load_default=2_000)
     level = level()
     method = Choice(INTERVAL_METHOD, load_default=INTERVAL_METHOD.words[0])
     alternative = Choice(ALTERNATIVE, load_default=ALTERNATIVE.words[0])
@@ -111,6 +112,12 @@ SCORE: Final = Component("LeaderboardScore", _SCORE)
 class LeaderboardRequest(WeightOptions):
     """Systems against one gold ranking, or against several gold sets."""
 
+    refused = (
+        *WeightOptions.refused,
+        {"required": ["gold", "gold_sets"]},
+        {"properties": {"gold": NOTHING, "gold_sets": NOTHING}},
+    )
+
     gold = RankingField(metadata={"description": "One gold ranking; or gold_sets."})
     gold_sets = NamedRankings(limit="max_systems", of="gold sets", metadata={"description": "By name; or gold."})
     systems = NamedRankings(required=True)
@@ -127,7 +134,7 @@ class LeaderboardRequest(WeightOptions):
         metadata={"description": "Scores must be given, and mean the same in all systems; tests are then exact."},
     )
     level = level()
-    n_resamples = Resamples(least=1, load_default=1_000)
+    n_resamples = Count(limit="max_resamples", of="resamples", load_default=1_000)
     seed = Seed(metadata={"description": "The same seed, the same answer."})
     missing = Choice(
         MISSING_ITEMS,

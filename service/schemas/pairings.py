@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -12,14 +12,16 @@ from marshmallow import ValidationError, validates_schema
 from marshmallow.fields import Integer, List, Nested
 
 from adaptive import Token
-from rankcorr.checks import shown
 from service.http import deadline
-from service.schemas.ballot_fields import LARGEST, check_keys, placed
+from service.http.problems import shown
+from service.schemas.ballot_fields import check_keys, placed
 from service.schemas.base import Answer, Request
 from service.schemas.components import Component
-from service.schemas.fields import Documented, Dumped, Flag, Number, Seed, Text, Whole, check_limit
+from service.schemas.fields import Count, Documented, Dumped, Flag, Limit, Number, Seed, Text, check_limit, some_have
 from service.schemas.notices import Notice
 
+# As Python has blanks, of which regular expressions of JSON Schema do not know all.
+_NOT_BLANK: Final = r"[^\s\u001c-\u001f\u0085]"
 TOKEN: Final = Component(
     "Token",
     {
@@ -28,8 +30,12 @@ TOKEN: Final = Component(
         "required": ["token", "area"],
         "additionalProperties": False,
         "properties": {
-            "token": {"type": "string", "minLength": 1},
-            "area": {"type": "string", "minLength": 1, "description": "A token with several areas is given for each."},
+            "token": {"type": "string", "pattern": _NOT_BLANK},
+            "area": {
+                "type": "string",
+                "pattern": _NOT_BLANK,
+                "description": "A token with several areas is given for each.",
+            },
             "frequency": {
                 "type": "number",
                 "minimum": 0,
@@ -61,7 +67,15 @@ PAIR: Final = Component(
 class Tokens(Documented):
     """Tokens with their semantic areas."""
 
-    documented: Mapping[str, Any] = MappingProxyType({"type": "array", "minItems": 2, "items": TOKEN.reference})
+    documented: Mapping[str, Any] = MappingProxyType(
+        {
+            "type": "array",
+            "minItems": 2,
+            "maxItems": Limit("max_items"),
+            "items": TOKEN.reference,
+            "not": some_have("frequency"),
+        }
+    )
     _text = Text()
     _frequency = Number(least=0)
 
@@ -92,9 +106,13 @@ class Tokens(Documented):
 class PairingRequest(Request):
     """Tokens, and which of their pairs are to be items."""
 
+    together = MappingProxyType({"sample": ["seed"], "seed": ["sample"]})
+
     tokens = Tokens(required=True)
-    sample = Whole(
-        least=1, most=LARGEST, metadata={"description": "Number of random pairs to take; all of them by default."}
+    sample = Count(
+        limit="max_items",
+        of="pairs of tokens",
+        metadata={"description": "Number of random pairs to take; all of them by default."},
     )
     seed = Seed(required=False, metadata={"description": "Of the sample, with which it belongs together."})
     across_areas = Flag(load_default=False, metadata={"description": "Pair any two tokens, of one area or two."})
@@ -105,15 +123,16 @@ class PairingRequest(Request):
         if ("sample" in data) != ("seed" in data):
             lacks, has = ("seed", "sample") if "sample" in data else ("sample", "seed")
             raise ValidationError(f"this field is needed: {lacks} and {has} belong together", lacks)
-        n_pairs = _n_pairs(data["tokens"], across_areas=data["across_areas"])
-        field, count = ("sample", data["sample"]) if "sample" in data else ("tokens", n_pairs)
-        try:
-            check_limit("max_items", count, of="pairs of tokens; a sample takes fewer")
-        except ValidationError as error:
-            raise ValidationError(error.messages, field) from error
+        if "sample" not in data:
+            n_pairs = number_of_pairs(data["tokens"], across_areas=data["across_areas"])
+            try:
+                check_limit("max_items", n_pairs, of="pairs of tokens; a sample takes fewer")
+            except ValidationError as error:
+                raise ValidationError(error.messages, "tokens") from error
 
 
-def _n_pairs(tokens: list[Token], *, across_areas: bool) -> int:
+def number_of_pairs(tokens: Sequence[Token], *, across_areas: bool) -> int:
+    """Number of pairs that the tokens have."""
     sizes = (
         [len({token.text for token in tokens})] if across_areas else Counter(token.area for token in tokens).values()
     )

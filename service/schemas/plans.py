@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from types import MappingProxyType
 from typing import Any, Final
 
 from marshmallow import ValidationError, post_load, validates_schema
@@ -11,7 +13,7 @@ from adaptive import BallotPlan
 from rankcorr.checks import offending
 from service.schemas.ballot_fields import LARGEST, Fraction, ItemCount
 from service.schemas.base import Answer, Request
-from service.schemas.fields import Dumped, Number, Whole
+from service.schemas.fields import NOTHING, Dumped, Number, Whole
 
 MAX_BALLOTS: Final = 10_000
 WAYS: Final = ("presentations", "comparisons", "hours", "top_presentations")
@@ -54,6 +56,12 @@ class PlanRequest(Sizes):
         above=0, most=1e9, metadata={"description": "Mean time that a voter takes for a comparison."}
     )
     n_voters = Whole(least=1, most=LARGEST, metadata={"description": "Also advise on this number of voters."})
+
+    refused = (
+        {"properties": dict.fromkeys(WAYS, NOTHING)},
+        *({"required": list(pair)} for pair in combinations(WAYS, 2)),
+    )
+    together = MappingProxyType({"hours": ["seconds_per_comparison"]})
 
     @validates_schema
     def check_way(self, data: dict[str, Any], **_: Any) -> None:

@@ -10,14 +10,13 @@ from typing import Any, Final
 from flask import g
 from marshmallow import ValidationError
 
-from rankcorr.checks import shown
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.evaluation import Qrels, Run
-from rankcorr.evaluation.metrics import ir_measures_package
+from rankcorr.evaluation.familiar import ir_measures_package
 from service.http import deadline
-from service.http.problems import Name
+from service.http.problems import Name, shown
 from service.schemas.components import Component
-from service.schemas.fields import LABEL_SCHEMA, Documented, check_limit
+from service.schemas.fields import LABEL_SCHEMA, Documented, Limit, check_limit
 from service.schemas.ranking_fields import check_labels
 
 _NUMBERS: Final = frozenset((int, float))
@@ -27,12 +26,17 @@ _FAMILIAR: Final = f"ndcg|ndcg{_DEPTH}|rr|r{_DEPTH}"
 METRICS: Final = f"({_OWN}|{_FAMILIAR})"
 MOST_METRICS: Final = 20
 
-_LABELS: Final = {"type": "array", "items": LABEL_SCHEMA}
+_LABELS: Final = {
+    "type": "array",
+    "minItems": 1,
+    "items": {**LABEL_SCHEMA, "minLength": 1},
+    "not": {"allOf": [{"contains": {"type": "string"}}, {"contains": {"type": "integer"}}]},
+}
 
 
 def _columns(value: str) -> dict[str, Any]:
     names = ("query", "document", value)
-    kinds = (_LABELS, _LABELS, {"type": "array", "items": {"type": "number"}})
+    kinds = (_LABELS, _LABELS, {"type": "array", "minItems": 1, "items": {"type": "number"}})
     return {
         "type": "object",
         "description": "Columns of one length, with a row for each document of a query.",
@@ -48,7 +52,13 @@ NUMBERS_BY_QUERY: Final = Component(
         "type": "object",
         "minProperties": 1,
         "description": "By query, the number of each document.",
-        "additionalProperties": {"type": "object", "additionalProperties": {"type": "number"}},
+        "propertyNames": {"minLength": 1},
+        "additionalProperties": {
+            "type": "object",
+            "propertyNames": {"minLength": 1},
+            "additionalProperties": {"type": "number"},
+        },
+        "not": {"additionalProperties": {"maxProperties": 0}},  # no document at all
     },
 )
 RELEVANCE_COLUMNS: Final = Component("RelevanceColumns", _columns("relevance"))
@@ -123,6 +133,8 @@ class RunsByName(Documented):
         {
             "type": "object",
             "minProperties": 1,
+            "maxProperties": Limit("max_systems"),
+            "propertyNames": {"minLength": 1},
             "additionalProperties": {"oneOf": [NUMBERS_BY_QUERY.reference, SCORE_COLUMNS.reference]},
         }
     )
@@ -156,7 +168,7 @@ class MetricNames(Documented):
             "uniqueItems": True,
             "description": (
                 "tau_w, rho_w, tau, rho, tau_ap, rbo, ap, p@10 with any depth; ndcg, ndcg@10, rr and r@10 if the "
-                "service has ir_measures."
+                "service has ir_measures. These four need relevance in whole numbers of at most 1,000."
             ),
         }
     )

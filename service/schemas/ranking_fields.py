@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 from flask import g
 from marshmallow import ValidationError
 
 from rankcorr import Ranking, RankingError
-from rankcorr.checks import shown
 from rankcorr.errors import LabelError, LengthError
 from service.http import deadline
-from service.http.problems import Name, unknown_fields
+from service.http.problems import Name, shown, unknown_fields
 from service.schemas.components import Component
-from service.schemas.fields import LABEL_SCHEMA, Documented, check_limit
+from service.schemas.fields import LABEL_SCHEMA, Documented, Limit, check_limit
 
 _LABEL_TYPES: Final = frozenset((str, int))
 _NUMBER_TYPES: Final = frozenset((int, float))
 
-_NUMBERS: Final = {"type": "array", "minItems": 2, "items": {"type": "number"}}
-_NUMBER_OF_LABEL: Final = {"type": "object", "minProperties": 2, "additionalProperties": {"type": "number"}}
-_LABELS: Final = {"type": "array", "minItems": 2, "uniqueItems": True, "items": LABEL_SCHEMA}
+_MOST: Final = Limit("max_items")
+_NUMBERS: Final = {"type": "array", "minItems": 2, "maxItems": _MOST, "items": {"type": "number"}}
+_NUMBER_OF_LABEL: Final = {
+    "type": "object",
+    "minProperties": 2,
+    "maxProperties": _MOST,
+    "additionalProperties": {"type": "number"},
+}
+_LABELS: Final = {"type": "array", "minItems": 2, "maxItems": _MOST, "uniqueItems": True, "items": LABEL_SCHEMA}
+_TIED: Final = {"type": "array", "minItems": 1, "uniqueItems": True, "items": LABEL_SCHEMA}
 _PLACES: Final = {
     "type": "array",
     "minItems": 1,
-    "items": {"anyOf": [LABEL_SCHEMA, {"type": "array", "minItems": 1, "items": LABEL_SCHEMA}]},
+    "maxItems": _MOST,
+    "uniqueItems": True,
+    "items": {"anyOf": [LABEL_SCHEMA, _TIED]},
+    "not": {"maxItems": 1, "items": {"not": {"type": "array", "minItems": 2}}},  # a single label
 }
 
 
@@ -105,7 +114,7 @@ def _way(value: Any) -> str:
         )
     ways = [name for name in _WAYS if name in value]
     if len(ways) != 1:
-        got = f"both {' and '.join(map(repr, ways))}" if ways else f"none, but {shown(list(value))}"
+        got = f"both {' and '.join(map(shown, ways))}" if ways else f"none, but {shown(list(value))}"
         raise ValidationError(
             'exactly one of "scores" (larger is better), "ranks" (1 is the top) and "order" (labels, best first) is '
             f"needed; got {got}"
@@ -142,8 +151,8 @@ def _ranked(way: str, given: Any, labels: Any) -> Ranking:
 
 
 def _ordered(given: list[Any]) -> Ranking:
-    kinds = set(map(type, given))
-    if not kinds <= _LABEL_TYPES:
+    if not set(map(type, given)) <= _LABEL_TYPES:
+        given[:] = map(whole, given)
         for place, entry in enumerate(given):
             if isinstance(entry, list):
                 check_labels(entry, "order", str(place))
@@ -151,6 +160,15 @@ def _ordered(given: list[Any]) -> Ranking:
                 message = f"must be a label (text or whole number) or a list of tied labels; got {shown(entry)}"
                 raise ValidationError({"order": {str(place): [message]}})
     return Ranking.from_order(given)
+
+
+def whole(label: Any) -> Any:
+    """A label as it is, but 2.0 as 2: in JSON Schema both are one whole number.
+
+    >>> whole(2.0), whole(2.5), whole("2.0")
+    (2, 2.5, '2.0')
+    """
+    return int(label) if type(label) is float and label.is_integer() and abs(label) < 2**63 else label
 
 
 def check_labels(labels: Any, *path: str) -> None:
@@ -164,6 +182,8 @@ def check_labels(labels: Any, *path: str) -> None:
     if not isinstance(labels, list):
         raise placed(f"must be a list of labels; got {shown(labels)}")
     if not set(map(type, labels)) <= _LABEL_TYPES:
+        labels[:] = map(whole, labels)
+    if not set(map(type, labels)) <= _LABEL_TYPES:
         wrong = next(place for place, label in enumerate(labels) if type(label) not in _LABEL_TYPES)
         raise placed({str(wrong): [f"a label is text or a whole number; got {shown(labels[wrong])}"]})
 
@@ -171,17 +191,15 @@ def check_labels(labels: Any, *path: str) -> None:
 class NamedRankings(Documented):
     """Rankings by name."""
 
-    documented: Mapping[str, Any] = MappingProxyType(
-        {
-            "type": "object",
-            "minProperties": 1,
-            "additionalProperties": RANKING.reference,
-        }
-    )
-
     def __init__(self, *, limit: str = "max_systems", of: str = "systems of a batch", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.limit, self.of = limit, of
+        self.documented = {
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": Limit(limit),
+            "additionalProperties": RANKING.reference,
+        }
         self.one = RankingField()
 
     def read(self, value: Any) -> dict[str, Ranking]:
@@ -205,6 +223,10 @@ class NamedRankings(Documented):
 
 class MatrixRankings(NamedRankings):
     """Rankings by name, each to be compared with each."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.documented = {**self.documented, "maxProperties": Limit("max_matrix_cells", math.isqrt)}
 
     def _check_count(self, count: int) -> None:
         check_limit("max_matrix_cells", count * count, of="cells of a matrix, rankings times rankings")

@@ -10,12 +10,12 @@ from marshmallow.fields import Integer, List, Nested
 
 from adaptive import VoterPopulation
 from adaptive.simulation.approaches import simulated_comparisons
-from adaptive.simulation.result import COEFFICIENTS
-from service.schemas.ballot_fields import LARGEST, Interval, Similarity
+from adaptive.simulation.simulate import COEFFICIENTS
+from service.schemas.ballot_fields import Interval, Similarity
 from service.schemas.base import Answer, Request
 from service.schemas.components import APPROACH, Component
 from service.schemas.correlations import STATISTIC
-from service.schemas.fields import Choices, Dumped, Flag, Number, Part, Seed, Whole, check_limit
+from service.schemas.fields import Choices, Count, Dumped, Flag, Number, Part, Seed, check_limit
 from service.schemas.notices import Notice
 from service.schemas.plans import PlanInputs
 
@@ -25,7 +25,7 @@ _PAPER: Final = VoterPopulation()
 class Voters(Request):
     """Voters of the simulation: each level is uniform in its interval, by default the paper's."""
 
-    n_voters = Whole(least=1, most=LARGEST, load_default=_PAPER.n_voters)
+    n_voters = Count(limit="max_opinions", of="opinions, voters times items", load_default=_PAPER.n_voters)
     nonconformity = Interval(
         most=1e300,
         load_default=_PAPER.nonconformity,
@@ -52,7 +52,7 @@ class SimulationRequest(Request):
         required=True,
         metadata={"description": "Underlying similarities: a distribution, or one number from -1 to 1 for each item."},
     )
-    n_simulations = Whole(least=1, most=LARGEST, required=True)
+    n_simulations = Count(limit="max_simulated_votes", of="votes of all simulations", required=True)
     seed = Seed(metadata={"description": "The same seed gives the same numbers."})
     relatedness = Flag(
         load_default=True,

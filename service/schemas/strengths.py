@@ -8,19 +8,20 @@ from marshmallow import ValidationError, validates_schema
 from marshmallow.fields import Boolean, Integer, List, Nested
 
 from adaptive.model.matching import FOCUS
-from service.schemas.ballot_fields import LABELS_SCHEMA, LARGEST, Names
+from service.schemas.ballot_fields import LABELS_SCHEMA, Names
 from service.schemas.base import Answer, Request
 from service.schemas.comparison_fields import ComparisonsField
 from service.schemas.components import MODEL, TIES_MODEL, Component
 from service.schemas.fields import (
     LABEL_SCHEMA,
+    NOTHING,
     Choice,
+    Count,
     Dumped,
     Flag,
     Number,
     Part,
     Seed,
-    Whole,
     check_label_bytes,
     check_limit,
 )
@@ -29,15 +30,28 @@ from service.schemas.ranking_fields import RANKS_ARRAY
 
 # Beyond, a fit takes long for nothing: strengths that spread by 100 decide every vote.
 _PRIORS: Final = (0.001, 100.0)
+_LEAST_OVERSIGHT: Final = 1e-6
+
+
+class Oversight(Number):
+    """0, or a probability that is not so small that the fit of voters divides by 0."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(least=0, below=0.5, **kwargs)
+        self.documented = {**self.documented, "not": {"exclusiveMinimum": 0, "exclusiveMaximum": _LEAST_OVERSIGHT}}
+
+    def _fits(self, number: float) -> bool:
+        return super()._fits(number) and not 0 < number < _LEAST_OVERSIGHT
+
+    def _range(self) -> str:
+        return f": 0, or of at least {_LEAST_OVERSIGHT:g} and below 0.5"
 
 
 class ModelOptions(Request):
     """Options of the model of votes; see the library's bradley_terry."""
 
     ties = Choice(TIES_MODEL, metadata={"description": "davidson by default; thurstone does not have it."})
-    oversight = Number(
-        least=0, below=0.5, metadata={"description": "Probability that a vote is a slip; 0.03 by default."}
-    )
+    oversight = Oversight(metadata={"description": "Probability that a vote is a slip; 0.03 by default."})
     prior = Number(
         least=_PRIORS[0],
         most=_PRIORS[1],
@@ -51,6 +65,26 @@ class ModelOptions(Request):
 
 class VotesRequest(Request):
     """Votes, and what is fitted to them."""
+
+    refused = (
+        {  # no items at all
+            "properties": {
+                "items": NOTHING,
+                "comparisons": {"maxItems": 0, "properties": {"winner": {"maxItems": 0}}},
+            }
+        },
+        {
+            "required": ["options"],
+            "properties": {
+                "options": {"required": ["voters"], "properties": {"voters": {"const": True}}},
+                "comparisons": {"properties": {"voter": NOTHING}, "items": {"properties": {"voter": NOTHING}}},
+            },
+        },
+        {
+            "required": ["model", "options"],
+            "properties": {"model": {"not": {"const": MODEL.words[0]}}, "options": {"required": ["ties"]}},
+        },
+    )
 
     items = Names(
         what="items",
@@ -102,7 +136,12 @@ class StrengthsRequest(VotesRequest):
 class NextRequest(VotesRequest):
     """Votes so far, and how many comparisons are wanted."""
 
-    size = Whole(least=1, most=LARGEST, required=True, metadata={"description": "Number of comparisons; 50 is good."})
+    size = Count(
+        limit="max_comparisons",
+        of="comparisons of an answer",
+        required=True,
+        metadata={"description": "Number of comparisons; 50 is good."},
+    )
     seed = Seed(metadata={"description": "The same seed and votes give the same comparisons."})
     voters = Names(
         what="voters",
@@ -115,7 +154,8 @@ class NextRequest(VotesRequest):
             "unknown voter, 0."
         },
     )
-    n0 = Number(above=-1, most=1e300, load_default=2.0, metadata={"description": "Offset of the weight 1/(n + n0)^2."})
+    # Beyond, all weights are equal for a million items.
+    n0 = Number(above=-1, most=1e12, load_default=2.0, metadata={"description": "Offset of the weight 1/(n + n0)^2."})
     focus = Number(
         least=0,
         most=1,
@@ -127,11 +167,7 @@ class NextRequest(VotesRequest):
 
     @validates_schema
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse too many comparisons."""
-        try:
-            check_limit("max_comparisons", data["size"], of="comparisons of an answer")
-        except ValidationError as error:
-            raise ValidationError(error.messages, "size") from error
+        """Refuse labels that would make the answer too large."""
         voters = data.get("voters", data["comparisons"].voter)
         of_item, of_voter = (
             max((len(name.encode()) for name in names if isinstance(name, str)), default=0)

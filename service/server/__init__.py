@@ -1,1 +1,1 @@
-"""The processes: the commands rankcorr-serve and rankcorr-collect, gunicorn's configuration and worker, the warm-up."""
+"""The processes: the commands rankcorr-serve and rankcorr-collect, gunicorn's configuration, the warm-up."""

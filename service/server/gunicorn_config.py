@@ -7,15 +7,16 @@ import gc
 import os
 import shutil
 import signal
+import socket
+import struct
 import sys
-from functools import partial
 from typing import Any
 
 from service.http import metrics
+from service.http.hooks import answer_alone
 from service.http.state import state
-from service.server.launcher import METRICS_FOLDER, RUN_FOLDER, run_prefix
-from service.server.programs import NOTICE, chosen_program, named
-from service.server.settings import connections_within, usable_cores
+from service.server.launch import METRICS_FOLDER, NOTICE, RUN_FOLDER, chosen_program, named, run_prefix
+from service.server.settings import usable_cores
 
 LARGE_BODY = 1_000_000
 
@@ -25,9 +26,13 @@ _server, _app = _program.read()
 wsgi_app = _program.application
 bind = _server.bind
 workers = _server.workers or usable_cores()
-worker_class = "service.server.worker.Worker"
-# Besides the requests that work or wait for their turn, some for probes and refusals; no thread waits for a client.
-threads = _app.max_concurrent + _app.max_waiting + 8
+worker_class = "gthread"
+# A thread waits with each request that takes much work. Eight more answer all others, none of which takes long, so that
+# one is soon free for a probe.
+threads = _app.max_waiting + 8
+# Above this a worker leaves new connections to the other workers. A worker ends when it has no file left to accept one
+# with, and 1,024 open files is the usual limit.
+worker_connections = threads + 750
 preload_app = True
 graceful_timeout = _server.seconds_to_stop(_app)
 max_requests = _server.max_requests_per_worker
@@ -36,11 +41,7 @@ keepalive = 75  # longer than proxies keep idle connections, so that the proxy c
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # heartbeats need no disk
 accesslog = None  # the app writes a line for each request
 errorlog = "-"
-worker_connections = connections_within(_server.max_connections) + 1  # one more than it keeps: it always accepts
-sendfile = False  # files go the way of every answer, which waits for no client
-http_parser = "python"  # of two that gunicorn may have, the one whose readers of bodies the worker knows
-limit_request_line = 2_048
-limit_request_fields = 64
+limit_request_line = 8_190  # nginx refuses what is longer, in the format of every other error
 limit_request_field_size = 8_190
 forwarded_allow_ips = ""  # RANKCORR_TRUSTED_PROXIES says whom to believe
 control_socket_disable = True  # a thread of the process that forks would serve it
@@ -60,37 +61,48 @@ def on_starting(arbiter: Any) -> None:
 
 
 def when_ready(arbiter: Any) -> None:
-    """Say where every request is shown, and let the first SIGTERM begin the drain."""
-    arbiter.log.info("The page /docs shows every request and answer")
-    arbiter.handle_term = partial(drain, arbiter)
+    """Say where every request is shown, and let the first SIGTERM begin the drain.
 
-
-def drain(arbiter: Any) -> None:
-    """Say at /health/ready that the service stops, and stop some time later, or at the next SIGTERM.
-
-    gunicorn calls this for SIGTERM; it would close the listening socket at once, while a balancer still sends requests.
+    gunicorn would close the listening socket at the first SIGTERM, while a balancer still sends requests. Now
+    /health/ready says 503, and gunicorn gets the signal some time later, or with the next SIGTERM.
     """
-    stopping = state(arbiter.app.wsgi()).stopping
-    if stopping or not _server.drain_seconds:
-        raise StopIteration  # gunicorn's word for the end
-    stopping.begin()
-    arbiter.log.info("Draining: the service stops in %s s", _server.drain_seconds)
-    signal.signal(signal.SIGALRM, lambda *_: arbiter.SIG_QUEUE.put_nowait(signal.SIGTERM))
-    signal.setitimer(signal.ITIMER_REAL, _server.drain_seconds)
+    arbiter.log.info("The page /docs shows every request and answer")
+    stop = signal.getsignal(signal.SIGTERM)
+
+    def drain(*_: Any) -> None:
+        signal.signal(signal.SIGTERM, stop)
+        state(arbiter.app.wsgi()).stopping.begin()
+        arbiter.log.info("Draining: the service stops in %s s", _server.drain_seconds)
+        signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+        signal.setitimer(signal.ITIMER_REAL, _server.drain_seconds)
+
+    if _server.drain_seconds:
+        signal.signal(signal.SIGTERM, drain)
+
+
+def post_fork(_arbiter: Any, worker: Any) -> None:
+    """Let the worker fork processes for heavy requests, while it has no threads yet."""
+    app = worker.app.wsgi()
+    state(app).lane.open(answer_alone(app), places=_app.max_heavy or workers)
 
 
 def post_worker_init(worker: Any) -> None:
-    """Answer without metrics rather than not at all, where there is no room for them; the last of the first says where.
+    """Limit how long a thread waits for a client, and count requests, or answer without metrics if the disk is full.
 
-    What `make collect` prints then stands below what gunicorn says of the workers, which are numbered by `age`.
+    The notice of `make collect` is printed below what gunicorn says of the workers, which are numbered by `age`.
     """
     if worker.age == workers and (notice := os.environ.get(NOTICE)):
         sys.stdout.write(f"\n{notice}\n\n")
         sys.stdout.flush()
+    # Connections inherit these options. Without them a client that loses its network keeps a thread for ever.
+    patience = struct.pack("@ll", *divmod(max(1, round(_server.client_seconds * 1e6)), 1_000_000))
+    for listener in worker.sockets:
+        for direction in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            listener.setsockopt(socket.SOL_SOCKET, direction, patience)
     try:
         metrics.start_counting(worker.pid)
     except OSError as error:
-        worker.log.warning("worker %s counts no requests: no room for metrics: %s", worker.pid, error)
+        worker.log.warning("worker %s counts no requests: no space for metrics: %s", worker.pid, error)
 
 
 def post_request(_worker: Any, _request: Any, environ: dict[str, Any], response: Any) -> None:
@@ -102,7 +114,9 @@ def post_request(_worker: Any, _request: Any, environ: dict[str, Any], response:
 
 def worker_exit(_arbiter: Any, worker: Any) -> None:
     """Close what the application has opened in a worker that ends, such as connections to a database."""
-    state(worker.app.wsgi()).resources.close()
+    shared = state(worker.app.wsgi())
+    shared.lane.close()
+    shared.resources.close()
 
 
 def child_exit(arbiter: Any, worker: Any) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import os
 import re
-import resource
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any, Final
 from service.environment import SettingError, read, rows, seconds, setting, whole_number
 from service.http.settings import HttpSettings
 
-OTHER_FILES: Final = 128  # that a process has open besides its connections
 _TCP: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
 
 
@@ -33,21 +32,6 @@ def usable_cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
         if quota > 0:
             return max(1, min(cores, math.ceil(quota)))
     return cores
-
-
-def connections_within(wanted: int) -> int:
-    """Number of connections, as many as wanted or as this process may open files; its own limit is raised if it can be.
-
-    >>> connections_within(10)
-    10
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + OTHER_FILES
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        return max(8, min(wanted, soft - OTHER_FILES))
-    return wanted
 
 
 def _quota_v2(cgroup: Path) -> float:
@@ -89,16 +73,7 @@ class ServerSettings:
         5, whole_number(0, 3_600), "seconds at a stop in which /health/ready says 503 and everything is still served"
     )
     client_seconds: float = setting(
-        10.0, seconds, "seconds for the head of a request, and between two pieces of a body or of an answer"
-    )
-    max_body_seconds: float = setting(60.0, seconds, "seconds in which a request must arrive, and an answer be taken")
-    max_connections: int = setting(
-        800, whole_number(8, 100_000), "connections of a worker; above it the one silent for longest is closed"
-    )
-    max_buffered_bytes: int = setting(
-        128 * 2**20,
-        whole_number(2**20),
-        "bytes of a worker's requests and answers in flight, beyond 64 KiB for each connection",
+        10.0, seconds, "seconds without a byte after which a request that arrives, or an answer, is given up"
     )
 
     @classmethod
@@ -116,9 +91,23 @@ class ServerSettings:
         """Variable, value and meaning of each setting."""
         return rows(self)
 
+    @property
+    def is_local(self) -> bool:
+        """Whether no other machine can reach the address.
+
+        >>> [ServerSettings(bind=bind).is_local for bind in ("[::1]:80", "localhost:80", "unix:/run/x", "0.0.0.0:80")]
+        [True, True, True, False]
+        """
+        host = self.bind.rpartition(":")[0].strip("[]")
+        if self.bind.startswith("unix:") or host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:  # the name of a machine
+            return False
+
     def seconds_to_stop(self, app: HttpSettings) -> int:
         """Time for the last request to arrive, wait for its turn, work, and have its answer taken."""
-        return (
-            self.graceful_seconds
-            or math.ceil(2 * self.max_body_seconds + app.max_wait_seconds + app.limits.max_seconds) + 5
+        return self.graceful_seconds or math.ceil(
+            2 * self.client_seconds + app.max_wait_seconds + app.limits.max_seconds + 5
         )

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests import kernel_cache
+from tests.guard import guarded
 
 REPOSITORY = Path(__file__).parents[2]
 START_SECONDS = 1_200  # without numba's cache on disk, every kernel is compiled first, on a busy machine for minutes
@@ -24,7 +25,7 @@ PATIENCE = 120.0  # seconds for what comes at once unless the machine is busy, o
 # Variables that would change the service under test, such as one for kernels as plain Python.
 FOREIGN = ("RANKCORR_", "PROMETHEUS_", "GUNICORN_", "NUMBA_DISABLE_JIT", "COVERAGE_", "WEB_CONCURRENCY")
 
-COMMAND = (sys.executable, "-m", "service.server.serve")
+COMMAND = (sys.executable, "-m", "service.server.launch", "rankcorr-serve")
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -136,31 +137,29 @@ def clean_environment(**variables: str) -> dict[str, str]:
 def running(
     folder: Path, environment: Mapping[str, str] | None = None, command: tuple[str, ...] = (), **options: object
 ) -> Iterator[Server]:
-    """Run the service; at the end nothing of it is left, however it went.
+    """Run the service; nothing of it is left at the end, or when the test run dies.
 
     `folder` receives its output. `environment` is added to two workers on a free port, and `options` go to Popen.
     """
     command = command or COMMAND
     chosen = clean_environment(**{"RANKCORR_WORKERS": "2", **(environment or {})})
     output, errors = folder / "output", folder / "errors"
-    with output.open("wb") as out, errors.open("wb") as err:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            env=chosen,
-            start_new_session=True,  # a group of its own, so that its last resort meets nobody else
-            **{"cwd": REPOSITORY, **options},
-        )
-    try:
-        host, port = _address(process, errors)
-        server = Server(process, host, port, output, errors)
-        eventually(lambda: len(server.workers()) == int(chosen["RANKCORR_WORKERS"]), what="the number of workers")
-        assert server.ask("GET", "/health/live")[0] == 200
-        yield server
-    finally:
-        _end(process)
+    with (
+        output.open("wb") as out,
+        errors.open("wb") as err,
+        guarded(command, stdout=out, stderr=err, env=chosen, **{"cwd": REPOSITORY, **options}) as process,
+    ):
+        try:
+            host, port = _address(process, errors)
+            server = Server(process, host, port, output, errors)
+            eventually(lambda: len(server.workers()) == int(chosen["RANKCORR_WORKERS"]), what="the number of workers")
+            assert server.ask("GET", "/health/live")[0] == 200
+            yield server
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(STOP_SECONDS)
 
 
 def _address(process: subprocess.Popen[bytes], errors: Path) -> tuple[str, int]:
@@ -172,20 +171,9 @@ def _address(process: subprocess.Popen[bytes], errors: Path) -> tuple[str, int]:
     return found[1], int(found[2])
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(STOP_SECONDS)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
 # What a service allows a request, where none is to be refused because the machine is busy.
 AMPLE = {
     "RANKCORR_CLIENT_SECONDS": "120",
-    "RANKCORR_MAX_BODY_SECONDS": "240",
     "RANKCORR_MAX_WAIT_SECONDS": "120",
     "RANKCORR_MAX_SECONDS": "600",
 }

@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER
-
 from tests.service.live import PATIENCE, Server, ask, eventually
 
 PAIR = {"gold": {"scores": [3, 1, 2, 5]}, "system": {"scores": [1, 2, 3, 4]}}
 BROKEN = (http.client.HTTPException, ConnectionError)
 IN_PROGRESS = "rankcorr_requests_in_progress"
+LINGER = 2.0  # seconds for which gunicorn 27 keeps connections open when a worker ends
 
 
 def simulation(n_simulations: int) -> dict:
@@ -41,7 +40,7 @@ def seconds_of_work(server: Server, seconds: float) -> dict:
 class Load:
     """Clients that repeat a request, each on a connection of its own that it opens anew when it breaks.
 
-    A worker that ends may close a connection on which nothing was asked for `STOP_KEEPALIVE_LINGER`: a client that
+    A worker that ends may close a connection on which nothing was asked for `LINGER`: a client that
     stood still for so long asks again, and that counts in `n_idle`, not in `n_broken`.
     """
 
@@ -90,7 +89,7 @@ class Load:
                     status, headers, body = ask(connection, "POST", self.path, self.document)
                 except BROKEN:
                     connection.close()
-                    was_idle = time.monotonic() - since > STOP_KEEPALIVE_LINGER
+                    was_idle = time.monotonic() - since > LINGER
                     with self._lock:
                         self.n_idle += was_idle
                         self.n_broken += not was_idle

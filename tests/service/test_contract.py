@@ -25,12 +25,6 @@ CHECKS = {
 SCHEMA = schemathesis.openapi.from_wsgi("/openapi.json", APP, config=SchemathesisConfig.from_dict({"checks": CHECKS}))
 
 
-@schemathesis.serializer("application/x-ndjson")
-def lines(_context, value):
-    """Whatever it draws for a body of lines is no line that the service could use, and has an answer all the same."""
-    return value.to_bytes() if hasattr(value, "to_bytes") else str(value).encode()
-
-
 LONG = bool(os.environ.get("CI"))
 
 

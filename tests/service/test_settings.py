@@ -11,7 +11,6 @@ def test_every_setting_is_read():
     environment = {name: "7" for name, value, _ in Settings().table() if isinstance(value, int | float)}
     environment |= {
         "RANKCORR_MAX_BODY_BYTES": "5000",
-        "RANKCORR_MAX_LINE_BYTES": "5000",
         "RANKCORR_TOKENS": "0123456789abcdef, fedcba9876543210",
         "RANKCORR_METRICS": "token",
         "RANKCORR_CORS_ORIGINS": "https://a.example,https://b.example",

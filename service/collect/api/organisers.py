@@ -43,5 +43,5 @@ def end(_request: dict[str, Any], key: str) -> Response:
     if token := access.organiser_session(campaign):
         campaign.run(lambda connection: revoke(connection, token))
     response = Response(status=204)
-    response.delete_cookie(access.cookie_name(access.ORGANISER_COOKIE, campaign), httponly=True, samesite="Strict")
+    access.set_cookie(response, access.ORGANISER_COOKIE, campaign, "")
     return response

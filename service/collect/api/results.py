@@ -18,8 +18,10 @@ from rankcorr.plots.style import figure_bytes
 from service.collect.access import organiser
 from service.collect.api.blueprints import of_organisers
 from service.collect.conditional import tagged
+from service.collect.content import ASSETS
 from service.collect.remembered import Remembered
 from service.collect.schemas.answers import ResultsAnswer, ResultsQuery
+from service.collect.state import collecting
 from service.http.problems import Problem
 from service.openapi.blueprint import operation
 
@@ -41,7 +43,11 @@ def read(query: dict[str, Any], key: str) -> Any:
     campaign, interim, top = organiser(key), query["interim"], query.get("top")
     check_top(campaign, top)
     stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
-    return tagged(_results, (key, interim, top), stamp, lambda: ranked(campaign, interim, top), answer_of, interim, top)
+
+    def answer(found: CampaignResult) -> dict[str, Any]:
+        return answer_of(campaign, found)
+
+    return tagged(_results, (key, interim, top), stamp, lambda: ranked(campaign, interim, top), answer, interim, top)
 
 
 @blueprint.route("/<key>/plots/<name>.svg", methods=["GET"])
@@ -87,8 +93,13 @@ def ranked(campaign: Campaign, interim: bool, top: int | None) -> CampaignResult
     return campaign.database.read(lambda c: result_of(c, campaign.info, interim=interim, top=top))
 
 
-def answer_of(found: CampaignResult) -> dict[str, Any]:
-    """The ranking as JSON."""
+def answer_of(campaign: Campaign, found: CampaignResult) -> dict[str, Any]:
+    """The ranking as JSON, with the addresses of images."""
+    images = {
+        item: {"image": ASSETS + (content.content or ""), "alt_text": content.alt_text or ""}
+        for item, content in zip(campaign.info.items, collecting().campaigns.contents(campaign), strict=True)
+        if content.kind == "image"
+    }
     return {
         "final": found.paper is not None,
         "n_votes": found.n_votes,
@@ -97,7 +108,7 @@ def answer_of(found: CampaignResult) -> dict[str, Any]:
         "expected": found.expected,
         "excluded": found.excluded,
         "agreement": found.agreement,
-        "rows": found.rows(),
+        "rows": [{**row, **images.get(row["item"], {})} for row in found.rows()],
     }
 
 

@@ -6,9 +6,18 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 from flask import Response, jsonify
+from flask import request as asked
 
 from adaptive.ledger import Campaign, LedgerError, VotingPages
-from adaptive.ledger.participation import Journey, consent, join_openly, join_platform, journey_of, leave
+from adaptive.ledger.participation import (
+    Journey,
+    consent,
+    is_turned_away,
+    join_openly,
+    join_platform,
+    journey_of,
+    leave,
+)
 from adaptive.ledger.tokens import issue
 from service.collect import access
 from service.collect.schemas.voting import ConsentRequest, MeAnswer, NoFields, SessionRequest
@@ -47,11 +56,12 @@ def begin(request: dict[str, Any]) -> Response:
         voter_id = invited.voter_id
     else:
         voter_id = None
-        if version is None:
-            raise Problem(403, "a session of this link begins with consent", kind="consent-needed")
         if "platform" in request:
             access.holder_of_link(campaign, request["platform"]["secret"], "study")
-        elif (known := access.voter_of_cookie(campaign)) is not None:
+            check_quota(campaign, pages, request["platform"])
+        if version is None:
+            raise Problem(403, "a session of this link begins with consent", kind="consent-needed")
+        if "platform" not in request and (known := access.voter_of_cookie(campaign)) is not None:
             access.count(collecting().steps, known.voter_key)
             voter_id = known.voter_id  # came before: the same voter
         check_version(pages, version)
@@ -61,6 +71,8 @@ def begin(request: dict[str, Any]) -> Response:
         if voter_id is None and "platform" not in request and access.is_left_out(campaign):
             raise Problem(403, "nothing is left to ask of this browser's voter", kind="nothing-left")
         if voter_id is None:
+            # First by address: a script takes no turn of those who come from elsewhere.
+            access.count(collecting().address_joins, access.origin_of(asked).site)
             access.count(collecting().joins, campaign.key)
 
     def work(connection: sa.Connection) -> tuple[int, str | None]:
@@ -137,6 +149,7 @@ def me_of_journey(campaign: Campaign, pages: VotingPages, journey: Journey) -> d
         "consent_version": pages.consent_version,
         "available": journey.available,
         "reason": journey.reason,
+        "retry_after": journey.wait_seconds,
         "progress": {
             "sheets_done": journey.n_sheets_done,
             "sheets_limit": pages.sheets,
@@ -151,6 +164,29 @@ def voter_id_of(holder: Any) -> int:
     """Id of the voter of a session, which always has one."""
     found: int = holder.voter_id
     return found
+
+
+def check_quota(campaign: Campaign, pages: VotingPages, platform: dict[str, str]) -> None:
+    """Give the code of a full quota to a participant who comes when nothing is left; no voter is made.
+
+    Raises
+    ------
+    Problem
+        409, with the code and the address that takes the participant back.
+    """
+    if pages.quota_full_code is None or platform["name"] != pages.platform:
+        return
+    who = {name: platform[name] for name in ("participant", "study")}
+    try:
+        is_full = campaign.database.read(lambda c: is_turned_away(c, campaign.info, pages, **who))
+    except LedgerError as error:
+        if type(error) is LedgerError:  # the link is not for this campaign
+            raise Problem(403, str(error), kind="not-invited") from error
+        raise
+    if is_full:
+        code, url = pages.way_back("quota full")
+        members = {"completion_code": code, "completion_url": url}
+        raise Problem(409, "nothing is left to ask", kind="quota-full", members=members)
 
 
 def check_version(pages: VotingPages, version: str) -> None:

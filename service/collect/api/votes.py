@@ -7,7 +7,7 @@ from typing import Any
 
 from adaptive.errors import VoteError
 from adaptive.ledger import Campaign, ConflictError, Receipt, VoteCast
-from adaptive.ledger.probes.answering import cast_probe, retract_probe
+from adaptive.ledger.encoding import pair_at
 from adaptive.ledger.shown_sheets import ShownPair, answers_on, pair_of_event
 from adaptive.ledger.votes import retract
 from service.collect import access
@@ -42,7 +42,7 @@ def cast(request: dict[str, Any], event_id: str) -> dict[str, Any]:
     given = {name: request.get(name) for name in ("response_ms", "given_by", "layout")}
     vote = VoteCast(_event_id(event_id), number, pair.place, voter_id_of(holder), answer, **given)
     try:
-        receipt = cast_probe(campaign.database, campaign.info, vote) if pair.is_probe else campaign.cast(vote)
+        receipt = campaign.cast(vote)
     except ConflictError as error:
         raise _conflict(_seen(error, campaign, number, pair, vote.voter_id), request["pair"]) from error
     except VoteError as error:
@@ -65,20 +65,16 @@ def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
     voter_id = voter_id_of(holder)
     if known is None or known.voter_id != voter_id:
         raise Problem(404, "this voter gave no such answer", kind="no-such-vote")
-    pairs = collecting().campaigns.pairs(campaign, known.number, known.sheet)
-    at = next(pair.position for pair in pairs if (pair.is_probe, pair.place) == (known.is_probe, known.place))
-    name = f"{known.number}-{known.sheet}-{at}"
-    step = retract_probe if known.is_probe else retract
     try:
-        receipt = step(campaign.database, campaign.info, request["event_id"], known.number, known.place, voter_id)
+        receipt = retract(campaign.database, campaign.info, request["event_id"], known.number, known.place, voter_id)
     except ConflictError as error:
-        raise _conflict(error, name) from error
-    return {**_receipt(receipt, name), "feedback": None}
+        raise _conflict(error, known.pair) from error
+    return {**_receipt(receipt, known.pair), "feedback": None}
 
 
 def _pair(campaign: Campaign, name: str) -> tuple[int, ShownPair]:
-    number, sheet, position = map(int, name.split("-"))
     try:
+        number, sheet, position = pair_at(name)
         pairs = collecting().campaigns.pairs(campaign, number, sheet)
     except VoteError as error:
         raise _unknown_pair() from error

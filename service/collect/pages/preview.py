@@ -21,7 +21,7 @@ def sample(campaign: Campaign) -> list[dict[str, Any]]:
     asked: list[tuple[int, int, str | None]] = [
         (place_of[pair.left], place_of[pair.right], pair.expected) for pair in known if pair.kind == "practice"
     ]
-    places = _spread(collecting().campaigns.kinds(campaign))
+    places = _spread([content.kind for content in collecting().campaigns.contents(campaign)])
     asked += [(place, places[(at + 1) % len(places)], None) for at, place in enumerate(places)]
     return [
         {

@@ -15,6 +15,7 @@ from werkzeug.wrappers import Response
 
 from adaptive.ledger import Campaign, VotingPages
 from adaptive.ledger.continuous import may_draw
+from adaptive.ledger.newcomers import seconds_left
 from adaptive.ledger.participation import why_none_left
 from adaptive.ledger.sheets import is_sheet_left
 from service.collect import access
@@ -69,9 +70,9 @@ def _page(key: str, page: str) -> Response:
     if is_preview and access.organiser_of_request(campaign) is None:
         return redirect(url_for("voter_pages.welcome", key=key))
     _, pages = collecting().campaigns.pages(campaign)
-    nothing, is_known = None, access.voter_of_cookie(campaign) is not None
+    nothing, wait, is_known = None, None, access.voter_of_cookie(campaign) is not None
     if page == "welcome":
-        nothing = campaign.database.read(lambda each: _why_nothing(each, campaign))
+        nothing, wait = campaign.database.read(lambda each: _why_nothing(each, campaign))
         if nothing is None and not is_known and pages.platform is None and access.is_left_out(campaign):
             nothing = "none left"  # who was left out and then left does not begin anew by the open link
     tag = _chosen(list(pages.texts))
@@ -94,6 +95,7 @@ def _page(key: str, page: str) -> Response:
         "to_vote": f"{home}/vote{query}",
         "to_finish": f"{home}/finish{query}",
         "nothing": nothing,
+        "wait_minutes": None if wait is None else -(-wait // 60),
         "instructions": _html(texts.instructions),
         "consent": _html(texts.consent),
         "thanks": _html(texts.thanks),
@@ -111,16 +113,18 @@ def _preview(campaign: Campaign, pages: VotingPages, page: str) -> str:
         return json.dumps(sample(campaign))
     if page == "finish":
         answers = len(sample(campaign))
-        end = {"completion_code": pages.completion_code, "completion_url": pages.completion_url}
+        code, url = pages.way_back("complete")
+        end = {"outcome": "complete", "completion_code": code, "completion_url": url}
         return json.dumps({"answers": answers, **end})
     return ""
 
 
-def _why_nothing(connection: sa.Connection, campaign: Campaign) -> str | None:
-    """Why there is nothing to ask anybody, now; None where there is something."""
+def _why_nothing(connection: sa.Connection, campaign: Campaign) -> tuple[str | None, int | None]:
+    """Why there is nothing to ask anybody, and the seconds until something comes back that others hold."""
     if is_sheet_left(connection, campaign.info) or may_draw(connection, campaign.info):
-        return None
-    return why_none_left(connection, campaign.info)
+        return None, None
+    reason = why_none_left(connection, campaign.info)
+    return (None, seconds_left(connection, campaign.info)) if reason == "wait" else (reason, None)
 
 
 def _html(text: str) -> Markup | None:

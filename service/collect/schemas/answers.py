@@ -7,6 +7,7 @@ from typing import Any, Final
 from marshmallow import ValidationError, validates_schema
 
 from adaptive.ledger.feed import LedgerEvent
+from adaptive.ledger.participants import Participant
 from adaptive.ledger.quality import CampaignQuality, ExclusionPreview
 from adaptive.ledger.results import ClosePreview
 from adaptive.ledger.status import BallotProgress, CampaignStatus
@@ -14,7 +15,6 @@ from adaptive.ledger.tokens import TokenRow
 from adaptive.ledger.voter_rows import VoterRow
 from adaptive.ledger.wording import is_line
 from adaptive.model.accuracy import Cut
-from rankcorr.checks import shown
 from service.collect.schemas.campaigns import Line
 from service.collect.schemas.fields import Word as WordField
 from service.collect.schemas.fields import key_field
@@ -30,6 +30,7 @@ from service.collect.schemas.shapes import (
     shape_of,
 )
 from service.collect.schemas.voting import TOKEN
+from service.http.problems import shown
 from service.schemas.base import Answer, Request
 from service.schemas.fields import Documented, Dumped, Flag, Number, QueryNumber, QueryWhole, Whole
 
@@ -157,6 +158,12 @@ class ExportQuery(Request):
     )
 
 
+class StudyQuery(Request):
+    """Participants of which study."""
+
+    study = WordField("[A-Za-z0-9_-]{1,64}", "the id of a study", metadata={"description": "By default of all."})
+
+
 class LedgerQuery(Request):
     """Part of the ledger."""
 
@@ -232,6 +239,13 @@ class VotersAnswer(Answer):
 
     n_voters = Dumped(COUNT, required=True)
     voters = Dumped(list_of(shape_of(VoterRow)), required=True)
+
+
+class ParticipantsAnswer(Answer):
+    """Participants of a platform, in the order in which they came."""
+
+    platform = Dumped({**TEXT_OR_NULL, "description": "Where voters come from now."}, required=True)
+    participants = Dumped(list_of(shape_of(Participant)), required=True)
 
 
 class InvitationsAnswer(Answer):
@@ -310,6 +324,8 @@ _ROW: Final = {
         **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), COUNT),
         "ybar": NUMBER_OR_NULL,
         **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), NUMBER),
+        "image": {**TEXT, "description": "Path of the image that the item is, if it is one."},
+        "alt_text": TEXT,
     },
 }
 

@@ -155,6 +155,12 @@ class SettingsRequest(Request):
         load_default=LEASE_MINUTES,
         metadata={"description": "After this time without a vote a sheet may go to somebody else."},
     )
+    first_minutes = Number(
+        above=0,
+        most=100_000,
+        load_default=2.0,
+        metadata={"description": "The same before the first answer on a sheet, where that is shorter."},
+    )
     least_answered = Number(
         least=0, most=1, load_default=0.9, metadata={"description": "Share that must be answered before closing."}
     )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from marshmallow import ValidationError
 
-from rankcorr.checks import shown
+from service.http.problems import shown
 from service.schemas.fields import Documented
 
 

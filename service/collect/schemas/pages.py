@@ -9,9 +9,9 @@ from marshmallow.fields import List
 
 from adaptive.errors import AdaptiveError
 from adaptive.ledger import VotingPages
-from service.collect.schemas.shapes import COUNT, TEXT, TEXT_OR_NULL, list_of, object_of
+from service.collect.schemas.shapes import COUNT, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, list_of, object_of
 from service.schemas.base import Answer, Request
-from service.schemas.fields import Documented, Dumped, Flag, Part, Whole
+from service.schemas.fields import Documented, Dumped, Flag, Number, Part, Whole
 
 _TEXTS: Final = ("title", "question", "instructions", "consent", "thanks")
 
@@ -66,7 +66,15 @@ class PagesRequest(Request):
     platform = ProseOrNull()
     study = ProseOrNull()
     completion_code = ProseOrNull()
-    completion_url = ProseOrNull()
+    completion_url = ProseOrNull(metadata={"description": "On Prolific null is enough: the code makes the address."})
+    screened_out_code = ProseOrNull(metadata={"description": "For one who was left out before finishing."})
+    quota_full_code = ProseOrNull(metadata={"description": "For one who came when nothing was left."})
+    study_minutes = Number(
+        above=0,
+        most=100_000,
+        allow_none=True,
+        metadata={"description": "The platform's maximum allowed time, for which a participant has a sheet."},
+    )
 
     @post_load
     def pages(self, data: dict[str, Any], **_: Any) -> VotingPages:
@@ -86,6 +94,8 @@ PAGES: Final = object_of(
         "ties": {"type": "boolean"},
         "cannot_say": {"type": "boolean"},
         **dict.fromkeys(("platform", "study", "completion_code", "completion_url"), TEXT_OR_NULL),
+        **dict.fromkeys(("screened_out_code", "quota_full_code"), TEXT_OR_NULL),
+        "study_minutes": NUMBER_OR_NULL,
     }
 )
 

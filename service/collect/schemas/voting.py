@@ -54,6 +54,8 @@ _PAIR: Final = Component(
         },
     },
 )
+# Not without checks: a number that stays as it was would tell that the pair just answered is one.
+_ANSWERS: Final = {"type": "integer", "description": "Answers of this voter that stand, practice left out."}
 _PROGRESS: Final = {
     "type": "object",
     "required": ["sheets_done", "sheets_limit", "answered", "of", "answers"],
@@ -62,8 +64,7 @@ _PROGRESS: Final = {
         "sheets_limit": {"type": ["integer", "null"], "description": "Most sheets of a voter."},
         "answered": {"type": "integer", "description": "Pairs of the sheet in hand with an answer."},
         "of": {"type": "integer", "description": "Pairs of the sheet in hand."},
-        # Not without probes: a number that stays as it was would tell that the pair just answered is a probe.
-        "answers": {"type": "integer", "description": "Answers of this voter that stand."},
+        "answers": _ANSWERS,
     },
 }
 _ME: Final = Component(
@@ -71,14 +72,18 @@ _ME: Final = Component(
     {
         "type": "object",
         "description": "Where a voter is.",
-        "required": ["campaign", "voter", "step", "consent_version", "available", "reason", "progress"],
+        "required": ["campaign", "voter", "step", "consent_version", "available", "reason", "retry_after", "progress"],
         "properties": {
             "campaign": {"type": "string"},
             "voter": {"type": "string", "description": "A random key, under which the votes are exported."},
             "step": {"type": "string", "enum": ["consent", "vote", "finish"]},
             "consent_version": {"type": "string", "description": "The version to agree to."},
             "available": {"type": "boolean", "description": "Whether there is a pair to ask for, now."},
-            "reason": {"type": ["string", "null"], "enum": ["limit", "none left", "not open", None]},
+            "reason": {"type": ["string", "null"], "enum": ["limit", "none left", "not open", "wait", None]},
+            "retry_after": {
+                "type": ["integer", "null"],
+                "description": "wait: seconds until a sheet comes back that nobody answers.",
+            },
             "progress": _PROGRESS,
         },
     },
@@ -159,6 +164,7 @@ class MeAnswer(Answer):
     consent_version = Dumped(_ME.schema["properties"]["consent_version"], required=True)
     available = Dumped(_ME.schema["properties"]["available"], required=True)
     reason = Dumped(_ME.schema["properties"]["reason"], required=True)
+    retry_after = Dumped(_ME.schema["properties"]["retry_after"], required=True)
     progress = Dumped(_PROGRESS, required=True)
 
 
@@ -167,6 +173,7 @@ class SheetAnswer(Answer):
 
     sheet = Dumped(_SHEET, required=True)
     reason = Dumped(_ME.schema["properties"]["reason"], required=True)
+    retry_after = Dumped({"type": ["integer", "null"], "description": "wait: seconds to wait."}, required=True)
     me = Dumped(_ME.reference, required=True)
 
 
@@ -189,10 +196,10 @@ class VoteAnswer(Answer):
 
 
 class FinishAnswer(Answer):
-    """All is counted."""
+    """All is counted, or nothing more is asked of a participant of a platform."""
 
     finished = Dumped({"type": "boolean", "const": True}, required=True)
-    votes = Dumped({"type": "integer", "description": "Probes left out."}, required=True)
-    answers = Dumped({"type": "integer", "description": "The same with probes."}, required=True)
+    outcome = Dumped({"type": "string", "enum": ["complete", "screened out", "quota full"]}, required=True)
+    answers = Dumped(_ANSWERS, required=True)
     completion_code = Dumped({"type": ["string", "null"]}, required=True)
     completion_url = Dumped({"type": ["string", "null"]}, required=True)

@@ -75,9 +75,9 @@ class TestInference:
             (
                 {"seed": 1, "method": "basic"},
                 "/inference/method",
-                "must be one of 'copula', 'percentile', 'bca'; got 'basic'",
+                'must be one of "copula", "percentile", "bca"; got "basic"',
             ),
-            ({"seed": 1, "alternative": "more"}, "/inference/alternative", "must be one of 'two-sided'"),
+            ({"seed": 1, "alternative": "more"}, "/inference/alternative", 'must be one of "two-sided"'),
             ({"seed": 1, "workers": 2}, "/inference/workers", "unknown field"),
             (3, "/inference", "must be an object"),
             (None, "/inference", "this field may not be null"),

@@ -87,13 +87,13 @@ def test_items_across_areas_may_have_none():
 @pytest.mark.parametrize(
     ("tokens", "pointer", "message"),
     [
-        ("a,x", "/tokens", "must be a list of at least 2 tokens; got 'a,x'"),
+        ("a,x", "/tokens", 'must be a list of at least 2 tokens; got "a,x"'),
         ([{"token": "a", "area": "x"}], "/tokens", "must be a list of at least 2 tokens; got [{"),
-        ([{"token": "a", "area": "x"}, ["b", "x"]], "/tokens/1", "must be an object; got ['b', 'x']"),
+        ([{"token": "a", "area": "x"}, ["b", "x"]], "/tokens/1", 'must be an object; got ["b", "x"]'),
         ([{"token": "a", "area": "x"}, {"token": "b"}], "/tokens/1/area", "this field is needed"),
         ([{"token": "a", "area": "x", "count": 1}, {}], "/tokens/0/count", "unknown field"),
         ([{"token": 1, "area": "x"}, {}], "/tokens/0/token", "must be a text that is not empty; got 1"),
-        ([{"token": "a", "area": ""}, {}], "/tokens/0/area", "must be a text that is not empty; got ''"),
+        ([{"token": "a", "area": ""}, {}], "/tokens/0/area", 'must be a text that is not empty; got ""'),
         ([{"token": "a", "area": "x", "frequency": -1}, {}], "/tokens/0/frequency", "a number of at least 0; got -1"),
         ([{"token": "a", "area": "x", "frequency": None}, {}], "/tokens/0/frequency", "must be a number of at least 0"),
     ],
@@ -112,9 +112,9 @@ def test_wrong_tokens(tokens, pointer, message):
         ({"seed": 2}, {"/sample": ["this field is needed: sample and seed belong together"]}),
         (
             {"sample": 0, "seed": 1},
-            {"/sample": ["must be a whole number of at least 1 and of at most 9007199254740992; got 0"]},
+            {"/sample": ["must be a whole number of at least 1; got 0"]},
         ),
-        ({"across_areas": "yes"}, {"/across_areas": ["must be true or false; got 'yes'"]}),
+        ({"across_areas": "yes"}, {"/across_areas": ['must be true or false; got "yes"']}),
         ({"areas": 1}, {"/areas": ["unknown field"]}),
     ],
 )
@@ -151,7 +151,7 @@ def test_the_limits_of_items(make_client):
     assert found["errors"] == {"/tokens": [message]}
     assert answer(PATH, client, tokens=as_tokens(FRUIT), across_areas=True, sample=5, seed=1)["n_admissible"] == 10
     found = problem(PATH, client, tokens=as_tokens(FRUIT), across_areas=True, sample=6, seed=1)
-    assert found["errors"] == {"/sample": [message.replace("got 10", "got 6")]}
+    assert found["errors"] == {"/sample": ["at most 5 pairs of tokens (RANKCORR_MAX_ITEMS); got 6"]}
 
 
 def test_a_token_of_several_areas_counts_once_across_areas(make_client):

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from adaptive import PlanError, VoterPopulation, plan_ballots, simulate
 from adaptive.simulation.similarity import SIMILARITIES, named_similarity
-from service.http.deadline import Deadline
 from tests.service.answers import answer, example, problem, validator
 
 PATH = "/v1/simulations"
@@ -119,20 +118,20 @@ def test_requests_at_once_do_not_mix():
         ({"voters": {"oversight": [0, 1.5]}}, "/voters/oversight/1", "of at least 0 and of at most 1; got 1.5"),
         ({"voters": {"oversight": ["0", 1]}}, "/voters/oversight/0", "must be a number"),
         ({"voters": {"amplitude": 1}}, "/voters/amplitude", "unknown field"),
-        ({"similarity": "power-law"}, "/similarity", "must be one of 'exponential', 'power_law', 'embedding'; got"),
-        ({"similarity": 0.5}, "/similarity", "'embedding' or a list of numbers; got 0.5"),
+        ({"similarity": "power-law"}, "/similarity", 'must be one of "exponential", "power_law", "embedding"; got'),
+        ({"similarity": 0.5}, "/similarity", '"embedding" or a list of numbers; got 0.5'),
         ({"similarity": None}, "/similarity", "this field may not be null"),
         ({"similarity": [0.5]}, "/similarity", "must be a similarity for each of at least 2 items; got 1"),
         ({"similarity": [0.5, 1.5]}, "/similarity/1", "must be a number of at least -1 and of at most 1; got 1.5"),
-        ({"similarity": [True, 0.5]}, "/similarity/0", "must be a number of at least -1 and of at most 1; got True"),
-        ({"similarity": [0.5, "0"]}, "/similarity/1", "must be a number of at least -1 and of at most 1; got '0'"),
+        ({"similarity": [True, 0.5]}, "/similarity/0", "must be a number of at least -1 and of at most 1; got true"),
+        ({"similarity": [0.5, "0"]}, "/similarity/1", 'must be a number of at least -1 and of at most 1; got "0"'),
         ({"n_simulations": 0}, "/n_simulations", "must be a whole number of at least 1"),
         ({"n_simulations": 2.5}, "/n_simulations", "must be a whole number of at least 1"),
         ({"seed": -1}, "/seed", "must be a whole number of at least 0"),
         ({"relatedness": 1}, "/relatedness", "must be true or false; got 1"),
-        ({"approaches": []}, "/approaches", "must be a list of some of 'adaptive', 'uniform'; got []"),
+        ({"approaches": []}, "/approaches", 'must be a list of some of "adaptive", "uniform"; got []'),
         ({"approaches": ["adaptive", "adaptive"]}, "/approaches", "must name each of its entries once"),
-        ({"approaches": ["both"]}, "/approaches", "must hold some of 'adaptive', 'uniform'; got 'both'"),
+        ({"approaches": ["both"]}, "/approaches", 'must hold some of "adaptive", "uniform"; got "both"'),
         ({"n0": -1}, "/n0", "must be a number above -1"),
         ({"workers": 2}, "/workers", "unknown field"),
     ],
@@ -215,17 +214,7 @@ def test_the_limit_of_items(make_client):
     }
 
 
-class Clock:
-    """A clock that goes on by a second at each look."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        self.now += 1
-        return self.now
-
-
+@pytest.mark.usefixtures("slow_clock")
 @pytest.mark.parametrize(
     ("approach", "seconds", "n_simulations"),
     [
@@ -233,17 +222,12 @@ class Clock:
         ("uniform", 4, 3),  # three looks: at the body, and before the second and the third
     ],
 )
-def test_the_limit_of_seconds(make_client, monkeypatch, approach, seconds, n_simulations):
-    class Slow(Deadline):
-        def __init__(self, seconds, has_left):
-            super().__init__(seconds, Clock(), has_left)
-
-    monkeypatch.setattr("service.http.deadline.Deadline", Slow)
+def test_the_limit_of_seconds(make_client, approach, seconds, n_simulations):
     request = {**REQUEST, "n_simulations": n_simulations, "approaches": [approach]}
     answer(PATH, make_client(max_seconds=seconds - 1), **request)
     found = problem(PATH, make_client(max_seconds=seconds - 2), **request)
     assert found["type"] == "urn:rankcorr:problem:too-much-work"
-    assert f"at most {seconds - 2} s of work for a request (RANKCORR_MAX_SECONDS)" in found["detail"]
+    assert f"at most {seconds - 2} s of processor time for a request (RANKCORR_MAX_SECONDS)" in found["detail"]
 
 
 def test_the_largest_levels_that_are_accepted():

@@ -83,22 +83,6 @@ const runs = { x: { q1: { a: 2, b: 1 }, q2: { c: 1, a: 0 } }, y: { q1: { b: 2, a
 const evaluated = await answer(
   client.POST("/v1/evaluations", { body: { qrels, runs, metrics: ["ap"], comparison: { seed: 1, versus: "y" } } }),
 );
-const lines: components["schemas"]["QueryLine"][] = [
-  { query: "q1", relevance: qrels.q1, scores: { x: runs.x.q1, y: runs.y.q1 } },
-  { query: "q2", relevance: qrels.q2, scores: { x: runs.x.q2, y: runs.y.q2 } },
-];
-const streamed = await answer(
-  client.POST("/v1/evaluations/stream", {
-    params: { query: { metrics: "ap", versus: "y" } },
-    body: lines.map((line) => JSON.stringify(line) + "\n").join(""),
-    bodySerializer: (body) => body,
-    headers: { "Content-Type": "application/x-ndjson" },
-    parseAs: "text",
-  }),
-);
-const { summary } = JSON.parse(
-  streamed.trim().split("\n").at(-1)!,
-) as components["schemas"]["SummaryLine"];
 const live = await answer(client.GET("/health/live"));
 const ready = await answer(client.GET("/health/ready"));
 const metrics = await answer(client.GET("/metrics", { parseAs: "text" }));
@@ -118,7 +102,6 @@ console.log(
     self: self.coefficients["tau_w"],
     simulated: Object.keys(simulated.approaches),
     means: evaluated.means.map((row) => row.mean),
-    streamed: summary.means.map((row) => row.mean),
     live: live.status,
     ready: ready.status,
     metrics: metrics.includes("rankcorr_requests_total"),

@@ -68,7 +68,6 @@ def test_every_operation_is_called_with_its_types(printed):
         "self": 1,
         "simulated": ["adaptive", "uniform"],
         "means": [1, 0.5],
-        "streamed": [1, 0.5],
         "live": "ok",
         "ready": "ok",
         "metrics": True,

@@ -12,7 +12,7 @@ from adaptive.plan import plan_ballots
 from tests.service.collect.browsing import new_campaign, new_id
 from tests.service.live import PATIENCE, Answer, Server, running
 
-COMMAND = (sys.executable, "-m", "service.server.collect")
+COMMAND = (sys.executable, "-m", "service.server.launch", "rankcorr-collect")
 N_ITEMS = 60
 PLAN = plan_ballots(N_ITEMS, n_ballots=2, fraction=0.5, presentations=10)
 

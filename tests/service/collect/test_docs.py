@@ -2,7 +2,7 @@
 
 import re
 
-from service.server.programs import COLLECT
+from service.server.launch import COLLECT
 from tests.distributions import ROOT
 from tests.documents import PAGES
 

@@ -1,9 +1,8 @@
-"""More than a live rankcorr-collect can take, and the hardest ends: voters hear of it soon, and no vote is lost."""
+"""The hardest ends of a live rankcorr-collect, and a ledger that is busy: voters hear of it, and no vote is lost."""
 
 import contextlib
 import json
 import sqlite3
-import threading
 import time
 
 import pytest
@@ -56,27 +55,6 @@ def test_kills_of_a_worker_and_of_the_server_lose_no_vote_and_voters_go_on(targe
     assert losses(campaign, log) == Losses(lost=0, doubled=0, miscounted=0, unheard=0)
     check_ledger(campaign)
     campaign.database.close()
-
-
-def test_too_many_are_told_when_to_come_again_and_then_they_finish(target, tmp_path):
-    few = {**UNLIMITED, "RANKCORR_MAX_CONCURRENT": "1", "RANKCORR_MAX_WAITING": "1"}
-    with collecting(tmp_path, few, target, **CAMPAIGN) as (server, campaign):
-        crowd = Crowd((server.host, server.port), campaign.key, 2 * N_VOTERS, think=0.0)
-
-        def watch():
-            try:
-                eventually(lambda: crowd.log.heard_503_after and len(crowd.log.acknowledged) >= 100, what="a refusal")
-            finally:
-                crowd.stop()
-
-        watching = threading.Thread(target=watch)
-        watching.start()
-        log = crowd.run()
-        watching.join()
-        assert log.heard_503_after
-        assert not log.without_retry_after
-        assert len(log.acknowledged) == len(log.took)
-        assert losses(campaign, log) == Losses(lost=0, doubled=0, miscounted=0, unheard=0)
 
 
 def answered(answer):

@@ -79,6 +79,16 @@ def test_tokens_can_not_be_guessed_at_any_rate(make_app, campaign):
     assert Voter(app.test_client(), campaign).begin(token=token).status_code == 201  # others at the address go on
 
 
+def test_guesses_from_all_addresses_of_a_household_are_counted_together(make_app, campaign):
+    app = make_app(guesses_per_minute=2)
+    answers = []
+    for n in range(3):
+        client = app.test_client()
+        client.environ_base["REMOTE_ADDR"] = f"2001:db8:1:2::{n}"
+        answers.append(Voter(client, campaign).begin(token=f"{n:043}").status_code)
+    assert answers == [401, 401, 429]
+
+
 def test_what_was_revoked_opens_nothing_when_it_is_sent_again(make_app, campaign):
     app = make_app()
     ann, bob = invited(campaign, "Ann", "Bob")

@@ -19,6 +19,7 @@ def test_every_setting_is_read(tmp_path):
         "RANKCORR_METRICS": "token",
         "RANKCORR_LEDGER": "postgresql://ann:secret@db.example/votes",
         "RANKCORR_PUBLIC_URL": "https://votes.example.org/",
+        "RANKCORR_ALLOWED_HOSTS": "votes.lab.example,[2001:db8::1]",
         "RANKCORR_ASSETS": str(tmp_path),
     }
     settings = CollectSettings.from_environment(environment)
@@ -26,6 +27,7 @@ def test_every_setting_is_read(tmp_path):
     assert len(environment) == len(fields(CollectSettings)) + len(fields(settings.limits)) - 1
     assert settings.public_url == "https://votes.example.org"
     assert settings.assets == str(tmp_path)
+    assert settings.allowed_hosts == ("votes.lab.example", "2001:db8::1")
     assert settings.limits.max_body_bytes == 5_000
     untouched = {name: value for name, value, _ in CollectSettings().table()}
     assert [name for name, value, _ in settings.table() if value == untouched[name]] == []
@@ -39,6 +41,10 @@ def test_every_setting_is_read(tmp_path):
         ("PUBLIC_URL", "votes.example.org", "RANKCORR_PUBLIC_URL must be like https://votes.example.org, without"),
         ("PUBLIC_URL", "https://votes.example.org/path", "without a path; got 'https://votes.example.org/path'"),
         ("PUBLIC_URL", "javascript:alert(1)", "RANKCORR_PUBLIC_URL must be like"),
+        ("ALLOWED_HOSTS", "votes.example.org:8080", "RANKCORR_ALLOWED_HOSTS must hold host names or addresses without"),
+        ("ALLOWED_HOSTS", "https://votes.example.org", "without scheme and port; got 'https://votes.example.org'"),
+        ("ALLOWED_HOSTS", "*", "RANKCORR_ALLOWED_HOSTS must hold host names"),
+        ("UNANSWERED_SHEETS", "-1", "RANKCORR_UNANSWERED_SHEETS must be a whole number from 0 to"),
         ("ASSETS", "/nonexistent/pictures", "RANKCORR_ASSETS must be a folder; got '/nonexistent/pictures'"),
         ("JOINS_PER_MINUTE", "many", "RANKCORR_JOINS_PER_MINUTE must be a whole number from 0 to"),
         ("VOTES_PER_MINUTE", "-1", "RANKCORR_VOTES_PER_MINUTE must be a whole number from 0 to"),

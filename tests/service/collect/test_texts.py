@@ -12,7 +12,10 @@ from service.collect.texts import LANGUAGES, Texts, direction, language_name
 HERE = Path(service.collect.__file__).parent
 LOCALES = HERE / "locales"
 # Keys that a program puts together, such as said.left and said.tie.
-MADE_UP = re.compile(r"said\.(left|right|tie|cannot say)|paused\.(invitation|browser|platform)|(vote|finish)\.title")
+MADE_UP = re.compile(
+    r"said\.(left|right|tie|cannot say)|paused\.(invitation|browser|platform)|(vote|finish)\.title"
+    r"|early\.(quota full|screened out)"
+)
 
 
 def flat(texts, path=""):

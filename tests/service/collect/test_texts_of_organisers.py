@@ -36,6 +36,7 @@ WORDS = {
     ],
     "links.study-": ["prolific", "mturk"],
     "overview.waits-": ["target", "pairs"],
+    "participants.": ["approve", "reject", "approve-hint", "reject-hint"],
     **{key: ["organiser", "organiser-session", "invitation", "study"] for key in ("given.kinds.", "given.texts.")},
     "outlook.": ["scores", "strengths"],
     "voters.": [

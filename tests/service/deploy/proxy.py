@@ -4,8 +4,8 @@ import contextlib
 import http.client
 import os
 import re
+import resource
 import shutil
-import signal
 import socket
 import ssl
 import subprocess
@@ -13,12 +13,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
+from tests.guard import guarded
 from tests.service.live import PATIENCE, REPOSITORY, Answer, Server, ask, eventually
 from tests.service.load import in_threads
 
 DEPLOY = REPOSITORY / "service" / "deploy"
 # Where Debian puts it, which is not on the path of every user.
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+BUNDLE = "/docs/<name>"  # route of the file that the clients ask for who read no answer: 1.5 MB
 
 
 def variables() -> dict[str, str]:
@@ -74,6 +78,77 @@ def refused_of_many(proxy: Proxy, headers: Mapping[str, str] | None = None) -> A
     return next((answer for answer in answers if answer[0] == 429), None)
 
 
+class Slow:
+    """Connections that take for ever, from 100 addresses: a quarter each of four kinds; and 20 that read no answer."""
+
+    def __init__(self, proxy: Proxy, number: int, host: str, stack: contextlib.ExitStack) -> None:
+        context = ssl.create_default_context(cafile=str(proxy.certificate))
+        head = f"POST /v1/sheets HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n".encode()
+        self.connections: list[socket.socket] = []
+        self.unread: list[socket.socket] = []
+        self._dripping: list[tuple[socket.socket, bytes]] = []  # with the bytes that follow, one at a time
+        self._place = 0
+        for place in range(number + 20):
+            client = stack.enter_context(socket.socket())
+            client.settimeout(PATIENCE)
+            client.bind((f"127.0.{1 + place % 100}.1", 0))
+            kind = ("silent", "handshake", "head", "body")[place // 100 % 4] if place < number else "unread"
+            if kind == "unread":
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
+            client.connect(("127.0.0.1", proxy.https))
+            if kind == "handshake":
+                self._dripping.append((client, b"\x16\x03\x01\x02\x00" + bytes(500)))
+            elif kind != "silent":
+                client = stack.enter_context(context.wrap_socket(client, server_hostname="127.0.0.1"))
+            if kind in ("head", "body"):
+                client.sendall(head + (b"X-Slow: " if kind == "head" else b"Content-Length: 1000\r\n\r\n"))
+                self._dripping.append((client, b" " * 1_000))
+            if kind == "unread":
+                client.sendall(f"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                self.unread.append(client)
+            else:
+                self.connections.append(client)
+
+    def drip(self) -> None:
+        """Send a byte on each connection."""
+        for client, sent in self._dripping:
+            with contextlib.suppress(OSError):
+                client.send(sent[self._place : self._place + 1])
+        self._place += 1
+
+    def n_open(self) -> int:
+        """Number of connections that nginx has neither answered nor ended."""
+        number = 0
+        for client in self.connections:
+            client.setblocking(False)
+            with contextlib.suppress(ConnectionError):
+                try:
+                    client.recv(1)
+                except (BlockingIOError, ssl.SSLWantReadError):
+                    number += 1
+        return number
+
+
+@contextlib.contextmanager
+def slow_clients(proxy: Proxy, number: int, host: str = "localhost") -> Iterator[Slow]:
+    """Open connections that are slow, and close them at the end."""
+    with contextlib.ExitStack() as stack:
+        yield Slow(proxy, number, host, stack)
+
+
+@contextlib.contextmanager
+def open_files(number: int) -> Iterator[None]:
+    """Allow this process so many open files; a test is skipped where that cannot be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < number:
+        pytest.skip(f"the slow connections need more open files than {hard}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, number), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def free_ports(number: int) -> list[int]:
     """Ports that nothing listens on."""
     with contextlib.ExitStack() as stack:
@@ -111,26 +186,11 @@ def proxied(server: Server, folder: Path, *, collect: Server | None = None, **ch
     # As root nginx would answer as another user, who cannot write to the folder of a test.
     extra = "daemon off;" + (" user root;" if os.geteuid() == 0 else "")
     log = folder / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [NGINX, "-e", "stderr", "-p", str(folder), "-c", str(configuration), "-g", extra],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-    proxy = Proxy(http_port, https_port, certificate, log)
-    try:
+    command = [str(NGINX), "-e", "stderr", "-p", str(folder), "-c", str(configuration), "-g", extra]
+    with log.open("wb") as output, guarded(command, stdout=output, stderr=output) as process:
         eventually(lambda: process.poll() is not None or _listens(https_port), what="nginx")
         assert process.poll() is None, log.read_text()
-        yield proxy
-    finally:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(PATIENCE)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        yield Proxy(http_port, https_port, certificate, log)
 
 
 def _listens(port: int) -> bool:

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 import yaml
 
-from service.server.programs import COLLECT as COLLECT_PROGRAM
-from service.server.programs import SERVE
+from service.server.launch import COLLECT as COLLECT_PROGRAM
+from service.server.launch import SERVE
 from tests.service.deploy.proxy import DEPLOY, filled, variables
 
 TEXT = (DEPLOY / "compose.yaml").read_text()
@@ -171,9 +171,9 @@ def test_the_limits_of_memory_leave_room_for_what_the_settings_allow(container, 
     of_request = 30 * limits.max_body_bytes
     if container is SERVICE:
         of_request += limits.max_work_bytes + limits.max_label_bytes
-    of_clients = server.max_buffered_bytes + 128 * 2**10 * server.max_connections
-    of_worker = 120 * 10**6 + of_clients + settings.max_concurrent * of_request
-    assert size(container["mem_limit"]) >= server.workers * of_worker
+    of_worker = 120 * 10**6 + (settings.max_waiting + 8) * limits.max_body_bytes  # one for each thread
+    of_heavy = (settings.max_heavy or server.workers) * of_request
+    assert size(container["mem_limit"]) >= server.workers * of_worker + of_heavy
 
 
 def test_bodies_that_wait_leave_room_for_the_proxy():

@@ -3,16 +3,13 @@
 import contextlib
 import http.client
 import json
-import resource
 import shutil
 import socket
 import ssl
-import threading
-import time
 
 import pytest
 
-from tests.service.deploy.proxy import NGINX, proxied, refused_of_many
+from tests.service.deploy.proxy import BUNDLE, NGINX, open_files, proxied, refused_of_many, slow_clients
 from tests.service.live import PATIENCE, eventually
 from tests.service.load import IN_PROGRESS, PAIR
 
@@ -21,7 +18,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 N_SLOW = 2_000
-HEAD = b"POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -53,25 +49,6 @@ def test_requests_pass_over_tls(proxy, live_server):
     assert headers["Strict-Transport-Security"] == "max-age=31536000"
     assert proxy.ask("GET", "/docs")[0] == 200
     assert proxy.ask("GET", "/health/ready")[0] == 200
-
-
-def test_a_stream_passes_while_it_arrives(live_server, tmp_path):
-    """The first answer comes before the last line is sent, and the stream may be longer than a body."""
-    line = json.dumps({"query": "q", "relevance": {"a": 1, "b": 0}, "scores": {"x": {"a": 2, "b": 1}}}).encode() + b"\n"
-    head = "POST /v1/evaluations/stream?metrics=ap HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n"
-    with (
-        proxied(live_server, tmp_path, PROXY_MAX_BODY_BYTES="1000") as proxy,
-        contextlib.closing(proxy.connect()) as connection,
-    ):
-        connection.connect()
-        chunk = b"%x\r\n%b\r\n" % (len(line), line)
-        connection.sock.sendall(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n" + chunk)
-        response = http.client.HTTPResponse(connection.sock)
-        response.begin()
-        assert json.loads(response.readline())["line"] == 1
-        connection.sock.sendall(chunk * 100 + b"0\r\n\r\n")
-        *_, last = (json.loads(found) for found in response)
-    assert last["summary"]["n_queries"] == 101
 
 
 def test_the_errors_of_the_service_are_its_own(proxy):
@@ -174,74 +151,18 @@ def test_a_head_that_does_not_arrive_in_time_ends_the_connection(live_server, tm
                 assert begun.recv(1) == b""
 
 
-class Slow:
-    """Connections that take for ever, from 100 addresses: a quarter each of four kinds."""
-
-    def __init__(self, proxy, stack):
-        context = ssl.create_default_context(cafile=str(proxy.certificate))
-        self.connections = []
-        self.dripping = []  # with the bytes that follow, one at a time
-        self.ended = threading.Event()
-        for number in range(N_SLOW):
-            source = (f"127.0.{1 + number % 100}.1", 0)
-            client = socket.create_connection(("127.0.0.1", proxy.https), timeout=PATIENCE, source_address=source)
-            stack.enter_context(client)
-            kind = ("silent", "handshake", "head", "body")[number // 100 % 4]
-            if kind == "handshake":
-                self.dripping.append((client, b"\x16\x03\x01\x02\x00" + bytes(500)))
-            elif kind != "silent":
-                client = stack.enter_context(context.wrap_socket(client, server_hostname="127.0.0.1"))
-                begun = b"X-Slow: " if kind == "head" else b"Content-Length: 1000\r\n\r\n"
-                client.sendall(HEAD + begun)
-                self.dripping.append((client, b" " * 1_000))
-            self.connections.append(client)
-
-    def drip(self):
-        """Send a byte on each connection, over and over, until told to end."""
-        place = 0
-        while not self.ended.wait(0.3):
-            for client, sent in self.dripping:
-                with contextlib.suppress(OSError):
-                    client.send(sent[place : place + 1])
-            place += 1
-
-    def n_open(self):
-        """Number of connections that nginx has neither answered nor ended."""
-        number = 0
-        for client in self.connections:
-            client.setblocking(False)
-            with contextlib.suppress(ConnectionError):
-                try:
-                    client.recv(1)
-                except (BlockingIOError, ssl.SSLWantReadError):
-                    number += 1
-        return number
-
-
-@pytest.fixture
-def many_files():
-    """As many open files as the slow connections need."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < 3 * N_SLOW:
-        pytest.skip(f"{N_SLOW} connections need more open files than {hard}")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 3 * N_SLOW), hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-@pytest.mark.usefixtures("many_files")
 def test_two_thousand_slow_connections_change_nothing(live_server, tmp_path):
-    with proxied(live_server, tmp_path, PROXY_CLIENT_TIME="3600s") as proxy, contextlib.ExitStack() as stack:
-        slow = Slow(proxy, stack)
-        dripping = threading.Thread(target=slow.drip)
-        dripping.start()
-        try:
-            for _ in range(50):
-                assert proxy.ask("GET", "/health/live")[0] == 200
-                assert proxy.ask("POST", "/v1/correlations", PAIR)[0] == 200
-                time.sleep(0.02)
-            assert live_server.metrics()[IN_PROGRESS] == 1  # the reading itself: none of the slow ones has come through
-        finally:
-            slow.ended.set()
-            dripping.join()
+    with (
+        open_files(3 * N_SLOW),
+        proxied(live_server, tmp_path, PROXY_CLIENT_TIME="3600s") as proxy,
+        slow_clients(proxy, N_SLOW) as slow,
+    ):
+        eventually(lambda: live_server.output.read_text().count(BUNDLE) >= len(slow.unread), what="their requests")
+        eventually(lambda: live_server.metrics()[IN_PROGRESS] == 1, what="the end of all work")  # the reading itself
+        for _ in range(50):
+            assert proxy.ask("GET", "/health/live")[0] == 200
+            assert proxy.ask("POST", "/v1/correlations", PAIR)[0] == 200
+            slow.drip()
+        assert live_server.metrics()[IN_PROGRESS] == 1  # none of the slow ones has come through
         assert slow.n_open() == N_SLOW
+        assert len(answer_on(slow.unread[0])[2]) > 10**6

@@ -9,14 +9,16 @@ import time
 import pytest
 
 from tests.service.collect.live import LiveVoter, collecting
-from tests.service.deploy.proxy import NGINX, proxied, refused_of_many
+from tests.service.deploy.proxy import BUNDLE, NGINX, open_files, proxied, refused_of_many, slow_clients
 from tests.service.live import ask, eventually
+from tests.service.load import IN_PROGRESS
 
 pytestmark = pytest.mark.skipif(
     not NGINX or not shutil.which("openssl"), reason="nginx or openssl is not installed: .ci/run installs them"
 )
 
 HOST = "votes.example.org"
+N_SLOW = 500
 BEHIND = {"RANKCORR_TRUSTED_PROXIES": "1", "RANKCORR_PUBLIC_URL": f"https://{HOST}", "RANKCORR_METRICS": "open"}
 ROUTES_OF_LOG = ("/v1/sessions", "/v1/sheets", "/v1/votes/<event_id>")
 
@@ -129,3 +131,27 @@ def test_whoever_asks_too_often_is_told_so(live_server, live, tmp_path):
         _, _, body = eventually(lambda: refused_of_many(strict, {"Host": HOST}), what="a refusal")
         assert json.loads(body)["type"] == "urn:rankcorr:problem:too-many-requests"
         assert strict.ask("GET", "/health/live")[0] == 200  # the service has a count of its own
+
+
+def test_five_hundred_slow_clients_keep_no_voter_waiting(live_server, tmp_path):
+    patience = BEHIND | {"RANKCORR_MAX_WAIT_SECONDS": "600", "RANKCORR_MAX_LEDGER_SECONDS": "600"}
+    with (
+        open_files(3 * N_SLOW),
+        collecting(tmp_path, patience) as (server, campaign),
+        proxied(live_server, tmp_path, collect=server, PROXY_CLIENT_TIME="3600s") as proxy,
+        slow_clients(proxy, N_SLOW, HOST) as slow,
+    ):
+        eventually(lambda: server.output.read_text().count(BUNDLE) >= len(slow.unread), what="their requests")
+        eventually(lambda: server.metrics()[IN_PROGRESS] == 1, what="the end of all work")  # the reading itself
+        voter = voter_behind(proxy, campaign)
+        voter.come()
+        pairs = voter.sheet()
+        for pair in pairs:
+            status, _, body = voter.vote(pair)
+            assert status == 200, body
+            slow.drip()
+        assert server.metrics()[IN_PROGRESS] == 1  # none of the slow ones has come through
+        assert slow.n_open() == N_SLOW
+        status, _, body = voter.ask("POST", "/v1/finish", {})
+        assert status == 200, body
+    assert len(pairs) == 100

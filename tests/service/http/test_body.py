@@ -1,12 +1,9 @@
 """From the bytes of a request to JSON: what is read, and for how long."""
 
 import json
-import threading
 
 import pytest
 
-from service.api import correlations
-from service.http.state import state
 from tests.service.answers import PAIR, problem_of
 
 BODY = b'{"gold":{"order":[1,2]},"system":{"order":[1,2]}}'
@@ -35,35 +32,23 @@ class TestBodies:
     def test_a_body_in_pieces(self, client):
         assert sent(client, BODY[:9], BODY[9:]).status_code == 200
 
-    @pytest.mark.parametrize("error", [ValueError("Invalid chunk size: b'zz'"), OSError("reset"), BlockingIOError()])
-    def test_one_that_breaks_off_is_an_error_of_the_client(self, client, caplog, error):
+    @pytest.mark.parametrize(
+        ("error", "status", "kind", "message"),
+        [
+            (ValueError("Invalid chunk size: b'zz'"), 400, "bad-request", "the body did not arrive whole"),
+            (OSError("reset"), 400, "bad-request", "the body did not arrive whole"),
+            (BlockingIOError(), 408, "too-slow", "no byte of the body came for too long"),
+        ],
+    )
+    def test_one_that_breaks_off_is_an_error_of_the_client(self, client, caplog, error, status, kind, message):
         answer = sent(client, BODY[:9], error)
-        assert (answer.status_code, answer.content_type) == (400, "application/problem+json")
-        assert answer.json["detail"].startswith("the body did not arrive whole")
-        assert answer.json["type"] == "urn:rankcorr:problem:bad-request"
+        assert (answer.status_code, answer.content_type) == (status, "application/problem+json")
+        assert answer.json["detail"].startswith(message)
+        assert answer.json["type"] == f"urn:rankcorr:problem:{kind}"
         assert not caplog.records
 
     def test_an_error_of_the_service_is_not_blamed_on_the_client(self, client):
         assert sent(client, MemoryError()).status_code == 500
-
-    def test_one_that_arrives_slowly_keeps_nobody_waiting(self, make_client):
-        client = make_client(max_concurrent=1, max_waiting=0)
-        begun, may_go = threading.Event(), threading.Event()
-
-        def slow():
-            begun.set()
-            assert may_go.wait(60)
-            return BODY
-
-        answers = []
-        application = client.application
-        other = threading.Thread(target=lambda: answers.append(sent(application.test_client(), slow)))
-        other.start()
-        assert begun.wait(60)
-        assert client.post("/v1/correlations", json=PAIR).status_code == 200
-        may_go.set()
-        other.join(60)
-        assert answers[0].status_code == 200
 
     def test_it_is_read_for_a_path_and_a_method_that_are_served_alone(self, client):
         environment = {"wsgi.input": Stream(OSError("read")), "wsgi.input_terminated": True}
@@ -72,14 +57,6 @@ class TestBodies:
                 path, method=method, content_type="application/json", environ_overrides=dict(environment)
             )
             assert answer.status_code == status
-
-    def test_the_turn_comes_before_the_work(self, make_client, monkeypatch):
-        client = make_client(max_concurrent=1, max_waiting=0)
-        with client.application.app_context():
-            state().gate.enter()
-        monkeypatch.setattr(correlations, "compare_pair", lambda **_: pytest.fail("no turn"))
-        assert client.post("/v1/correlations", json=PAIR).status_code == 503
-        assert client.get("/v1/weights").status_code == 503
 
     @pytest.mark.parametrize("encoding", ["gzip", "br", "identity, gzip"])
     def test_compressed_ones_are_refused(self, client, encoding):

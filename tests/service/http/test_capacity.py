@@ -1,15 +1,13 @@
-"""Turns and rates: who is turned away, and that every place is given back."""
+"""Rates: who is turned away."""
 
 import os
-import threading
 
 import pytest
 
-from service.api import correlations
-from service.http.capacity import Gate, RateLimiter
+from service.http.capacity import RateLimiter
 from service.http.problems import Problem
 from service.http.state import state
-from tests.service.answers import PAIR, post_pair
+from tests.service.answers import post_pair
 
 
 def clocked(client):
@@ -92,65 +90,3 @@ class TestRate:
         limiter.count("a")
         with pytest.raises(Problem, match="at most 3 requests"):
             limiter.count("a")
-
-
-class TestGate:
-    def test_who_comes_when_all_is_full_is_turned_away_at_once(self):
-        gate = Gate(concurrent=1, waiting=0, seconds=60)
-        gate.enter()
-        with pytest.raises(Problem, match=r"too many requests wait already \(RANKCORR_MAX_WAITING\)") as caught:
-            gate.enter()
-        assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "1"})
-        gate.leave()
-        gate.enter()
-
-    def test_who_waits_too_long_is_turned_away(self):
-        gate = Gate(concurrent=1, waiting=1, seconds=0.01)
-        gate.enter()
-        for _ in range(2):  # the place in the queue is given back
-            with pytest.raises(Problem, match=r"no turn came in 0.01 s \(RANKCORR_MAX_WAIT_SECONDS\)"):
-                gate.enter()
-
-    def test_who_waits_has_its_turn(self):
-        gate = Gate(concurrent=1, waiting=1, seconds=60)
-        gate.enter()
-        entered = threading.Event()
-        waiter = threading.Thread(target=lambda: (gate.enter(), entered.set()))
-        waiter.start()
-        assert not entered.wait(0.05)
-        gate.leave()
-        waiter.join(60)
-        assert entered.is_set()
-
-    def test_a_request_above_the_capacity_and_the_probe(self, make_client, monkeypatch):
-        client = make_client(max_concurrent=1, max_waiting=0)
-        inside, may_go = threading.Event(), threading.Event()
-        real = correlations.compare_pair
-
-        def slow(**request):
-            inside.set()
-            assert may_go.wait(60)
-            return real(**request)
-
-        monkeypatch.setattr(correlations, "compare_pair", slow)
-        answers = []
-        other = threading.Thread(target=lambda: answers.append(post_pair(client.application.test_client())))
-        other.start()
-        assert inside.wait(60)
-        turned_away = post_pair(client)
-        assert (turned_away.status_code, turned_away.content_type) == (503, "application/problem+json")
-        assert turned_away.headers["Retry-After"] == "1"
-        assert client.get("/health/live").status_code == 200
-        may_go.set()
-        other.join(60)
-        assert answers[0].status_code == 200
-        assert post_pair(client).status_code == 200
-
-    @pytest.mark.parametrize("status", [200, 422, 500])
-    def test_every_request_gives_its_slot_back(self, make_client, monkeypatch, status):
-        client = make_client(max_concurrent=1, max_waiting=0)
-        if status == 500:
-            monkeypatch.setattr(correlations, "compare_pair", lambda **_: 1 / 0)
-        request = {} if status == 422 else PAIR
-        for _ in range(3):
-            assert client.post("/v1/correlations", json=request).status_code == status

@@ -1,5 +1,7 @@
 """The limit on the work of a request."""
 
+import threading
+
 import pytest
 
 from rankcorr.inference.bootstrap import bootstrap_interval
@@ -14,7 +16,7 @@ def test_time_left_and_time_over():
     deadline(3)
     assert deadline.submit(max, 1, 2).result() == 2
     now[0] = 5.1
-    with pytest.raises(Problem, match=r"at most 5 s of work for a request \(RANKCORR_MAX_SECONDS\)") as caught:
+    with pytest.raises(Problem, match=r"at most 5 s of processor time .*\(RANKCORR_MAX_SECONDS\)") as caught:
         deadline()
     assert caught.value.status == 422
     with pytest.raises(Problem, match="at most 5 s"):
@@ -28,3 +30,17 @@ def test_the_jackknife_looks_at_the_clock_too():
     assert calls[0] == 1
     assert len(calls) > 10
     assert set(calls[1:]) == {0}
+
+
+def _work_without_end(deadline):
+    while True:
+        deadline()
+
+
+def test_the_clock_is_that_of_the_processor():
+    """Time that passes without work is no work: how busy the machine is changes no status."""
+    deadline = Deadline(0.5)
+    threading.Event().wait(0.6)
+    deadline()
+    with pytest.raises(Problem, match="needs more"):
+        _work_without_end(deadline)

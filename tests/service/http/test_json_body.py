@@ -155,3 +155,30 @@ def test_a_long_number_far_down_is_left_to_the_schemas():
     for _ in range(1009):
         (found,) = found
     assert found == [2.0**64]
+
+
+@pytest.mark.parametrize(
+    "number", ["1e-400", "-1E-324", "2.4e-324", "0." + "0" * 323 + "2", "0." + "0" * 250 + "1e-99", "10.5e-0400"]
+)
+@pytest.mark.parametrize("written", ["[{}]", '{{"scores": {{"a": 1, "b": {}}}}}', "[{} , 0.5]"])
+def test_a_number_that_would_be_read_as_zero_is_refused(number, written):
+    with pytest.raises(Problem, match="is too small: the least above 0 is 5e-324, and it would be read as 0") as caught:
+        parse(written.format(number).encode())
+    assert (caught.value.status, caught.value.kind) == (422, "invalid-request")
+    assert f"the number {number[:60]}" in caught.value.detail
+
+
+@pytest.mark.parametrize("number", ["0e-400", "-0.0e-999", "5e-324", "1e-300", "3e-324", "0." + "0" * 400])
+def test_a_small_number_and_zero_are_read(number):
+    assert parse(f"[{number}]".encode()) == [float(number)]
+
+
+def test_a_small_number_in_a_text_is_text():
+    assert parse(b'{"1e-400": "1e-400"}') == {"1e-400": "1e-400"}
+
+
+def test_small_numbers_tie_with_nothing(client):
+    request = b'{"gold": {"scores": [1e-400, 0, 1]}, "system": {"scores": [1, 2, 3]}}'
+    found = client.post("/v1/correlations", data=request, content_type="application/json")
+    assert (found.status_code, found.json["detail"][:30]) == (422, "the number 1e-400 is too small")
+    assert client.get("/v1/weights?n0=1e-400").json["errors"]["/n0"][0].endswith('got "1e-400"')

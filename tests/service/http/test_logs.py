@@ -56,10 +56,20 @@ class TestTraces:
         assert client.get("/nope", headers={"traceparent": TRACE}).headers["traceparent"] == TRACE
         assert log_lines(capsys)[0]["traceparent"] == TRACE
 
+    @pytest.mark.parametrize("given", ["cc" + TRACE[2:], "01" + TRACE[2:-2] + "fd-more", "fe" + TRACE[2:] + "-a-b-"])
+    def test_that_of_a_later_version_is_read_as_far_as_this_one_goes(self, client, capsys, given):
+        """W3C Trace Context, 3.2.4: the first four fields; other flags of a later version are set to 0."""
+        assert post_pair(client, {"traceparent": given}).headers["traceparent"] == TRACE
+        assert log_lines(capsys)[0]["traceparent"] == TRACE
+
     @pytest.mark.parametrize(
         "given",
         [
             "",
+            "cc" + TRACE[2:] + "more",
+            "cc" + TRACE[2:-1],
+            "CC" + TRACE[2:],
+            TRACE + "-",
             TRACE.upper(),
             TRACE[:-1],
             TRACE + "-x",

@@ -3,14 +3,11 @@
 import os
 import platform
 import re
-import threading
 
 import pytest
 
 from rankcorr import __version__
-from service.http.problems import Problem
-from service.http.snapshot import Snapshot, resident_bytes
-from service.http.state import state
+from service.http.metrics import Snapshot, resident_bytes
 from tests.service.answers import post_pair
 from tests.service.live import eventually
 
@@ -54,28 +51,6 @@ def test_refusals_are_counted_by_their_kind(client, value):
     client.get("/nope/secret")
     post_pair(client)
     assert [after - then for after, then in zip(counts(), before, strict=True)] == [1, 1, 1, 1]
-
-
-def test_the_queue_is_counted(make_client, value):
-    client = make_client(max_concurrent=1, max_waiting=1, max_wait_seconds=60)
-    gate = state(client.application).gate
-    gate.enter()
-    waiting = threading.Thread(target=post_pair, args=[client])
-    waiting.start()
-    eventually(lambda: value("rankcorr_requests_waiting") == 1, what="a request that waits")
-    gate.leave()
-    waiting.join()
-    assert value("rankcorr_requests_waiting") == 0
-
-
-def test_a_wait_that_is_given_up_is_no_longer_counted(make_client, value):
-    client = make_client(max_concurrent=1, max_waiting=1, max_wait_seconds=0.01)
-    gate = state(client.application).gate
-    gate.enter()
-    with pytest.raises(Problem, match="no turn came in"):
-        gate.enter()
-    gate.leave()
-    assert value("rankcorr_requests_waiting") == 0
 
 
 def test_the_metrics_say_what_runs(value):

@@ -106,7 +106,7 @@ def votes():
 
 
 def evaluations():
-    """Runs by query, with options that lead to other kernels, at once and in a stream."""
+    """Runs by query, with options that lead to other kernels."""
     queries = [f"q{number}" for number in range(14)]
     qrels = {query: {name: place * len(query) % 3 for place, name in enumerate("abcdefghijkl")} for query in queries}
     runs = {
@@ -123,12 +123,6 @@ def evaluations():
     for test in ("randomization", "t", "bootstrap"):
         comparison = {**drawn, "test": test, "groups": {query: query[-1] for query in queries}}
         yield "/v1/evaluations", {**request, "comparison": comparison}
-    lines = [
-        {"query": query, "relevance": own, "scores": {run: found[query] for run, found in runs.items()}}
-        for query, own in qrels.items()
-    ]
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    yield f"/v1/evaluations/stream?metrics={','.join(metrics)}&versus=x&depth=5", text
 
 
 def main() -> None:
@@ -144,9 +138,7 @@ def main() -> None:
     statuses: dict[str, list[int]] = {}
     asked = itertools.chain(examples.items(), comparisons(), inferences(), ballots(), votes(), evaluations())
     for path, document in asked:
-        is_text = isinstance(document, str)
-        body, kind = (document, "x-ndjson") if is_text else (json.dumps(document), "json")
-        answer = client.post(path, data=body, content_type=f"application/{kind}")
+        answer = client.post(path, json=document)
         statuses.setdefault(path, []).append(answer.status_code)
     after = compiled()
     report = {

@@ -8,12 +8,11 @@ import pytest
 
 from adaptive.ledger import Ledger
 from service.collect import CollectSettings
-from service.server.collect import main
-from service.server.programs import COLLECT, PROGRAMS, SERVE, chosen_program
+from service.server.launch import COLLECT, PROGRAMS, SERVE, chosen_program, launch
 from service.server.settings import ServerSettings, usable_cores
 from tests.service.live import STOP_SECONDS, running
 
-COMMAND = (sys.executable, "-m", "service.server.collect")
+COMMAND = (sys.executable, "-m", "service.server.launch", "rankcorr-collect")
 PROBE_STATUS = 'rankcorr_requests_total{method="GET",route="/health/ready",status="200"}'
 
 
@@ -29,7 +28,7 @@ def started(monkeypatch, tmp_path, plain_environment):  # noqa: ARG001
 
 def refused(capsys, *arguments):
     with pytest.raises(SystemExit) as exit_:
-        main(list(arguments))
+        launch(COLLECT, list(arguments))
     assert exit_.value.code == 2
     output = capsys.readouterr()
     assert (output.out, output.err.count("\n")) == ("", 1)
@@ -37,7 +36,7 @@ def refused(capsys, *arguments):
 
 
 def test_check_starts_nothing_and_makes_no_ledger(capsys, started, tmp_path):
-    main(["--check"])
+    launch(COLLECT, ["--check"])
     wanted = f"the settings are valid: {usable_cores()} workers would listen at 127.0.0.1:8080\n"
     assert capsys.readouterr().out == wanted
     assert not started
@@ -47,7 +46,7 @@ def test_check_starts_nothing_and_makes_no_ledger(capsys, started, tmp_path):
 def test_help_lists_each_variable_with_its_default(monkeypatch, capsys, started):
     monkeypatch.setenv("RANKCORR_TOKENS", "a-token-that-is-secret")
     with pytest.raises(SystemExit) as exit_:
-        main(["--help"])
+        launch(COLLECT, ["--help"])
     assert exit_.value.code == 0
     text = capsys.readouterr().out
     assert "usage: rankcorr-collect" in text
@@ -63,7 +62,7 @@ def test_help_lists_each_variable_with_its_default(monkeypatch, capsys, started)
 def test_a_setting_of_the_other_program_is_a_warning(monkeypatch, capsys, started):
     monkeypatch.setenv("RANKCORR_MAX_ITEMS", "5")
     monkeypatch.setenv("RANKCORR_PROGRAM", "rankcorr-serve")
-    main([])
+    launch(COLLECT, [])
     warnings = capsys.readouterr().err.splitlines()
     assert warnings[0].startswith("rankcorr-collect: warning: RANKCORR_MAX_ITEMS is no setting")
     assert warnings[1].startswith("rankcorr-collect: warning: RANKCORR_PROGRAM is no setting")
@@ -99,7 +98,7 @@ def test_a_ledger_that_cannot_be_opened_stops_the_start(monkeypatch, capsys, sta
 
 
 def test_the_command_makes_the_ledger_and_becomes_gunicorn(started, tmp_path):
-    main([])
+    launch(COLLECT, [])
     ((program, _, environment),) = started
     assert program == sys.executable
     assert environment["RANKCORR_RUN_FOLDER"].startswith(str(tmp_path / "rankcorr-collect-"))
@@ -107,7 +106,7 @@ def test_the_command_makes_the_ledger_and_becomes_gunicorn(started, tmp_path):
 
 
 def test_missing_packages_are_named(monkeypatch, capsys, started):
-    monkeypatch.setattr("service.server.launcher.find_spec", lambda name: None if name == "nh3" else object())
+    monkeypatch.setattr("service.server.launch.find_spec", lambda name: None if name == "nh3" else object())
     assert refused(capsys) == "rankcorr-collect: error: nh3 cannot be imported: install rankcorr-service\n"
     assert not started
 

@@ -82,7 +82,8 @@ def test_the_image_runs_as_nobody_of_importance_and_names_no_registry():
     assert the_only("USER") == "10001:10001"
     assert words.index("USER") > words.index("ENV")
     assert json.loads(the_only("CMD")) == ["rankcorr-serve"]
-    assert "RANKCORR_BIND=0.0.0.0:8000" in the_only("ENV").split()
+    *_, kept = [rest.split() for word, rest in steps() if word == "ENV"]
+    assert "RANKCORR_BIND=0.0.0.0:8000" in kept
     assert the_only("EXPOSE") == "8000"
     text = (REPOSITORY / "service" / "server" / "Dockerfile").read_text() + (REPOSITORY / ".dockerignore").read_text()
     assert "://" not in text
@@ -126,11 +127,14 @@ def image(tmp_path_factory):
             command = re.sub(r"(?<![\w./-])python ", f"{shlex.quote(sys.executable)} ", moved(rest))
             done = ran(["sh", "-c", command], environment, cwd=folder)
             assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        elif word == "FROM":
+            kept = {}
         elif word == "ENV":
             pairs = [pair.partition("=") for pair in moved(rest).split()]
-            kept = {name: value.replace("$PATH", os.environ["PATH"]) for name, _, value in pairs}
+            kept |= {name: value.replace("$PATH", os.environ["PATH"]) for name, _, value in pairs}
+            environment |= kept
         else:
-            assert word in ("FROM", "USER", "EXPOSE", "HEALTHCHECK", "CMD")
+            assert word in ("USER", "EXPOSE", "HEALTHCHECK", "CMD")
     return root, kept
 
 
@@ -164,6 +168,7 @@ def outside(kept: dict[str, str]) -> dict[str, str]:
 def test_the_steps_give_a_service_that_starts_answers_and_stops(image, tmp_path):
     root, kept = image
     environment = outside(kept)
+    kernels = times_of(Path(kept["NUMBA_CACHE_DIR"]))
     with running(tmp_path, environment, started(root), cwd=tmp_path) as server:
         check = ran(health_check(server.port), environment)
         assert check.returncode == 0, check.stderr
@@ -172,17 +177,29 @@ def test_the_steps_give_a_service_that_starts_answers_and_stops(image, tmp_path)
         port = server.port
         assert server.stop() == 0
     assert ran(health_check(port), environment).returncode != 0
+    assert times_of(Path(kept["NUMBA_CACHE_DIR"])) == kernels  # nothing was compiled
 
 
 @takes_minutes
 def test_the_steps_give_rankcorr_collect_with_its_pages(image, tmp_path):
     root, kept = image
     environment = {**outside(kept), "RANKCORR_LEDGER": str(tmp_path / "votes.db")}
+    kernels = times_of(Path(kept["NUMBA_CACHE_DIR"]))
     with running(tmp_path, environment, (str(root / "opt/rankcorr/bin/rankcorr-collect"),), cwd=tmp_path) as server:
         assert ran(health_check(server.port), environment).returncode == 0
         assert server.ask("GET", "/health/ready")[0] == 200
         assert server.ask("GET", "/static/base.css")[0] == 200
         assert server.stop() == 0
+    assert times_of(Path(kept["NUMBA_CACHE_DIR"])) == kernels
+
+
+@takes_minutes
+def test_the_kernels_of_the_image_run_on_every_processor(image):
+    """numba looks for a kernel by the name of the processor that it was compiled for."""
+    _, kept = image
+    found = [file.read_bytes() for file in Path(kept["NUMBA_CACHE_DIR"]).rglob("*.nbi")]
+    assert found
+    assert all(b"generic" in index for index in found)
 
 
 @takes_minutes

@@ -1,17 +1,18 @@
 """The processes of the service: counted together, killed, replaced, stopped and restarted."""
 
+import itertools
 import json
 import os
 import re
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from service.server.launcher import METRICS_FOLDER
+from service.server.launch import METRICS_FOLDER
+from tests.guard import guarded
 from tests.service.live import (
     AMPLE,
     COMMAND,
@@ -26,18 +27,25 @@ from tests.service.load import IN_PROGRESS, PAIR, Load, in_threads, seconds_of_w
 
 ANSWERED = 'rankcorr_requests_total{method="POST",route="/v1/correlations",status="200"}'
 
+PROXIED = {"RANKCORR_TRUSTED_PROXIES": "1"}
+_clients = itertools.count(1)
+
+
+def another_client():
+    """Headers of a client of its own: one client has one heavy request at a time."""
+    return {"X-Forwarded-For": f"192.0.2.{next(_clients)}"}
+
 
 @pytest.fixture(scope="module", autouse=True)
 def second_start(live_server, tmp_path_factory):
     """The command on a port that is taken; it tries again for 5 s, while the other tests of this file run."""
     folder = tmp_path_factory.mktemp("second")
     environment = clean_environment(RANKCORR_BIND=f"{live_server.host}:{live_server.port}", TMPDIR=str(folder))
-    with (folder / "errors").open("w") as errors:
-        process = subprocess.Popen(COMMAND, env=environment, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
-    yield process, folder
-    if process.poll() is None:
-        process.kill()
-    process.wait()
+    with (
+        (folder / "errors").open("w") as errors,
+        guarded(COMMAND, env=environment, stdout=errors, stderr=errors) as process,
+    ):
+        yield process, folder
 
 
 def has_two_workers(server, without=frozenset()):
@@ -119,13 +127,13 @@ def test_replacing_workers_loses_no_request(tmp_path):
 
 
 def test_a_stop_loses_no_request_that_has_begun(tmp_path):
-    with running(tmp_path, AMPLE) as server:
+    with running(tmp_path, AMPLE | PROXIED) as server:
         document = seconds_of_work(server, 2.0)
         folder = server.folder(METRICS_FOLDER)
         statuses = []
 
         def work():
-            statuses.append(server.ask("POST", "/v1/simulations", document)[0])
+            statuses.append(server.ask("POST", "/v1/simulations", document, headers=another_client())[0])
 
         def stop():
             eventually(lambda: server.metrics()[IN_PROGRESS] >= 5, what="four requests in flight")
@@ -150,16 +158,16 @@ def test_without_room_for_metrics_requests_are_answered(tmp_path):
         for _ in range(3):
             assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
         assert server.ask("GET", "/health/ready")[0] == 200
-        assert "counts no requests: no room for metrics" in server.errors.read_text()
+        assert "counts no requests: no space for metrics" in server.errors.read_text()
 
 
 def test_a_stop_begins_with_a_drain(tmp_path):
-    with running(tmp_path, AMPLE | {"RANKCORR_DRAIN_SECONDS": "600"}) as server:  # until the second signal
+    with running(tmp_path, AMPLE | PROXIED | {"RANKCORR_DRAIN_SECONDS": "600"}) as server:  # until the second signal
         document = seconds_of_work(server, 2.0)
         statuses = []
 
         def work():
-            statuses.append(server.ask("POST", "/v1/simulations", document)[0])
+            statuses.append(server.ask("POST", "/v1/simulations", document, headers=another_client())[0])
 
         def stop():
             eventually(lambda: server.metrics()[IN_PROGRESS] >= 3, what="two requests in flight")
@@ -201,7 +209,7 @@ def test_a_restart_begins_with_empty_metrics(live_server, tmp_path):
 
 def test_the_memory_of_a_worker_is_bounded_under_the_largest_requests(tmp_path):
     limits = {"RANKCORR_MAX_BODY_BYTES": "2000000", "RANKCORR_MAX_ITEMS": "20000", "RANKCORR_WORKERS": "1"}
-    with running(tmp_path, AMPLE | limits) as server:
+    with running(tmp_path, AMPLE | PROXIED | limits) as server:
         (worker,) = server.workers()
         rng = np.random.default_rng(0)
         names = [f"{number:019d}" for number in range(20_000)]
@@ -217,10 +225,11 @@ def test_the_memory_of_a_worker_is_bounded_under_the_largest_requests(tmp_path):
         before = resident_bytes(worker)
 
         def burst():
+            client = another_client()
             for _ in range(3):  # without the variables of the command they leave 90 MB
-                assert server.ask("POST", "/v1/correlations", body)[0] == 200
+                assert server.ask("POST", "/v1/correlations", body, headers=client)[0] == 200
                 for other in refused:
-                    assert server.ask("POST", "/v1/correlations", other)[0] in (400, 422)
+                    assert server.ask("POST", "/v1/correlations", other, headers=client)[0] in (400, 422)
 
         in_threads(burst, burst)
         first = resident_bytes(worker)

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from service import Settings
-from service.server import launcher as command
-from service.server.launcher import prepare
-from service.server.programs import COLLECT, NEEDED_FOR_PAGES, SERVE
-from service.server.serve import main
+from service.server import launch as command
+from service.server.launch import COLLECT, NEEDED_FOR_PAGES, SERVE, launch, prepare
 from service.server.settings import ServerSettings, usable_cores
 from tests.distributions import ROOT, requirements
 from tests.service.live import COMMAND, START_SECONDS, clean_environment
@@ -31,7 +29,7 @@ def started(monkeypatch, tmp_path):
 
 def refused(capsys, *arguments):
     with pytest.raises(SystemExit) as exit_:
-        main(list(arguments))
+        launch(SERVE, list(arguments))
     assert exit_.value.code == 2
     output = capsys.readouterr()
     assert output.out == ""
@@ -64,7 +62,7 @@ def test_a_wrong_setting_stops_the_start_with_one_line(monkeypatch, capsys, star
 
 
 def test_check_starts_nothing(capsys, started, tmp_path):
-    main(["--check"])
+    launch(SERVE, ["--check"])
     cores = usable_cores()
     assert capsys.readouterr().out == f"the settings are valid: {cores} workers would listen at 127.0.0.1:8000\n"
     assert not started
@@ -74,7 +72,7 @@ def test_check_starts_nothing(capsys, started, tmp_path):
 def test_help_lists_each_variable_with_its_default_and_shows_no_token(monkeypatch, capsys):
     monkeypatch.setenv("RANKCORR_TOKENS", "a-token-that-is-secret")
     with pytest.raises(SystemExit) as exit_:
-        main(["--help"])
+        launch(SERVE, ["--help"])
     assert exit_.value.code == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     defaults = {words[0]: words[1] for words in lines if words and words[0].startswith("RANKCORR_")}
@@ -106,14 +104,14 @@ def test_the_packages_that_are_needed_are_the_dependencies_that_the_library_does
 def test_the_command_becomes_gunicorn_with_folders_of_this_run(monkeypatch, started, tmp_path):
     monkeypatch.setenv("RANKCORR_WORKERS", "3")
     monkeypatch.setenv("MALLOC_ARENA_MAX", "7")
-    main([])
+    launch(SERVE, [])
     ((program, arguments, environment),) = started
     assert program == sys.executable
     assert arguments == [
         sys.executable,
         "-P",
-        "-m",
-        "service.server.run",
+        "-c",
+        "import adaptive, rankcorr, service; from gunicorn.app.wsgiapp import run; run()",
         "--config",
         "python:service.server.gunicorn_config",
     ]
@@ -132,7 +130,7 @@ def test_the_command_becomes_gunicorn_with_folders_of_this_run(monkeypatch, star
 def test_an_unknown_variable_is_a_warning(monkeypatch, capsys, started):
     monkeypatch.setenv("RANKCORR_MAX_ITEM", "5")
     monkeypatch.setenv("RANKCORR_TOKEN", "0123456789abcdef")
-    main(["--check"])
+    launch(SERVE, ["--check"])
     output = capsys.readouterr()
     assert output.out.startswith("the settings are valid: ")
     assert output.err == (
@@ -140,6 +138,37 @@ def test_an_unknown_variable_is_a_warning(monkeypatch, capsys, started):
         "rankcorr-serve: warning: RANKCORR_TOKEN is no setting: is RANKCORR_TOKENS meant?\n"
     )
     assert not started
+
+
+@pytest.mark.parametrize(
+    ("bind", "proxies", "is_warned"),
+    [
+        *(
+            ("127.0.0.1:1", "0", False),
+            ("localhost:1", "0", False),
+            ("[::1]:1", "0", False),
+            ("unix:/run/x", "0", False),
+        ),
+        *(
+            ("0.0.0.0:1", "0", True),
+            ("[::]:1", "0", True),
+            ("some-host.example:1", "0", True),
+            ("0.0.0.0:1", "1", False),
+        ),
+    ],
+)
+def test_an_address_that_strangers_can_reach_without_a_proxy_is_a_warning(
+    monkeypatch, capsys, started, bind, proxies, is_warned
+):
+    monkeypatch.setenv("RANKCORR_BIND", bind)
+    monkeypatch.setenv("RANKCORR_TRUSTED_PROXIES", proxies)
+    for arguments in (["--check"], []):
+        launch(SERVE, arguments)
+        warning = (
+            f"rankcorr-serve: warning: other machines can reach {bind}, and slow clients can block a server without"
+        )
+        assert capsys.readouterr().err.startswith(warning) == is_warned
+    assert len(started) == 1
 
 
 def test_a_full_disk_stops_the_start(monkeypatch, capsys, started, tmp_path):

@@ -1,12 +1,11 @@
 """The settings of the processes."""
 
 import os
-import resource
 
 import pytest
 
 from service import SettingError, Settings
-from service.server.settings import ServerSettings, connections_within, usable_cores
+from service.server.settings import ServerSettings, usable_cores
 
 
 def test_settings_of_the_server_raise_a_setting_error():
@@ -42,26 +41,7 @@ def test_cores_are_those_that_the_process_may_use(monkeypatch, tmp_path, files, 
     assert usable_cores(tmp_path) == (wanted or 8)
 
 
-@pytest.mark.parametrize(
-    ("limits", "wanted", "allowed", "raised"),
-    [
-        ((1_024, 4_096), 800, 800, None),
-        ((1_024, 4_096), 2_000, 2_000, (2_128, 4_096)),
-        ((1_024, 1_024), 2_000, 896, (1_024, 1_024)),
-        ((100, 100), 800, 8, (100, 100)),
-        ((1_024, resource.RLIM_INFINITY), 2_000, 2_000, (2_128, resource.RLIM_INFINITY)),
-        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), 10**5, 10**5, None),
-    ],
-)
-def test_connections_leave_room_for_other_files(monkeypatch, limits, wanted, allowed, raised):
-    calls = []
-    monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
-    monkeypatch.setattr(resource, "setrlimit", lambda _, new: calls.append(new))
-    assert connections_within(wanted) == allowed
-    assert calls == ([] if raised is None else [raised])
-
-
 def test_a_stop_waits_for_the_longest_request_unless_told_otherwise():
     app = Settings.from_environment({"RANKCORR_MAX_SECONDS": "20", "RANKCORR_MAX_WAIT_SECONDS": "2.5"})
-    assert ServerSettings(max_body_seconds=10).seconds_to_stop(app) == 48
+    assert ServerSettings(client_seconds=5).seconds_to_stop(app) == 38
     assert ServerSettings(graceful_seconds=3).seconds_to_stop(app) == 3

@@ -297,7 +297,7 @@ async function plan() {
     if (spending.hours !== null) more.push([text("outlook.hours"), duration(spending.hours)]);
     fill(
       find("plan"),
-      element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": text("ballots.plan") },
+      element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": text("ballots.plan") },
         table(columns, rows, text("ballots.plan"))),
       element("dl", { class: "facts" }, ...facts(more)),
     );

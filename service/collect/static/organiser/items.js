@@ -1,6 +1,6 @@
 // Items and their answers, those with the fewest first.
 
-import { begin, campaign, element, fill, find, freshness, label, number, table, text } from "./page.js";
+import { begin, campaign, element, fill, find, freshness, label, number, table, text, thumb } from "./page.js";
 
 const STEP = 200;
 let most = STEP;
@@ -36,7 +36,7 @@ function show({ n_items: all, items }) {
 function content(row) {
   if (row.content === null) return "";
   if (row.kind === "image") {
-    return element("img", { class: "thumb", src: `/assets/${row.content}`, alt: row.alt_text ?? "", loading: "lazy" });
+    return thumb(`/assets/${row.content}`, row.alt_text ?? "");
   }
   const cut = row.content.length > 120 ? `${row.content.slice(0, 120)}…` : row.content;
   return row.kind === "audio" ? `${cut} (${row.alt_text})` : cut;

@@ -204,6 +204,7 @@ function chosenPlan() {
 function chosenSettings() {
   const found = {
     sheet_size: amount("sheet-size"),
+    first_minutes: amount("first-lease"),
     lease_minutes: amount("lease"),
     least_answered: share("least-answered"),
     repeats: share("repeats"),

@@ -28,6 +28,7 @@ import {
   time,
 } from "./page.js";
 
+const TELLING = 5; // unanswered sheets at one address, fewer of which say nothing
 let about = null;
 let watch = null;
 
@@ -50,6 +51,8 @@ function progress({ status, ballots }) {
   fill(find("next"), ...nextStep(status), aside > 0 ? element("span", { class: "muted" }, leftOut) : null);
   find("waits").hidden = status.waits === null;
   find("waits").textContent = status.waits === null ? "" : text(`overview.waits-${status.waits}`);
+  find("awaited").hidden = status.awaited === null;
+  if (status.awaited !== null) find("awaited").textContent = held(status.awaited);
   const spending = status.spending;
   fill(
     find("figures"),
@@ -75,6 +78,12 @@ function progress({ status, ballots }) {
         ),
   );
   fill(find("ballots"), ballotTable(ballots));
+}
+
+/** Sheets that wait for a first answer; of many at one address, the organiser hears too. */
+function held({ n_sheets: n, n_of_one_address: most, back_by: end }) {
+  const all = text("awaited.held", { n: number(n), time: time(end) });
+  return most < TELLING ? all : `${all} ${text("awaited.address", { n: number(most) })}`;
 }
 
 function voters({ n_voters: n }, aside) {

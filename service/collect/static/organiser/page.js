@@ -138,6 +138,11 @@ function classes(column) {
   return ["number", "wide", "lesser"].filter((name) => column[name]).join(" ") || null;
 }
 
+/** A small picture of an item that is an image. */
+export function thumb(address, alt) {
+  return element("img", { class: "thumb", src: address, alt, loading: "lazy" });
+}
+
 /** A figure with what it is. */
 export function figure(value, what, more = null) {
   return element(
@@ -166,20 +171,26 @@ export function stateBadge(state) {
 /** A link to be copied, with its QR code if there is one, and what else stands beside that. */
 export function linkBox(url, name, qr = null, ...more) {
   const field = element("input", { class: "input code-text", readonly: true, value: url, "aria-label": name });
+  const [copy, copied] = copyButton(field);
+  const box = element("div", { class: "stack stack-small" }, element("div", { class: "link-box" }, field, copy), copied, ...more);
+  if (qr === null) return box;
+  return element("div", { class: "with-code" }, box, qrImage(qr, name));
+}
+
+/** A button that copies what a field holds, and a place that says so. */
+export function copyButton(field) {
   const copied = element("span", { class: "muted small", role: "status" });
   const copy = element("button", { type: "button", class: "button" }, text("links.copy"));
   copy.addEventListener("click", async () => {
     field.select();
     try {
-      await navigator.clipboard.writeText(url);
+      await navigator.clipboard.writeText(field.value);
       copied.textContent = text("links.copied");
     } catch {
       copied.textContent = text("links.copy-by-hand"); // a page without https may not
     }
   });
-  const box = element("div", { class: "stack stack-small" }, element("div", { class: "link-box" }, field, copy), copied, ...more);
-  if (qr === null) return box;
-  return element("div", { class: "with-code" }, box, qrImage(qr, name));
+  return [copy, copied];
 }
 
 export function qrImage(svg, name) {

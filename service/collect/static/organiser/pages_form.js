@@ -2,6 +2,7 @@
 
 import { element, fill, find, languageName, text } from "./page.js";
 
+const OF_PLATFORM = ["screened-out-code", "quota-full-code", "study-minutes"];
 const LONG = ["instructions", "consent", "thanks"];
 
 /** Texts of the pages as the form has them, and the other way round. */
@@ -25,6 +26,9 @@ export class PagesForm {
     find("study").value = pages.study ?? "";
     find("completion-code").value = pages.completion_code ?? "";
     find("completion-url").value = pages.completion_url ?? "";
+    find("screened-out-code").value = pages.screened_out_code ?? "";
+    find("quota-full-code").value = pages.quota_full_code ?? "";
+    find("study-minutes").value = pages.study_minutes ?? "";
     find("sheets").value = pages.sheets ?? "";
     find("ties").checked = pages.ties;
     find("cannot-say").checked = pages.cannot_say;
@@ -46,6 +50,18 @@ export class PagesForm {
       study: find("study").value.trim() || null,
       completion_code: find("completion-code").value.trim() || null,
       completion_url: find("completion-url").value.trim() || null,
+      ...this.ofPlatform(),
+    };
+  }
+
+  /** What only participants of a platform need; the fields are hidden without one. */
+  ofPlatform() {
+    const given = (id) => (find("platform").value === "" ? null : find(id).value.trim() || null);
+    const minutes = given("study-minutes");
+    return {
+      screened_out_code: given("screened-out-code"),
+      quota_full_code: given("quota-full-code"),
+      study_minutes: minutes === null ? null : Number(minutes),
     };
   }
 
@@ -119,5 +135,7 @@ export class PagesForm {
 
 /** Say that a platform without the id of a study lets in whoever comes from there. */
 function warn() {
-  find("study-warning").hidden = find("platform").value === "" || find("study").value.trim() !== "";
+  const isOpen = find("platform").value === "";
+  find("study-warning").hidden = isOpen || find("study").value.trim() !== "";
+  for (const id of OF_PLATFORM) find(id).closest(".field").hidden = isOpen;
 }

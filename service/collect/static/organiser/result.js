@@ -16,6 +16,7 @@ import {
   plot,
   table,
   text,
+  thumb,
 } from "./page.js";
 
 const STEP = 50;
@@ -26,6 +27,7 @@ const FORMATS = ["bundle", "ranking", "csv", "arena", "label_studio", "potato", 
 let most = STEP;
 let found = null;
 let final = false;
+let recorded = 0; // votes
 let next = 0; // when the ranking may be asked for again
 let asking = false;
 let timer = null;
@@ -42,6 +44,7 @@ begin(async () => {
 
 function progress({ status }) {
   final = status.state === "finished";
+  recorded = status.n_votes;
   if (status.n_votes === 0) {
     find("none").hidden = false;
     return;
@@ -91,7 +94,7 @@ function figures() {
   const { cut } = found;
   fill(
     find("figures"),
-    figure(number(found.n_votes), text("result.votes")),
+    figure(number(found.n_votes), text("result.votes"), text("result.votes-text", { n: number(recorded) })),
     figure(number(found.expected, 3), text("result.expected"), text("result.expected-text")),
     cut === null
       ? null
@@ -114,7 +117,7 @@ function ranking() {
   const { rows } = found;
   const columns = [
     { head: text("columns.rank"), cell: (row) => number(row.rank, row.rank % 1 === 0 ? 0 : 1), number: true },
-    { head: text("columns.item"), cell: (row) => label(row.item), wide: true },
+    { head: text("columns.item"), cell: item, wide: true },
     { head: text("columns.strength"), cell: (row) => number(row.strength, 2), number: true },
   ];
   if (rows[0].rank_low !== undefined) {
@@ -137,6 +140,11 @@ function ranking() {
   }
   fill(find("ranking"), table(columns, rows.slice(0, most), text("result.ranking")));
   find("more-line").hidden = rows.length <= most;
+}
+
+function item(row) {
+  if (row.image === undefined) return label(row.item);
+  return element("span", { class: "with-thumb" }, thumb(row.image, row.alt_text), element("span", {}, label(row.item)));
 }
 
 /** A bar from the lowest to the highest rank; the numbers stand beside it. */

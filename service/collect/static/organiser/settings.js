@@ -36,6 +36,7 @@ function fixed(about) {
     [text("form.voters"), number(about.voters)],
     [text("settings.seed"), about.seed],
     [text("form.sheet-size"), settings.sheet_size === null ? "–" : number(settings.sheet_size)],
+    [text("form.first-lease"), number(settings.first_minutes)],
     [text("form.lease"), settings.lease_minutes === null ? "–" : number(settings.lease_minutes)],
     [text("settings.least"), percent(settings.least_answered)],
   ];

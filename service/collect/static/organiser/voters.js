@@ -23,8 +23,10 @@ import {
   text,
   time,
 } from "./page.js";
+import { participants } from "./participants.js";
 
 const STEP = 200;
+const FEW = 20; // answers, of which a share in percent would say more than is known
 const SELDOM = 20_000; // milliseconds; the report fits all votes
 const excluding = dialog("exclude-dialog");
 const withdrawing = dialog("withdraw-dialog");
@@ -41,12 +43,15 @@ begin(async () => {
   const path = (rest) => `${rest}names=${names.checked}`;
   watches.push(campaign.watch(() => path(`/voters?limit=${Math.min(1000, most)}&`), showVoters, freshness));
   watches.push(campaign.watch("/quality", showQuality, freshness, SELDOM));
+  const platform = await participants();
+  if (platform !== null) watches.push(platform);
   names.addEventListener("change", refresh);
   find("more").addEventListener("click", () => {
     most += STEP;
     refresh();
   });
   find("exclude-form").addEventListener("submit", exclude);
+  find("erase").addEventListener("click", askWithdrawal);
   find("withdraw-form").addEventListener("submit", withdraw);
   find("others-form").addEventListener("submit", reassign);
 });
@@ -59,20 +64,40 @@ function showVoters(found) {
   all = found.n_voters;
   voters = found.voters;
   draw();
+  erasable();
 }
 
 function showQuality(found) {
   quality = new Map(found.quality.voters.map((each) => [each.key, each]));
-  fill(
-    find("agreement"),
-    figure(percent(found.quality.agreement.share), text("voters.agreement"), shareText(found.quality.agreement)),
-    figure(number(found.quality.alpha, 2), text("voters.alpha"), text("voters.alpha-text")),
-    figure(number(found.quality.n_pairs), text("voters.pairs"), text("voters.pairs-text")),
-  );
+  fill(find("agreement"), ...agreement(found.quality));
   const compared = found.quality.agreement.n > 0;
   find("plot").hidden = !compared;
   if (compared) fill(find("plot"), plot(`${campaign.base}/plots/voters.svg`, "voters", JSON.stringify(found.quality.agreement)));
   draw();
+}
+
+/** How far voters agree, with intervals; of a few pairs only how many there are. */
+function agreement({ agreement: same, agreement_low, agreement_high, alpha, alpha_low, alpha_high, n_pairs, n_missing }) {
+  const pairs = figure(
+    number(n_pairs),
+    text("voters.pairs"),
+    text(n_missing > 0 ? "voters.pairs-missing" : "voters.pairs-text", { n: number(n_missing), least: number(n_pairs + n_missing) }),
+  );
+  if (n_missing > 0) return [pairs];
+  const share = { low: percent(agreement_low), high: percent(agreement_high), share: shareText(same) };
+  const found = [figure(percent(same.share), text("voters.agreement"), text("voters.agreement-text", share))];
+  if (alpha !== null) {
+    const ends = { low: number(alpha_low, 2), high: number(alpha_high, 2) };
+    found.push(figure(number(alpha, 2), text("voters.alpha"), text("voters.alpha-text", ends)));
+  }
+  return [...found, pairs];
+}
+
+/** A share of enough answers in percent, with its counts; of a few the counts alone. */
+function shareOf(share) {
+  if (share === undefined || share.n < FEW) return share === undefined ? "–" : shareText(share);
+  const counts = element("span", { class: "small muted" }, shareText(share));
+  return element("span", { class: "lines" }, element("span", {}, percent(share.share)), counts);
 }
 
 function draw() {
@@ -97,10 +122,10 @@ function draw() {
     {
       head: text("columns.left"),
       lesser: true,
-      cell: (row) => percent(quality?.get(row.key)?.left.share),
+      cell: (row) => shareOf(quality?.get(row.key)?.left),
       number: true,
     },
-    { head: text("columns.agreement"), cell: (row) => percent(quality?.get(row.key)?.agreement.share), number: true },
+    { head: text("columns.agreement"), cell: (row) => shareOf(quality?.get(row.key)?.agreement), number: true },
     { head: text("columns.actions"), cell: actions },
   ];
   const place = find("voters");
@@ -186,11 +211,6 @@ function actions(row) {
     const named = { "aria-label": `${what} ${words(row)}` };
     made.append(button(what, `ask-${row.key}`, () => askOthers(row), "quiet", named));
   }
-  if (!row.withdrawn) {
-    const what = text("voters.withdraw");
-    const named = { "aria-label": `${what} ${words(row)}` };
-    made.append(button(what, `withdraw-${row.key}`, () => askWithdrawal(row), "quiet", named));
-  }
   return made.hasChildNodes() ? made : "";
 }
 
@@ -210,8 +230,22 @@ async function reassign(event) {
   refresh();
 }
 
-function askWithdrawal(row) {
-  chosen = row;
+/** Whose data may still be erased; the choice stays while the list is read anew. */
+function erasable() {
+  const left = voters.filter((row) => !row.withdrawn);
+  const select = find("erase-voter");
+  const { value } = select;
+  const now = JSON.stringify(left.map((row) => [row.key, row.name]));
+  if (select.dataset.voters === now) return;
+  select.dataset.voters = now;
+  fill(select, ...left.map((row) => element("option", { value: row.key }, words(row))));
+  if (left.some((row) => row.key === value)) select.value = value;
+  find("erase-part").hidden = left.length === 0;
+}
+
+function askWithdrawal() {
+  chosen = voters.find((row) => row.key === find("erase-voter").value);
+  find("withdraw-title").textContent = text("voters.withdraw-title", { name: isolated(words(chosen)) });
   find("withdraw-error").hidden = true;
   withdrawing.showModal();
 }
@@ -247,7 +281,7 @@ function change(found) {
       ? element("p", { class: "muted" }, text("voters.no-change"))
       : element(
           "div",
-          { class: "scroll", tabindex: "0", role: "region", "aria-label": text("voters.moved") },
+          { class: "scroll", tabindex: "0", role: "group", "aria-label": text("voters.moved") },
           table(columns, found.changes, text("voters.moved")),
         ),
   ];

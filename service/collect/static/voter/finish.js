@@ -65,6 +65,9 @@ async function drained(me) {
 
 function showFinished(answer) {
   find("counted").textContent = text("finish.counted", { answers: answer.answers });
+  find("counted").hidden = answer.answers === 0;
+  find("early").hidden = answer.outcome === "complete";
+  if (answer.outcome !== "complete") find("early").textContent = text(`early.${answer.outcome}`);
   const { completion_code: code, completion_url: url } = answer;
   find("completion").hidden = !code && !url;
   find("code-box").hidden = !code;
@@ -78,7 +81,8 @@ function showFinished(answer) {
 function explain(error) {
   if (!(error instanceof Problem)) throw error;
   if (error.kind === "unfinished") {
-    showUnfinished(text("finish.unfinished-pairs", { missing: error.body.missing }));
+    const { missing } = error.body;
+    showUnfinished(missing > 0 ? text("finish.unfinished-pairs", { missing }) : text("finish.unfinished-none"));
   } else if (error.status === 401) {
     show("link");
   } else if (error.needsWelcome) {
@@ -92,7 +96,7 @@ function explain(error) {
 function unfinished({ answered, of, sheets_done: done, sheets_limit: limit, answers }, available) {
   if (answered < of) return text("finish.unfinished-pairs", { missing: of - answered });
   if (available && limit !== null) return text("finish.unfinished-sheets", { missing: limit - done });
-  return answers === 0 ? text("finish.unfinished-none") : null;
+  return answers === 0 && data.platform === undefined ? text("finish.unfinished-none") : null;
 }
 
 function showUnfinished(message) {

@@ -9,7 +9,6 @@ export function preview(pairs) {
     sheets_limit: 1,
     answered: answers.size,
     of: pairs.length,
-    votes: answers.size,
     answers: answers.size,
   });
   const me = () => ({ voter: "preview", step: "vote", progress: counts(), available: false });

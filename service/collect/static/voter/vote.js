@@ -12,6 +12,7 @@ import { Sheet, forgetAnswer, lastRemembered } from "./sheet.js";
 import { Stopwatch } from "./stopwatch.js";
 import { allow, isOff, layout, mark, named, say, showFeedback, showPair, showProgress, warn } from "./view.js";
 
+const LONGEST_WAIT = 15; // seconds until a voter who waits asks again: a sheet may be free before its time
 const STALE = 60_000; // milliseconds away from this page after which another device may have gone on
 
 const api = isPreview ? preview(JSON.parse(data.preview)) : new Api(campaign);
@@ -41,7 +42,7 @@ async function begin() {
     await sender.drained();
     showProgress(me.progress);
     if (remembered.value.complete && isStillDone(me)) return complete(me);
-    if (me.step === "finish") return leaveTo(me.progress.answers > 0 ? "finish" : "");
+    if (me.step === "finish") return leaveTo(me.progress.answers > 0 || data.platform !== undefined ? "finish" : "");
     await openSheet();
   } catch (error) {
     failed(error);
@@ -56,12 +57,22 @@ function isStillDone({ available, progress: { answered, of } }) {
 
 /** The sheet in hand, or the next one. */
 async function openSheet() {
-  const { sheet: given, me } = await untilAnswered(() => api.nextSheet(), onwait);
+  const { sheet: given, me, reason, retry_after: seconds } = await untilAnswered(() => api.nextSheet(), onwait);
   sayNotice();
+  if (reason === "wait") return waitFor(seconds);
   if (given === null) return nothing(me);
   sheet = new Sheet(given, remembered);
   isComplete = false;
   return advance();
+}
+
+/** Ask again, until others let go of a sheet or begin to answer. */
+function waitFor(seconds) {
+  current = sheet = null;
+  find("pause").hidden = true;
+  find("wait-text").textContent = text("wait.text", { minutes: Math.ceil(seconds / 60) });
+  show("wait", { focus: document.activeElement === document.body });
+  setTimeout(reopen, 1000 * Math.min(seconds, LONGEST_WAIT));
 }
 
 /** Show the first pair without an answer, or that the sheet is done. */
@@ -103,7 +114,7 @@ function whenIdle(wish, message) {
     return wish();
   }
   waiting = wish;
-  say(message);
+  say(find("message").hidden ? message : text("said.held"));
   return undefined;
 }
 
@@ -271,7 +282,7 @@ function nothing(me) {
   find("pause").hidden = true;
   sheet = null;
   current = null;
-  if (me.progress.answers === 0) return leaveTo("");
+  if (me.progress.answers === 0) return leaveTo(data.platform === undefined ? "" : "finish");
   return showDone(me);
 }
 
@@ -298,11 +309,13 @@ function onwait(problem) {
   const isBusy = problem instanceof Problem;
   const key = sender === undefined || sender.isIdle ? "unreachable" : isBusy ? "said.busy" : "said.waiting";
   warn(text(key));
+  say(""); // nothing is being saved any more
 }
 
 /** The server breaks down over the last answer: it is kept here, and sent again when the voter says so. */
 function stuck() {
   warn(text("said.stuck"));
+  say("");
   find("send-again").hidden = false;
 }
 
@@ -327,8 +340,13 @@ function showKeys() {
   document.body.classList.toggle("no-keys", !remembered.value.keys);
 }
 
+/** Keys count only where their switch is seen: not on phones, where nobody could switch them off. */
+function keysCount() {
+  return remembered.value.keys && find("keys").offsetParent !== null && find("feedback").hidden;
+}
+
 function wire() {
-  listen(find("voting"), choose, () => remembered.value.keys && find("feedback").hidden);
+  listen(find("voting"), choose, keysCount);
   const click = (id, work) => find(id).addEventListener("click", (event) => isOff(event.currentTarget) || work());
   click("undo", undo);
   click("undo-done", undo);

@@ -61,15 +61,15 @@ async function begin() {
     if (token !== null) {
       await open({ token });
     } else if (platform !== null) {
-      showNewcomer(); // the same participant again is the same voter, but has to be told apart from another one here
+      await showNewcomer(); // the same participant again is the same voter, but has to be told apart from another one here
     } else if (data.known === undefined) {
-      showStranger();
+      await showStranger();
     } else {
       meet(await api.me());
     }
   } catch (error) {
-    if (error instanceof Problem && error.status === 401 && arrival.value.token === null) {
-      showStranger();
+    if (error instanceof Problem && error.status === 401 && arrival.value.token === null && arrival.value.platform === null) {
+      await showStranger();
     } else {
       explain(error, begin);
     }
@@ -86,23 +86,44 @@ async function open(how) {
   if (how.consent === undefined) meet(me);
 }
 
-function showStranger() {
+async function showStranger() {
   if (isFromPlatform) show("platform", { focus: false });
-  else if (data.open !== undefined) showNewcomer();
+  else if (data.open !== undefined) await showNewcomer();
   else show("link", { focus: false });
 }
 
-function showNewcomer() {
-  show(data.nothingLeft === undefined ? "consent" : "nothing", { focus: false });
+async function showNewcomer() {
+  const { platform } = arrival.value;
+  if (data.nothingLeft !== undefined && platform !== null) return turnAway(platform);
+  return show(data.nothingLeft === undefined ? "consent" : "nothing", { focus: false });
+}
+
+/** Nothing is left for those who are new: a participant may get a code for that, and one who came before goes on. */
+async function turnAway(platform) {
+  try {
+    await api.startSession({ platform });
+  } catch (error) {
+    if (!(error instanceof Problem) || error.kind !== "consent-needed") throw error;
+  }
+  show("consent", { focus: false });
+}
+
+function showFull({ completion_code: code, completion_url: url }) {
+  arrival.set({ token: null, platform: null });
+  find("full-code").textContent = code;
+  find("full-return-box").hidden = url === null;
+  if (url !== null) find("full-return").href = url;
+  show("full");
 }
 
 function meet(me) {
   find("leave").hidden = me.step === "consent";
   // Whoever comes back may be looking for the completion code, which the last page has.
-  const isAfterCode = me.step === "finish" && me.progress.answers > 0 && data.completes !== undefined;
+  const hasCode = me.progress.answers > 0 ? data.completes : data.platform;
+  const isAfterCode = me.step === "finish" && hasCode !== undefined;
   if (isAfterCode) location.replace(pageOf("finish"));
   else if (me.step === "finish") show(me.progress.answers > 0 ? "finished" : "nothing", { focus: false });
-  else if (me.step === "consent") show(me.available ? "consent" : "nothing", { focus: false });
+  else if (me.step === "consent") show(me.available || me.reason === "wait" ? "consent" : "nothing", { focus: false });
   else {
     find("answered").textContent = text("welcome.answered", { answers: me.progress.answers });
     show("continue", { focus: false });
@@ -136,6 +157,8 @@ async function agree() {
 function explain(error, again) {
   if (error instanceof Problem && error.kind === "nothing-left") {
     show("nothing");
+  } else if (error instanceof Problem && error.kind === "quota-full") {
+    showFull(error.body);
   } else if (error instanceof Problem && [401, 403, 404, 422].includes(error.status)) {
     const wasBare = data.platform !== undefined && arrival.value.token !== null;
     arrival.set({ token: null, platform: null });

@@ -113,7 +113,7 @@ def test_pairs_whose_answer_is_known_are_read_from_csv(admin):
         ({"plan": {"hours": 1}}, "/plan/seconds", "this field is needed"),
         ({"plan": {"mode": "continuous", "presentations": 4}}, "/plan/presentations", "does not go with mode"),
         ({"plan": {"mode": "continuous"}}, "/plan/budget", "a continuous campaign has a budget"),
-        ({"plan": {"mode": "both"}}, "/plan/mode", "must be one of 'ballots', 'continuous'"),
+        ({"plan": {"mode": "both"}}, "/plan/mode", 'must be one of "ballots", "continuous"'),
         ({"plan": {"presentations": 4, "n_ballots": 9}}, "/plan", "every ballot needs two items"),
         ({"plan": {"presentations": 4, "fraction": 1}}, "/plan/fraction", "below 1"),
         ({"plan": {"mode": "continuous", "budget": 9, "colour": 1}}, "/plan/colour", "unknown field"),

@@ -1,5 +1,6 @@
 """A server in this process and a browser, which the tests of a module share; each test has a context of its own."""
 
+import contextlib
 import shutil
 import threading
 import time
@@ -58,13 +59,12 @@ class Site:
         return f"{self.link(campaign)}#{invited(campaign, name)[0]}"
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    warm_up_campaigns()  # as the command does before it listens: a page does not wait for compilers
-    folder = tmp_path_factory.mktemp("site")
-    chosen = {"ledger": str(folder / "collect.db"), "tokens": (ADMIN,)}
+@contextlib.contextmanager
+def serving(folder, **settings):
+    """A server on a new ledger in a folder."""
+    chosen = {"ledger": str(folder / "collect.db"), "tokens": (ADMIN,), "joins_per_minute": 0, "votes_per_minute": 0}
     patience = {"max_wait_seconds": SECONDS, "max_ledger_seconds": SECONDS}
-    app = create_app(CollectSettings(**chosen, **patience, joins_per_minute=0, votes_per_minute=0))
+    app = create_app(CollectSettings(**chosen, **patience, address_joins_per_minute=0, **settings))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
     made = Site(f"http://127.0.0.1:{server.server_port}", chosen["ledger"], app)
 
@@ -79,11 +79,20 @@ def site(tmp_path_factory):
     server.app = recorded
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    yield made
-    server.shutdown()
-    thread.join()
-    server.server_close()
-    state(app).resources.close()
+    try:
+        yield made
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+        state(app).resources.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    warm_up_campaigns()  # as the command does before it listens: a page does not wait for compilers
+    with serving(tmp_path_factory.mktemp("site")) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

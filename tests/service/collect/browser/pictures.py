@@ -10,21 +10,15 @@ import contextlib
 import io
 import sys
 import tempfile
-import threading
 from collections import deque
-from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
 
 import numpy as np
-from flask import Flask
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from werkzeug.serving import make_server
 
-from service.collect import CollectSettings, create_app
-from service.http.state import state
 from tests.distributions import ROOT
-from tests.service.collect.browser.conftest import CHROMIUM, Quiet
+from tests.service.collect.browser.conftest import CHROMIUM, serving
 from tests.service.collect.organiser import ADMIN, Organiser
 
 FOLDER = ROOT / "docs" / "images"
@@ -67,37 +61,20 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         contextlib.redirect_stdout(io.StringIO()),  # a line for each request
-        site(Path(folder)) as (app, url),
+        serving(Path(folder)) as site,
         sync_playwright() as started,
     ):
         browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_context(viewport={"width": 1100, "height": 800}, locale="en-GB").new_page()
         page.set_default_timeout(SECONDS)
-        key, token = made(page, url)
-        organiser = Organiser(app, token, key)
+        key, token = made(page, site.url)
+        organiser = Organiser(site.app, token, key)
         organiser.open()
-        pair(browser, f"{url}/v/{key}")
+        pair(browser, f"{site.url}/v/{key}")
         vote(organiser)
         end(organiser)
-        ranking(page, f"{url}/o/{key}/result")
+        ranking(page, f"{site.url}/o/{key}/result")
         browser.close()
-
-
-@contextlib.contextmanager
-def site(folder: Path) -> Iterator[tuple[Flask, str]]:
-    """A server on an empty ledger, and its address."""
-    settings = CollectSettings(ledger=str(folder / "votes.db"), tokens=(ADMIN,), votes_per_minute=0)
-    app = create_app(settings)
-    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield app, f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-        state(app).resources.close()
 
 
 def made(page: Page, url: str) -> tuple[str, str]:
@@ -139,12 +116,15 @@ def pair(browser: Browser, link: str) -> None:
 
 
 def vote(organiser: Organiser) -> None:
-    """Answer all that is asked, sheet by sheet; mistakes are likelier where two animals are near in their order."""
+    """Answer all that is asked, sheet by sheet; mistakes are likelier where two animals are near in their order.
+
+    A newcomer takes the place of a voter for whom nothing is left, until newcomers find nothing either.
+    """
     rng = np.random.default_rng(1)
     voters = deque(organiser.voter() for _ in range(VOTERS))
     while voters:
         voter = voters.popleft()
-        if (sheet := voter.sheet()) is None:
+        if (sheet := voter.sheet()) is None and (sheet := (voter := organiser.voter()).sheet()) is None:
             continue
         for asked in sheet["pairs"]:
             left, right = (ANIMALS.index(asked[side]["text"]) for side in ("left", "right"))

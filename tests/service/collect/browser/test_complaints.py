@@ -101,7 +101,7 @@ def test_gavel_22_no_undo_for_a_misclick(site, visit):
     pair = shown(page)
     answer(page, "left")
     page.locator("#undo").click()
-    expect(page.locator("#status")).to_have_text("Taken back. Please answer again.")
+    expect(page.locator("#status")).to_have_text("Answer undone. Please answer again.")
     assert shown(page) == pair
     assert votes(campaign) == {}
     answer(page, "right")

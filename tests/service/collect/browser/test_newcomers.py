@@ -57,7 +57,7 @@ def test_a_vote_that_the_server_always_fails_at_is_kept_and_sent_when_the_voter_
     answer(page)
     again = page.get_by_role("button", name="Try again")
     expect(again).to_be_visible(timeout=FAILURES)
-    expect(page.locator("#message")).to_contain_text("The server fails at your last answer again and again.")
+    expect(page.locator("#message")).to_contain_text("The server keeps failing to save your last answer.")
     assert (len(failures), unsent(page)) == (5, 1)
     check_all(page)
     page.wait_for_timeout(1_500)
@@ -91,7 +91,7 @@ def test_a_link_of_mechanical_turk_says_what_is_missing(site, visit, query):
     if "workerId" in query:
         agree(page)
         return
-    expect(page.get_by_role("heading", name="Please come from your task on Mechanical Turk")).to_be_visible()
+    expect(page.get_by_role("heading", name="Please start from your task on Mechanical Turk")).to_be_visible()
     expect(page.get_by_text("Accept the task on Mechanical Turk first")).to_be_visible()
     expect(page.locator("#agree")).to_be_hidden()
     check_all(page)
@@ -107,7 +107,7 @@ def test_others_are_asked_for_whom_is_left_out(site, visit):
     page.locator("#voters").get_by_role("button", name="Ask others").click()
     check(page)
     page.get_by_role("button", name="Ask others", exact=True).click()
-    expect(page.locator("#said")).to_have_text(f"Comparisons that are asked of others: {given}")
+    expect(page.locator("#said")).to_have_text(f"Comparisons passed to other voters: {given}")
     assert organiser.get("/progress").json["status"]["n_answered"] == 0
 
 

@@ -123,7 +123,7 @@ def test_a_reload_sends_what_was_not_sent(site, visit, campaign):
     expect(page.locator("#count")).to_have_text("1 of 4")
     assert (votes(campaign), unsent(page)) == ({first: "left"}, 0)
     page.locator("#undo").click()
-    expect(page.locator("#status")).to_contain_text("Taken back")
+    expect(page.locator("#status")).to_contain_text("Answer undone")
     assert shown(page) == first
     assert votes(campaign) == {}
 
@@ -161,7 +161,7 @@ def test_two_windows_keep_one_vote_and_show_it(site, visit, campaign):
     saved(one, 1, 4)
     answer(other, "right")
     expect(other.locator(WARNING)).to_have_text(
-        "This pair was answered before, perhaps in another window. What stands: the first option."
+        "You have already answered this pair, perhaps in another window. The recorded answer is: the first option."
     )
     assert shown(other) != first
     expect(other.locator("#count")).to_have_text("1 of 4")
@@ -180,7 +180,7 @@ def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(site, vi
     answer(one, "tie")
     answer(other, "right")
     expect(other.get_by_role("heading", name="This part is complete")).to_be_visible()
-    expect(other.locator(WARNING)).to_contain_text("What stands: both alike.")
+    expect(other.locator(WARNING)).to_contain_text("The recorded answer is: both alike.")
     assert votes(campaign)[last] == "tie"
     assert events(campaign) == 4
 
@@ -249,7 +249,7 @@ def test_a_late_vote_is_said_to_be_late_and_another_sheet_comes(site, visit, cam
     campaign.close_ballot(1, least_answered=0.0)
     campaign.open_ballot()
     answer(page)
-    expect(page.locator(WARNING)).to_contain_text("came too late")
+    expect(page.locator(WARNING)).to_contain_text("arrived too late")
     ready(page)
     expect(page.locator("#count")).to_have_text("0 of 2")  # on a sheet of the second ballot
     all_sent(page)
@@ -345,7 +345,7 @@ def test_an_answer_after_undo_is_to_the_pair_that_was_taken_back(site, visit, ca
     while not held:
         page.wait_for_timeout(20)
     held[0].continue_()
-    expect(page.locator("#status")).to_contain_text("Taken back")
+    expect(page.locator("#status")).to_contain_text("Answer undone")
     assert shown(page) == first
     answer(page, "right")
     saved(page, 1, 4)
@@ -367,5 +367,5 @@ def test_a_vote_left_over_that_is_refused_is_spoken_of(site, visit, campaign):
     page.unroute(VOTES)  # not before, or the page might be told before it is left
     page.goto(site.link(campaign, "vote"))
     ready(page)
-    expect(page.locator(WARNING)).to_contain_text("What stands: the second option.")
+    expect(page.locator(WARNING)).to_contain_text("The recorded answer is: the second option.")
     assert unsent(page) == 0

@@ -6,7 +6,7 @@ import re
 def test_the_bare_address_says_where_to_go_and_names_no_campaign(client, campaign):
     answer = client.get("/")
     assert (answer.status_code, answer.mimetype) == (200, "text/html")
-    assert "open the link that you were sent" in answer.text
+    assert "open the link you were sent" in answer.text
     assert {"/o/new", "/docs"} <= set(re.findall(r'href="([^"]*)"', answer.text))
     assert campaign.key not in answer.text
     assert "script-src 'self'" in answer.headers["Content-Security-Policy"]

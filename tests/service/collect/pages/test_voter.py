@@ -152,7 +152,9 @@ def test_a_preview_begins_with_the_campaign_s_own_practice(target, client):
 
 
 def sign_in(client, campaign):
-    client.set_cookie(access.cookie_name(access.ORGANISER_COOKIE, campaign), token_of(campaign, "organiser session"))
+    client.set_cookie(
+        access.cookie_name(access.ORGANISER_COOKIE, campaign, https=False), token_of(campaign, "organiser session")
+    )
 
 
 def previewed(client, campaign):

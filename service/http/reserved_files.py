@@ -1,6 +1,6 @@
-"""Room on a disk for the counts of a process, taken before anything is written.
+"""Reserve disk space for the counts of a process before it writes any.
 
-prometheus_client writes to maps of files, and a write for which the disk has no room kills the process.
+prometheus_client writes to maps of files, and a write for which the disk has no space kills the process.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ RESERVED_BYTES: Final = 1 << 18
 KINDS: Final = ("counter", "gauge_livesum", "histogram")
 
 
-def take_room(folder: str | Path, whose: object) -> None:
+def reserve_files(folder: str | Path, whose: object) -> None:
     """Make the files for the counts of a process, as long as they can become.
 
     Raises
     ------
     OSError
-        There is no room.
+        There is no space.
     """
     for kind in KINDS:
         reserve(Path(folder, f"{kind}_{whose}.db"))
 
 
 def reserve(file: Path) -> None:
-    """Make a file of zeros, or leave it if it is there and long enough; OSError if there is no room."""
+    """Make a file of zeros, or leave it if it is there and long enough; OSError if there is no space."""
     with file.open("ab") as opened:
         size = os.fstat(opened.fileno()).st_size
         if hasattr(os, "posix_fallocate") and size < RESERVED_BYTES:

@@ -1,0 +1,60 @@
+"""GET /v1/campaigns/{key}/participants: whom a platform sent, and whom to approve or to reject there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from flask import Response
+
+from adaptive.ledger.participants import DECISIONS, participants
+from adaptive.ledger.stamps import campaign_stamp
+from adaptive.ledger.voting_pages import pages_of
+from service.collect.access import organiser
+from service.collect.api.blueprints import of_organisers
+from service.collect.api.exports import file_of
+from service.collect.conditional import tagged
+from service.collect.remembered import Remembered
+from service.collect.schemas.answers import ParticipantsAnswer, StudyQuery
+from service.http.problems import Problem
+from service.openapi.blueprint import operation
+
+_participants = Remembered()
+
+blueprint = of_organisers("participants", __name__, "Participants of a platform")
+
+
+@blueprint.route("/<key>/participants", methods=["GET"])
+@operation("listParticipants")
+@blueprint.response(200, ParticipantsAnswer)
+def read(key: str) -> Any:
+    """Participants by their ids, which are personal data, in the order in which they came.
+
+    The decision is about those who got the completion code: "approve" while their votes count, "reject" once they are
+    left out. Others have no submission to decide on.
+    """
+    campaign = organiser(key)
+    stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
+
+    def answer(connection: sa.Connection) -> dict[str, Any]:
+        _, pages = pages_of(connection, campaign.info)
+        return {"platform": pages.platform, "participants": participants(connection, campaign.info)}
+
+    return tagged(_participants, key, stamp, lambda: campaign.database.read(answer), dict)
+
+
+@blueprint.route("/<key>/participants/<decision>", methods=["GET"])
+@blueprint.arguments(StudyQuery, location="query")
+@operation("exportParticipants")
+@blueprint.doc(responses={200: {"content": {"text/csv": {"schema": {"type": "string", "format": "binary"}}}}})
+@blueprint.response(200)
+def export(query: dict[str, str], key: str, decision: str) -> Response:
+    """The ids to approve, or those to reject, one in each line and without a head, as platforms take them."""
+    campaign = organiser(key)
+    if decision not in DECISIONS:
+        known = " and ".join(DECISIONS)
+        raise Problem(404, f"there is no list of this name; there are {known}", kind="no-such-list")
+    found = campaign.database.read(lambda c: participants(c, campaign.info))
+    study = query.get("study")
+    ids = [each.participant for each in found if each.decision == decision and study in (None, each.study)]
+    return file_of(f"{decision}.csv", "".join(f"{each}\n" for each in ids).encode(), key)

@@ -1,0 +1,401 @@
+"""Heavy requests: each is worked on in a process of its own, a few at a time, and at most one of a client.
+
+The threads that answer share one lock of the interpreter, so a request of seconds would hold up all others. They pass
+it on instead. Before it has threads, a worker forks a nursery: a process that does nothing but fork, for each heavy
+request, a child that finds everything loaded and compiled. The child answers one request and ends, and its memory with
+it. A child whose answer nobody waits for any more is killed, and all end with their worker.
+
+    worker --- fds of a socket and a pipe ---> nursery --- fork ---> child
+       |<-------------- request and answer on the socket ------------->|
+       |<-- on the pipe: how the child ended ------|
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import logging
+import os
+import pickle
+import secrets
+import select
+import signal
+import socket
+import struct
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final, NoReturn, TypeAlias
+
+from service.environment import variable
+from service.http import metrics
+from service.http.problems import CLIENT_LEFT, Problem
+
+NICENESS: Final = 10  # small requests find a processor at once; with nothing else to do, heavy ones have all of it
+_LENGTHS: Final = struct.Struct("=qq")
+_STATUS: Final = struct.Struct("=i")
+_PIECE: Final = 1 << 20
+CHEAP_SECONDS: Final = 0.05  # of estimated work, up to which a thread answers
+CHEAP_BYTES: Final = 1 << 18  # of a body, which a thread parses in 10 ms
+_LOOK_SECONDS: Final = 0.02  # between two looks for a free place, which another worker may have given back
+_CLIENTS: Final = 1 << 20  # places for clients begin here
+# Linux tells that the client has ended its side even behind bytes that nobody has read.
+_ENDED: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
+_IGNORED: Final = ("SIGINT", "SIGTERM", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGTTIN", "SIGTTOU")
+
+Answer: TypeAlias = Callable[[Any, bytes], tuple[Any, bytes]]
+
+log = logging.getLogger("rankcorr.service")
+
+
+class Lane:
+    """What heavy requests share, over all workers that are forked later.
+
+    Parameters
+    ----------
+    waiting : int
+        Heavy requests of a worker that are worked on or wait for a place.
+    wait_seconds : float
+        Time that a request may spend without a processor: before its place is free, and while others have it.
+    work_seconds : float
+        Processor time of a request.
+    """
+
+    def __init__(self, *, waiting: int, wait_seconds: float, work_seconds: float) -> None:
+        self._wait_seconds, self._work_seconds = wait_seconds, work_seconds
+        self._n_places = 0
+        self._held = Held()
+        self._key = secrets.token_bytes(16)  # or clients could be found whose requests count for another
+        self._queue = threading.BoundedSemaphore(waiting)
+        self._head = threading.Lock()  # only the first of a worker's queue looks for a free place
+        self._waiting = waiting
+        self._nursery: socket.socket | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this process has a nursery; without one it works on every request itself."""
+        return self._nursery is not None
+
+    def pass_on(self) -> None:
+        """Leave the current request to a process of its own, unless this is one.
+
+        Raises
+        ------
+        Heavy
+        """
+        if self.is_open:
+            raise Heavy
+
+    def open(self, answer: Answer, *, places: int) -> None:
+        """Fork the nursery, while this process has no threads.
+
+        Parameters
+        ----------
+        answer : callable
+            What a child does: from the head and the body of a request to those of its answer.
+        places : int
+            Heavy requests that are worked on at once, over all workers.
+        """
+        self._n_places = places
+        ours, theirs = socket.socketpair()
+        if os.fork() == 0:
+            ours.close()
+            try:
+                _nurse(theirs, answer, 1.2 * self._work_seconds + 1.0)
+            finally:
+                os._exit(0)
+        theirs.close()
+        self._nursery = ours
+
+    def close(self) -> None:
+        """End the nursery, and all that it has forked."""
+        if self._nursery is not None:
+            self._nursery.close()
+            self._nursery = None
+
+    def work(
+        self, client: str, head: Any, body: bytes | bytearray, connection: socket.socket | None = None
+    ) -> tuple[Any, list[bytes]]:
+        """Have a request of a client worked on in a process of its own; return head and body of the answer.
+
+        Parameters
+        ----------
+        client : str
+        head : object
+            What the child gets besides the body; it must be possible to pickle it.
+        body : bytes or bytearray
+        connection : socket.socket, optional
+            Where the client waits. Work for a client that has gone is ended.
+
+        Raises
+        ------
+        Problem
+            429 where another heavy request of this client is under way; 503 where there are too many, or the wait is
+            too long; 422 where the request needs too much processor time; 499 where the client has gone.
+        """
+        end = time.monotonic() + self._wait_seconds
+        with self._one_of(client), self._queued(), self._place(end):
+            return self._ask(head, body, end + self._work_seconds, connection)
+
+    @contextmanager
+    def _one_of(self, client: str) -> Iterator[None]:
+        digest = hashlib.blake2b(client.encode("utf-8", "surrogateescape"), digest_size=5, key=self._key).digest()
+        place = _CLIENTS + int.from_bytes(digest)
+        if not self._held.take(place):
+            raise Problem(
+                429,
+                "another request of this client is worked on, or waits for its turn: send requests that take much work "
+                "one after the other",
+                kind="one-at-a-time",
+                headers={"Retry-After": "1"},
+            )
+        try:
+            yield
+        finally:
+            self._held.give_back(place)
+
+    @contextmanager
+    def _queued(self) -> Iterator[None]:
+        if not self._queue.acquire(blocking=False):
+            raise over_capacity(f"this worker has {self._waiting} heavy requests already", "max_waiting")
+        try:
+            yield
+        finally:
+            self._queue.release()
+
+    @contextmanager
+    def _place(self, end: float) -> Iterator[None]:
+        with metrics.waiting():
+            place = self._free_place(end)
+        try:
+            yield
+        finally:
+            self._held.give_back(place)
+
+    def _free_place(self, end: float) -> int:
+        if self._head.acquire(timeout=max(0.0, end - time.monotonic())):
+            try:
+                while True:
+                    for place in range(self._n_places):
+                        if self._held.take(place):
+                            return place
+                    if time.monotonic() >= end:
+                        break
+                    time.sleep(_LOOK_SECONDS)
+            finally:
+                self._head.release()
+        raise over_capacity(f"no turn came in {self._wait_seconds:g} s", "max_wait_seconds")
+
+    def _ask(
+        self, head: Any, body: bytes | bytearray, end: float, connection: socket.socket | None
+    ) -> tuple[Any, list[bytes]]:
+        assert self._nursery is not None
+        ours, theirs = socket.socketpair()
+        outcome, told = os.pipe()
+        with ours, theirs, os.fdopen(outcome, "rb"):
+            try:
+                try:
+                    socket.send_fds(self._nursery, [b"!"], [theirs.fileno(), told])
+                finally:
+                    os.close(told)
+                    theirs.close()
+            except OSError as error:  # the nursery was killed: this worker ends, and another one takes its place
+                os.kill(os.getpid(), signal.SIGTERM)
+                raise over_capacity("this worker cannot start processes any more", None) from error
+            try:
+                ours.settimeout(max(0.01, end - time.monotonic()))
+                _send(ours, head, body)
+                _wait(ours, end, connection)
+                ours.settimeout(max(0.01, end - time.monotonic()))
+                return _received(ours)
+            except TimeoutError as error:
+                raise over_capacity(
+                    f"the request waited for more than {self._wait_seconds:g} s, as the processors are busy",
+                    "max_wait_seconds",
+                ) from error
+            except (EOFError, OSError) as error:
+                raise self._failure(os.read(outcome, _STATUS.size)) from error
+
+    def _failure(self, told: bytes) -> Problem:
+        """The problem for a child that has ended without an answer."""
+        status = _STATUS.unpack(told)[0] if len(told) == _STATUS.size else 0
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
+            return too_much_work(self._work_seconds)
+        log.error("the process of a request ended with status %s", status)
+        return Problem(500, "the process that worked on the request has ended; the log of the service says how")
+
+
+class Heavy(Exception):  # noqa: N818 - no error: the request is answered
+    """Raised where a thread finds out that a request is for a process of its own."""
+
+
+class Held:
+    """Places that only one request of all workers can hold at a time, each a byte of a file.
+
+    The kernel gives back those of a worker that was killed; a lock in shared memory would stay closed.
+
+    Examples
+    --------
+    >>> held = Held()
+    >>> held.take(7), held.take(7)
+    (True, False)
+    >>> held.give_back(7)
+    >>> held.take(7)
+    True
+    """
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the places are
+        weakref.finalize(self, self._file.close)
+        self._ours: set[int] = set()  # a file lock keeps out other processes, and no thread of this one
+        self._threads = threading.Lock()
+
+    def take(self, place: int) -> bool:
+        """Take a place; False if it is held."""
+        with self._threads:
+            if place in self._ours:
+                return False
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            except (BlockingIOError, PermissionError):  # systems differ
+                return False
+            self._ours.add(place)
+            return True
+
+    def give_back(self, place: int) -> None:
+        """Give a place back."""
+        with self._threads:
+            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place)
+            self._ours.discard(place)
+
+
+def too_much_work(work_seconds: float, needed: str = "more") -> Problem:
+    """The problem for a request that needs more processor time than the limit."""
+    return Problem(
+        422,
+        f"at most {work_seconds:g} s of processor time for a request ({variable('max_seconds')}); this one needs "
+        f"{needed}: ask for less at once",
+        kind="too-much-work",
+    )
+
+
+def over_capacity(why: str, setting: str | None) -> Problem:
+    """The problem for a request that the service has no room for now."""
+    named = "" if setting is None else f" ({variable(setting)})"
+    return Problem(503, f"{why}{named}; try again", kind="over-capacity", headers={"Retry-After": "1"})
+
+
+def _wait(ours: socket.socket, end: float, connection: socket.socket | None) -> None:
+    """Wait until an answer begins to arrive; TimeoutError after the end, and a problem where the client has gone."""
+    poll = select.poll()
+    poll.register(ours, select.POLLIN)
+    if connection is not None:
+        poll.register(connection, _ENDED)
+    while (left := end - time.monotonic()) > 0:
+        for number, _ in poll.poll(1000 * left):
+            if number == ours.fileno():
+                return
+            raise Problem(CLIENT_LEFT, "the client left before its answer")
+    raise TimeoutError
+
+
+def _send(to: socket.socket, head: Any, body: bytes | bytearray) -> None:
+    packed = pickle.dumps(head)
+    to.sendall(_LENGTHS.pack(len(packed), len(body)) + packed)
+    to.sendall(body)
+
+
+def _received(source: socket.socket) -> tuple[Any, list[bytes]]:
+    """Head and body of a message; EOFError where the other side ends before it is whole.
+
+    The body stays in pieces: to join 100 MB keeps all threads waiting.
+    """
+    n_head, n_body = _LENGTHS.unpack(b"".join(_pieces(source, _LENGTHS.size)))
+    return pickle.loads(b"".join(_pieces(source, n_head))), list(_pieces(source, n_body))
+
+
+def _pieces(source: socket.socket, n_bytes: int) -> Iterator[bytes]:
+    while n_bytes:
+        piece = source.recv(min(n_bytes, _PIECE))
+        if not piece:
+            raise EOFError
+        yield piece
+        n_bytes -= len(piece)
+
+
+def _nurse(control: socket.socket, answer: Answer, most_seconds: float) -> None:
+    """Fork a child for each pair of a socket and a pipe that comes, and say on the pipe how it ended."""
+    for name in _IGNORED:  # a signal to the whole group is for the worker, which finishes what it has begun
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    woken, wake = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    _close_all_but(control.fileno(), woken, wake)
+    pipes: dict[int, int] = {}  # of each child
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    poll.register(woken, select.POLLIN)
+    while True:
+        for number, _ in poll.poll():
+            if number == woken:
+                os.read(woken, _PIECE)
+                _reap(pipes, poll)
+            elif number == control.fileno():
+                data, fds, _, _ = socket.recv_fds(control, 1, 2)
+                if not data:  # the worker has ended
+                    for child in pipes:
+                        os.kill(child, signal.SIGKILL)
+                    return
+                job, pipe = fds
+                child = os.fork()
+                if child == 0:
+                    _work(socket.socket(fileno=job), answer, most_seconds)
+                os.close(job)
+                pipes[child] = pipe
+                poll.register(pipe, 0)
+            else:  # nobody waits for this answer any more
+                os.kill(next(child for child, pipe in pipes.items() if pipe == number), signal.SIGKILL)
+                poll.unregister(number)
+
+
+def _reap(pipes: dict[int, int], poll: select.poll) -> None:
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            pipe = pipes.pop(ended[0])
+            with suppress(KeyError):
+                poll.unregister(pipe)
+            with suppress(OSError):
+                os.write(pipe, _STATUS.pack(ended[1]))
+            os.close(pipe)
+
+
+def _work(job: socket.socket, answer: Answer, most_seconds: float) -> NoReturn:
+    """Answer a request; what the deadline of its work does not end in time, a signal does."""
+    try:
+        signal.set_wakeup_fd(-1)
+        _close_all_but(job.fileno())
+        os.nice(NICENESS)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, most_seconds)
+        head, pieces = _received(job)
+        _send(job, *answer(head, b"".join(pieces)))
+        os._exit(0)
+    except ConnectionError:  # nobody waits for the answer any more
+        os._exit(1)
+    except BaseException:
+        log.exception("the process of a request failed")
+        os._exit(1)
+
+
+def _close_all_but(*kept: int) -> None:
+    """Close what the nursery has of its worker: a listening socket that stays open would keep its port."""
+    start = 3
+    for number in sorted(kept):
+        os.closerange(start, number)
+        start = number + 1
+    os.closerange(start, os.sysconf("SC_OPEN_MAX"))

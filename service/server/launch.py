@@ -1,0 +1,270 @@
+"""The commands rankcorr-serve and rankcorr-collect: settings -> folder of this run -> gunicorn.
+
+gunicorn is configured by `gunicorn_config`, and serves with its own worker, `gthread`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from service.collect.settings import CollectSettings
+from service.environment import SettingError, one_of, unknown, variable
+from service.http.reserved_files import reserve_files
+from service.http.settings import HttpSettings
+from service.server.settings import ServerSettings, usable_cores
+from service.settings import Settings
+
+# The dependencies of rankcorr-service that rankcorr does not have, as they are imported.
+NEEDED: Final = (
+    *("flask", "flask_cors", "flask_smorest", "flask_swagger_ui"),
+    *("gunicorn", "marshmallow", "orjson", "prometheus_client"),
+)
+NEEDED_FOR_PAGES: Final = ("markdown_it", "matplotlib", "nh3", "segno")
+PROGRAM: Final = "RANKCORR_PROGRAM"  # set by the command for gunicorn
+NOTICE: Final = "RANKCORR_NOTICE"  # what is said once requests are taken; `make collect` sets it
+METRICS_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
+KERNEL_FOLDER: Final = "NUMBA_CACHE_DIR"
+RUN_FOLDER: Final = "RANKCORR_RUN_FOLDER"  # set by the command for gunicorn, which removes the folder when it ends
+
+# gunicorn puts the current folder first on the path. A folder named `service` or `adaptive` there, as in many projects,
+# would otherwise stand in for ours; -P does the same for Python.
+GUNICORN: Final = (
+    *("-P", "-c", "import adaptive, rankcorr, service; from gunicorn.app.wsgiapp import run; run()"),
+    *("--config", "python:service.server.gunicorn_config"),
+)
+
+# What the C library and numpy read when a program starts; a value that is set already is kept.
+PROGRAM_VARIABLES: Final = {
+    # The service multiplies no matrices; without this, numpy starts threads, which fork() does not copy.
+    "OPENBLAS_NUM_THREADS": "1",
+    # Memory of large requests goes back to the system. By default the C library keeps some for each thread: a worker
+    # kept 150 MB after 40 bodies of 2 MB, and keeps 20 MB with these.
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": str(2**20),
+    "MALLOC_TRIM_THRESHOLD_": str(2**22),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """A command that serves an application.
+
+    What needs more than the standard library is named, as module:function, and imported when it is called.
+
+    Parameters
+    ----------
+    name : str
+        The command.
+    about : str
+        What it does, for the help.
+    application : str
+        Makes the WSGI application, as gunicorn wants it.
+    settings : type of HttpSettings
+    bind : str
+        Where it listens unless told otherwise.
+    warm_up : str
+        Compiles the kernels that requests can reach.
+    needed : tuple of str
+        Packages without which it cannot start.
+    prepare : str, optional
+        Takes the settings before the processes start; what it raises as a `SettingError` stops the start.
+    """
+
+    name: str
+    about: str
+    application: str
+    settings: type[HttpSettings]
+    bind: str
+    warm_up: str
+    needed: tuple[str, ...] = NEEDED
+    prepare: str | None = None
+
+    def read(self, environment: Mapping[str, str] = os.environ) -> tuple[ServerSettings, HttpSettings]:
+        """Settings of the processes and of the application.
+
+        Raises
+        ------
+        SettingError
+            For a value that a variable cannot have; the message names the variable.
+        """
+        bind = environment.get(variable("bind")) or self.bind
+        server = ServerSettings.from_environment({**environment, variable("bind"): bind})
+        return server, self.settings.from_environment(environment)
+
+    def warnings(self, environment: Mapping[str, str]) -> list[str]:
+        """A line for each variable that looks like a setting and is none, and for an address that needs a proxy."""
+        ours = {name: value for name, value in environment.items() if name != NOTICE}
+        lines = unknown(ours, ServerSettings, self.settings.limits_type, self.settings)
+        server, application = self.read(environment)
+        if not (server.is_local or application.trusted_proxies):
+            lines.append(
+                f"other machines can reach {server.bind}, and slow clients can block a server without nginx in front "
+                f"(service/deploy); behind nginx, set {variable('trusted_proxies')} to 1"
+            )
+        return lines
+
+    def table(self) -> list[tuple[str, Any, str]]:
+        """Variable, default and meaning of each setting."""
+        return [*ServerSettings(bind=self.bind).table(), *self.settings().table()]
+
+
+SERVE: Final = Program(
+    name="rankcorr-serve",
+    about="Serve rankcorr over HTTP.",
+    application="service:create_app()",
+    settings=Settings,
+    bind="127.0.0.1:8000",
+    warm_up="service.server.warm_up:warm_up",
+)
+COLLECT: Final = Program(
+    name="rankcorr-collect",
+    about="Collect votes in browsers, on a ledger that keeps every one.",
+    application="service.collect:create_app()",
+    settings=CollectSettings,
+    bind="127.0.0.1:8080",
+    warm_up="service.server.warm_up:warm_up_campaigns",
+    needed=(*NEEDED, *NEEDED_FOR_PAGES),
+    prepare="service.collect.ledger:prepare",
+)
+PROGRAMS: Final = {program.name: program for program in (SERVE, COLLECT)}
+
+
+def chosen_program(environment: Mapping[str, str] = os.environ) -> Program:
+    """The program that the command has named in the environment; rankcorr-serve where it has named none.
+
+    >>> chosen_program({"RANKCORR_PROGRAM": "rankcorr-collect"}).bind
+    '127.0.0.1:8080'
+    """
+    return PROGRAMS[one_of(*PROGRAMS)(PROGRAM, environment.get(PROGRAM) or SERVE.name)]
+
+
+def named(function: str) -> Callable[..., Any]:
+    """The function of a name, as in module:function.
+
+    >>> named("math:sqrt")(4.0)
+    2.0
+    """
+    module, _, name = function.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
+
+
+def serve() -> None:
+    """Run the command rankcorr-serve."""
+    launch(SERVE)
+
+
+def collect() -> None:
+    """Run the command rankcorr-collect."""
+    launch(COLLECT)
+
+
+def launch(program: Program, arguments: Sequence[str] | None = None) -> None:
+    """Check the settings of a program, and become gunicorn."""
+    parser = _parser(program)
+    asked = parser.parse_args(arguments)
+    environment = dict(os.environ)
+    if missing := [name for name in program.needed if find_spec(name) is None]:
+        _refuse(parser, f"{', '.join(missing)} cannot be imported: install rankcorr-service")
+    try:
+        server, application = program.read(environment)
+        for line in program.warnings(environment):
+            print(f"{parser.prog}: warning: {line}", file=sys.stderr)
+        if asked.check:
+            print(f"the settings are valid: {server.workers or usable_cores()} workers would listen at {server.bind}")
+            return
+        if asked.compile:
+            named(program.warm_up)()
+            return
+        if program.prepare is not None:
+            named(program.prepare)(application)
+        prepare(program, environment)
+    except SettingError as error:
+        _refuse(parser, str(error))
+    except OSError as error:
+        _refuse(parser, f"no folder for this run: {error}")
+    os.execve(sys.executable, [sys.executable, *GUNICORN], environment)
+
+
+def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
+    """Make the folders of this run, and put their names and that of the program into the environment.
+
+    Raises
+    ------
+    OSError
+        Where a folder cannot be made or emptied.
+    """
+    run = Path(tempfile.mkdtemp(prefix=run_prefix(program)))
+    environment[RUN_FOLDER] = str(run)
+    try:
+        metrics = Path(environment.get(METRICS_FOLDER) or run / "metrics")
+        metrics.mkdir(parents=True, exist_ok=True)
+        for left_over in metrics.glob("[cgh]*_*.db"):  # of an earlier run: counter_PID.db, gauge_.., histogram_..
+            left_over.unlink()
+        reserve_files(metrics, os.getpid())  # of gunicorn, which this process becomes
+        environment[METRICS_FOLDER] = str(metrics)
+        kernels = environment.get(KERNEL_FOLDER)
+        if kernels and os.path.isdir(kernels) and not is_writable(kernels):
+            # numba reads no cache that it cannot write to, as in a read-only container
+            environment[KERNEL_FOLDER] = str(shutil.copytree(kernels, run / "kernels"))
+    except OSError:
+        shutil.rmtree(run, ignore_errors=True)
+        raise
+    environment[PROGRAM] = program.name
+    for name, value in PROGRAM_VARIABLES.items():
+        environment.setdefault(name, value)
+
+
+def run_prefix(program: Program) -> str:
+    """How the names of the folders begin that the command makes for a run."""
+    return f"{program.name}-"
+
+
+def is_writable(folder: str) -> bool:
+    """Whether files can be made in a folder; to ask for permissions would not notice a read-only file system."""
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+def _parser(program: Program) -> argparse.ArgumentParser:
+    rows = [(name, _shown(name, value), about) for name, value, about in program.table()]
+    width = max(len(name) for name, _, _ in rows)
+    lines = [f"  {name:{width}}  {value:14}  {about}" for name, value, about in rows]
+    parser = argparse.ArgumentParser(
+        prog=program.name,
+        description=f"{program.about} Everything is set by environment variables.",
+        epilog="\n".join([f"  {'variable':{width}}  {'default':14}  meaning", *lines]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--check", action="store_true", help="check the settings, and do not start")
+    what.add_argument(
+        "--compile", action="store_true", help="only compile the kernels, into NUMBA_CACHE_DIR, for later starts"
+    )
+    return parser
+
+
+def _shown(name: str, value: Any) -> str:
+    return "" if value == () or name == variable("tokens") else str(value)
+
+
+def _refuse(parser: argparse.ArgumentParser, why: str) -> NoReturn:
+    """End with one line; argparse's own error shows the usage too."""
+    parser.exit(2, f"{parser.prog}: error: {why}\n")
+
+
+if __name__ == "__main__":
+    launch(PROGRAMS[sys.argv[1]], sys.argv[2:])

@@ -1,0 +1,354 @@
+"""Voters cannot tell checks from comparisons: the same requests about either get the same answers.
+
+Each script is played on copies of one campaign, once about a comparison and once about a check of each kind. Status,
+headers and body must be equal once ids are replaced by what they stand for, and so must the SQL statements, since a
+voter has a clock.
+"""
+
+import re
+import shutil
+from collections import Counter
+
+import pytest
+import sqlalchemy as sa
+
+from adaptive.ledger import KnownPair, Ledger, Probing
+from adaptive.ledger.asking import asked
+from adaptive.ledger.participation import ask_others
+from adaptive.ledger.voters import set_excluded
+from adaptive.plan import plan_ballots
+from tests.adaptive.ledger.campaigns import change, query
+from tests.service.collect.browsing import Voter, new_campaign, new_id
+
+KINDS = ("practice", "attention", "gold", "repeat", "overlap")
+ITEMS = [f"item {place}" for place in range(10)]
+PLAN = plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4)
+KNOWN = tuple(
+    KnownPair(kind, f"item {left}", f"item {right}", "left")
+    for kind, left, right in (("practice", 0, 1), ("attention", 2, 3), ("gold", 4, 5))
+)
+MINUTE = 60_000_000
+IDS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}")
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """A ledger whose only campaign has a sheet with checks of every kind, and a second sheet."""
+    path = tmp_path_factory.mktemp("template") / "collect.db"
+    probing = Probing(KNOWN, 2, repeats=0.2, overlap=0.2)
+    made = new_campaign(
+        path, plan=PLAN, items=ITEMS, voters=2, sheet_size=None, probing=probing, pages={"completion_code": "C0DE"}
+    )
+    made.database.close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def of_comparisons():
+    """What came back about a comparison, by script and by whether what practice tells is left out."""
+    return {}
+
+
+def kinds_on(campaign, sheet):
+    """Kind of each pair of a sheet, by id; None is a comparison."""
+    rows = query(campaign, "SELECT position, probe FROM comparison WHERE sheet = :sheet", sheet=sheet)
+    return {f"1-{sheet}-{position}": kind for position, kind in rows}
+
+
+class Script:
+    """Requests of a voter about one pair, and all that came back, with ids replaced by names.
+
+    With `tells`, what practice does differently is left out, for it is no secret: its answer is told, and it is no
+    answer of the voter.
+    """
+
+    def __init__(self, make_app, template, target, kind, *, tells):
+        shutil.copy(template, target)
+        self.campaign = Ledger.open(target).campaign()
+        self.app = make_app()
+        self.voter = self.another()
+        shown = self.voter.sheet()
+        kinds = kinds_on(self.campaign, shown["sheet"])
+        assert set(kinds.values()) == {*KINDS, None}
+        last = [pair["id"] for pair in shown["pairs"] if kinds[pair["id"]] == kind][-1]
+        others = [pair["id"] for pair in shown["pairs"] if kinds[pair["id"]] is None and pair["id"] != last]
+        self.names = {last: "the pair", others[0]: "another pair"}
+        self.pair, self.other, self.rest = last, others[0], [p["id"] for p in shown["pairs"] if p["id"] != last]
+        self.events, self.log, self.sheet, self.tells = {}, [], shown["sheet"], tells
+        self.shown()
+
+    def another(self):
+        voter = Voter(self.app.test_client(), self.campaign)
+        assert voter.begin(consent="1").status_code == 201
+        return voter
+
+    def event(self, name):
+        return self.events.setdefault(name, new_id())
+
+    def said(self, step, answer, statements=()):
+        """Keep what came back."""
+        body = answer.get_data(as_text=True)
+        for event, name in ((event, name) for name, event in self.events.items()):
+            body = body.replace(event, f"<{name}>")
+        for pair, name in self.names.items():
+            body = re.sub(rf"\b{pair}\b", f"<{name}>", body)
+        if self.tells:
+            body = re.sub(r'("feedback":)\s*\{[^}]*\}', r"\1 null", body)
+        body = re.sub(r'"feedback":\s*', '"feedback": ', body)
+        headers = [f"{name}: {IDS.sub('<id>', value)}" for name, value in answer.headers if name != "Content-Length"]
+        self.log.append((step, answer.status_code, IDS.sub("<id>", body), headers, list(statements)))
+        return answer
+
+    def sent(self, step, send):
+        found = []
+
+        def heard(_connection, _cursor, statement, _parameters, _context, _many):
+            if re.search(r"comparison|probe|vote|lease|sheet", statement) and "voting_pages" not in statement:
+                found.append(statement)
+
+        sa.event.listen(sa.Engine, "before_cursor_execute", heard)
+        try:
+            return self.said(step, send(), found)
+        finally:
+            sa.event.remove(sa.Engine, "before_cursor_execute", heard)
+
+    def cast(self, step, event, answer="left", *, pair=None, **fields):
+        path = f"/v1/votes/{self.event(event)}"
+        body = {"pair": pair or self.pair, "answer": answer, "response_ms": 900, **fields}
+        return self.sent(step, lambda: self.voter.put(path, body))
+
+    def retract(self, step, event, undo):
+        path = f"/v1/votes/{self.event(event)}/retract"
+        return self.sent(step, lambda: self.voter.post(path, {"event_id": self.event(undo)}))
+
+    def shown(self):
+        """Ask for the sheet; kept is how the pair looks on it, and how many look like others."""
+        answer = self.voter.post("/v1/sheets")
+        sheet = answer.json["sheet"]
+        looks = Counter()
+        if sheet is not None:
+            for pair in sheet["pairs"]:
+                stands = next((name for name, event in self.events.items() if event == pair["event_id"]), None)
+                is_it = pair["id"] == self.pair
+                practice = pair["practice"] and not self.tells
+                looks[is_it, tuple(sorted(pair)), practice, pair["answer"], stands if is_it else None] += 1
+            assert all(re.fullmatch(rf"1-{self.sheet}-\d+", pair["id"]) for pair in sheet["pairs"])
+        if self.tells:  # practice is shown to whoever has not practised
+            looks = Counter({key: n for key, n in looks.items() if key[0]})
+        me = self.known(answer.json["me"])
+        self.log.append(("sheet", answer.status_code, answer.json["reason"], me, looks))
+        return sheet
+
+    def me(self):
+        answer = self.voter.me()
+        if answer.status_code == 200:
+            self.log.append(("me", answer.status_code, self.known(answer.json)))
+        else:
+            self.said("me", answer)
+
+    def known(self, me):
+        """The answer of /v1/me, without the voter's id, and without the seconds that the clock decides."""
+        progress = {**me["progress"], "answers": None} if self.tells else me["progress"]
+        return {**me, "progress": progress, "voter": None, "retry_after": me["retry_after"] is not None}
+
+    def finish(self):
+        answer = self.voter.post("/v1/finish")
+        if answer.status_code == 200 and self.tells:
+            self.log.append(("finish", 200, sorted(answer.json)))
+        else:
+            self.said("finish", answer)
+
+    def state(self, state):
+        """Let the ballot be in a state; a closer that is at work has its whole time."""
+        (at,) = query(self.campaign, "SELECT max(given_at) FROM lease")
+        until = at[0] + MINUTE if state == "closing" else None
+        change(self.campaign, "UPDATE ballot SET state = :state, closer_until = :until", state=state, until=until)
+
+    def expired(self):
+        change(self.campaign, "UPDATE lease SET expires_at = 1 WHERE ended_at IS NULL")
+
+    def taken_over(self):
+        """Somebody else gets the sheet; the first who comes gets the one that is free."""
+        self.another().sheet()
+        self.expired()
+        for _ in range(2):
+            heir = self.another()
+            if heir.sheet()["sheet"] == self.sheet:
+                return heir
+        raise AssertionError("nobody got the sheet")
+
+
+def voting(script):
+    """Whatever a voter may send while the ballot is open."""
+    for fields in ({"answer": "both"}, {"answer": None}, {"response_ms": -1}, {"given_by": "?"}, {"more": 1}):
+        script.cast("malformed", "first", **fields)
+    script.sent("no answer", lambda: script.voter.put(f"/v1/votes/{new_id()}", {"pair": script.pair}))
+    script.sent("no id", lambda: script.voter.put("/v1/votes/7", {"pair": script.pair, "answer": "left"}))
+    script.retract("nothing to take back", "first", "undone")
+    script.cast("first", "first")
+    script.cast("first again", "first")
+    script.cast("same id, other answer", "first", "right")
+    script.cast("another answer", "second", "right")
+    script.cast("the same answer, another id", "third")
+    script.me()
+    script.cast("its id for another pair", "first", pair=script.other)
+    script.cast("another pair", "of another", pair=script.other)
+    script.cast("id of another pair", "of another")
+    script.cast("id of another pair, other answer", "of another", "tie")
+    script.retract("under the id of a vote", "first", "first")
+    script.retract("under the id of another vote", "first", "of another")
+    script.shown()
+    script.retract("undo", "first", "undone")
+    script.retract("undo again", "first", "undone")
+    script.retract("undo twice", "first", "undone twice")
+    script.retract("undo of an undo", "undone", "undone twice")
+    script.cast("id of an undo", "undone")
+    script.cast("taken back", "first")
+    script.me()
+    script.shown()
+    script.retract("unknown", "never sent", "nothing")
+    script.cast("answered again", "fourth", "cannot say")
+    script.shown()
+    script.finish()
+
+
+def closing(script):
+    """During a closing, and after it."""
+    script.cast("before", "before")
+    script.cast("another", "of another", pair=script.other)
+    script.state("closing")
+    script.cast("known", "before")
+    script.cast("known, other answer", "before", "tie")
+    script.cast("while closing", "while", "tie")
+    script.cast("while closing, of another", "of another")
+    script.retract("undo while closing", "before", "undone")
+    script.me()
+    script.shown()
+    script.state("open")
+    script.retract("undo", "before", "undone")
+    script.state("closing")
+    script.cast("while closing, not answered", "while", "tie")
+    script.state("open")
+    script.cast("after all", "while", "tie")
+    heir = script.another()
+    for voter, pairs in ((script.voter, script.rest), (heir, [pair["id"] for pair in heir.sheet()["pairs"]])):
+        for pair in pairs:
+            voter.vote(pair)
+    script.campaign.close_ballot(1)
+    script.cast("known, closed", "while", "tie")
+    script.cast("late", "late", "left")
+    script.cast("late again", "late", "left")
+    script.cast("late, other answer", "late", "right")
+    script.cast("late, id of another", "of another")
+    script.cast("id of a late one for another pair", "late", pair=script.other)
+    script.retract("undo when closed", "while", "undone late")
+    script.retract("undo of a late one", "late", "undone late")
+    script.me()
+    script.shown()
+    script.finish()
+
+
+def last_one_open(script):
+    """A pair that was put off to the end keeps the sheet, and its lease."""
+    for pair in script.rest:
+        script.voter.vote(pair)
+    for _ in range(2):
+        script.expired()
+        sheet = script.shown()
+        script.log.append(("renewed", sheet["expires_at"] > "2000"))
+    script.me()
+    script.finish()
+    script.cast("the last one", "last")
+    script.me()
+    script.finish()
+    script.shown()
+
+
+def taken_over(script):
+    """The sheet goes to somebody else."""
+    script.cast("before", "before")
+    heir = script.taken_over()
+    script.cast("known", "before")
+    script.cast("another answer", "second", "right")
+    script.cast("another answer again", "second", "right")
+    script.retract("undo", "before", "undone")
+    script.cast("once more", "third", "right")
+    script.cast("once more, of another", "second", pair=script.other)
+    script.me()
+    if not script.tells:  # alone it is no answer, and no secret
+        script.finish()
+    script.log.append(("of the heir", heir.vote(script.pair).status_code, heir.vote(script.pair, "tie").status_code))
+    if not script.tells:  # the heir has practised on no sheet, and gets it unless it is answered
+        script.log.append(("for the heir", len(heir.sheet()["pairs"])))
+
+
+def left_to_another(script):
+    """All but the pair is answered, and the lease ends: somebody else is asked for it, whatever it is."""
+    for pair in script.rest:
+        script.voter.vote(pair)
+    if script.tells:
+        return  # practice is for those who have not practised
+    heir = script.taken_over()
+    left = heir.sheet()["pairs"]
+    script.log.append(("left", [pair["id"] == script.pair for pair in left if not pair["practice"]]))
+    script.log.append(("answered", heir.vote(script.pair).status_code, heir.sheet()))
+    script.me()
+
+
+def asked_of_others(script):
+    """The organiser leaves the voter out, and asks others."""
+    script.cast("before", "before")
+    script.cast("another", "of another", pair=script.other)
+    [(voter_id,)] = query(script.campaign, "SELECT DISTINCT voter_id FROM vote_event")
+    script.campaign.run(lambda c: set_excluded(c, script.campaign.info, voter_id, True, "coins"))
+    script.campaign.run(lambda c: ask_others(c, script.campaign.info, voter_id))
+    script.me()
+    script.cast("known", "before")
+    script.cast("another answer", "second", "right")
+    script.retract("undo", "before", "undone")
+    script.shown()
+    script.finish()
+
+
+def withdrawn(script):
+    """The voter leaves, and sends what there was to send."""
+    script.cast("before", "before")
+    script.said("withdraw", script.voter.post("/v1/withdraw"))
+    script.cast("known", "before")
+    script.cast("new", "second", "right")
+    script.retract("undo", "before", "undone")
+    script.me()
+    script.finish()
+    kinds = query(script.campaign, "SELECT kind, count(*) FROM vote_event GROUP BY kind ORDER BY kind")
+    script.log.append(("events", kinds))
+
+
+SCRIPTS = (voting, closing, last_one_open, taken_over, left_to_another, asked_of_others, withdrawn)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("play", SCRIPTS, ids=lambda play: play.__name__)
+def test_a_check_answers_as_a_comparison_does(make_app, template, of_comparisons, target, tmp_path, play, kind):
+    def played(about):
+        script = Script(make_app, template, target, about, tells=kind == "practice")
+        play(script)
+        script.campaign.database.close()
+        for used in tmp_path.glob("collect.db*"):
+            used.unlink()
+        return script.log
+
+    which = play, kind == "practice"
+    if which not in of_comparisons:
+        of_comparisons[which] = played(None)
+    for of_comparison, of_check in zip(of_comparisons[which], played(kind), strict=True):
+        for part, wanted in zip(of_check, of_comparison, strict=True):
+            assert part == wanted, of_check[0]
+
+
+def test_files_of_sheets_name_checks_like_comparisons(template):
+    campaign = Ledger.open(template).campaign()
+    names = [each.id for each in campaign.database.read(lambda c: asked(c, campaign.info))]
+    sizes = Counter(name.rpartition("-")[0] for name in names)
+    assert names == [f"{sheet}-{position}" for sheet, size in sizes.items() for position in range(size)]
+    assert len(names) == sum(len(kinds_on(campaign, sheet)) for sheet in range(len(sizes)))
+    campaign.database.close()

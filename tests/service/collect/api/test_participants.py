@@ -1,0 +1,216 @@
+"""Participants of a platform: codes for each end, and lists to approve and to reject."""
+
+import pytest
+
+from adaptive.ledger import VotingPages
+from service.collect.state import collecting
+from tests.adaptive.ledger.campaigns import query
+from tests.service.collect.browsing import Voter, change_pages, new_campaign, token_of
+from tests.service.collect.organiser import Organiser, problem
+
+BACK = "https://app.prolific.com/submissions/complete?cc="
+PAGES = {
+    "open_link": False,
+    "platform": "prolific",
+    "sheets": 1,
+    "completion_code": "D0NE",
+    "screened_out_code": "SCREEN",
+    "quota_full_code": "FULL",
+}
+
+
+@pytest.fixture
+def study(target):
+    """A campaign for participants, of six sheets with two comparisons each."""
+    made = new_campaign(target, pages=PAGES)
+    yield made
+    made.database.close()
+
+
+@pytest.fixture
+def app(make_app):
+    return make_app()
+
+
+@pytest.fixture
+def organiser(app, study):
+    return Organiser(app, token_of(study, "organiser"), study.key)
+
+
+@pytest.fixture
+def send(app, study):
+    """Send a participant: a voter who has come, or the refusal."""
+    secret = token_of(study, "study")
+
+    def come(number, study_id="s1", *, consent="1"):
+        voter = Voter(app.test_client(), study)
+        name = f"{number:024x}"
+        platform = {"name": "prolific", "participant": name, "study": study_id, "secret": secret}
+        agreed = {} if consent is None else {"consent": consent}
+        voter.answer = voter.begin(platform=platform, **agreed)
+        voter.participant = name
+        return voter
+
+    return come
+
+
+def answer_all(voter):
+    for pair in voter.sheet()["pairs"]:
+        assert voter.vote(pair["id"]).status_code == 200
+    return voter
+
+
+def ending(voter):
+    """Outcome, code and address of the end."""
+    answer = voter.post("/v1/finish")
+    assert answer.status_code == 200, answer.text
+    return tuple(answer.json[name] for name in ("outcome", "completion_code", "completion_url"))
+
+
+def leave_out(organiser, voter, reason="Clicked at random"):
+    organiser.post(f"/voters/{voter.me().json['voter']}/exclude", {"reason": reason}, status=204)
+
+
+def lists(organiser, **query_string):
+    return [
+        organiser.get(f"/participants/{name}", query_string=query_string).text.splitlines()
+        for name in ("approve", "reject")
+    ]
+
+
+def test_who_has_completed_is_to_be_approved_and_who_is_then_left_out_to_be_rejected(send, organiser):
+    good, bad = answer_all(send(1)), answer_all(send(2))
+    send(3).sheet()  # has begun
+    assert lists(organiser) == [[], []]
+    assert ending(good) == ending(bad) == ("complete", "D0NE", f"{BACK}D0NE")
+    leave_out(organiser, bad)
+    assert lists(organiser) == [[good.participant], [bad.participant]]
+    found = organiser.get("/participants").json
+    assert found["platform"] == "prolific"
+    assert [(each["outcome"], each["decision"], each["reason"]) for each in found["participants"]] == [
+        ("complete", "approve", None),
+        ("complete", "reject", "Clicked at random"),
+        (None, None, None),
+    ]
+    organiser.post(f"/voters/{bad.me().json['voter']}/include", {"reason": "An error"}, status=204)
+    assert lists(organiser) == [[good.participant, bad.participant], []]
+
+
+def test_a_list_is_one_id_in_each_line_to_be_pasted(send, organiser):
+    for number in (1, 2):
+        ending(answer_all(send(number)))
+    answer = organiser.get("/participants/approve")
+    assert answer.text == f"{1:024x}\n{2:024x}\n"
+    assert answer.mimetype == "text/csv"
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="approve-{organiser.key[:8]}.csv"'
+    assert problem(organiser.get("/participants/later", status=404))[0] == "no-such-list"
+
+
+def test_lists_are_of_one_study_where_it_is_named(send, organiser):
+    one, other = answer_all(send(1, "s1")), answer_all(send(1, "s2"))
+    ending(one), ending(other)
+    assert lists(organiser, study="s2") == [[other.participant], []]
+    assert len(lists(organiser)[0]) == 2
+
+
+def test_ids_are_for_the_organiser_alone(send, app, study):
+    ending(answer_all(send(1)))
+    for path in ("participants", "participants/approve"):
+        assert app.test_client().get(f"/v1/campaigns/{study.key}/{path}").status_code == 401
+
+
+def test_who_withdraws_is_on_no_list(send, organiser):
+    voter = answer_all(send(1))
+    ending(voter)
+    assert voter.post("/v1/withdraw").status_code == 204
+    assert lists(organiser) == [[], []]
+    assert organiser.get("/participants").json["participants"] == []
+
+
+def test_the_code_is_written_down_once(send, study):
+    voter = answer_all(send(1))
+    for _ in range(3):
+        ending(voter)
+    assert query(study, "SELECT details FROM audit_event WHERE kind = 'ended'") == [('{"outcome":"complete"}',)]
+
+
+def test_who_is_left_out_before_the_end_gets_the_code_of_those_screened_out(send, organiser, study):
+    change_pages(study, **{**PAGES, "sheets": 3})
+    voter = answer_all(send(1))
+    leave_out(organiser, voter)
+    assert voter.post("/v1/sheets").json["sheet"] is None
+    assert ending(voter) == ("screened out", "SCREEN", f"{BACK}SCREEN")
+    assert lists(organiser) == [[], []]  # there is nothing to approve: the platform has the code
+    assert organiser.get("/participants").json["participants"][0]["outcome"] == "screened out"
+
+
+def test_who_has_done_all_sheets_has_completed_though_left_out(send, organiser):
+    voter = answer_all(send(1))
+    leave_out(organiser, voter)
+    assert ending(voter)[0] == "complete"
+    assert lists(organiser) == [[], [voter.participant]]
+
+
+def fill(send):
+    """Participants answer all there is."""
+    number = 100
+    while True:
+        voter = send(number)
+        if voter.answer.status_code != 201 or voter.post("/v1/sheets").json["sheet"] is None:
+            return voter
+        answer_all(voter)
+        number += 1
+
+
+@pytest.mark.parametrize("consent", [None, "1"])
+def test_who_comes_when_nothing_is_left_gets_the_code_of_a_full_quota_and_makes_no_voter(send, study, consent):
+    fill(send)
+    before = query(study, "SELECT count(*) FROM voter")
+    late = send(1, consent=consent)
+    assert late.answer.status_code == 409
+    assert problem(late.answer)[0] == "quota-full"
+    assert (late.answer.json["completion_code"], late.answer.json["completion_url"]) == ("FULL", f"{BACK}FULL")
+    assert query(study, "SELECT count(*) FROM voter") == before
+
+
+def test_a_full_quota_turns_nobody_away_who_came_before(send):
+    early = send(1)
+    answer_all(early)
+    fill(send)
+    assert send(1).answer.status_code == 201
+    assert ending(early)[0] == "complete"
+
+
+def test_who_came_and_found_nothing_gets_the_code_of_a_full_quota(send, app, study):
+    waiting = send(1)  # agreed, and then read for long
+    change_pages(study, **{**PAGES, "quota_full_code": None})
+    collecting(app).campaigns.forget_pages(study)
+    fill(send)
+    assert problem(waiting.post("/v1/finish"))[0] == "unfinished"
+    change_pages(study, **PAGES)
+    collecting(app).campaigns.forget_pages(study)
+    assert ending(waiting) == ("quota full", "FULL", f"{BACK}FULL")
+
+
+def test_a_stranger_without_the_study_s_secret_gets_no_code(send, app, study):
+    fill(send)
+    platform = {"name": "prolific", "participant": f"{1:024x}", "study": "s1", "secret": "A" * 43}
+    answer = Voter(app.test_client(), study).begin(platform=platform)
+    assert answer.status_code == 401
+    assert "FULL" not in answer.text
+
+
+def test_while_sheets_are_held_a_participant_waits_and_is_not_turned_away(send):
+    for number in range(6):
+        assert send(number).sheet() is not None
+    waiting = send(7)
+    assert waiting.answer.status_code == 201
+    assert waiting.post("/v1/sheets").json["reason"] == "wait"
+    assert problem(waiting.post("/v1/finish"))[0] == "unfinished"
+
+
+def test_on_mechanical_turk_a_code_makes_no_address():
+    assert VotingPages(platform="mturk", completion_code="C").way_back("complete") == ("C", None)
+    own = VotingPages(platform="prolific", completion_code="C", completion_url="https://crowd.example/done")
+    assert own.way_back("complete") == ("C", "https://crowd.example/done")
+    assert own.way_back("quota full") == (None, None)

@@ -1,0 +1,290 @@
+"""What must be seen is on the screen: on a phone and on a desk, in light and in dark."""
+
+import io
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from adaptive.ledger import ItemContent, PageTexts
+from service.server.warm_up import warm_up_campaigns
+from tests.service.collect.browser.conftest import serving
+from tests.service.collect.browser.test_access import check_screens
+from tests.service.collect.browser.test_organiser import PAGES
+from tests.service.collect.browser.voting import answer, ready
+from tests.service.collect.organiser import ADMIN, Organiser
+
+PHONE = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
+NARROW = {"viewport": {"width": 375, "height": 667}}  # a phone that calls its finger a mouse
+LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 3
+IMAGES = {"tower.svg": (300, 900), "bridge.svg": (900, 300)}
+SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}"><rect width="999" height="999" fill="teal"/></svg>'
+)
+ITEMS = f"""item,kind,content,alt_text
+tower,image,tower.svg,a tall tower
+bridge,image,bridge.svg,a long bridge
+{LONG},,,
+{" ".join(["a label of many words"] * 6)},,,
+oak,,,
+elm,,,
+ash,,,
+yew,,,
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A server with two images."""
+    warm_up_campaigns()
+    folder = tmp_path_factory.mktemp("assets")
+    for name, size in IMAGES.items():
+        (folder / name).write_text(SVG.format(*size), encoding="utf-8")
+    with serving(tmp_path_factory.mktemp("site"), assets=str(folder)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def organiser(site):
+    """A campaign with images and long labels; two voters have few pairs in common, and a third is excluded."""
+    made = Organiser(site.app, ADMIN).make(
+        items_csv=ITEMS, plan={"n_ballots": 2, "presentations": 4}, settings={"sheet_size": 4, "overlap": 0.5}
+    )
+    made.open()
+    for _ in range(4):
+        voter = made.voter()
+        for place, pair in enumerate(voter.sheet()["pairs"]):
+            voter.vote(pair["id"], "cannot say" if place == 0 else "left", response_ms=1500)
+    key = made.get("/voters").json["voters"][0]["key"]
+    made.post(f"/voters/{key}/exclude", {"reason": "a test"}, status=204)
+    return made
+
+
+@pytest.fixture(scope="module")
+def desk(site, browser, organiser):
+    """A browser that is signed in as the organiser."""
+    context = browser.new_context(locale="en-GB")
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    page.goto(f"{site.url}/o/{organiser.key}#{organiser.token}")
+    expect(page.locator('[data-view="shown"]')).to_be_visible()
+    yield page
+    context.close()
+
+
+READY = {
+    "": "#ballots tbody tr",
+    "/ballots": "#now dl",
+    "/voters": "#agreement .figure",
+    "/items": "#items tbody tr",
+    "/result": "#ranking tbody tr",
+    "/settings": "#fixed dd",
+}
+
+
+def opened(site, desk, organiser, path):
+    """A page of the organiser, with all that it reads."""
+    desk.goto(f"{site.url}/o/{organiser.key}{path}")
+    expect(desk.locator(READY[path]).first).to_be_visible(timeout=20_000)
+    return desk
+
+
+def is_seen(page, place):
+    """Whether all of an element is within the window."""
+    return page.locator(place).evaluate(
+        """(place) => {
+             const { left, top, right, bottom } = place.getBoundingClientRect();
+             return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight && bottom > top;
+           }"""
+    )
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_of_an_organiser_on_every_screen(site, desk, organiser, path):
+    page = opened(site, desk, organiser, path)
+    if path == "/voters":
+        expect(page.locator("#voters tbody tr")).to_have_count(4)
+    check_screens(page)
+
+
+@pytest.mark.parametrize("path", ["", "/o/new", "/o/nowhere/at/all"])
+def test_the_other_pages_on_every_screen(site, visit, path):
+    visit.breaks_requests = True
+    page = visit(f"{site.url}{path}{f'#{ADMIN}' if path == '/o/new' else ''}")
+    expect(page.locator("h1:visible")).to_be_visible()
+    check_screens(page)
+
+
+@pytest.mark.parametrize("path", ["/ballots", "/items", "/result"])
+def test_a_long_label_pushes_no_column_out_of_view(site, desk, organiser, path):
+    page = opened(site, desk, organiser, path)
+    for width in (375, 768, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        outside = page.evaluate(
+            """() => [...document.querySelectorAll("th, td, dd")]
+                 .filter((cell) => cell.checkVisibility())
+                 .filter((cell) => cell.getBoundingClientRect().right > innerWidth
+                                   || cell.scrollWidth > cell.clientWidth + 1)
+                 .map((cell) => cell.innerText.slice(0, 40))"""
+        )
+        assert (width, outside) == (width, [])
+
+
+def test_the_ranking_has_thumbnails_of_images(site, desk, organiser):
+    page = opened(site, desk, organiser, "/result")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    thumbs = page.locator("#ranking .thumb")
+    expect(thumbs).to_have_count(2)
+    for place in range(2):
+        thumbs.nth(place).scroll_into_view_if_needed()
+        assert thumbs.nth(place).evaluate("(image) => image.decode().then(() => image.naturalWidth)") > 0
+        box = thumbs.nth(place).bounding_box()
+        assert min(box["width"], box["height"]) >= 16
+        assert max(box["width"], box["height"]) <= 100
+    row = page.locator("#ranking tr", has_text="tower")
+    expect(row.get_by_role("img", name="a tall tower")).to_be_visible()
+
+
+@pytest.mark.parametrize(("path", "place"), [("/result", "#plots .plot"), ("/voters", "#plot .plot")])
+def test_figures_are_dark_where_the_page_is(site, desk, organiser, path, place):
+    page = opened(site, desk, organiser, path)
+    figure = page.locator(place).first
+    figure.scroll_into_view_if_needed()
+    expect(figure.locator(".plot-waits")).to_have_count(0, timeout=20_000)
+    mean = {}
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        pixels = np.asarray(Image.open(io.BytesIO(figure.locator("img").screenshot())).convert("L"), float)
+        mean[scheme] = pixels.mean()
+        assert pixels.std() > 5  # something is drawn
+    page.emulate_media(color_scheme="light")
+    assert mean["light"] > 200
+    assert mean["dark"] < 80
+
+
+def test_two_pairs_give_no_agreement_and_enough_give_an_interval(site, desk, organiser):
+    page = opened(site, desk, organiser, "/voters")
+    found = organiser.get("/quality").json["quality"]
+    assert 0 < found["n_pairs"] < 20
+    figures = page.locator("#agreement")
+    expect(figures.locator(".figure")).to_have_count(1)
+    expect(figures).to_contain_text(f"Pairs still needed: {20 - found['n_pairs']}")
+    expect(figures).not_to_contain_text("%")
+    enough = {
+        "n_pairs": 40,
+        "n_missing": 0,
+        "agreement": {"n": 40, "n_so": 30, "share": 0.75},
+        "agreement_low": 0.625,
+        "agreement_high": 0.844,
+        "alpha": 0.51,
+        "alpha_low": 0.26,
+        "alpha_high": 0.69,
+    }
+    page.route("**/quality", lambda route: route.fulfill(json={"quality": {**found, **enough}}))
+    page.reload()
+    expect(figures).to_contain_text("30 of 40 pairs of answers; 90 % interval 63% to 84%")
+    expect(figures).to_contain_text("90 % interval 0.26 to 0.69")
+    page.unroute("**/quality")
+
+
+def test_a_share_of_a_few_answers_is_no_percentage(site, desk, organiser):
+    page = opened(site, desk, organiser, "/voters")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    cells = page.locator("#voters td:nth-child(n+5):not(:last-child) .cell")
+    expect(cells.first).to_be_visible()
+    assert not [words for words in cells.all_inner_texts() if "%" in words]
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_erasing_is_not_beside_excluding(site, desk, organiser, width):
+    page = opened(site, desk, organiser, "/voters")
+    page.set_viewport_size({"width": width, "height": 800})
+    expect(page.locator("#voters .button").first).to_be_visible()
+    expect(page.locator("#voters, #flagged").get_by_role("button", name="Erase")).to_have_count(0)
+    erase = page.get_by_role("button", name="Erase …").bounding_box()
+    for button in page.locator("#voters .button").all():
+        box = button.bounding_box()
+        assert box["y"] + box["height"] + 100 <= erase["y"]
+
+
+def test_votes_recorded_and_votes_in_the_ranking_explain_each_other(site, desk, organiser):
+    recorded = organiser.get("/progress").json["status"]["n_votes"]
+    used = organiser.get("/results?interim=true").json["n_votes"]
+    assert used < recorded
+    page = opened(site, desk, organiser, "/result")
+    figure = page.locator(".figure", has_text="Votes in the ranking")
+    expect(figure.locator(".figure-value")).to_have_text(str(used))
+    expect(figure).to_contain_text(f"of {recorded} recorded. “Cannot say” and votes by excluded voters are not used.")
+    page = opened(site, desk, organiser, "")
+    figure = page.locator(".figure", has_text="Votes recorded")
+    expect(figure.locator(".figure-value")).to_have_text(str(recorded))
+    expect(figure).to_contain_text("including excluded ones, whose votes are not in the ranking")
+
+
+# Voters
+
+
+def test_a_voter_without_a_connection_is_told_so_wherever_the_page_is_scrolled(site, visit):
+    visit.breaks_requests = True
+    items = [" ".join(["a long item"] * 40) + str(n) for n in range(6)]
+    page = visit(site.link(site.campaign(items=items)), **PHONE)
+    page.locator("#agree").tap()
+    ready(page)
+    page.context.set_offline(True)
+    answer(page, by="tap")
+    expect(page.locator("#message")).to_contain_text("No connection.")
+    for place in ("0", "document.body.scrollHeight"):
+        page.evaluate(f"scrollTo(0, {place})")
+        assert is_seen(page, "#message")
+    expect(page.locator("#status")).to_have_text("")
+    page.wait_for_timeout(600)  # sooner, a second tap belongs to the pair before
+    ready(page)
+    page.locator('[data-answer="right"]').tap()
+    expect(page.locator("#status")).to_have_text("This answer will be sent after the last one.")
+    page.context.set_offline(False)
+    expect(page.locator("#status")).to_have_text("Saved. 2 of 4")
+    expect(page.locator("#message")).to_be_hidden()
+
+
+@pytest.mark.parametrize("kind", [PHONE, NARROW], ids=["touch", "narrow"])
+def test_a_phone_has_no_hints_for_a_keyboard(site, visit, kind):
+    page = visit(site.link(site.campaign()), **kind)
+    page.locator("#agree").click()
+    ready(page)
+    for place in (".key", ".keys", ".keys-text"):
+        assert not any(each.is_visible() for each in page.locator(place).all())
+    page.keyboard.press("1")  # does nothing where the switch is not seen
+    expect(page.locator("#count")).to_have_text("0 of 4")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    hints = page.locator(".key").first
+    expect(hints).to_be_hidden() if kind is PHONE else expect(hints).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [("en", "Which tree is taller?"), ("de", "Welches der beiden Bilder zeigt den höheren Baum?")],
+)
+def test_a_pair_of_images_is_on_the_screen_of_a_phone_with_question_and_buttons(site, visit, language, question):
+    contents = [ItemContent("image", name, name) for name in list(IMAGES) * 3]
+    texts = {language: PageTexts("Trees", question)}
+    page = visit(site.link(site.campaign(contents=contents, pages={"texts": texts})), **PHONE)
+    page.locator("#agree").tap()
+    seen = set()
+    for done in range(4):
+        ready(page)
+        expect(page.locator("#count")).to_have_text(re.compile(rf"{done} \w+ 4"))
+        page.wait_for_function("[...document.querySelectorAll('#pair img')].every((image) => image.naturalWidth > 0)")
+        page.evaluate("scrollTo(0, 0)")
+        for place in ("#question", "#content-left img", "#content-right img", "#undo", "#skip"):
+            assert is_seen(page, place), place
+        for side in ("left", "right", "tie", "cannot say"):
+            assert is_seen(page, f'[data-answer="{side}"]'), side
+        for side in ("left", "right"):
+            box = page.locator(f"#content-{side} img").bounding_box()
+            seen.add(box["width"] > box["height"])
+            assert max(box["width"], box["height"]) >= 150
+        page.wait_for_timeout(600)  # sooner, a second tap belongs to the pair before
+        page.locator('[data-answer="left"]').tap()
+    assert seen == {True, False}

@@ -1,0 +1,127 @@
+"""A script that claims sheets and answers none, against newcomers who would: on a live server with two workers."""
+
+import json
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+
+import pytest
+
+from adaptive.ledger import Campaign, Ledger
+from adaptive.ledger.newcomers import MINUTE
+from service.collect import access
+from tests.adaptive.ledger.campaigns import change, query
+from tests.service.collect.browsing import Voter
+from tests.service.collect.live import COMMAND, LiveVoter, collecting
+from tests.service.collect.organiser import ADMIN, Organiser
+from tests.service.live import Server, ask, running
+
+N_SHEETS = 30
+SCRIPT = "192.0.2.66"
+
+
+@dataclass
+class Crowd:
+    """New voters who ask for a sheet, from an address that a proxy tells; each address has one connection."""
+
+    server: Server
+    campaign: Campaign
+    stack: ExitStack
+    connections: dict[str, HTTPConnection] = field(default_factory=dict)
+
+    def take(self, address):
+        """The answer to a new voter of an address who asks for a sheet, and its header Retry-After."""
+        if address not in self.connections:
+            self.connections[address] = self.stack.enter_context(closing(self.server.connect()))
+        connection = self.connections[address]
+
+        def asked(method, path, document, *, headers):
+            return ask(connection, method, path, document, {**headers, "X-Forwarded-For": address})
+
+        voter = LiveVoter(asked, self.campaign)
+        voter.come()
+        status, headers, body = voter.ask("POST", "/v1/sheets", {})
+        assert status == 200, body
+        return json.loads(body), headers.get("Retry-After")
+
+
+def test_a_script_keeps_a_campaign_from_newcomers_for_two_minutes_at_most(tmp_path):
+    environment = {"RANKCORR_WORKERS": "2", "RANKCORR_TRUSTED_PROXIES": "1"}
+    with (
+        ExitStack() as stack,
+        collecting(tmp_path, environment, sheet_size=10, lease_minutes=60) as (server, campaign),
+    ):
+        assert query(campaign, "SELECT count(*) FROM sheet") == [(N_SHEETS,)]
+        crowd = Crowd(server, campaign, stack)
+        assert all(crowd.take(SCRIPT)[0]["sheet"] for _ in range(N_SHEETS))
+        answer, retry = crowd.take("198.51.100.1")
+        assert (answer["sheet"], answer["reason"]) == (None, "wait")
+        assert answer["retry_after"] == int(retry) <= 120
+        change(campaign, "UPDATE lease SET expires_at = expires_at - :time", time=2 * MINUTE)
+        taken = [bool(crowd.take(SCRIPT)[0]["sheet"]) for _ in range(6)]
+        assert taken == [True] * 3 + [False] * 3  # 100 at once, divided by one more than the 30 that it let lapse
+        assert all(crowd.take(f"198.51.100.{n}")[0]["sheet"] for n in range(5))
+        # Neither another worker nor a restart forgets it.
+        server.stop()
+        with running(tmp_path, {"RANKCORR_LEDGER": str(tmp_path / "votes.db"), **environment}, COMMAND) as again:
+            crowd = Crowd(again, campaign, stack)
+            assert crowd.take(SCRIPT)[0]["reason"] == "wait"
+            assert crowd.take("198.51.100.99")[0]["sheet"]
+
+
+def test_an_address_makes_so_many_voters_in_a_minute_and_others_join_meanwhile(make_app, campaign):
+    app = make_app(address_joins_per_minute=3, trusted_proxies=1)
+
+    def join(address):
+        headers, body = {"X-Forwarded-For": address}, {"campaign": campaign.key, "consent": "1"}
+        return app.test_client().post("/v1/sessions", json=body, headers=headers)
+
+    answers = [join("192.0.2.66") for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [201] * 3 + [429] * 2
+    assert int(answers[-1].headers["Retry-After"]) > 0
+    assert "RANKCORR_ADDRESS_JOINS_PER_MINUTE" in answers[-1].json["detail"]
+    assert join("192.0.2.67").status_code == 201
+    assert [join("2001:db8:0:1::1").status_code for _ in range(3)] == [201] * 3
+    assert join("2001:db8:0:2::1").status_code == 429  # the same site
+
+
+def test_0_lifts_both_limits(make_app, campaign):
+    app = make_app(address_joins_per_minute=0, unanswered_sheets=0)
+    for _ in range(6):
+        voter = Voter(app.test_client(), campaign)
+        voter.begin(consent="1")
+        assert voter.sheet() is not None
+    assert query(campaign, "SELECT DISTINCT address FROM lease") == [(None,)]
+
+
+def test_a_proxy_that_is_not_trusted_is_told_of_in_the_log(make_app, campaign, caplog):
+    access._warn_of_proxy.cache_clear()
+    headers = {"X-Forwarded-For": "192.0.2.1"}
+    for _ in range(2):
+        body = {"campaign": campaign.key, "consent": "1"}
+        assert make_app().test_client().post("/v1/sessions", json=body, headers=headers).status_code == 201
+    assert caplog.text.count("RANKCORR_TRUSTED_PROXIES is 0") == 1
+    assert "192.0.2.1" not in caplog.text
+
+
+def test_an_organiser_sees_how_many_sheets_are_held_and_the_answer_changes_as_they_come_back(voting_campaign):
+    organiser, campaign = voting_campaign
+    assert organiser.get("/progress").json["status"]["awaited"] is None
+    organiser.voter().sheet()
+    answer = organiser.get("/progress")
+    held = answer.json["status"]["awaited"]
+    assert (held["n_sheets"], held["n_of_one_address"]) == (1, 1)
+    tag = {"If-None-Match": answer.headers["ETag"]}
+    assert organiser.get("/progress", status=304, headers=tag).status_code == 304
+    change(campaign, "UPDATE lease SET expires_at = expires_at - :time", time=2 * MINUTE)
+    assert organiser.get("/progress", headers=tag).json["status"]["awaited"] is None
+
+
+@pytest.fixture
+def voting_campaign(make_app, target):
+    """The organiser of a campaign whose first ballot is open, and its ledger."""
+    organiser = Organiser(make_app(tokens=(ADMIN,)), ADMIN).make()
+    organiser.open()
+    ledger = Ledger.open(target)
+    yield organiser, ledger
+    ledger.close()

@@ -1,0 +1,168 @@
+"""What the document promises is kept: a request that fits its schema is not refused for its shape."""
+
+import json
+import os
+import re
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.generation import GenerationMode
+
+from service import create_app
+from tests.service.answers import document, posted, problem_of, validator
+
+APP = create_app()
+SCHEMA = schemathesis.openapi.from_wsgi("/openapi.json", APP)
+PATHS = [path for path, methods in document()["paths"].items() if "post" in methods]
+
+# What no JSON Schema can say, and the service refuses: how values in different places fit each other.
+BEYOND_SCHEMAS = re.compile(
+    "|".join(
+        (
+            # two lists that belong together
+            r"every item needs one label; got \d+ labels? for",
+            r"\d+ (winner|vote)s? needs? as many (entries here|items on each side); got",
+            r"columns must have the same length",
+            r"rankings without labels must have the same length",
+            r"the plan (is for|has) \d+ items; got",
+            r"the plan has \d+ ballots; got",
+            # labels, and what they name
+            r"labels must be unique; more than once",
+            r"labels in gold only|labels of system|labels? .* only",
+            r"several gold sets need labels",
+            r"has labels and .* has none, so their items cannot be matched",
+            r"must have at least two labels in common",
+            r"is not one of the \d+ items",
+            r"is compared with itself",
+            r"must have at least 2 items, or there must be a list of items",
+            r"there is no run of this name",
+            r"by must be one of 'sum', 'mean'",
+            r"share no query|no two of them|are whole numbers, such as",
+            r"is in area .* already|share two areas|has two frequencies",
+            r"has one token, .*; a pair needs two|pairs need two tokens",
+            r"is not in the draw|was not drawn|no comparison of",
+            # scores where tests swap them, and grades where trec_eval reads them
+            r"needs the scores of all systems|swap",
+            r"relevance must be",
+            # numbers that must fit each other
+            r"every ballot needs two items",
+            r"a budget of .* is too (small|large)",
+            r"the plan has \d+ comparisons; got",
+            r"a plan has at most \d+ comparisons",
+            r"sample must be an integer from 1 to the number of pairs",
+            r"the least comes first, the largest second",
+            r"pairs of areas that have a token in common \(RANKCORR_MAX_ITEMS\)",
+            r"pairs of tokens; a sample takes fewer \(RANKCORR_MAX_ITEMS\)",
+            r"comparisons of a ballot \(RANKCORR_MAX_COMPARISONS\)",
+            r"opinions, voters times items \(RANKCORR_MAX_OPINIONS\)",
+            r"votes of all simulations \(RANKCORR_MAX_SIMULATED_VOTES\)",
+            r"\(RANKCORR_MAX_(LABEL_BYTES|RESAMPLED_VALUES|QUERY_VALUES|WORK_BYTES|SECONDS|BODY_BYTES)\)",
+            # what is computed
+            r"all weights are zero",
+            r"every (item|query) .* undefined|no query",
+            # numbers that a double does not hold, and texts that are no UTF-8
+            r"cannot be held exactly",
+            r"is too small: the least above 0",
+            r"the body is not JSON: (surrogates|.*surrogate|str is not valid UTF-8|number out of range)",
+        )
+    ),
+    re.DOTALL,
+)
+
+
+def refusals(path, body):
+    """Messages of a refusal that the schema could have stated."""
+    answer = APP.test_client().post(path, data=json.dumps(body), content_type="application/json")
+    if answer.status_code == 200:
+        return []
+    assert answer.status_code < 500, answer.json
+    errors = answer.json.get("errors") or {"": [answer.json["detail"]]}
+    found = [f"{pointer}: {message}" for pointer, messages in errors.items() for message in messages]
+    return [message for message in found if not BEYOND_SCHEMAS.search(message)]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_fits_the_schema_is_not_refused_for_its_shape(path):
+    @settings(
+        max_examples=100 if os.environ.get("CI") else 15,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(SCHEMA[path]["POST"].as_strategy(generation_mode=GenerationMode.POSITIVE))
+    def check(case):
+        assert not refusals(path, case.body), case.body
+
+    check()
+
+
+PAIR = {"gold": {"scores": [3, 2, 1]}, "system": {"scores": [1, 2, 3]}}
+SCORES = {"scores": [3, 2, 1]}
+ROW = {"left": "a", "right": "b", "winner": "left"}
+QUERIES = {"q": {"a": 1, "b": 2}}
+# Refused by the service, and once accepted by its schema.
+MISFITS = [
+    ("/v1/correlations", PAIR | {"n0": 2, "weigher": "uniform"}),
+    ("/v1/correlations", PAIR | {"inference": {"seed": 1, "n_resamples": 100_001}}),
+    ("/v1/correlations", PAIR | {"gold": {"order": ["a"]}}),
+    ("/v1/correlations", PAIR | {"gold": {"order": ["a", "a"]}}),
+    ("/v1/correlations", PAIR | {"gold": {"order": [["a", "a"], "b"]}}),
+    ("/v1/correlations", PAIR | {"gold": {"scores": [1, 2], "labels": [2**64, 1]}}),
+    ("/v1/correlations/batch", {"gold": SCORES, "systems": dict.fromkeys(map(str, range(1_001)), SCORES)}),
+    ("/v1/correlations/matrix", {"rankings": dict.fromkeys(map(str, range(101)), SCORES)}),
+    ("/v1/leaderboards", {"systems": {"x": SCORES}, "seed": 1}),
+    ("/v1/leaderboards", {"gold": SCORES, "gold_sets": {"g": SCORES}, "systems": {"x": SCORES}, "seed": 1}),
+    ("/v1/evaluations", {"qrels": {"q": {}}, "runs": {"x": QUERIES}}),
+    ("/v1/evaluations", {"qrels": {"": {"a": 1}}, "runs": {"x": QUERIES}}),
+    ("/v1/evaluations", {"qrels": QUERIES, "runs": {"": QUERIES}}),
+    ("/v1/evaluations", {"qrels": QUERIES, "runs": {"x": QUERIES}, "comparison": {"seed": 1}}),
+    (
+        "/v1/evaluations",
+        {"qrels": QUERIES, "runs": {"x": QUERIES, "y": QUERIES}, "comparison": {"seed": 1, "standardized": True}},
+    ),
+    ("/v1/pairings", {"tokens": [{"token": "a", "area": "x"}, {"token": "b", "area": "x"}], "sample": 1}),
+    ("/v1/pairings", {"tokens": [{"token": "a", "area": "x"}, {"token": "b", "area": "x", "frequency": 1}]}),
+    ("/v1/plans", {"n_items": 990}),
+    ("/v1/plans", {"n_items": 990, "presentations": 20, "comparisons": 20_000}),
+    ("/v1/plans", {"n_items": 990, "hours": 20}),
+    ("/v1/plans", {"n_items": 200_001, "presentations": 2}),
+    ("/v1/ballots", {"items": 4, "presentations": 2, "voters": 500_001, "seed": 1}),
+    ("/v1/ballots", {"items": 200_001, "presentations": 2, "voters": 5, "seed": 1}),
+    ("/v1/strengths", {"comparisons": []}),
+    ("/v1/strengths", {"comparisons": [ROW, ROW | {"voter": "Ann"}]}),
+    ("/v1/strengths", {"comparisons": [ROW], "options": {"voters": True}}),
+    ("/v1/strengths", {"comparisons": [ROW], "model": "thurstone", "options": {"ties": "half"}}),
+    # these two ended in divisions by 0
+    ("/v1/strengths", {"comparisons": [ROW | {"voter": 1}], "options": {"voters": True, "oversight": 1e-300}}),
+    ("/v1/comparisons/next", {"comparisons": [ROW], "size": 2, "seed": 1, "n0": 1e300}),
+    ("/v1/comparisons/next", {"comparisons": [ROW], "size": 500_001, "seed": 1}),
+    (
+        "/v1/simulations",
+        {
+            "plan": {"n_items": 200_001, "n_ballots": 2, "fraction": 0.5, "presentations": 2},
+            "similarity": "exponential",
+            "n_simulations": 1,
+            "seed": 1,
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "request_"), MISFITS)
+def test_what_is_refused_does_not_fit_the_schema(path, request_):
+    answer = APP.test_client().post(path, data=json.dumps(request_), content_type="application/json")
+    problem_of(answer)
+    assert not validator(path, "request").is_valid(request_)
+
+
+def test_whole_numbers_with_a_point_are_labels():
+    """In JSON Schema 2.0 is a whole number."""
+    found = posted(
+        "/v1/correlations", gold={"order": [1.0, [2.0, 3]]}, system={"scores": [1, 2, 3], "labels": [1, 2.0, 3]}
+    )
+    assert found.json["n_items"] == 3
+    votes = [{"left": 1.0, "right": 2, "winner": "left", "voter": 7.0}]
+    assert [row["item"] for row in posted("/v1/strengths", comparisons=votes).json["items"]] == [1, 2]
+    problem_of(posted("/v1/correlations", gold={"order": [1.5, 2]}, system={"order": [1.5, 2]}))
