@@ -28,8 +28,9 @@ collect: .venv/.service ## Install the service, and collect votes on a sample ca
 	@mkdir -p .collect
 	@test -s .collect/token || (umask 077 && $(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(32))' > .collect/token)
 	@export RANKCORR_LEDGER=.collect/votes.db RANKCORR_BIND=$(COLLECT_BIND) && \
+		export RANKCORR_PUBLIC_URL="$${RANKCORR_PUBLIC_URL:-http://$(COLLECT_BIND)}" && \
 		export RANKCORR_TOKENS="$${RANKCORR_TOKENS:-$$(cat .collect/token)}" && \
-		RANKCORR_NOTICE="$$($(BIN)/python -m service.collect.sample --url http://$(COLLECT_BIND))" && \
+		RANKCORR_NOTICE="$$($(BIN)/python -m service.collect.sample --url "$$RANKCORR_PUBLIC_URL")" && \
 		export RANKCORR_NOTICE && exec $(BIN)/rankcorr-collect
 
 # "logical", because "auto" is the number of physical cores. A file stays in one process, because its tests share fixtures;
@@ -55,7 +56,7 @@ bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/inference_bootstrap.py
 	@$(BIN)/python benchmarks/evaluation.py
 	@$(BIN)/python benchmarks/vectors.py
-	@$(BIN)/python benchmarks/service.py
+	@$(BIN)/python benchmarks/service_speed.py
 
 format: .venv/.dev ## Format the code and repair what the linter can
 	$(BIN)/ruff format

@@ -30,7 +30,10 @@ from tests.service.collect.crowd import Crowd, Log, losses
 from tests.service.collect.killing import Killed, kills
 
 N_VOTERS = 200
-UNLIMITED = {"RANKCORR_VOTES_PER_MINUTE": "0", "RANKCORR_JOINS_PER_MINUTE": "0"}
+UNLIMITED = {
+    **dict.fromkeys(("RANKCORR_VOTES_PER_MINUTE", "RANKCORR_JOINS_PER_MINUTE"), "0"),
+    **dict.fromkeys(("RANKCORR_ADDRESS_JOINS_PER_MINUTE", "RANKCORR_UNANSWERED_SHEETS"), "0"),  # all at one address
+}
 HEAD = b"POST /v1/sheets HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 

@@ -15,8 +15,8 @@ import scipy.stats
 from report import heading, machine, row
 
 from rankcorr.inference.bootstrap import bootstrap_interval
-from rankcorr.inference.comparison import compare_systems
 from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.inference.paired import compare_systems
 
 MEMORY = """
 import numpy as np, sys

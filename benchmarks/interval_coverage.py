@@ -19,11 +19,9 @@ from report import heading, machine, row
 
 from rankcorr import UndefinedCorrelationWarning
 from rankcorr.coefficients import Coefficient, named_coefficient
-from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
+from rankcorr.inference.bootstrap import METHODS, bootstrap_interval, difference_interval, students_level
 from rankcorr.inference.copula import DEGREES, TCopula, decided_by_top
-from rankcorr.inference.differences import difference_interval, students_level
-from rankcorr.inference.resampling import Draws
-from rankcorr.inference.sorted_items import SortedItems
+from rankcorr.inference.resampling import Draws, SortedItems
 from rankcorr.ranking import Ranking
 
 Scores = tuple[np.ndarray, ...]

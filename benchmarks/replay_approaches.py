@@ -37,7 +37,7 @@ from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.model.matching_run import Matching, run_matching
 from adaptive.protocol import run_protocol
 from adaptive.scores import borda_scores, rescale
-from adaptive.simulation.result import COEFFICIENTS, coefficients
+from adaptive.simulation.simulate import COEFFICIENTS, coefficients
 from adaptive.votes import UNANSWERED
 from rankcorr import Ranking
 from rankcorr.progress import progress_bar

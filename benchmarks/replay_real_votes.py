@@ -47,7 +47,7 @@ from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.scores import Scores, borda_scores
 from adaptive.simulation.approaches import PAPER_APPROACHES
-from adaptive.simulation.result import COEFFICIENTS, coefficients
+from adaptive.simulation.simulate import COEFFICIENTS, coefficients
 from adaptive.votes import LEFT, RIGHT, TIE
 from rankcorr import Ranking
 from rankcorr.progress import progress_bar

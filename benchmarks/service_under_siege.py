@@ -1,33 +1,38 @@
 """Print how fast the service answers others while many connections send or read as slowly as they can.
 
-The service runs as `rankcorr-serve` does, with two workers, on loopback, and no proxy in front. Each siege lasts
-``--seconds``; a connection that the service ends is opened again. Run it with
-``.venv/bin/python benchmarks/service_under_siege.py``. Nothing here asserts.
+The service runs as `rankcorr-serve` does, with two workers, on loopback: behind nginx with the configuration of
+service/deploy, over TLS, and then alone. Each siege lasts ``--seconds``; a connection that the server ends is opened
+again. Run it with ``.venv/bin/python benchmarks/service_under_siege.py``. Nothing here asserts.
 """
 
 import argparse
 import contextlib
 import http.client
+import itertools
 import json
 import resource
 import select
 import socket
+import ssl
 import statistics
+import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from report import heading, machine, row
+from service_speed import request
 
-from service import request, service
+from tests.service.deploy.proxy import proxied
+from tests.service.live import running
 
 PAIR = {"gold": {"scores": [3, 1, 2, 5]}, "system": {"scores": [1, 2, 3, 4]}}
 HEAD = b"POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 # Soon drawn, and an answer of 8 MB.
 BALLOT = {"items": [f"{item:0999d}" for item in range(200)], "presentations": 40, "voters": 1, "seed": 1}
 PATIENCE = 60.0
-Address = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -44,19 +49,43 @@ class Siege:
 
 SIEGES = (
     Siege("nobody", 0),
-    Siege("heads, a byte every 3 s", 80, HEAD + b"X-Slow: ", b"a", 3.0),
-    Siege("bodies, a byte every second", 80, HEAD + b"Content-Length: 10000\r\n\r\n{", b" ", 1.0),
-    Siege("silence", 500),
-    Siege("silence", 2_000),
+    *(Siege("heads, a byte every 3 s", n, HEAD + b"X-Slow: ", b"a", 3.0) for n in (20, 80)),
+    *(Siege("bodies, a byte every second", n, HEAD + b"Content-Length: 10000\r\n\r\n{", b" ", 1.0) for n in (20, 80)),
+    *(Siege("silence", n) for n in (20, 500, 2_000)),
     Siege("answers of 8 MB that nobody reads", 80, request("/v1/ballots", BALLOT), small_window=True),
 )
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where requests go, over TLS if there is a context."""
+
+    port: int
+    context: ssl.SSLContext | None = None
+
+    def http(self) -> http.client.HTTPConnection:
+        """A connection for a request."""
+        if self.context is None:
+            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE, context=self.context)
+
+
+@contextlib.contextmanager
+def target(behind_nginx: bool) -> Iterator[Target]:
+    """Run the service during the block."""
+    with tempfile.TemporaryDirectory() as name, running(Path(name)) as server:
+        if not behind_nginx:
+            yield Target(server.port)
+            return
+        with proxied(server, Path(name)) as proxy:
+            yield Target(proxy.https, ssl.create_default_context(cafile=str(proxy.certificate)))
 
 
 class Besiegers:
     """The connections of a siege, kept open by a thread."""
 
-    def __init__(self, address: Address, siege: Siege) -> None:
-        self._address, self._siege = address, siege
+    def __init__(self, target: Target, siege: Siege) -> None:
+        self._target, self._siege = target, siege
         self._stop = threading.Event()
         self.n_ended = 0
         self._thread = threading.Thread(target=self._run)
@@ -71,23 +100,26 @@ class Besiegers:
 
     def _run(self) -> None:
         siege = self._siege
-        connections = [self._opened() for _ in range(siege.n_connections)]
+        connections = [self._opened(place) for place in range(siege.n_connections)]
         while not self._stop.wait(siege.pause):
             for place, connection in enumerate(connections):
                 if connection is None or not self._goes_on(connection):
                     self.n_ended += connection is not None
-                    connections[place] = self._opened()
+                    connections[place] = self._opened(place)
         for connection in connections:
             if connection is not None:
                 connection.close()
 
-    def _opened(self) -> socket.socket | None:
+    def _opened(self, place: int) -> socket.socket | None:
         connection = socket.socket()
         try:
             if self._siege.small_window:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
             connection.settimeout(1.0)
-            connection.connect(self._address)
+            connection.bind((f"127.0.{1 + place % 200}.1", 0))  # nginx limits the connections of one address
+            connection.connect(("127.0.0.1", self._target.port))
+            if self._siege.opening and self._target.context is not None:
+                connection = self._target.context.wrap_socket(connection, server_hostname="127.0.0.1")
             connection.sendall(self._siege.opening)
             connection.setblocking(False)
         except OSError:
@@ -107,22 +139,22 @@ class Besiegers:
                 connection.close()
                 return False
             return bool(connection.recv(1))
-        except BlockingIOError:
+        except (BlockingIOError, ssl.SSLWantReadError):
             return True
         except OSError:
             connection.close()
             return False
 
 
-def seconds_of(ask: Callable[[http.client.HTTPConnection], None], address: Address) -> float | None:
+def seconds_of(ask: Callable[[http.client.HTTPConnection], None], target: Target) -> float | None:
     """Seconds until a new connection has its answer; None if it has none."""
-    connection = http.client.HTTPConnection(*address, timeout=PATIENCE)
+    connection = target.http()
     start = time.perf_counter()
     try:
         ask(connection)
         if connection.getresponse().status != 200:
             return None
-    except OSError:
+    except (OSError, http.client.HTTPException):
         return None
     finally:
         connection.close()
@@ -137,14 +169,14 @@ def comparison(connection: http.client.HTTPConnection) -> None:
     connection.request("POST", "/v1/correlations", json.dumps(PAIR), {"Content-Type": "application/json"})
 
 
-def measured(address: Address, seconds: float) -> dict[str, list[float | None]]:
+def measured(target: Target, seconds: float) -> dict[str, list[float | None]]:
     """Seconds of probes and comparisons, one after the other on two threads, for as long as the siege lasts."""
     times: dict[str, list[float | None]] = {"probe": [], "comparison": []}
     end = time.monotonic() + seconds
 
     def repeat(name: str, ask: Callable[[http.client.HTTPConnection], None]) -> None:
         while time.monotonic() < end:
-            times[name].append(seconds_of(ask, address))
+            times[name].append(seconds_of(ask, target))
             time.sleep(0.05)
 
     threads = [threading.Thread(target=repeat, args=pair) for pair in (("probe", probe), ("comparison", comparison))]
@@ -178,19 +210,22 @@ def main() -> None:
     machine("gunicorn", "flask")
     heading(
         f"Requests on new connections under siege, {chosen.seconds:g} s each",
-        *("besieged by", "connections", "ended"),
+        *("behind", "besieged by", "connections", "ended"),
         *(
             f"{name}: {what}"
             for name in ("probe", "comparison")
             for what in ("answered", "not", "p50 (ms)", "max (ms)")
         ),
     )
-    for siege in (siege for siege in SIEGES if siege.name.startswith(chosen.only)):
-        with service() as (address, _), Besiegers(address, siege) as besiegers:
-            time.sleep(2.0 if siege.n_connections else 0.0)
-            times = measured(address, chosen.seconds)
+    for behind_nginx, siege in itertools.product((True, False), SIEGES):
+        if not siege.name.startswith(chosen.only):
+            continue
+        with target(behind_nginx) as found, Besiegers(found, siege) as besiegers:
+            time.sleep(5.0 if siege.n_connections else 0.0)
+            times = measured(found, chosen.seconds)
             cells = [cell for name in ("probe", "comparison") for cell in shown(times[name])]
-            row(siege.name, f"{siege.n_connections:,}", f"{besiegers.n_ended:,}", *cells)
+            where = "nginx" if behind_nginx else "nothing"
+            row(where, siege.name, f"{siege.n_connections:,}", f"{besiegers.n_ended:,}", *cells)
 
 
 if __name__ == "__main__":

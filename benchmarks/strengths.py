@@ -1,4 +1,4 @@
-"""Print what fits of strengths cost beside evalica and choix, and what choosing the next comparisons costs.
+"""Print what fits of strengths cost beside evalica and choix, and what draws and the next comparisons cost.
 
 Run it with ``make bench``; nothing here asserts. All run in turns in one process, and the figures are medians; where a
 turn takes a minute or more there is one. choix is left out at 20,000 items: it builds a matrix of items by items.
@@ -20,15 +20,20 @@ SIZES = ((990, 19_660, 15), (20_000, 400_000, 3))
 SLOW = 20.0  # seconds from which one turn is enough
 
 
-def simulated(n_items: int, n_votes: int, n_voters: int = 100) -> Comparisons:
-    """Votes of a logistic curve between random pairs, the strengths of a normal distribution of width 1.5."""
+def simulated(n_items: int, n_votes: int, n_voters: int = 100, opinion_sd: float = 0.0) -> Comparisons:
+    """Votes of a logistic curve between random pairs, the strengths of a normal distribution of width 1.5.
+
+    A voter's opinion on an item departs from its strength by a normal number, for good.
+    """
     rng = np.random.default_rng(1)
     theta = rng.normal(0, 1.5, n_items)
     left = rng.integers(0, n_items, n_votes)
     right = (left + rng.integers(1, n_items, n_votes)) % n_items
-    chance = 1 / (1 + np.exp(theta[right] - theta[left]))
+    voter = rng.integers(0, n_voters, n_votes)
+    opinion = theta + opinion_sd * rng.standard_normal((n_voters, n_items))
+    chance = 1 / (1 + np.exp(opinion[voter, right] - opinion[voter, left]))
     winner = np.where(rng.random(n_votes) < chance, LEFT, RIGHT)
-    return Comparisons(n_items, left, right, winner, n_voters, rng.integers(0, n_voters, n_votes))
+    return Comparisons(n_items, left, right, winner, n_voters, voter)
 
 
 def interleaved(calls: dict[str, Callable[[], object]], turns: int) -> dict[str, list[float]]:
@@ -90,8 +95,26 @@ def bench_next() -> None:
         row(f"{n_items:,}", f"{n_votes:,}", size, f"{seconds * 1e3:.1f} ms")
 
 
+def bench_draws() -> None:
+    """Processor time, as threads share the work. OPENBLAS_NUM_THREADS=1 leaves out threads of numpy that wait."""
+    heading("1,000 draws from the posterior, processor time (s)", "items", "votes", "voters unknown", "100 voters")
+    for n_items in (30, 100, 300, 1_000, 1_500, 1_600, 5_000):
+        for n_votes in (200, 10_000, 100_000, 1_000_000):
+            known = simulated(n_items, n_votes, opinion_sd=0.5)
+            unknown = Comparisons(n_items, known.left, known.right, known.winner)
+            seconds = []
+            for votes in (unknown, known):
+                strengths = bradley_terry(votes, ties="half")
+                strengths.sample(2, np.random.default_rng(0))
+                start = time.process_time()
+                strengths.sample(1_000, np.random.default_rng(0))
+                seconds.append(f"{time.process_time() - start:.1f}")
+            row(f"{n_items:,}", f"{n_votes:,}", *seconds)
+
+
 def main() -> None:
     machine("numpy", "numba", "evalica", "choix")
+    bench_draws()
     bench_next()
     bench_fits()
 

@@ -37,8 +37,8 @@ from adaptive.protocol import Standing, close_ballot
 from adaptive.scores import BallotScores, Scores, borda_scores
 from adaptive.selection import Selection, select_top
 from adaptive.simulation.approaches import STREAMS, simulate_once
-from adaptive.simulation.result import COEFFICIENTS, coefficients
 from adaptive.simulation.similarity import SIMILARITIES
+from adaptive.simulation.simulate import COEFFICIENTS, coefficients
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking
 

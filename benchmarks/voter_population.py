@@ -1,4 +1,4 @@
-"""Print how well `VoterPopulation.fit` finds the populations that simulated voters came from, and what real voters are.
+"""Print how well `fit_population` finds the populations that simulated voters came from, and what real voters are.
 
 For each population: mean of the estimates less the true level (bias), their standard deviation, and how often the 90 %
 intervals cover the true level. Votes are of uniform ballots of 40 presentations of exponential similarities.
@@ -18,7 +18,7 @@ from report import heading, row
 
 from adaptive.draw import draw_ballot
 from adaptive.model.comparisons import Comparisons
-from adaptive.simulation.population import NAMES
+from adaptive.simulation.population import NAMES, fit_population
 from adaptive.simulation.similarity import exponential_similarity
 from adaptive.simulation.voters import VoterPopulation
 from rankcorr.progress import progress_bar
@@ -43,7 +43,7 @@ def print_population(population: VoterPopulation, n_items: int, n_simulations: i
     found, covered, widths, raw = (np.empty((n_simulations, 4)) for _ in range(4))
     with progress_bar(n_simulations, "fit") as advance:
         for k in range(n_simulations):
-            fit = VoterPopulation.fit(
+            fit = fit_population(
                 votes_of(population, n_items, k), similarity="exponential", level=LEVEL, resamples=resamples, seed=k
             )
             found[k] = [*fit.population.nonconformity, *fit.population.oversight]
@@ -101,7 +101,7 @@ def main(arguments: list[str] | None = None) -> None:
             print_population(population, options.items, options.simulations, options.resamples)
     heading("Real votes", "votes", "voters", "ties", *NAMES)
     for name, votes in real_votes().items():
-        fit = VoterPopulation.fit(votes, level=LEVEL, resamples=options.resamples)
+        fit = fit_population(votes, level=LEVEL, resamples=options.resamples)
         cells = (f"{value:.3f} ({low:.3f} to {high:.3f})" for value, low, high in fit.intervals_by_name.values())
         row(name, fit.population.n_voters, f"{votes.n_ties / votes.n_comparisons:.0%}", *cells)
 

@@ -4,6 +4,7 @@ Equation numbers are those of Lombardo et al. 2020.
 """
 
 import math
+import struct
 
 
 def midranks(scores):
@@ -141,3 +142,57 @@ def cosine(first, second):
     """Cosine of the angle between two vectors."""
     dot = math.fsum(a * b for a, b in zip(first, second, strict=True))
     return dot / math.sqrt(math.fsum(a * a for a in first)) / math.sqrt(math.fsum(b * b for b in second))
+
+
+def best_first(run):
+    """Documents from best to worst as trec_eval sorts them: scores in single precision, ties by descending id."""
+
+    def single(score):
+        try:
+            return struct.unpack("f", struct.pack("f", score))[0]
+        except OverflowError:
+            return math.copysign(math.inf, score)
+
+    return sorted(run, key=lambda document: (single(run[document]), str(document)), reverse=True)
+
+
+def reciprocal_rank(grades, ranked):
+    """1 over the place of the first relevant document, of a grade of at least 1."""
+    return next((1 / place for place, each in enumerate(ranked, 1) if grades.get(each, 0) >= 1), 0.0)
+
+
+def recall_at(grades, ranked, k):
+    """Share of the relevant documents that are among the first k."""
+    relevant = [document for document, grade in grades.items() if grade >= 1]
+    return sum(document in ranked[:k] for document in relevant) / len(relevant) if relevant else 0.0
+
+
+def ndcg(grades, ranked, k=None):
+    """Discounted gains over those of the best order; the gain is the grade, and 0 below 0."""
+
+    def discounted(gains):
+        return math.fsum(gain / math.log2(place + 1) for place, gain in enumerate(gains[:k], 1))
+
+    best = discounted(sorted((max(grade, 0) for grade in grades.values()), reverse=True))
+    return discounted([max(grades.get(each, 0), 0) for each in ranked]) / best if best else 0.0
+
+
+def average_precision(grades, ranked):
+    """Mean, over the relevant documents, of the precision at the place of each; 0 for one that was not retrieved."""
+    relevant = [document for document, grade in grades.items() if grade >= 1]
+    found = [place for place, each in enumerate(ranked, 1) if each in relevant]
+    return math.fsum(number / place for number, place in enumerate(found, 1)) / len(relevant) if relevant else 0.0
+
+
+def bpref(grades, ranked):
+    """Buckley and Voorhees 2004: documents judged not relevant above relevant ones; below 0 is not judged."""
+    n_relevant = sum(grade >= 1 for grade in grades.values())
+    bound = min(n_relevant, sum(grade == 0 for grade in grades.values()))
+    total, above = 0.0, 0
+    for document in ranked:
+        grade = grades.get(document, -1)
+        if grade >= 1:
+            total += 1 - min(above, n_relevant) / bound if above else 1
+        elif grade == 0:
+            above += 1
+    return total / n_relevant if n_relevant else 0.0

@@ -66,7 +66,7 @@ def test_the_development_tools_include_what_the_others_need():
 @each_distribution
 def test_metadata_are_shared(name, folder, package):  # noqa: ARG001
     library, own = project(ROOT), project(folder)
-    for key in ("license", "license-files", "requires-python", "authors", "urls", "readme"):
+    for key in ("license", "license-files", "requires-python", "authors", "urls"):
         assert own[key] == library[key]
     assert own["keywords"]
 
@@ -99,6 +99,15 @@ def test_the_wheel_holds_its_own_package_alone(name, folder, package, tmp_path, 
     assert {file for file in wheel if not file.startswith(about)} == wanted
     assert f"{package}/py.typed" in wheel
     assert wheel[f"{about}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
+
+
+@each_distribution
+def test_no_link_of_the_description_is_dead_on_a_package_index(name, folder, package, tmp_path, monkeypatch):  # noqa: ARG001
+    wheel = contents(built(folder, tmp_path, "wheel", monkeypatch))
+    description = wheel[f"{name.replace('-', '_')}-{rankcorr.__version__}.dist-info/METADATA"].decode()
+    assert f"\n# {name}\n" in description
+    links = re.findall(r"\]\(([^)]*)\)", description)
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
 
 
 @each_distribution

@@ -168,3 +168,20 @@ def test_the_readme_is_short_enough_to_read():
 def test_the_files_that_a_page_names_exist(page):
     for path in re.findall(r"`((?:rankcorr|adaptive|service|tests|benchmarks|docs|\.ci)/[\w./]*)`", PAGES[page]):
         assert (ROOT / path).exists(), path
+
+
+def test_the_readme_quotes_the_table_of_approaches():
+    def rows(page):
+        return re.findall(r"^\| (`\w+`)[^|]*(\| [\d,]+ \| [.\d]+ / .*)$", PAGES[page], re.MULTILINE)
+
+    assert len(rows("README.md")) == 4
+    assert set(rows("README.md")) <= set(rows("docs/collecting.md"))
+
+
+def test_the_readme_names_the_commands_that_a_newcomer_runs():
+    run = {
+        command.split("#")[0].strip()
+        for block in fenced(PAGES["README.md"], "console")
+        for command, _ in console_steps(block)
+    }
+    assert run >= {"make demo", "make test"}

@@ -1,8 +1,8 @@
 """Print what an answer of the service costs, over HTTP with connections kept open, beside scipy without any HTTP.
 
 The service runs as `rankcorr-serve` does, with two workers, on loopback; the clients are processes of their own. Run it
-with ``.venv/bin/python benchmarks/service.py``. Nothing here asserts: shared machines are noisy, and a ratio is for a
-reader to judge.
+with ``.venv/bin/python benchmarks/service_speed.py``. Nothing here asserts: shared machines are noisy, and a
+ratio is for a reader to judge.
 """
 
 import argparse
@@ -39,7 +39,10 @@ def service(**settings: str) -> Iterator[tuple[Address, int]]:
     environment = {**os.environ, "RANKCORR_BIND": "127.0.0.1:0", "RANKCORR_WORKERS": "2", **settings}
     with tempfile.TemporaryDirectory() as folder, open(Path(folder, "errors"), "w+") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "service.server.serve"], env=environment, stdout=subprocess.DEVNULL, stderr=errors
+            [sys.executable, "-m", "service.server.launch", "rankcorr-serve"],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
         )
         try:
             text = Path(errors.name)
