@@ -269,10 +269,10 @@ class Strengths(TableResult):
         Examples
         --------
         >>> from adaptive.model.estimators import bradley_terry
-        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+        >>> votes = Comparisons.from_labels(["a", "a", "b"] * 2, ["b", "c", "c"] * 2, ["left"] * 6)
         >>> intervals = bradley_terry(votes, prior=2).rank_intervals()
         >>> intervals.low.tolist(), intervals.high.tolist()
-        ([1.0, 1.0, 1.0], [2.0, 3.0, 3.0])
+        ([1.0, 1.0, 2.0], [2.0, 3.0, 3.0])
         """
         return rank_intervals_of(self.drawn(n_samples, seed), level)
 

@@ -39,6 +39,7 @@ UNCHECKED: Final[Mapping[str, tuple[str, ...]]] = {
         "audit",
         "late_vote",
         "lease",
+        "vote.answer to a check",
         "vote.event_id",
         "vote.extra",
         "vote.fence",
@@ -48,7 +49,6 @@ UNCHECKED: Final[Mapping[str, tuple[str, ...]]] = {
         "vote.received_at",
         "vote.response_ms",
     ),
-    "probes.jsonl": ("probe", "probe_event"),
 }
 _MOST_SLOTS: Final = 2**22  # for which a stranger's draw is made again
 _SCORES: Final = ("ybar", "presentations", "wins", "ties", "losses", "last_ballot")
@@ -246,6 +246,9 @@ def _check_draw(contents: Contents, stored: StoredBallot) -> None:
     sides = np.concatenate([drawn.left, drawn.right])
     if sides.size and (sides.min() < 0 or sides.max() >= own.size or not own[sides].all()):
         raise BundleError(f"draw of ballot {number}: a comparison has an item that is not among its places")
+    n_drawn = -(-stored.places.size * stored.presentations // 2)  # which also keeps a draw from the seed within memory
+    if contents.info.mode == "ballots" and stored.n_comparisons != n_drawn:
+        raise BundleError(f"ballot {number}: {stored.presentations} presentations give another number of comparisons")
 
 
 def _unchecked(contents: Contents, seed_replays: bool) -> dict[str, tuple[str, ...]]:
@@ -269,10 +272,6 @@ def _seed_replays(contents: Contents) -> bool:
     for stored in contents.stored:
         number = stored.number
         items = [info.items[place] for place in stored.places.tolist()]
-        if stored.n_comparisons != -(-len(items) * stored.presentations // 2):  # a larger draw could take any memory
-            raise BundleError(
-                f"ballot {number}: {stored.presentations} presentations give another number of comparisons"
-            )
         again = draw_ballot(items, stored.presentations, len(info.slots), ballot_rng(info.seed, number, "draw"))
         wrong = "" if _is_drawn(contents, stored, again) else "comparisons"
         if not wrong and stored.record is not None and number < info.ballot_plan.n_ballots:

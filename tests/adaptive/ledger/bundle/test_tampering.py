@@ -92,8 +92,8 @@ def swapped_draws(data):
 
 EDITS = [
     (swapped_draws, "draw of ballot 1: its comparisons and checks do not have the digest draw_digest"),
-    (cells("comparisons.csv", 1, 0, "1-0-9"), r"draw of ballot 1: positions on sheet \d are not 0, 1, ..."),
-    (cells("comparisons.csv", 1, 0, "1-9-0"), r"draw of ballot 1: positions on sheet \d are not 0, 1, ..."),
+    (replaced("comparisons.csv", "1-0-0,", "1-0-9,"), "draw of ballot 1: positions on sheet 0 are not 0, 1, ..."),
+    (replaced("comparisons.csv", "1-0-0,", "1-9-0,"), "draw of ballot 1: its sheets are not those of its slots"),
     (cells("comparisons.csv", 1, 2, "99"), "draw of ballot 1: a comparison has an item that is not among its places"),
     (cells("comparisons.csv", 1, 2, "-1"), r"comparisons\.csv: row 1: a number is out of range"),
     (cells("comparisons.csv", 1, 2, "x"), r"comparisons\.csv: row 1: an id like 2-0-17 and whole numbers are wanted"),

@@ -133,11 +133,14 @@ def edits(name, text):
         lines = text.splitlines()
         rows = [json.loads(line) for line in lines]
         for kind in sorted({row["type"] for row in rows}):
-            place = max(at for at, row in enumerate(rows) if row["type"] == kind)
-            for path in leaves(rows[place]):
-                for new in others(leaf(rows[place], path)):
-                    again = json_of(changed(rows[place], path, new))
-                    yield named((kind, *path)), "\n".join([*lines[:place], again, *lines[place + 1 :], ""])
+            places = [at for at, row in enumerate(rows) if row["type"] == kind]
+            for place in {places[0], places[-1]}:
+                field = "vote.answer to a check" if kind == "vote" and place == places[-1] else "vote.answer"
+                for path in leaves(rows[place]):
+                    for new in others(leaf(rows[place], path)):
+                        again = json_of(changed(rows[place], path, new))
+                        text = "\n".join([*lines[:place], again, *lines[place + 1 :], ""])
+                        yield named((kind, *path)).replace("vote.answer", field), text
     else:
         yield "text", text.replace("1", "2", 1)
 
@@ -154,7 +157,7 @@ def forged(members, edited):
         by_ballot, previous = events_by_ballot(contents), None
         for ballot, stored in zip(contents.ballots, contents.stored, strict=True):
             drawn = contents.drawn[stored.number]
-            ballot["draw_digest"] = draw_digest(contents.info, drawn, contents.probes_of(stored.number))
+            ballot["draw_digest"] = draw_digest(contents.info, drawn, contents.checks[stored.number])
             if ballot["record"] is not None:
                 ballot["votes_digest"] = digest_of(map(vote_line, by_ballot[stored.number]))
                 numbers = (ballot["draw_digest"], ballot["votes_digest"], ballot["record"])
