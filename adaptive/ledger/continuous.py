@@ -73,7 +73,7 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
         waiting = _waiting(connection, info, plan, voter_id)
         if waiting > plan.batch // 2 and not at_once:
             raise NotReadyError(
-                f"{waiting:,} comparisons are unanswered; the next batch is drawn by all votes at "
+                f"{waiting:,} pairs are unanswered; the next batch is drawn by all votes at "
                 f"{plan.batch // 2:,} or fewer"
             )
         if voter_id is not None and not _n_unseen(connection, info, voter_id):
@@ -255,7 +255,11 @@ def _matched(
 
 
 def _waiting(connection: sa.Connection, info: CampaignInfo, plan: ContinuousPlan, voter_id: int | None) -> int:
-    """Unanswered comparisons that keep the next batch from being drawn, for a voter or for whoever comes new."""
+    """Unanswered pairs that keep the next batch from being drawn, for a voter or for whoever comes new.
+
+    Where sheets are claimed, checks are counted too: a voter who sees a batch come must not learn from it which of two
+    answers was scored.
+    """
     if info.settings.assigned:
         return _unanswered(connection, info)
     lease, sheet = schema.lease, schema.sheet
@@ -265,13 +269,21 @@ def _waiting(connection: sa.Connection, info: CampaignInfo, plan: ContinuousPlan
         lease.c.ended_at.is_(None),
         sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection)),
     )
-    n_sheets = slots_of_batch(plan.batch, len(info.slots), info.settings)
-    in_hands = len(info.slots) * -(-plan.batch // n_sheets)
-    free = _unanswered(connection, info, ~held) if voter_id is None else n_unanswered_for(connection, info, voter_id)
-    return max(free, free + _unanswered(connection, info, held) - in_hands)
+    left = sheet.c.n_comparisons + sheet.c.n_checks - sheet.c.n_answered - sheet.c.n_checked
+    n_free, n_held, largest = connection.execute(
+        sa.select(
+            sa.func.sum(sa.case((held, 0), else_=left)),
+            sa.func.sum(sa.case((held, left), else_=0)),
+            sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks),
+        )
+        .join(schema.ballot, schema.ballot.c.id == sheet.c.ballot_id)
+        .where(schema.ballot.c.campaign_id == info.id, schema.ballot.c.state == "open")
+    ).one()
+    free = int(n_free or 0) if voter_id is None else n_unanswered_for(connection, info, voter_id)
+    return max(free, free + int(n_held or 0) - len(info.slots) * int(largest or 0))
 
 
-def _unanswered(connection: sa.Connection, info: CampaignInfo, *which: sa.ColumnElement[bool]) -> int:
+def _unanswered(connection: sa.Connection, info: CampaignInfo) -> int:
     sheet, ballot = schema.sheet, schema.ballot
     found = connection.execute(
         sa.select(sa.func.sum(sheet.c.n_comparisons - sheet.c.n_answered))
@@ -280,7 +292,6 @@ def _unanswered(connection: sa.Connection, info: CampaignInfo, *which: sa.Column
             ballot.c.campaign_id == info.id,
             ballot.c.state == "open",
             sheet.c.n_answered < sheet.c.n_comparisons,
-            *which,
         )
     ).scalar()
     return int(found or 0)

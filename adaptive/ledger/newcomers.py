@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,7 +27,6 @@ __all__ = ["Awaited", "Origin", "awaited", "forget_addresses", "has_room", "leas
 MINUTE: Final = 60_000_000  # microseconds
 _REMEMBERED: Final = 60 * MINUTE  # for which an address answers for the sheets that it let lapse
 _DIGITS: Final = 6  # of the hash, in hexadecimal
-_SITE_BITS: Final = 56  # of IPv6: what providers give to a household, with 2**72 addresses
 _SWEPT: Final = 500
 PLATFORMS: Final = ("prolific", "mturk")
 
@@ -40,7 +38,7 @@ class Origin:
     Attributes
     ----------
     address : str
-        As text: an IPv4 or IPv6 address.
+        Whatever counts as one: an address, or the network of a household.
     most : int
         Unanswered sheets that the voters of one address may hold at once.
     """
@@ -48,21 +46,10 @@ class Origin:
     address: str
     most: int
 
-    @property
-    def site(self) -> str:
-        """The address, or of IPv6 the network that a household or an office has: it is one, whatever it sends from."""
-        try:
-            found = ipaddress.ip_address(self.address.partition("%")[0])
-        except ValueError:
-            return self.address
-        if found.version == 6 and found.ipv4_mapped is not None:
-            found = found.ipv4_mapped
-        return str(found if found.version == 4 else ipaddress.ip_network((found, _SITE_BITS), strict=False))
-
     def hashed(self, info: CampaignInfo) -> str:
         """What the ledger keeps of the address."""
         key = bytes.fromhex(info.hash_key)
-        return hmac.new(key, f"address {self.site}".encode(), hashlib.sha256).hexdigest()[:_DIGITS]
+        return hmac.new(key, f"address {self.address}".encode(), hashlib.sha256).hexdigest()[:_DIGITS]
 
 
 @dataclass(frozen=True)

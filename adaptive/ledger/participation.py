@@ -36,6 +36,7 @@ __all__ = [
     "SheetInHand",
     "ask_others",
     "consent",
+    "has_turn",
     "invite",
     "is_turned_away",
     "join_openly",
@@ -265,8 +266,7 @@ def next_sheet(
     Parameters
     ----------
     origin : Origin or None
-        Limits the unanswered sheets of its address; those who were invited are not counted, since each of them has a
-        link. None: no limit.
+        Limits the unanswered sheets of its address, as `has_turn` says. None: no limit.
     """
     hand = _in_hand(connection, info, voter_id)
     if hand is not None and hand.missing:
@@ -276,7 +276,7 @@ def next_sheet(
         return None, "limit"
     if voter_id in excluded_voters(connection, info.id):
         return None, "none left"  # what would not count is not asked
-    if origin is not None and _source(connection, voter_id) == INVITED:
+    if origin is not None and _is_known(connection, voter_id):
         origin = None
     if origin is not None and not has_room(connection, info, origin):
         return None, "wait"
@@ -285,6 +285,15 @@ def next_sheet(
         note_in_vain(connection, info, voter_id)
         return None, why_none_left(connection, info, voter_id)
     return _sheet(connection, info, voter_id, lease), None
+
+
+def has_turn(connection: sa.Connection, info: CampaignInfo, voter_id: int, origin: Origin | None) -> bool:
+    """Whether the voter's address leaves room for another sheet.
+
+    Those who were invited are not counted, since each of them has a link, nor are those who have answered something:
+    they need not wait because somebody else at their address answers nothing.
+    """
+    return origin is None or _is_known(connection, voter_id) or has_room(connection, info, origin)
 
 
 def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
@@ -412,10 +421,11 @@ def _void(connection: sa.Connection, ballot_id: int, voter_id: int, why: str) ->
     return -scored.total()
 
 
-def _source(connection: sa.Connection, voter_id: int) -> str:
+def _is_known(connection: sa.Connection, voter_id: int) -> bool:
+    """Whether a voter was invited, or has answered something."""
     voter = schema.voter
-    found: str = connection.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar_one()
-    return found
+    source = connection.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar_one()
+    return source == INVITED or has_begun(connection, voter_id)
 
 
 def _in_hand(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> SheetInHand | None:

@@ -138,8 +138,7 @@ def claim_sheet(
         is_done = row.n_answered == row.n_comparisons and row.n_checked == row.n_checks
         if not is_done and not current.is_closed:
             return renew_lease(connection, info, voter_id)
-        _end(connection, current.id, "done")
-    forget_addresses(connection, info)
+        _end(connection, current.id, "done" if is_done else "closed")
     known = known_pairs(connection, voter_id)
     practice = unused_practice(info)
     if practice is not None and has_begun(connection, voter_id):
@@ -157,6 +156,7 @@ def claim_sheet(
             address = None if origin is None else origin.hashed(info)
             ends = first_end(connection, info)
             _leased(connection, *free, voter_id, exclusive=True, expires_at=ends, unanswered=True, address=address)
+            forget_addresses(connection, info)  # after the sheet's lock, as a vote does: neither waits for the other
             return lease_of_voter(connection, voter_id)
     return None
 
@@ -215,9 +215,9 @@ def is_sheet_left(connection: sa.Connection, info: CampaignInfo, voter_id: int |
 
 
 def n_unanswered_for(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
-    """Number of unanswered comparisons on the sheets that nobody has and this voter may get."""
+    """Number of unanswered pairs, checks included, on the sheets that nobody has and this voter may get."""
     known, table = known_pairs(connection, voter_id), schema.sheet
-    left = (table.c.n_comparisons - table.c.n_answered).label("n_left")
+    left = (table.c.n_comparisons + table.c.n_checks - table.c.n_answered - table.c.n_checked).label("n_left")
     rows = connection.execute(_free_sheets(connection, info).add_columns(left))
     n_left = {(row.ballot_id, row.number): int(row.n_left) for row in rows}
     return sum(n_left[sheet] for sheet in without_known_pairs(connection, info, list(n_left), known))

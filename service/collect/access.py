@@ -17,7 +17,7 @@ from adaptive.ledger.voters import excluded_voters
 from service.collect.state import collecting
 from service.environment import variable
 from service.http import logs
-from service.http.capacity import RateLimiter
+from service.http.capacity import RateLimiter, site_of
 from service.http.problems import Problem
 from service.http.state import state
 
@@ -94,7 +94,7 @@ def origin_of(asked: Request) -> Origin:
     """Address of a client, as the trusted proxies tell it, and how many unanswered sheets it may hold."""
     if "X-Forwarded-For" in asked.headers and not collecting().settings.trusted_proxies:
         _warn_of_proxy()
-    return Origin(asked.remote_addr or "unknown", collecting().settings.unanswered_sheets)
+    return Origin(site_of(asked.remote_addr), collecting().settings.unanswered_sheets)
 
 
 @cache
@@ -232,7 +232,7 @@ def holder_of_link(campaign: Campaign, token: str, kind: TokenKind) -> Holder:
     """
     holder = _held(campaign, token, kind)
     if holder is None:
-        count(collecting().guesses, origin_of(request).site)
+        count(collecting().guesses, origin_of(request).address)
         raise Problem(401, "this link is not valid, or not any more: ask for another one", kind="link-unknown")
     return holder
 

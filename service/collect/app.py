@@ -13,6 +13,7 @@ from service.collect.pages import PAGES
 from service.collect.problems import from_ledger
 from service.collect.settings import CollectSettings
 from service.collect.state import CollectState
+from service.http.capacity import site_of
 from service.http.hooks import API, add_hooks, new_app
 from service.http.problems import ALL_STATUSES
 from service.http.state import State
@@ -60,7 +61,7 @@ def admit(shared: State, request: Request) -> str:
         429 above the rate, 403 for a page of another site.
     """
     check_origin(request)
-    address = request.remote_addr or "unknown"
+    address = site_of(request.remote_addr)
     count(shared.rate, address)
     return address
 

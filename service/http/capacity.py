@@ -1,9 +1,10 @@
-"""How often a client may ask."""
+"""How often a client may ask, and what counts as one client."""
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import ipaddress
 import mmap
 import secrets
 import struct
@@ -12,9 +13,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from typing import Final
 
 from service.environment import variable
 from service.http.problems import Problem
+
+_SITE_BITS: Final = 56  # of IPv6: what providers give to a household, with 2**72 addresses
 
 
 class RateLimiter:
@@ -86,3 +90,26 @@ class RateLimiter:
                 self._limit,
                 headers={"Retry-After": str(wait)},
             )
+
+
+def site_of(address: str | None) -> str:
+    """What counts as one client: an IPv4 address, or of IPv6 the network that a household or an office has.
+
+    Some proxies add the client's port; it is left out, since each connection has another one.
+
+    Examples
+    --------
+    >>> site_of("192.0.2.1:51234"), site_of("[2001:db8:1:2::7]:51234")
+    ('192.0.2.1', '2001:db8:1::/56')
+    """
+    text = address or "unknown"
+    bare = text[1:].partition("]")[0] if text.startswith("[") else text
+    if bare.count(":") == 1:
+        bare = bare.partition(":")[0]
+    try:
+        found = ipaddress.ip_address(bare.partition("%")[0])
+    except ValueError:
+        return text
+    if found.version == 6 and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return str(found if found.version == 4 else ipaddress.ip_network((found, _SITE_BITS), strict=False))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from flask import Flask, Request, abort, current_app
 
 from service.http.access import Tokens
-from service.http.capacity import RateLimiter
+from service.http.capacity import RateLimiter, site_of
 from service.http.lane import Lane
 from service.http.problems import Problem
 from service.http.settings import HttpSettings
@@ -93,7 +93,7 @@ class State:
         Problem
             401 without a token that the service knows, 429 above the rate.
         """
-        address = request.remote_addr or "unknown"
+        address = site_of(request.remote_addr)
         try:
             client = self.tokens.check(request) or address
         except Problem:

@@ -72,7 +72,7 @@ def begin(request: dict[str, Any]) -> Response:
             raise Problem(403, "nothing is left to ask of this browser's voter", kind="nothing-left")
         if voter_id is None:
             # First by address: a script takes no turn of those who come from elsewhere.
-            access.count(collecting().address_joins, access.origin_of(asked).site)
+            access.count(collecting().address_joins, access.origin_of(asked).address)
             access.count(collecting().joins, campaign.key)
 
     def work(connection: sa.Connection) -> tuple[int, str | None]:

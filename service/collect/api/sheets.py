@@ -6,12 +6,22 @@ from functools import partial
 from typing import Any, Final
 
 from flask import Response, after_this_request, request
+from sqlalchemy import Connection
 
 from adaptive.ledger import Campaign, LedgerBusyError, LedgerError, UnreachableError, VotingPages
 from adaptive.ledger.continuous import draw_batch, may_draw
 from adaptive.ledger.encoding import pair_id, time_text
+from adaptive.ledger.newcomers import Origin
 from adaptive.ledger.participants import ended_early, write_outcome
-from adaptive.ledger.participation import Journey, Reason, SheetInHand, journey_of, journey_with, next_sheet
+from adaptive.ledger.participation import (
+    Journey,
+    Reason,
+    SheetInHand,
+    has_turn,
+    journey_of,
+    journey_with,
+    next_sheet,
+)
 from adaptive.ledger.voting_pages import Outcome
 from service.collect import access
 from service.collect.api.sessions import SECURITY, me_of, me_of_journey, voter_id_of
@@ -108,7 +118,7 @@ def _next(campaign: Campaign, pages: VotingPages, voter_id: int) -> tuple[SheetI
     found = campaign.run(lambda connection: next_sheet(connection, campaign.info, pages, voter_id, origin))
     if found[0] is not None or found[1] == "limit":
         return found
-    if not campaign.database.read(lambda connection: may_draw(connection, campaign.info, voter_id)):
+    if not campaign.database.read(lambda connection: _is_batch_due(connection, campaign, voter_id, origin)):
         return found
     # A continuous campaign draws its next batch when somebody wants it; who comes second finds that of the first.
     try:
@@ -118,6 +128,11 @@ def _next(campaign: Campaign, pages: VotingPages, voter_id: int) -> tuple[SheetI
     except LedgerError:  # drawn by another at the same moment, the target is reached, or the voter has seen all pairs
         pass
     return campaign.run(lambda connection: next_sheet(connection, campaign.info, pages, voter_id, origin))
+
+
+def _is_batch_due(connection: Connection, campaign: Campaign, voter_id: int, origin: Origin | None) -> bool:
+    """Whether a batch is to be drawn for a voter, who would then get a sheet of it."""
+    return may_draw(connection, campaign.info, voter_id) and has_turn(connection, campaign.info, voter_id, origin)
 
 
 def _shown(campaign: Campaign, hand: SheetInHand) -> dict[str, Any]:

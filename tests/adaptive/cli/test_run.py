@@ -312,7 +312,7 @@ def test_a_continuous_campaign_asks_in_batches_until_it_is_ended(folder):
         asked += [
             (row["voter"], frozenset([row["left_1"] + row["left_2"], row["right_1"] + row["right_2"]])) for row in rows
         ]
-        assert re.search(r"comparisons are unanswered|budget of 30", refusal("run", "open", "c.db"))
+        assert re.search(r"pairs are unanswered|budget of 30", refusal("run", "open", "c.db"))
         first = [row["left_1"] + row["left_2"] < row["right_1"] + row["right_2"] for row in rows]
         answered = [row | {"winner": "left" if f else "right"} for row, f in zip(rows, first, strict=True)]
         (folder / "votes.csv").write_text(as_csv(answered))

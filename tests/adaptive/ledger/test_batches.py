@@ -113,7 +113,7 @@ def test_sheets_in_the_hands_of_others_keep_nobody_waiting(ledger):
     hands = [next_sheet(campaign, joined(campaign)) for _ in range(4)]
     assert [hand is not None for hand in hands] == [True] * 4  # three voters are planned, and half a batch may be open
     assert next_sheet(campaign, joined(campaign)) is None
-    with pytest.raises(NotReadyError, match="comparisons are unanswered"):
+    with pytest.raises(NotReadyError, match="pairs are unanswered"):
         draw_batch(campaign.database, campaign.info)
     change(campaign, "UPDATE lease SET expires_at = 1")
     again = next_sheet(campaign, joined(campaign))
@@ -202,3 +202,21 @@ def test_an_answer_given_again_says_alike_of_checks_and_of_others_whether_more_i
         refused.append(not journey(campaign, voter).available)
     assert max(pair.place for pair in hand.pairs) >= 10  # a check
     assert refused == [False] * len(hand.pairs)
+
+
+def test_when_a_batch_comes_does_not_tell_answers_to_checks_from_others(ledger):
+    """One session answers, and another looks after each answer whether there is something to ask."""
+    campaign = continuous(ledger, 12, 1, batch=10, budget=100, sheet_size=10, probing=Probing(repeats=0.4))
+    one, _ = hands = [next_sheet(campaign, voter) for voter in (joined(campaign), joined(campaign))]
+    assert [len(hand.pairs) for hand in hands] == [14, 14]
+    (voter,) = query(campaign, "SELECT voter_id FROM lease WHERE ballot_id = (SELECT min(id) FROM ballot)")[0]
+    other, numbers = joined(campaign), []
+    for order in (one.pairs, one.pairs[::-1]):  # repeats come late on a sheet
+        answered = []
+        while not journey(campaign, other).available:
+            answered.append(order[len(answered)])
+            answer(campaign, voter, one, answered[-1].position)
+        numbers.append(len(answered))
+        for pair in answered:
+            retract(campaign.database, campaign.info, new_id(), one.number, pair.place, voter)
+    assert numbers == [9, 9]

@@ -7,11 +7,11 @@ from http.client import HTTPConnection
 
 import pytest
 
-from adaptive.ledger import Campaign, Ledger
+from adaptive.ledger import Campaign, ContinuousPlan, Ledger
 from adaptive.ledger.newcomers import MINUTE
 from service.collect import access
 from tests.adaptive.ledger.campaigns import change, query
-from tests.service.collect.browsing import Voter
+from tests.service.collect.browsing import Voter, new_campaign
 from tests.service.collect.live import COMMAND, LiveVoter, collecting
 from tests.service.collect.organiser import ADMIN, Organiser
 from tests.service.live import Server, ask, running
@@ -83,6 +83,19 @@ def test_an_address_makes_so_many_voters_in_a_minute_and_others_join_meanwhile(m
     assert join("192.0.2.67").status_code == 201
     assert [join("2001:db8:0:1::1").status_code for _ in range(3)] == [201] * 3
     assert join("2001:db8:0:2::1").status_code == 429  # the same site
+
+
+def test_no_batch_is_drawn_for_an_address_that_gets_no_sheet(make_app, target):
+    plan = ContinuousPlan(n_items=10, budget=200, batch=10)
+    campaign = new_campaign(target, plan=plan, items=10, voters=20, open_ballot=False)
+    app = make_app(unanswered_sheets=1)
+    answers = []
+    for _ in range(3):
+        voter = Voter(app.test_client(), campaign)
+        voter.begin(consent="1")
+        answers.append(voter.client.post("/v1/sheets", json={}, headers=voter.headers).json)
+    assert [answer["reason"] for answer in answers] == [None, "wait", "wait"]
+    assert query(campaign, "SELECT count(*) FROM ballot") == [(1,)]
 
 
 def test_0_lifts_both_limits(make_app, campaign):

@@ -1,10 +1,10 @@
-"""Rates: who is turned away."""
+"""Rates: who is turned away, and who counts as one."""
 
 import os
 
 import pytest
 
-from service.http.capacity import RateLimiter
+from service.http.capacity import RateLimiter, site_of
 from service.http.problems import Problem
 from service.http.state import state
 from tests.service.answers import post_pair
@@ -90,3 +90,29 @@ class TestRate:
         limiter.count("a")
         with pytest.raises(Problem, match="at most 3 requests"):
             limiter.count("a")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ("192.0.2.1", "192.0.2.1:51234", True),
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::2", True),
+        ("2001:db8:1:2::1", "2001:db8:1:ff::1", True),
+        ("2001:db8:1:2::1", "2001:db8:1:102::1", False),
+        ("[2001:db8:1:2::1]:51234", "[2001:db8:1:3::1]", True),
+        ("fe80::1%eth0", "fe80::2%eth1", True),
+        (None, "unknown", True),
+        ("unknown", "no:address", False),
+    ],
+)
+def test_addresses_of_one_site_are_one(one, other, alike):
+    assert (site_of(one) == site_of(other)) is alike
+
+
+def test_a_rate_is_that_of_a_site(make_client):
+    client = clocked(make_client(requests_per_minute=2, trusted_proxies=1))
+    addresses = ["2001:db8::1", "2001:db8::2", "2001:db8::3", "192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3"]
+    statuses = [post_pair(client, headers={"X-Forwarded-For": address}).status_code for address in addresses]
+    assert statuses == [200, 200, 429] * 2
