@@ -70,7 +70,7 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
             raise LedgerError("the campaign has ended: no more is asked")
         if spent >= plan.budget:
             raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
-        waiting = _waiting(connection, info, plan, voter_id)
+        waiting = _waiting(connection, info, voter_id)
         if waiting > plan.batch // 2 and not at_once:
             raise NotReadyError(
                 f"{waiting:,} pairs are unanswered; the next batch is drawn by all votes at "
@@ -132,7 +132,7 @@ def may_draw(connection: sa.Connection, info: CampaignInfo, voter_id: int | None
     ballots = stored_ballots(connection, info.id)
     has_ended = bool(ballots) and all(each.state == "closed" for each in ballots)
     is_spent = sum(each.n_comparisons for each in ballots) >= info.plan.budget
-    if has_ended or is_spent or _waiting(connection, info, info.plan, voter_id) > info.plan.batch // 2:
+    if has_ended or is_spent or _waiting(connection, info, voter_id) > info.plan.batch // 2:
         return False
     if voter_id is not None and last_refusal(connection, info, voter_id) is not None:
         return False
@@ -254,7 +254,7 @@ def _matched(
     return matches if len(matches) == size else drawn(np.arange(n_slots), shown)
 
 
-def _waiting(connection: sa.Connection, info: CampaignInfo, plan: ContinuousPlan, voter_id: int | None) -> int:
+def _waiting(connection: sa.Connection, info: CampaignInfo, voter_id: int | None) -> int:
     """Unanswered pairs that keep the next batch from being drawn, for a voter or for whoever comes new.
 
     Where sheets are claimed, checks are counted too: a voter who sees a batch come must not learn from it which of two
