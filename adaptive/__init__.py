@@ -5,8 +5,8 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - tokens: `read_tokens`, `pair_tokens`
 - plan: `plan_ballots`, `plan_for_budget`, `plan_for_top`
 - one ballot: `draw_ballot`, `borda_scores`, `rescale`, `select_top`
-- the whole: `run_protocol` with a function that votes, `BallotProtocol` for votes that arrive over days,
-  `score_ballots` for all votes so far at once
+- the whole: `run_protocol` with a function that votes, `score_ballots` for all votes so far at once; a campaign of
+  `adaptive.ledger.Ledger` for votes that arrive over days
 - votes of any origin: `Comparisons`, `read_comparisons`
 - strengths of the items: `bradley_terry`, `thurstone`, `borda`
 - what to ask next: `next_comparisons`; a whole collection of votes by it: `run_matching`, or `run_matched_ballots` if
@@ -60,7 +60,6 @@ from adaptive.record import BallotRecord, ProtocolResult
 from adaptive.replay import BallotVotes, InterimResult, score_ballots
 from adaptive.scores import borda_scores, rescale, running_mean
 from adaptive.selection import Selection, select_by_mean, select_top
-from adaptive.session.ballot_protocol import BallotProtocol
 from adaptive.simulation.population import PopulationFit, fit_population
 from adaptive.simulation.similarity import (
     embedding_similarity,
@@ -89,7 +88,6 @@ __all__ = [
     "Ballot",
     "BallotCertificate",
     "BallotPlan",
-    "BallotProtocol",
     "BallotRecord",
     "BallotVotes",
     "BordaScores",

@@ -76,7 +76,7 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
     """Score the ballots so far and select the items of the next one.
 
     Ties at the cut of ballot k are broken by ``ballot_rng(seed, k, "cut")``: a call with more ballots selects again
-    what the calls before it selected, and a `BallotProtocol` of the same seed and votes selects the same.
+    what the calls before it selected, and a campaign of the same seed and votes selects the same.
 
     Parameters
     ----------

@@ -162,26 +162,6 @@ class Comparisons(CountedVotes):
         return cls(*columns_of_ballots(ballots, n_items if items is None else items, voters))
 
     @classmethod
-    def from_protocol(cls, protocol: Any) -> Comparisons:
-        """Comparisons of all ballots of a protocol, the open one included; those without an answer yet are counted.
-
-        Parameters
-        ----------
-        protocol : BallotProtocol
-
-        Examples
-        --------
-        >>> from adaptive import BallotProtocol, plan_ballots
-        >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=3)
-        >>> protocol = BallotProtocol(plan, ["plum", "fig", "apple", "pear"], voters=["Ann", "Bob"], seed=1)
-        >>> ballot = protocol.open_ballot()
-        >>> n_new = protocol.record({"1-0": "left", "1-1": "tie"})
-        >>> Comparisons.from_protocol(protocol)
-        <Comparisons of 4 items: 2 comparisons, 1 tie, 2 voters, 4 unanswered>
-        """
-        return cls.from_ballots(protocol.answers(), items=protocol.items, voters=protocol.voters)
-
-    @classmethod
     def from_pairs(cls, pairs: ArrayLike, n_items: int) -> Comparisons:
         """Comparisons from pairs (winner, loser), as choix takes them.
 
