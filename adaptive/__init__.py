@@ -36,23 +36,16 @@ from adaptive.model.accuracy import (
     Cut,
     ExpectedCorrelation,
     RankIntervals,
-    StopDecision,
-    StoppingRule,
     TopProbabilities,
-    stopping_rule,
 )
-from adaptive.model.borda import BordaScores, borda
 from adaptive.model.comparisons import Comparisons, read_comparisons
-from adaptive.model.estimators import bradley_terry, thurstone
-from adaptive.model.influence import Influence, influence
+from adaptive.model.estimators import BordaScores, borda, bradley_terry, thurstone
+from adaptive.model.likelihood import Prior, VoteModel
 from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
-from adaptive.model.matching import Matches, next_comparisons
-from adaptive.model.matching_run import Matching, run_matching
-from adaptive.model.prior import Prior
+from adaptive.model.matching import Matches, Matching, next_comparisons, run_matching
 from adaptive.model.scoring import ScoredLeaderboard, SystemScore, score_leaderboard, score_system
-from adaptive.model.strengths import Strengths
-from adaptive.model.vote_model import VoteModel
-from adaptive.model.voters import VoterReport, voter_report
+from adaptive.model.strengths import StopDecision, StoppingRule, Strengths, stopping_rule
+from adaptive.model.voters import Influence, VoterReport, influence, voter_report
 from adaptive.pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol

@@ -20,8 +20,8 @@ from adaptive.formats.answers import NAMED_ANSWERS, Answers
 from adaptive.formats.saved_voting import FORMAT, read_saved_voting
 from adaptive.formats.votes import FORMATS, ROLES, read_votes
 from adaptive.model.comparisons import Comparisons
+from adaptive.model.likelihood import TIES
 from adaptive.model.reading import columns_of_votes
-from adaptive.model.vote_model import TIES
 from adaptive.tables import item_cells, read_items
 from rankcorr import OptionError
 from rankcorr.checks import repeated

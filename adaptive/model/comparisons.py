@@ -16,8 +16,7 @@ from adaptive.errors import ComparisonError
 from adaptive.formats.answers import Answers
 from adaptive.formats.records import Frame
 from adaptive.formats.votes import Format, read_votes, vote_columns, votes_csv
-from adaptive.model.columns import Columns, joined_columns, places_among, selected
-from adaptive.model.counted_votes import CountedVotes
+from adaptive.model.columns import Columns, CountedVotes, joined_columns, places_among, selected
 from adaptive.model.reading import (
     columns_of_ballots,
     columns_of_labels,
@@ -28,8 +27,6 @@ from adaptive.protocol import Items
 from adaptive.record import json_label
 from adaptive.votes import Vote
 from rankcorr.checks import counted, shown
-
-__all__ = ["Comparisons", "read_comparisons"]
 
 COMPARISONS_FORMAT: Final = "adaptive.Comparisons"
 COMPARISONS_VERSION: Final = 1

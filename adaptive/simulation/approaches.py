@@ -14,7 +14,7 @@ from adaptive.errors import SimilarityError
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.matched_ballots import MATCHED_BALLOTS, MatchedBallots, run_matched_ballots
-from adaptive.model.matching_run import MATCHING, Matching, run_matching
+from adaptive.model.matching import MATCHING, Matching, run_matching
 from adaptive.plan import BallotPlan
 from adaptive.protocol import run_protocol
 from adaptive.scores import Average, borda_scores, running_mean

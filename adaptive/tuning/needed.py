@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import SimilarityError
 from adaptive.model.matched_ballots import MatchedBallots
-from adaptive.model.matching_run import Matching
+from adaptive.model.matching import Matching
 from adaptive.plan import plan_ballots
 from adaptive.simulation.approaches import APPROACHES, Approach
 from adaptive.simulation.voters import Interval, VoterPool, VoterPopulation

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.model.matching_run import Matching
+from adaptive.model.matching import Matching
 from adaptive.plan import BallotPlan
 from adaptive.simulation.approaches import Approach
 from adaptive.simulation.similarity import exponential_similarity

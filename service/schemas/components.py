@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from adaptive.model.estimators import MODELS
-from adaptive.model.vote_model import TIES
+from adaptive.model.likelihood import TIES
 from adaptive.simulation.approaches import PAPER_APPROACHES
 from adaptive.simulation.similarity import SIMILARITIES
 from adaptive.votes import WORDS

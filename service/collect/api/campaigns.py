@@ -12,7 +12,7 @@ from adaptive.ledger.encoding import time_text
 from adaptive.ledger.founding import found
 from adaptive.ledger.item_sheets import ItemSheet
 from adaptive.ledger.spending import planned_spending
-from adaptive.model.matching_run import Matching
+from adaptive.model.matching import Matching
 from adaptive.plan import Advice, BallotPlan
 from adaptive.tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
 from service.collect.access import founder, organiser, own_origin
