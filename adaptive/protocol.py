@@ -22,8 +22,6 @@ from adaptive.selection import Select, Selection, select_by_mean
 from rankcorr.checks import check_choice, check_unique, checked_seed, shown
 from rankcorr.results import Result
 
-__all__ = ["BallotRecord", "ProtocolResult", "Standing", "ballot_rng", "close_ballot", "run_protocol"]
-
 Items: TypeAlias = int | Sequence[Hashable]
 _STREAMS: Final = {"draw": 0, "cut": 1, "probe": 2}
 

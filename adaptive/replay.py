@@ -16,8 +16,6 @@ from adaptive.record import ProtocolResult
 from rankcorr.checks import offending, shown
 from rankcorr.results import Result
 
-__all__ = ["BallotVotes", "InterimResult", "score_ballots"]
-
 
 @dataclass(frozen=True, eq=False)
 class BallotVotes(Result):

@@ -24,8 +24,6 @@ from adaptive.simulation.voters import VoterPool, VoterPopulation
 from rankcorr import Ranking
 from rankcorr.checks import shown
 
-__all__ = ["APPROACHES", "PAPER_APPROACHES", "Approach", "Settings", "simulate_once", "simulated_comparisons"]
-
 Approach: TypeAlias = Literal[
     "adaptive", "uniform", "matched", "matched_ballots", "adaptive_fitted", "uniform_fitted", "full_rankings"
 ]

@@ -16,8 +16,6 @@ from adaptive.simulation.approaches import Approach
 from rankcorr.checks import shown
 from rankcorr.results import Result
 
-__all__ = ["CANDIDATES", "Candidate", "candidates_for", "paper_candidate"]
-
 CANDIDATES: Final[tuple[Approach, ...]] = ("adaptive", "adaptive_fitted", "matched_ballots", "matched")
 
 MATCHING: Final = Matching()

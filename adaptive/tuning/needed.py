@@ -24,8 +24,6 @@ from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
 
-__all__ = ["VotesNeeded", "votes_needed"]
-
 CHECKPOINTS: Final = 16
 _RESAMPLES: Final = 2000
 _PAPER_VOTERS: Final = VoterPopulation()

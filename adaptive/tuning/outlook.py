@@ -21,8 +21,6 @@ from adaptive.tuning.tune import FRESH, mean_interval
 from rankcorr import TauW
 from rankcorr.results import Result
 
-__all__ = ["Outlook", "Reached", "outlook_of_ballots", "outlook_of_matching"]
-
 LEVEL: Final = 0.9
 MOST_SIMULATIONS: Final = 40
 LEAST_SIMULATIONS: Final = 4
