@@ -147,16 +147,16 @@ def log_likelihood(
     the two strengths, and `slope` and `diagonals` their sums for each item: the gradient, and the diagonals of the two
     matrices.
     """
+    left, right, winner, group = votes
+    discrimination, oversight, side, nu, link, half = voters
     slope[:] = 0.0
     diagonals[:] = 0.0
     total, product = 0.0, 1.0
-    for k in range(votes.left.size):
-        v, i, j = votes.group[k], votes.left[k], votes.right[k]
-        a = voters.discrimination[v]
-        margin = a * (theta[i] - theta[j]) + voters.side[v]
-        value, score[k], expected, observed, _, _ = vote_terms(
-            votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half
-        )
+    for k in range(left.size):
+        v, i, j = group[k], left[k], right[k]
+        a = discrimination[v]
+        margin = a * (theta[i] - theta[j]) + side[v]
+        value, score[k], expected, observed, _, _ = vote_terms(winner[k], margin, oversight[v], nu, link, half)
         # One logarithm for many votes: it would take a third of the time of a fit.
         if value < 1e-50:
             total += math.log(value)
@@ -271,13 +271,13 @@ def group_slopes(votes: Votes, voters: Voters, theta: Array, out: Array) -> None
     `out` has eight rows, one number for each group: slope and curvature in log a, in s and in e, the number of votes,
     then, in its first two places, slope and curvature in log nu.
     """
+    left, right, winner, group = votes
+    discrimination, oversight, side, nu, link, half = voters
     out[:] = 0.0
-    for k in range(votes.left.size):
-        v = votes.group[k]
-        own = voters.discrimination[v] * (theta[votes.left[k]] - theta[votes.right[k]])
-        _, score, curvature, _, tie, in_oversight = vote_terms(
-            votes.winner[k], own + voters.side[v], voters.oversight[v], voters.nu, voters.link, voters.half
-        )
+    for k in range(left.size):
+        v = group[k]
+        own = discrimination[v] * (theta[left[k]] - theta[right[k]])
+        _, score, curvature, _, tie, in_oversight = vote_terms(winner[k], own + side[v], oversight[v], nu, link, half)
         out[0, v] += score * own
         out[1, v] += curvature * own * own
         out[2, v] += score
@@ -285,25 +285,25 @@ def group_slopes(votes: Votes, voters: Voters, theta: Array, out: Array) -> None
         out[4, v] += in_oversight
         out[5, v] += in_oversight * in_oversight
         out[6, v] += 1.0
-        if not voters.half:
-            out[7, 0] += (votes.winner[k] == 0) - tie
+        if not half:
+            out[7, 0] += (winner[k] == 0) - tie
             out[7, 1] += tie * (1.0 - tie)
 
 
 @kernel
 def voter_information(votes: Votes, voters: Voters, theta: Array, out: Array) -> None:
     """Fill `out`, shape (n_groups, 3, 3), with the expected information on log a, the log odds of e, and s."""
+    left, right, _, group = votes
+    discrimination, oversight, side, nu, link, half = voters
     out[:] = 0.0
-    for k in range(votes.left.size):
-        v = votes.group[k]
-        own = voters.discrimination[v] * (theta[votes.left[k]] - theta[votes.right[k]])
-        of_odds = voters.oversight[v] * (1.0 - voters.oversight[v])
+    for k in range(left.size):
+        v = group[k]
+        own = discrimination[v] * (theta[left[k]] - theta[right[k]])
+        of_odds = oversight[v] * (1.0 - oversight[v])
         for outcome in range(-1, 2):
-            if outcome == 0 and (voters.half or voters.nu == 0.0):  # no outcome of its own
+            if outcome == 0 and (half or nu == 0.0):  # no outcome of its own
                 continue
-            probability, score, _, _, _, in_oversight = vote_terms(
-                outcome, own + voters.side[v], voters.oversight[v], voters.nu, voters.link, voters.half
-            )
+            probability, score, _, _, _, in_oversight = vote_terms(outcome, own + side[v], oversight[v], nu, link, half)
             slopes = (score * own, in_oversight * of_odds, score)
             for i in range(3):
                 for j in range(3):
@@ -313,18 +313,18 @@ def voter_information(votes: Votes, voters: Voters, theta: Array, out: Array) ->
 @kernel
 def log_chances(votes: Votes, voters: Voters, theta: Array, levels: Array, logs: Array) -> None:
     """Set ``logs[i, g]`` to the log probability of the votes on item i, were its strength ``levels[g]``."""
+    left, right, winner, group = votes
+    discrimination, oversight, side, nu, link, half = voters
     products = np.ones(logs.shape)
     logs[:] = 0.0
-    for k in range(votes.left.size):
-        v, answer = votes.group[k], votes.winner[k]
-        a = voters.discrimination[v]
+    for k in range(left.size):
+        v, answer = group[k], winner[k]
+        a = discrimination[v]
         for turn in range(2):
-            item = votes.left[k] if turn == 0 else votes.right[k]
+            item = left[k] if turn == 0 else right[k]
             for g in range(levels.size):
-                difference = levels[g] - theta[votes.right[k]] if turn == 0 else theta[votes.left[k]] - levels[g]
-                products[item, g] *= chance(
-                    answer, a * difference + voters.side[v], voters.oversight[v], voters.nu, voters.link, voters.half
-                )
+                difference = levels[g] - theta[right[k]] if turn == 0 else theta[left[k]] - levels[g]
+                products[item, g] *= chance(answer, a * difference + side[v], oversight[v], nu, link, half)
                 if products[item, g] < 1e-200:  # one logarithm for many votes
                     logs[item, g] += math.log(max(products[item, g], 1e-300))
                     products[item, g] = 1.0
