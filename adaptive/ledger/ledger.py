@@ -113,7 +113,7 @@ class Ledger:
         >>> campaign = Ledger.in_memory().new_campaign(plan, ["plum", "fig", "apple", "pear"], ["Ann", "Bob"], seed=1)
         >>> for number in (1, 2):
         ...     _ = campaign.open_ballot()
-        ...     pairs = campaign.asked(number)
+        ...     pairs = campaign.asked(number=number)
         ...     _ = campaign.record({pair.id: "left" if pair.left < pair.right else "right" for pair in pairs})
         ...     _ = campaign.close_ballot(number)
         >>> campaign.result().ranking
@@ -269,7 +269,7 @@ class Campaign:
 
         return self.database.write(work)
 
-    def asked(self, number: int | None = None) -> tuple[Comparison, ...]:
+    def asked(self, *, number: int | None = None) -> tuple[Comparison, ...]:
         """Comparisons of the open ballots, or of one of them; see `adaptive.ledger.asking.asked`."""
         return self.database.read(lambda connection: asked(connection, self.info, number=number))
 

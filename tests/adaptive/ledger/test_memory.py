@@ -35,7 +35,7 @@ def drawn(campaign, number):
 
 def votes_on(campaign, number, seed=0):
     """A vote for most comparisons of a ballot, by id; every item has one."""
-    ballot, pairs = drawn(campaign, number), campaign.asked(number)
+    ballot, pairs = drawn(campaign, number), campaign.asked(number=number)
     words = {1: "left", 0: "tie", -1: "right"}
     said = {}
     for place, code in enumerate(answers_to(ballot, seed).tolist()):
@@ -61,7 +61,7 @@ def test_votes_in_any_order_and_in_parts_give_the_protocol_of_the_paper(plan, se
         assert scattered.record(dict(parts)).n_new == len(parts) - cut
         again = scattered.record(votes)
         assert (again.n_new, again.n_known) == (0, len(votes))
-        shown = [(pair.left, pair.right, votes.get(pair.id)) for pair in straight.asked(number)]
+        shown = [(pair.left, pair.right, votes.get(pair.id)) for pair in straight.asked(number=number)]
         ballots.append((list(drawn(straight, number).items), shown))
         record = straight.close_ballot(number, least_answered=0.1)
         assert scattered.close_ballot(number, least_answered=0.1) == record
@@ -107,9 +107,9 @@ def test_comparisons_name_voters_and_items(memory):
     ballot = drawn(campaign, 1)
     rows = zip(ballot.voter.tolist(), ballot.left.tolist(), ballot.right.tolist(), strict=True)
     expected = [(ballot.voters[voter], PAIRS[left], PAIRS[right]) for voter, left, right in rows]
-    assert sorted((pair.voter, pair.left, pair.right) for pair in campaign.asked(1)) == sorted(expected)
-    assert campaign.asked() == campaign.asked(1)
-    assert campaign.asked(2) == ()
+    assert sorted((pair.voter, pair.left, pair.right) for pair in campaign.asked(number=1)) == sorted(expected)
+    assert campaign.asked() == campaign.asked(number=1)
+    assert campaign.asked(number=2) == ()
 
 
 def test_steps_out_of_order(memory):
