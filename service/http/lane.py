@@ -40,7 +40,7 @@ _STATUS: Final = struct.Struct("=i")
 _PIECE: Final = 1 << 20
 CHEAP_SECONDS: Final = 0.05  # of estimated work, up to which a thread answers
 CHEAP_BYTES: Final = 1 << 18  # of a body, which a thread parses in 10 ms
-_LOOK_SECONDS: Final = 0.02  # between two looks for a free place, which another worker may have given back, and for the client
+_LOOK_SECONDS: Final = 0.02  # between two looks for a free place, and for the client that waits
 _CLIENTS: Final = 1 << 20  # places for clients begin here
 # Linux tells that the client has ended its side even behind bytes that nobody has read.
 _ENDED: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)

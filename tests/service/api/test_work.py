@@ -19,6 +19,7 @@ BOARD = {"gold": LONG, "systems": {"x": LONG}, "seed": 1}
 PLAN = {"n_items": 2_000, "n_ballots": 4, "fraction": 0.5, "presentations": 10}
 SIMULATION = {"plan": PLAN, "voters": {"n_voters": 50}, "similarity": "exponential", "seed": 1, "n_simulations": 1}
 VOTES = {"left": [0] * 4_000, "right": [1] * 4_000, "winner": ["left"] * 4_000}
+CHAIN = {"left": list(range(2_900)) * 5, "right": list(range(1, 2_901)) * 5, "winner": ["left"] * 14_500}
 QUERIES = {f"q{n}": {"a": 1, "b": 0} for n in range(200)}
 EVALUATION = {"qrels": QUERIES, "runs": {"x": QUERIES, "y": QUERIES}, "metrics": ["ap"]}
 TOKENS = [{"token": str(n), "area": "a"} for n in range(600)]
@@ -73,6 +74,18 @@ GROWTH = [
 @pytest.mark.parametrize(("path", "request_", "more", "factor"), GROWTH)
 def test_what_takes_longer_is_estimated_to(estimated, path, request_, more, factor):
     assert estimated(path, request_ | more) >= factor * estimated(path, request_) > 0
+
+
+@pytest.mark.parametrize(
+    ("path", "request_", "most"),
+    [
+        ("/v1/simulations", SIMULATION | {"plan": PLAN | {"n_items": 100}, "n_simulations": 3_000}, 20),  # 2 s
+        ("/v1/strengths", {"comparisons": CHAIN, "items": 3_000, "standard_errors": True}, 15),  # 1 s
+        ("/v1/strengths", {"comparisons": CHAIN, "items": 20_000, "standard_errors": True}, 20),  # 2 s
+    ],
+)
+def test_what_takes_a_few_seconds_is_not_refused(estimated, path, request_, most):
+    assert estimated(path, request_) < most
 
 
 def test_items_are_matched_by_their_labels(estimated):
