@@ -55,6 +55,7 @@ _SCORED: Final = 3e-6  # a vote
 _OF_ITEM: Final = 1e-5  # an item of a ballot, a plan, a fit
 _FIT: Final = 0.1  # however few the votes
 _FITTED: Final = 3e-5  # a vote, in all iterations of a fit
+_WITH_VOTERS: Final = 3  # more steps: long chains of items, in which each voter compared many
 _INVERTED: Final = 4e-10  # an entry of a matrix of items by items, times the items
 _DRAWN: Final = 2.5e-7  # a vote in one draw of the posterior
 _CHOSEN: Final = 4e-6  # a comparison to be shown next
@@ -220,12 +221,13 @@ def of_simulations(plan: BallotPlan, n_voters: int, n_simulations: int, approach
 
 def of_fit(n_votes: int, n_items: int, *, standard_errors: bool, voters: bool = False, **_: Any) -> tuple[float, int]:
     """Seconds of a fit of strengths, and bytes of memory."""
-    seconds = _FIT + _FITTED * (n_votes + n_items) * (2 if voters else 1)
+    n_read = (n_votes + n_items) * (_WITH_VOTERS if voters else 1)
+    seconds = _FIT + _FITTED * n_read
     n_bytes = _BYTES_OF_VOTE * (n_votes + n_items)
     if standard_errors and n_items <= MAX_EXACT:
         return seconds + _INVERTED * n_items**3, n_bytes + _MATRICES * n_items**2
     if standard_errors:
-        return seconds + _DRAWN * SE_DRAWS * (n_votes + n_items), n_bytes + _BYTES_OF_DRAWS * n_items
+        return seconds + _DRAWN * SE_DRAWS * n_read, n_bytes + _BYTES_OF_DRAWS * n_items
     return seconds, n_bytes
 
 
