@@ -31,7 +31,7 @@ from rankcorr.inference.exchange import SWAPS
 from rankcorr.inference.null import ALTERNATIVES
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS
 from service.environment import variable
-from service.http.json_body import is_above_zero
+from service.http.body import is_above_zero
 from service.http.problems import shown
 from service.http.state import settings
 
