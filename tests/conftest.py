@@ -25,12 +25,18 @@ WIDE = (
     *("tests/adaptive/simulation/test_cluster.py", "tests/adaptive/tuning/test_cluster.py"),
     *("tests/rankcorr/evaluation/partitions/test_engines.py", "tests/rankcorr/cli/test_launch.py"),
     *("tests/rankcorr/integrations/test_huggingface.py", "rankcorr/integrations/huggingface.py"),  # a slow import
-    *("tests/rankcorr/test_kernels.py::test_kernels_compile_where", "tests/rankcorr/test_kernels.py::test_each_kernel_is"),
+    *(
+        "tests/rankcorr/test_kernels.py::test_kernels_compile_where",
+        "tests/rankcorr/test_kernels.py::test_each_kernel_is",
+    ),
     # Commands in the documents and in the help, and the distributions.
     *("tests/test_docs.py::test_the_commands", "tests/service/test_docs.py", "tests/test_distributions.py"),
     *("tests/rankcorr/cli/test_main.py::test_examples_of_the_help_run", "tests/test_licences.py"),
     # What takes more than 3 s.
-    *("tests/adaptive/ledger/bundle/test_unchecked.py::test_every_field", "tests/adaptive/test_kernels.py::test_larger"),
+    *(
+        "tests/adaptive/ledger/bundle/test_unchecked.py::test_every_field",
+        "tests/adaptive/test_kernels.py::test_larger",
+    ),
     "tests/adaptive/model/test_posterior_kernels.py::test_sweeps_keep_the_joint_law",
     "tests/rankcorr/evaluation/test_bad_input.py::TestMany",
     "tests/service/test_schemas.py::test_what_fits_the_schema",
