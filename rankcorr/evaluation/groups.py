@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, checked_flag, checked_resamples, checked_seed, offending
 from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr.errors import ColumnError, UndefinedQueryError
 from rankcorr.evaluation.columns import checked_values, coded, read_only
-from rankcorr.evaluation.errors import ColumnError, UndefinedQueryError
-from rankcorr.evaluation.evaluate import RESAMPLES, UNDEFINED
-from rankcorr.evaluation.evaluation import mean_of
+from rankcorr.evaluation.evaluate import mean_of
 from rankcorr.evaluation.grouped import grouped, reasons
-from rankcorr.evaluation.nulls import standardization
+from rankcorr.evaluation.nulls import RESAMPLES, standardization
+from rankcorr.evaluation.values import UNDEFINED, UndefinedPolicy
 from rankcorr.inference.standardization import standardized_each
 from rankcorr.results import Computed, TableResult
 from rankcorr.workers import Progress, checked_workers
-
-UndefinedPolicy: TypeAlias = Literal["omit", "zero", "error"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -11,13 +11,12 @@ import numpy as np
 from rankcorr.checks import check_choice, shown, whole_number
 from rankcorr.coefficients import Coefficient, TauW
 from rankcorr.contributions import contributions
-from rankcorr.errors import OptionError
-from rankcorr.evaluation.evaluate import RunsLike, evaluate, runs_of
-from rankcorr.evaluation.evaluation import Evaluation
-from rankcorr.evaluation.judgements import Qrels, QrelsLike, Run
+from rankcorr.errors import OptionError, collected_notices
+from rankcorr.evaluation.evaluate import Evaluation, evaluate
+from rankcorr.evaluation.files import QrelsLike, RunsLike, qrels_of, runs_of
 from rankcorr.evaluation.matching import Matched, Unjudged, Unretrieved, joined, matched
 from rankcorr.evaluation.metrics import Metric, MetricLike, as_metrics, name_of
-from rankcorr.notices import collected_notices
+from rankcorr.evaluation.qrels import Qrels, Run
 from rankcorr.ranking import Ranking
 from rankcorr.results import Result
 
@@ -133,7 +132,7 @@ def worst(
     pair = {str(first): found[str(first)], str(second): found[str(second)]}
     if len(pair) < 2:
         raise OptionError(f"two different runs are wanted; got {shown(first)} twice")
-    gold = Qrels.of(qrels)
+    gold = qrels_of(qrels)
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     evaluation = evaluate(gold, pair, metrics=[chosen], standardized=False, **policies)
     return worst_evaluated(gold, found, evaluation, chosen, str(first), str(second), k=k, n_documents=n_documents)

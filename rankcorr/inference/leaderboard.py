@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankcorr.alignment import MISSING, Missing
 from rankcorr.checks import N_SHOWN, check_choice, checked_flag, checked_level, offending, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
+from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError, give_notice, warn_undefined
 from rankcorr.frames import by_name
 from rankcorr.inference.bootstrap import percentile_interval, resampled
 from rankcorr.inference.exchange import SWAPS, Codes, Swap, score_codes
@@ -36,7 +36,6 @@ from rankcorr.inference.null import null_of
 from rankcorr.inference.paired import MAX_EXACT
 from rankcorr.inference.resampling import Draws, SortedItems, Values, derived_seed
 from rankcorr.inference.standardization import standardized_columns
-from rankcorr.notices import give_notice, warn_undefined
 from rankcorr.ranking import Ranking, RankingLike
 from rankcorr.results import Computed, Result, TableResult, json_ready
 from rankcorr.workers import Progress

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, offending, real_number, shown
-from rankcorr.errors import LabelError, LabelMismatchError
+from rankcorr.errors import LabelError, LabelMismatchError, warn_undefined
 from rankcorr.measures.errors import ComparisonError
 from rankcorr.measures.lists import ListLike, as_list
-from rankcorr.notices import warn_undefined
 from rankcorr.results import TableResult, described_by
 
 SystemTies: TypeAlias = Literal["expected", "wrong"]

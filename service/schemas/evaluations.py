@@ -8,7 +8,7 @@ from marshmallow import ValidationError, validates_schema
 from marshmallow.fields import Integer, List, String
 
 from rankcorr.evaluation import Qrels
-from rankcorr.evaluation.evaluate import RESAMPLES
+from rankcorr.evaluation.nulls import RESAMPLES
 from service.schemas.base import Answer, ItemWeights, Request
 from service.schemas.components import (
     QUERY_TEST,

@@ -12,7 +12,7 @@ from marshmallow import ValidationError
 
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.evaluation import Qrels, Run
-from rankcorr.evaluation.familiar import ir_measures_package
+from rankcorr.evaluation.metrics import ir_measures_package
 from service.http import deadline
 from service.http.problems import Name, shown
 from service.schemas.components import Component

@@ -12,13 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import checked_resamples, checked_seed, offending, shown
-from rankcorr.errors import OptionError
-from rankcorr.evaluation.errors import MetricError, PartialMismatchError, SplitQueryError
-from rankcorr.evaluation.partitions.arrow import arrow, as_table
+from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
 from rankcorr.evaluation.partitions.evaluator import OPTIONS, QueryEvaluator
-from rankcorr.evaluation.partitions.exact import exact_sum
-from rankcorr.evaluation.partitions.joined_columns import ids_of
-from rankcorr.evaluation.partitions.poisson import parts_of, query_keys, repeated_ids, resampled
+from rankcorr.evaluation.partitions.joined_columns import arrow, as_table, ids_of
+from rankcorr.evaluation.partitions.poisson import exact_sum, parts_of, query_keys, repeated_ids, resampled
 from rankcorr.inference.copula import ROUNDING
 from rankcorr.workers import checked_workers
 
