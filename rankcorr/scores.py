@@ -98,9 +98,16 @@ def _orderable(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None
     return codes.reshape(array.shape).astype(np.int64, copy=False)
 
 
+def read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """Return a contiguous read-only view: arrays of one kind, so that a kernel is compiled for one type."""
+    view = np.ascontiguousarray(values).view()
+    view.setflags(write=False)
+    return view
+
+
 def midranks(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Positions, int]:
     """Mid-ranks of checked numbers, their positions from best to worst, and how many are tied."""
-    values = _read_only(values)
+    values = read_only(values)
     ranks, best_first = np.empty(values.size), np.empty(values.size, np.int32)
     n_ties = loops().midranks(values, values.argsort(), descending, ranks, best_first)
     return ranks, best_first, n_ties
@@ -108,20 +115,13 @@ def midranks(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Position
 
 def midrank_rows(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Positions, NDArray[np.int64]]:
     """`midranks` of each row of a matrix."""
-    values = _read_only(values)
+    values = read_only(values)
     ranks, best_first = np.empty(values.shape), np.empty(values.shape, np.int32)
     ties = np.empty(len(values), np.int64)
     loops().midrank_rows(values, values.argsort(axis=1), descending, ranks, best_first, ties)
     ranks.setflags(write=False)
     best_first.setflags(write=False)
     return ranks, best_first, ties
-
-
-def _read_only(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a contiguous read-only view: arrays of one kind, so that a kernel is compiled for one type."""
-    view = np.ascontiguousarray(values).view()
-    view.setflags(write=False)
-    return view
 
 
 def _is_nan(value: Any) -> bool:

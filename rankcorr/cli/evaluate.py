@@ -49,7 +49,7 @@ from rankcorr.evaluation.metrics import Metric, as_metric, check_different, name
 from rankcorr.evaluation.qrels import Qrels, Run, grouped_queries
 from rankcorr.evaluation.query_tests import TESTS
 from rankcorr.evaluation.values import UNDEFINED
-from rankcorr.evaluation.worst import QueryDifference, worst_evaluated
+from rankcorr.evaluation.worst import QueryDifference, matches_of, worst_evaluated
 from rankcorr.io.records import printable
 from rankcorr.plots.queries import plot_pairs
 from rankcorr.results import json_ready
@@ -296,13 +296,14 @@ def _worst(
     """The queries on which each other run differs most from the baseline, by each metric."""
     if k is None:
         return []
+    matches = matches_of(gold, runs, evaluation)
     return [
         PairedQueries(
             name_of(metric),
             name_of(metric if isinstance(metric, Coefficient) else TauW()),
             run,
             baseline,
-            worst_evaluated(gold, runs, evaluation, metric, run, baseline, k=k),
+            worst_evaluated(gold, matches, evaluation, metric, run, baseline, k=k),
         )
         for metric in metrics
         for run in runs

@@ -27,8 +27,8 @@ from rankcorr.evaluation.metrics import MetricLike, as_metrics
 from rankcorr.evaluation.nulls import RESAMPLES, standardization
 from rankcorr.evaluation.qrels import Qrels, grouped_queries
 from rankcorr.evaluation.values import UNDEFINED, Competition, QueryValues, UndefinedPolicy
-from rankcorr.inference.standardization import standardized_each
-from rankcorr.results import Result, TableResult, json_ready
+from rankcorr.inference.standardization import standardize
+from rankcorr.results import Result, TableResult, json_ready, mean_of
 from rankcorr.workers import Progress, checked_workers
 
 Values = NDArray[np.float64]
@@ -212,18 +212,6 @@ class Evaluation(TableResult):
         return names.index(str(asked))
 
 
-def mean_of(values: Values) -> float:
-    """Mean of the values that exist; nan where none does.
-
-    Examples
-    --------
-    >>> mean_of(np.array([0.5, float("nan"), 1.0]))
-    0.75
-    """
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else float("nan")
-
-
 def evaluate(
     qrels: QrelsLike,
     runs: RunsLike,
@@ -330,7 +318,7 @@ def evaluate(
                     workers=n_workers,
                     progress=pulse,
                 )
-                mapped[i, j] = standardized_each(own.values, null.exponents)
+                mapped[i, j] = standardize(own.values, null.exponents)
                 chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
         if progress is not None:
             progress(1)

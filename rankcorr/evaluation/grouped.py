@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import WeightError
-from rankcorr.evaluation.columns import read_only
+from rankcorr.scores import read_only
 from rankcorr.weights import READY_WEIGHERS, SCHEMES, rank_table
 from rankcorr.workers import Progress, in_threads
 

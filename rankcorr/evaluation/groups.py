@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from rankcorr.checks import check_choice, checked_flag, checked_resamples, checked_seed, offending
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import ColumnError, UndefinedQueryError
-from rankcorr.evaluation.columns import checked_values, coded, read_only
-from rankcorr.evaluation.evaluate import mean_of
+from rankcorr.evaluation.columns import checked_values, coded
 from rankcorr.evaluation.grouped import grouped, reasons
 from rankcorr.evaluation.nulls import RESAMPLES, standardization
 from rankcorr.evaluation.values import UNDEFINED, UndefinedPolicy
-from rankcorr.inference.standardization import standardized_each
-from rankcorr.results import Computed, TableResult
+from rankcorr.inference.standardization import standardize
+from rankcorr.results import Computed, TableResult, mean_of
+from rankcorr.scores import read_only
 from rankcorr.workers import Progress, checked_workers
 
 
@@ -143,7 +143,7 @@ def correlate_groups(
     mapped = None
     if wanted:
         null = standardization(chosen, x, y, offsets, n_resamples=number, seed=key, workers=n_workers)
-        mapped = standardized_each(found, null.exponents)
+        mapped = standardize(found, null.exponents)
     if undefined == "zero":
         found = np.nan_to_num(found)
         mapped = None if mapped is None else np.nan_to_num(mapped)

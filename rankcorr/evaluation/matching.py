@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from rankcorr.checks import shown, whole_number
 from rankcorr.errors import OptionError, QueryMismatchError, UnjudgedError
-from rankcorr.evaluation.columns import Codes, read_only
+from rankcorr.evaluation.columns import Codes
 from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of
 from rankcorr.evaluation.qrels import Qrels, Run
 from rankcorr.results import Result
+from rankcorr.scores import read_only
 from rankcorr.workers import Progress, in_threads
 
 Unjudged: TypeAlias = Literal["zero", "omit", "error"]

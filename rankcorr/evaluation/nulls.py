@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import StandardizationError
-from rankcorr.evaluation.columns import Codes, read_only
+from rankcorr.evaluation.columns import Codes
 from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, kind_of, tables_of
 from rankcorr.inference.null import MAX_EXACT_ITEMS, null_of
 from rankcorr.inference.resampling import derived_seed
-from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardized
+from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
 from rankcorr.ranking import Ranking
+from rankcorr.scores import read_only
 from rankcorr.weights import Uniform
 from rankcorr.workers import Progress, in_threads
 
@@ -299,7 +300,7 @@ def _error(nulls: list[Values], exponents: Values) -> float:
     squares, noise = [], []
     for values, exponent in zip(nulls, exponents.tolist(), strict=True):
         squares.append(mean_standardized(values, exponent) ** 2)
-        noise.append(standardized(values, exponent).var() / values.size)
+        noise.append(standardize(values, exponent).var() / values.size)
     return math.sqrt(max(0.0, float(np.mean(squares)) - float(np.mean(noise))))
 
 

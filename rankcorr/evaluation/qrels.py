@@ -20,10 +20,10 @@ from rankcorr.evaluation.columns import (
     checked_values,
     coded,
     is_number,
-    read_only,
     sorted_rows,
 )
 from rankcorr.frames import columns_of
+from rankcorr.scores import read_only
 
 QUERY: Final = ("query", "query_id", "qid", "q_id")
 DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid")

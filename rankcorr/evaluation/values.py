@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import MetricError, collected_notices
-from rankcorr.evaluation.columns import Codes, read_only
+from rankcorr.evaluation.columns import Codes
 from rankcorr.evaluation.grouped import grouped, reasons
 from rankcorr.evaluation.matching import Joined, Matched, id_places, trec_order
 from rankcorr.evaluation.metrics import (
@@ -36,6 +36,7 @@ from rankcorr.evaluation.qrels import Qrels
 from rankcorr.measures.ap_correlation import tau_ap
 from rankcorr.measures.overlap import rank_biased_overlap
 from rankcorr.ranking import Ranking
+from rankcorr.scores import read_only
 from rankcorr.workers import Progress
 
 Values = NDArray[np.float64]

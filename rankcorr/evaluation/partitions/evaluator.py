@@ -22,7 +22,7 @@ from rankcorr.checks import (
 )
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
-from rankcorr.evaluation.columns import Codes, Rows, read_only
+from rankcorr.evaluation.columns import Codes, Rows
 from rankcorr.evaluation.grouped import grouped
 from rankcorr.evaluation.matching import Coverage, Joined, Matched
 from rankcorr.evaluation.metrics import AveragePrecision, Familiar, Metric, MetricLike, PrecisionAt, as_metrics
@@ -31,7 +31,8 @@ from rankcorr.evaluation.partitions.joined_columns import Documents, JoinedColum
 from rankcorr.evaluation.partitions.streams import whole_queries
 from rankcorr.evaluation.qrels import Qrels
 from rankcorr.evaluation.values import UNDEFINED, Competition, QueryValues, UndefinedPolicy
-from rankcorr.inference.standardization import standardized_each
+from rankcorr.inference.standardization import standardize
+from rankcorr.scores import read_only
 from rankcorr.workers import checked_workers, mapped
 
 Unjudged: TypeAlias = Literal["error", "zero", "omit"]
@@ -287,7 +288,7 @@ def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunVal
                 exponents = drawn_exponents(
                     metric, pairs.x, pairs.y, pairs.offsets, n_resamples=plan.n_resamples, seed=plan.seed
                 )
-                standardized[name] = standardized_each(raw[name], exponents)
+                standardized[name] = standardize(raw[name], exponents)
     if others and judged.any():
         found: dict[str, QueryValues] = Competition(_joint(rows), pairs, 1).values(others)
         raw |= {name: each.values for name, each in found.items()}

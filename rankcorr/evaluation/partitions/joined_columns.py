@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from rankcorr.checks import offending, shown
 from rankcorr.errors import ColumnError, DuplicateDocumentError, MissingArrowError, MissingValueError
-from rankcorr.evaluation.columns import Codes, checked_values, coded, read_only
+from rankcorr.evaluation.columns import Codes, checked_values, coded
 from rankcorr.frames import categories_are_no_numbers, columns_of, decoded
+from rankcorr.scores import read_only
 
 NOT_OF_ARROW: Final = ("Object", "Int128", "UInt128")
 

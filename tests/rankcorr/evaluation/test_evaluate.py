@@ -33,11 +33,11 @@ from rankcorr.evaluation import (
     read_qrels,
     read_run,
 )
-from rankcorr.evaluation.evaluate import mean_of
 from rankcorr.evaluation.grouped import GOLD_TIED, ONE_ITEM
 from rankcorr.evaluation.metrics import as_metric, as_metrics
 from rankcorr.evaluation.values import NOT_IN_RUN
 from rankcorr.measures import rank_biased_overlap, tau_ap
+from rankcorr.results import mean_of
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match
 
 GOLD = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1}, "q3": {"a": 1, "b": 1}, "q4": {"a": 0, "b": 3}}
