@@ -16,6 +16,7 @@ Array = NDArray[Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 ADDITIVE, MULTIPLICATIVE, FIRST, SECOND = range(4)
+CONCORDANT, DISCORDANT, TIED_IN_Y, TIED_IN_X, TIED_IN_BOTH = range(5)
 
 
 def kernel(function: F) -> F:
@@ -328,15 +329,13 @@ def pair_sums(
         sums[row, 5] = heaviest
 
 
-CONCORDANT, DISCORDANT, TIED_IN_Y, TIED_IN_X, TIED_IN_BOTH = range(5)
-
-
 @kernel
 def pair_shares(x_ranks: Array, x_order: Array, y_ranks: Array, y_order: Array, weights: Array, shares: Array) -> None:
-    """For each item, the weight of the other items by the kind of pair that they form with it.
+    """For each item, the weight of the others by the kind of pair that they form with it, in O(n log n).
 
     `shares` receives five rows: the sum of w_j over the items j that are concordant with item i, discordant, tied with
     it in y only, in x only, and in both. Each is a sum of positive terms, so that a small one keeps its digits.
+    `pair_sums` has their totals over all items.
     """
     shares[:] = 0.0
     ordered_pairs(x_ranks, x_order, y_ranks, weights, shares)

@@ -42,6 +42,8 @@ from rankcorr.results import Result, TableResult
 from rankcorr.scores import midranks
 from rankcorr.workers import Progress
 
+COLUMNS, PAIRS, GROUPS = range(3)  # parts of the resamples
+
 
 @dataclass(frozen=True, eq=False)
 class RunScore(Result):
@@ -431,9 +433,6 @@ def _checked(runs: Any, test: str, baseline: str | None) -> Any:
     if baseline is not None:
         check_choice("baseline", baseline, tuple(runs))
     return runs
-
-
-COLUMNS, PAIRS, GROUPS = range(3)
 
 
 class Options(NamedTuple):

@@ -11,6 +11,16 @@ from rankcorr.inference.exchange_kernels import shuffle
 from rankcorr.inference.kernels import RHO, TAU_B, quotient
 from rankcorr.kernels import Array, item_weights, kernel, midranks, pair_sums, rank_weights, weighted_moments
 
+# Up to this many items, comparing all pairs is faster than sorting: its inner loops run on vectors. At 250 items tau_w
+# takes 38 us either way.
+MOST_PAIRED = 250
+N_TRAITS = 7
+# Random numbers are whole numbers of 64 bits, made of the id of a query and the seed alone: array expressions, which
+# wrap around without a warning as plain Python too.
+FIRST_SHIFT, SECOND_SHIFT, THIRD_SHIFT, HALF = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+LOW_HALF, MIDDLE = np.uint64(0xFFFFFFFF), 1 << 31
+
 
 @kernel
 def first_rows(offsets: Array, codes: Array, table: Array, firsts: Array) -> None:
@@ -137,11 +147,6 @@ def best_first(starts: Array, stops: Array, scores: Array, rows: Array) -> bool:
                 tied = True
         place += stop - start
     return tied
-
-
-# Up to this many items, comparing all pairs is faster than sorting: its inner loops run on vectors. At 250 items tau_w
-# takes 38 us either way.
-MOST_PAIRED = 250
 
 
 @kernel
@@ -336,9 +341,6 @@ def permuted_coefficients(
         values[number] = coefficient_of(x, x_ties, x_order, y, y_ties, table, expected, scheme, kind, sums, moments)
 
 
-N_TRAITS = 7
-
-
 @kernel
 def described(ranks: Array, weights: Array, sizes: Array, scrambles: Array, sums: Array) -> int:
     """Set sums over the items of one ranking; f is the weight of an item, t the size of its tied group.
@@ -482,11 +484,6 @@ def drawn_counts(rng: np.random.Generator, counts: Array) -> None:
     for resample in range(counts.shape[0]):
         for _ in range(n_queries):
             counts[resample, int(rng.random() * n_queries)] += 1.0
-
-
-FIRST_SHIFT, SECOND_SHIFT, THIRD_SHIFT, HALF = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
-FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-LOW_HALF, MIDDLE = np.uint64(0xFFFFFFFF), 1 << 31
 
 
 @kernel

@@ -23,6 +23,7 @@ Test: TypeAlias = Literal["randomization", "t", "bootstrap"]
 TESTS: Final = ("randomization", "t", "bootstrap")
 RANDOMIZATION: Final = "randomization"
 T: Final = "t"
+PAIRED, JOINT = range(2)  # parts of the resamples
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +158,6 @@ def _divided(numerator: Values, denominator: Values) -> Values:
     """Quotients, nan where the denominator is 0."""
     undefined = np.full(numerator.shape, math.nan)
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator != 0))
-
-
-PAIRED, JOINT = range(2)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

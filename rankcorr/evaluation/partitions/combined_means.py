@@ -21,6 +21,8 @@ from rankcorr.evaluation.query_tests import Means, bounds
 from rankcorr.results import Result, TableResult
 from rankcorr.workers import checked_workers, mapped
 
+Values = NDArray[np.float64]
+
 
 @dataclass(frozen=True, eq=False)
 class QueryMean(Result):
@@ -184,9 +186,6 @@ def _only(rows: tuple[Any, ...], asked: dict[str, Any]) -> Any:
             )
         )
     return found[0]
-
-
-Values = NDArray[np.float64]
 
 
 def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> QueryMeans:

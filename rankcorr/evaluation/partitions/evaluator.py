@@ -35,6 +35,8 @@ from rankcorr.inference.standardization import standardize
 from rankcorr.scores import read_only
 from rankcorr.workers import checked_workers, mapped
 
+Values = NDArray[np.float64]
+
 Unjudged: TypeAlias = Literal["error", "zero", "omit"]
 Unretrieved: TypeAlias = Literal["error", "last", "omit"]
 QueryType: TypeAlias = Literal["string", "int64"]
@@ -237,9 +239,6 @@ class QueryEvaluator:
             listed = [queries[place].as_py() for place in np.flatnonzero(undefined).tolist()]
             raise UndefinedQueryError(offending(f"{shown(what)}: no value for queries", listed))
         return np.where(undefined, 0.0, values)
-
-
-Values = NDArray[np.float64]
 
 
 class RunValues(NamedTuple):
