@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from rankcorr.checks import check_choice, offending, real_number, shown, whole_number
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError, warn_undefined
-from rankcorr.measures.errors import AnnotatorError
-from rankcorr.measures.ratings import Ratings, RatingsLike, read_ratings
+from rankcorr.measures.ratings import AnnotatorError, Ratings, RatingsLike, read_ratings
 from rankcorr.ranking import Ranking
 from rankcorr.results import Result, TableResult, described_by, mean_of
 

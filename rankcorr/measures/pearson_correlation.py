@@ -12,7 +12,7 @@ from rankcorr.alignment import align, n_missing
 from rankcorr.checks import check_choice
 from rankcorr.coefficients import ratio
 from rankcorr.errors import warn_undefined
-from rankcorr.measures.scores import read_scores
+from rankcorr.measures.lists import read_scores
 from rankcorr.results import RankCorrelation
 from rankcorr.scores import ScoresLike
 
