@@ -37,20 +37,28 @@ from rankcorr.evaluation.compare import (
     compare_evaluated,
     compare_runs,
 )
-from rankcorr.evaluation.evaluate import ChanceLevel, Evaluation, Undefined, evaluate
+from rankcorr.evaluation.evaluate import (
+    ChanceLevel,
+    Evaluation,
+    GroupCorrelations,
+    Undefined,
+    correlate_groups,
+    evaluate,
+)
 from rankcorr.evaluation.files import read_groups, read_qrels, read_run
-from rankcorr.evaluation.groups import GroupCorrelations, correlate_groups
 from rankcorr.evaluation.matching import Coverage
 from rankcorr.evaluation.metrics import RBO, AveragePrecision, PrecisionAt, TauAP
-from rankcorr.evaluation.partitions.combined_means import (
+from rankcorr.evaluation.partitions.evaluator import QueryEvaluator
+from rankcorr.evaluation.partitions.means import (
     MeanDifference,
+    PartialMeans,
     QueryMean,
     QueryMeans,
     combined_means,
+    merged_means,
+    partial_means,
     streamed_means,
 )
-from rankcorr.evaluation.partitions.evaluator import QueryEvaluator
-from rankcorr.evaluation.partitions.partial_means import PartialMeans, merged_means, partial_means
 from rankcorr.evaluation.partitions.streams import read_batches
 from rankcorr.evaluation.qrels import Qrels, Run
 from rankcorr.evaluation.worst import DocumentDifference, QueryDifference, worst
