@@ -24,8 +24,6 @@ from rankcorr.errors import give_notice
 from rankcorr.io.records import Record, TextTable, delimiters_of
 from rankcorr.results import TableResult, json_ready
 
-__all__ = ["FewRareTokensWarning", "Pairing", "Token", "pair_tokens", "pairing_csv", "read_tokens"]
-
 _RARE = Fraction(1, 10)  # of the mean frequency: footnote 2 of the paper
 _FEW_RARE = Fraction(1, 20)  # our bound: the paper asks for "a relevant amount", without a figure
 

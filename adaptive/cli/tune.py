@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from adaptive.cli.processes import quiet_executor
 from adaptive.cli.simulate import given_similarity
 from adaptive.model.comparisons import Comparisons, read_comparisons
-from adaptive.model.matching_run import Matching
+from adaptive.model.matching import Matching
 from adaptive.simulation.approaches import APPROACHES, Approach
 from adaptive.simulation.similarity import SIMILARITIES
 from adaptive.simulation.voters import VoterPopulation

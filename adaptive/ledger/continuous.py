@@ -27,8 +27,7 @@ from adaptive.ledger.sheets import assign_slots, is_sheet_left, n_unanswered_for
 from adaptive.ledger.stamps import ballot_stamp
 from adaptive.ledger.voters import excluded_voters
 from adaptive.model.comparisons import Comparisons
-from adaptive.model.matching import Matches, next_comparisons
-from adaptive.model.matching_run import interim_strengths
+from adaptive.model.matching import Matches, interim_strengths, next_comparisons
 from adaptive.model.strengths import Strengths
 from adaptive.protocol import ballot_rng
 from rankcorr import TauW

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,9 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from adaptive.draw import draw_ballot
+from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import closing, schema, sheets, votes
+from adaptive.ledger.asking import asked
 from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings, audit, create_campaign, load_campaign
 from adaptive.ledger.closing import standing_after
 from adaptive.ledger.contents import ItemContent
@@ -21,9 +23,11 @@ from adaptive.ledger.draws import StoredBallot, store_ballot, stored_ballots
 from adaptive.ledger.errors import LedgerError, RevisionError
 from adaptive.ledger.locking import lock_ballot, lock_tables
 from adaptive.ledger.migrations import HEAD, check_revision, migrate, revision_of
+from adaptive.ledger.recording import Recorded, record_file
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, Standing, ballot_rng
 from adaptive.record import BallotRecord, ProtocolResult
+from adaptive.votes import Comparison
 
 __all__ = ["Campaign", "Ledger"]
 
@@ -31,12 +35,12 @@ T = TypeVar("T")
 
 
 class Ledger:
-    """A database of campaigns: a file of SQLite, or a PostgreSQL database.
+    """A database of campaigns: a file of SQLite, a PostgreSQL database, or SQLite in memory.
 
     Parameters
     ----------
-    target : str or path-like
-        Path of a file, or a URL like ``postgresql://host/database``.
+    target : str, path-like, or None
+        Path of a file, or a URL like ``postgresql://host/database``; None is what `in_memory` takes.
     patience : float
         Seconds for which a transaction is tried in all.
 
@@ -46,7 +50,7 @@ class Ledger:
         Another kind of URL.
     """
 
-    def __init__(self, target: str | os.PathLike[str], *, patience: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, target: str | os.PathLike[str] | None, *, patience: float = PATIENCE_SECONDS) -> None:
         self.database = Database(target, patience=patience)
 
     @classmethod
@@ -94,6 +98,29 @@ class Ledger:
             ledger.database.write_ahead()  # but no file of others is touched
         with ledger._closed_if_refused():
             ledger.database.write(made)
+        return ledger
+
+    @classmethod
+    def in_memory(cls) -> Ledger:
+        """Make a ledger without a file: for a notebook, a test, or a program that keeps the votes elsewhere.
+
+        It belongs to this object and this process, and is gone when it is closed. Threads use it in turns.
+
+        Examples
+        --------
+        >>> from adaptive import plan_ballots
+        >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=3)
+        >>> campaign = Ledger.in_memory().new_campaign(plan, ["plum", "fig", "apple", "pear"], ["Ann", "Bob"], seed=1)
+        >>> for number in (1, 2):
+        ...     _ = campaign.open_ballot()
+        ...     pairs = campaign.asked(number=number)
+        ...     _ = campaign.record({pair.id: "left" if pair.left < pair.right else "right" for pair in pairs})
+        ...     _ = campaign.close_ballot(number)
+        >>> campaign.result().ranking
+        <Ranking of 4 items, 0 tied: 'apple' 1, 'fig' 2, 'pear' 3, 'plum' 4>
+        """
+        ledger = cls(None)
+        ledger.database.write(migrate)
         return ledger
 
     def new_campaign(
@@ -241,6 +268,25 @@ class Campaign:
             return number
 
         return self.database.write(work)
+
+    def asked(self, *, number: int | None = None) -> tuple[Comparison, ...]:
+        """Comparisons of the open ballots, or of one of them; see `adaptive.ledger.asking.asked`."""
+        return self.database.read(lambda connection: asked(connection, self.info, number=number))
+
+    def record(self, votes: Mapping[str, str]) -> Recorded:
+        """Record answers by the id of their comparison, each by the voter who has it, all of them or none.
+
+        Parameters
+        ----------
+        votes : mapping of str to {"left", "right", "tie", "cannot say"}
+
+        Raises
+        ------
+        VoteError, LedgerBusyError
+            As `adaptive.ledger.recording.record_file`; the message counts the votes from 1.
+        """
+        rows = [VoteRow(line, pair, None, None, None, answer) for line, (pair, answer) in enumerate(votes.items(), 1)]
+        return record_file(self.database, self.info, VoteFile("votes", tuple(rows)))
 
     def cast(self, vote: votes.VoteCast) -> votes.Receipt:
         """Record one vote; see `adaptive.ledger.votes.cast`."""

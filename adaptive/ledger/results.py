@@ -23,9 +23,9 @@ from adaptive.ledger.status import by_item
 from adaptive.ledger.voters import excluded_voters, names_of
 from adaptive.ledger.votes import CANNOT_SAY
 from adaptive.model.accuracy import Cut
+from adaptive.model.columns import ShownPairs
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
-from adaptive.model.shown_pairs import ShownPairs
 from adaptive.model.strengths import Strengths
 from adaptive.plan import BallotPlan
 from adaptive.record import ProtocolResult, places_best_first

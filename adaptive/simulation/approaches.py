@@ -14,7 +14,7 @@ from adaptive.errors import SimilarityError
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.matched_ballots import MATCHED_BALLOTS, MatchedBallots, run_matched_ballots
-from adaptive.model.matching_run import MATCHING, Matching, run_matching
+from adaptive.model.matching import MATCHING, Matching, run_matching
 from adaptive.plan import BallotPlan
 from adaptive.protocol import run_protocol
 from adaptive.scores import Average, borda_scores, running_mean
@@ -23,8 +23,6 @@ from adaptive.simulation.similarity import checked_similarity
 from adaptive.simulation.voters import VoterPool, VoterPopulation
 from rankcorr import Ranking
 from rankcorr.checks import shown
-
-__all__ = ["APPROACHES", "PAPER_APPROACHES", "Approach", "Settings", "simulate_once", "simulated_comparisons"]
 
 Approach: TypeAlias = Literal[
     "adaptive", "uniform", "matched", "matched_ballots", "adaptive_fitted", "uniform_fitted", "full_rankings"

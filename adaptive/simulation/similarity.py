@@ -19,16 +19,6 @@ from adaptive.tables import check_spelling, check_width
 from rankcorr.checks import shown
 from rankcorr.io.records import TextTable, delimiters_of, listed
 
-__all__ = [
-    "SIMILARITIES",
-    "checked_similarity",
-    "embedding_similarity",
-    "exponential_similarity",
-    "named_similarity",
-    "power_law_similarity",
-    "read_similarities",
-]
-
 _SHOWN = 5
 
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive.budget import plan_for_budget
 from adaptive.errors import SimilarityError
 from adaptive.model.matched_ballots import MATCHED_BALLOTS, MatchedBallots
-from adaptive.model.matching_run import MATCHING, Matching
+from adaptive.model.matching import MATCHING, Matching
 from adaptive.plan import BallotPlan
 from adaptive.scores import Average, running_mean
 from adaptive.selection import Select, select_by_mean

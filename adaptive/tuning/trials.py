@@ -21,8 +21,6 @@ from rankcorr.checks import shown, whole_number
 from rankcorr.coefficients import Coefficient
 from rankcorr.workers import Progress
 
-__all__ = ["Trial", "accuracies", "checked_voters", "positive_count"]
-
 Array: TypeAlias = NDArray[np.float64]
 
 _WITHOUT_PLAN: Final = ("matched", "matched_ballots", "full_rankings")

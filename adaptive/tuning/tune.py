@@ -24,8 +24,6 @@ from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
 
-__all__ = ["CandidateRow", "TunedPlan", "tune_plan", "tuning_runs"]
-
 RACE, FRESH = 0, 1  # stages: the simulations of the search, and those that measure its winner
 _PILOT_RESAMPLES = 20
 

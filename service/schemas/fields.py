@@ -17,7 +17,7 @@ from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
 
 from adaptive.model.estimators import MODELS
-from adaptive.model.vote_model import TIES
+from adaptive.model.likelihood import TIES
 from adaptive.simulation.approaches import PAPER_APPROACHES
 from adaptive.simulation.similarity import SIMILARITIES
 from adaptive.votes import WORDS

@@ -14,12 +14,12 @@ from adaptive.cli.run.voting import check_other
 from adaptive.cli.verify import print_verified
 from adaptive.cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
+from adaptive.formats.saved_voting import FORMAT, read_saved_voting
 from adaptive.ledger import Campaign, Ledger
 from adaptive.ledger.backup import back_up
 from adaptive.ledger.bundle import restore_bundle, verify_campaign, write_bundle
 from adaptive.ledger.formats import FORMATS, export_votes, import_votes
 from adaptive.ledger.protocols import import_protocol
-from adaptive.session.ballot_protocol import BallotProtocol
 from rankcorr import OptionError
 from rankcorr.io.records import printable
 
@@ -110,7 +110,7 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
         click.echo(f"campaign {name} is restored: {counted(made.info.n_items, 'item')}")
         return
     if _is_json_voting(file):
-        protocol = BallotProtocol.load(file)
+        protocol = read_saved_voting(file)
         with created(ledger) as found:
             made = import_protocol(found, protocol, name)
         click.echo(f"campaign {printable(name, limit=None)} is made: {counted(made.info.n_items, 'item')}")
@@ -153,6 +153,6 @@ def verify(campaign: Campaign, as_json: bool) -> None:
 def _is_json_voting(path: str) -> bool:
     try:
         with open(path, "rb") as file:
-            return b'"adaptive.BallotProtocol"' in file.read(200)
+            return f'"{FORMAT}"'.encode() in file.read(200)
     except OSError:
         return False

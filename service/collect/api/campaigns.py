@@ -7,13 +7,14 @@ from typing import Any
 
 from flask import request as asked
 
+from adaptive.advice import Advice
 from adaptive.ledger import ContinuousPlan, Settings
 from adaptive.ledger.encoding import time_text
 from adaptive.ledger.founding import found
 from adaptive.ledger.item_sheets import ItemSheet
 from adaptive.ledger.spending import planned_spending
-from adaptive.model.matching_run import Matching
-from adaptive.plan import Advice, BallotPlan
+from adaptive.model.matching import Matching
+from adaptive.plan import BallotPlan
 from adaptive.tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
 from service.collect.access import founder, organiser, own_origin
 from service.collect.api.blueprints import CAMPAIGNS, OF_ADMINS, of_organisers

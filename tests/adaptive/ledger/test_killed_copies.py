@@ -15,10 +15,10 @@ from adaptive.ledger import Ledger
 from adaptive.ledger.backup import back_up
 from adaptive.ledger.bundle import bundle_bytes, restore_bundle, verify_campaign
 from adaptive.ledger.protocols import import_protocol
-from adaptive.session.ballot_protocol import BallotProtocol
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import PLAN, answer_all, asked, campaign_of, check_ledger, query, vote
 from tests.adaptive.ledger.faults import Points
+from tests.adaptive.votings import Voting
 
 
 class Lines:
@@ -153,7 +153,7 @@ def test_a_new_ledger_of_an_import_killed_at_its_statements_is_not_there(source,
 @pytest.mark.parametrize(("what", "every"), [("bundle", 1), ("voting", 7)])
 def test_an_import_into_a_ledger_killed_at_a_statement_is_whole_or_not_there(ledger, what, every, source, tmp_path):
     (tmp_path / "b.zip").write_bytes(bundle_bytes(source, names=True))
-    protocol = BallotProtocol(PLAN, 6, 3, 1)
+    protocol = Voting(PLAN, 6, 3, 1)
     protocol.open_ballot()
     beside = campaign_of(ledger)
     answer_all(beside)

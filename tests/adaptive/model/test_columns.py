@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from adaptive import ComparisonError, Comparisons, VoteError
 from adaptive.errors import AdaptiveError
-from adaptive.model.shown_pairs import ShownPairs
+from adaptive.model.columns import ShownPairs
 from adaptive.votes import LEFT, UNANSWERED
 from tests.adaptive import naive
 from tests.adaptive.model.votes import comparisons, small, spelt_out

@@ -1,45 +1,80 @@
-"""The JSON of a session: it comes back as it was, and an edited one is refused."""
+"""Saved votings are read as they were, and an edited file is refused."""
 
-import hashlib
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from numpy.testing import assert_array_equal
 
 from adaptive import kernels
 from adaptive.errors import ProtocolError, TableError
+from adaptive.formats.saved_voting import read_saved_voting, saved_voting
 from adaptive.plan import plan_ballots
-from adaptive.session.ballot_protocol import BallotProtocol
-from tests.adaptive.session.protocols import PAIRS, PLAN, opened, run, started
+from tests.adaptive.ballots import PLANS, SEEDS
+from tests.adaptive.votings import PAIRS, Voting, opened, run, sealed, started, votes_on
+
+SAVED = Path(__file__).parent / "version_1"
+SAME = {
+    "opened.json": opened,
+    "ready.json": lambda: run(started(PAIRS, ["Ann", "Bob", "Eve"], 3), 1),
+    "finished.json": lambda: run(started(seed=2**70), 3),
+}
+
+
+def assert_same(found, voting):
+    """A saved voting is the one that was saved, to the last bit."""
+    assert (found.plan, found.items, found.voters, found.seed) == (
+        voting.plan,
+        voting.items,
+        voting.voters,
+        voting.seed,
+    )
+    assert found.records == voting.records
+    assert found.standing == voting.standing
+    for (ballot, answers), (drawn, said) in zip(found.answers(), voting.answers(), strict=True):
+        assert ballot == drawn
+        assert_array_equal(answers, said)
 
 
 @pytest.mark.parametrize("items", [8, list("abcdefgh"), PAIRS, [1, "1", ("1",), ("a", 2), 3, 4, 5, 10**20]])
 @pytest.mark.parametrize("voters", [4, ["Ann", "Bob"]])
 @pytest.mark.parametrize("n_ballots", [0, 1, 3])
 def test_labels_and_state_survive(items, voters, n_ballots):
-    protocol = run(started(items, voters, seed=np.int64(3)), n_ballots)
-    again = BallotProtocol.from_json(protocol.to_json())
-    assert (again.plan, again.items, again.voters, again.seed) == (PLAN, protocol.items, protocol.voters, 3)
-    assert again.status() == protocol.status()
-    assert again.to_json() == protocol.to_json()
-    if n_ballots == 3:
-        assert again.result().ranking == protocol.result().ranking
-    else:
-        assert again.open_ballot() == protocol.open_ballot()
+    voting = run(started(items, voters, seed=3), n_ballots)
+    found = saved_voting(voting.to_json(), "JSON")
+    assert_same(found, voting)
+    assert type(found.seed) is int
 
 
-def digest(value):
-    """What the file's digests are: sha256 of the JSON with sorted keys and without spaces."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+@given(PLANS, SEEDS)
+def test_any_voting_is_read_as_it_was(plan, seed):
+    voting = Voting(plan, plan.n_items, 4, seed)
+    for number in range(plan.n_ballots):
+        voting.open_ballot()
+        voting.record(votes_on(voting, seed))
+        assert_same(saved_voting(voting.to_json(), "JSON"), voting)
+        voting.close_ballot()
+        assert_same(saved_voting(voting.to_json(), "JSON"), voting)
+        assert len(voting.records) == number + 1
 
 
-def sealed(state):
-    """The state with its digests computed anew, as no accident would."""
-    state["digest"] = digest({key: state[key] for key in ("plan", "items", "voters", "seed")})
-    for entry in state["ballots"]:
-        entry["digest"] = digest({key: value for key, value in entry.items() if key != "digest"})
-    state["ballots_digest"] = digest([state["digest"], *(entry["digest"] for entry in state["ballots"])])
-    return state
+@pytest.mark.parametrize("name", SAME)
+def test_a_file_of_version_1_is_read_as_before(name):
+    assert json.loads((SAVED / name).read_text())["version"] == 1
+    assert_same(read_saved_voting(SAVED / name), SAME[name]())
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(TableError, match=r"none\.json: cannot be read: No such file"):
+        read_saved_voting(tmp_path / "none.json")
+    (tmp_path / "latin.json").write_bytes(b'{"format": "\xe9"}')
+    with pytest.raises(TableError, match=r"latin\.json: is not UTF-8 from byte 12 on"):
+        read_saved_voting(tmp_path / "latin.json")
+    (tmp_path / "torn.json").write_text(opened().to_json()[:-9], encoding="utf-8")
+    with pytest.raises(TableError, match=r"torn\.json:1: column \d+: not JSON"):
+        read_saved_voting(str(tmp_path / "torn.json"))
 
 
 def edited(**changes):
@@ -89,41 +124,21 @@ def worst_selected(state):
         column[:] = [int(worst) if place == best else place for place in column]
 
 
-def test_sealing_changes_nothing():
-    text = opened().to_json()
-    assert json.dumps(sealed(json.loads(text)), ensure_ascii=False) == text
-
-
-def test_the_comparisons_stand_in_the_file():
-    protocol = opened()
-    for number, entry in enumerate(json.loads(protocol.to_json())["ballots"], start=1):
-        shown = [protocol.items[place] for place in entry["left"]]
-        ballot, answers = protocol.answers()[number - 1]
-        assert shown == [ballot.items[place] for place in ballot.left]
-        assert entry["voter"] == ballot.voter.tolist()
-        words = {"left": 1, "right": -1, "tie": 0, None: -2}
-        assert [words[vote] for vote in entry["votes"]] == answers.tolist()
-    assert json.loads(protocol.to_json())["ballots"][0]["selected"] == list(protocol.standing.places)
-
-
 @pytest.mark.parametrize("n_ballots", [1, 2, 3])
 def test_nothing_is_drawn_to_read_a_file(n_ballots, monkeypatch):
     """Ties at the cut are common here: they too are as they were broken, and not broken again."""
-    protocols = [run(started(PAIRS, seed=seed), n_ballots, seed) for seed in range(20)]
-    assert any(record.n_tied_at_cut for protocol in protocols for record in protocol.records)
+    votings = [run(started(PAIRS, seed=seed), n_ballots, seed) for seed in range(20)]
+    assert any(record.n_tied_at_cut for voting in votings for record in voting.records)
 
     def fail(*_args, **_options):
         raise AssertionError("drawn again")
 
-    for name in ("adaptive.session.ballot_protocol.draw_ballot", "adaptive.selection.select_top"):
+    for name in ("adaptive.formats.saved_voting.draw_ballot", "adaptive.selection.select_top"):
         monkeypatch.setattr(name, fail)
-    for name in ("draw_comparisons",):
-        monkeypatch.setattr(kernels, name, fail)
-    monkeypatch.setattr("adaptive.session.ballot_protocol.ballot_rng", lambda *_: None)
-    for protocol in protocols:
-        again = BallotProtocol.from_json(protocol.to_json())
-        assert again.to_json() == protocol.to_json()
-        assert again.records == protocol.records
+    monkeypatch.setattr(kernels, "draw_comparisons", fail)
+    monkeypatch.setattr("adaptive.formats.saved_voting.ballot_rng", lambda *_: None)
+    for voting in votings:
+        assert_same(saved_voting(voting.to_json(), "JSON"), voting)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +182,7 @@ def test_an_edited_file_is_refused(edit, message):
     state = json.loads(opened().to_json())
     edit(state)
     with pytest.raises(ProtocolError, match=message):
-        BallotProtocol.from_json(json.dumps(state), source="file")
+        saved_voting(json.dumps(state), "file")
 
 
 @pytest.mark.parametrize(
@@ -211,14 +226,14 @@ def test_an_edited_file_with_new_digests_must_still_replay(edit, message):
     state = json.loads(opened().to_json())
     edit(state)
     with pytest.raises(ProtocolError, match=message):
-        BallotProtocol.from_json(json.dumps(sealed(state)), source="file")
+        saved_voting(json.dumps(sealed(state)), "file")
 
 
 def test_a_comparison_of_an_item_with_itself_is_refused():
     state = json.loads(opened().to_json())
     state["ballots"][0]["left"][3] = state["ballots"][0]["right"][3]
     with pytest.raises(ProtocolError, match="ballot 1: comparison '1-3' is of an item with itself"):
-        BallotProtocol.from_json(json.dumps(sealed(state)))
+        saved_voting(json.dumps(sealed(state)), "file")
 
 
 @pytest.mark.parametrize(
@@ -237,10 +252,63 @@ def test_a_comparison_of_an_item_with_itself_is_refused():
 )
 def test_text_that_is_not_json(text, message):
     with pytest.raises(TableError, match=message):
-        BallotProtocol.from_json(text, source="file")
+        saved_voting(text, "file")
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "{}", '"adaptive.BallotProtocol"'])
 def test_json_of_something_else(text):
-    with pytest.raises(ProtocolError, match="JSON: not a saved protocol"):
-        BallotProtocol.from_json(text)
+    with pytest.raises(ProtocolError, match="file: not a saved protocol"):
+        saved_voting(text, "file")
+
+
+def of_version_1():
+    return json.loads((SAVED / "opened.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (edited(seed=2), "file: the digest does not match: the plan, items, voters or seed were edited"),
+        (edited(ballots_digest="0"), "file: unknown: 'ballots_digest'"),
+        (edited(ballots=[{}]), r"file: ballots\[0\]: missing: number, closed, drawn, votes, digest"),
+        (edited_ballot(1, votes={}), r"file: ballots\[1\]: the digest does not match: the votes of ballot 2 were"),
+        (edited_ballot(1, closed=True), r"file: ballots\[1\]: the digest does not match"),
+    ],
+)
+def test_an_edited_file_of_version_1_is_refused(edit, message):
+    state = of_version_1()
+    edit(state)
+    with pytest.raises(ProtocolError, match=message):
+        saved_voting(json.dumps(state), "file")
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (edited(seed=2), "file: ballot 1 is not the one that was voted on: the file was edited, or written by another"),
+        (edited(voters=6), "file: ballot 1 is not the one that was voted on"),
+        (edited_ballot(1, drawn="0"), "file: ballot 2 is not the one that was voted on"),
+        (edited_ballot(0, closed=False), "file: ballot 1 is open: close it before the next one is opened"),
+        (edited_ballot(1, closed=True, votes={}), "file: every item needs an answered comparison"),
+        (edited_ballot(1, votes={"2-99": "tie"}), "file: comparison '2-99' is unknown"),
+        (edited_ballot(1, votes={"2-0": "both"}), "file: comparison '2-0': a vote is 'left', 'right' or 'tie'"),
+        (
+            lambda state: state["ballots"][1]["votes"].update([next(iter(state["ballots"][0]["votes"].items()))]),
+            "file: the votes do not replay to the state that they are in: the file was edited",
+        ),
+    ],
+)
+def test_an_edited_file_of_version_1_with_new_digests_must_still_replay(edit, message):
+    state = of_version_1()
+    edit(state)
+    with pytest.raises(ProtocolError, match=message):
+        saved_voting(json.dumps(sealed(state)), "file")
+
+
+def test_another_numpy_is_named_when_the_draw_differs():
+    state = of_version_1()
+    state["numpy"] = "1.0.0"
+    assert_same(saved_voting(json.dumps(state), "file"), opened())
+    state["ballots"][0]["drawn"] = "0"
+    with pytest.raises(ProtocolError, match=rf"another release \(numpy 1.0.0 then, {np.__version__} now\)"):
+        saved_voting(json.dumps(sealed(state)), "file")
