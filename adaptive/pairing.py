@@ -20,8 +20,8 @@ import numpy as np
 from adaptive.errors import TableError, TokenError
 from adaptive.tables import check_spelling, check_width, csv_text
 from rankcorr.checks import shown, whole_number
+from rankcorr.errors import give_notice
 from rankcorr.io.records import Record, TextTable, delimiters_of
-from rankcorr.notices import give_notice
 from rankcorr.results import TableResult, json_ready
 
 _RARE = Fraction(1, 10)  # of the mean frequency: footnote 2 of the paper

@@ -39,8 +39,7 @@ from adaptive.scores import borda_scores, rescale
 from adaptive.simulation.simulate import COEFFICIENTS, coefficients
 from adaptive.votes import UNANSWERED
 from rankcorr import Ranking
-from rankcorr.progress import progress_bar
-from rankcorr.workers import Progress
+from rankcorr.workers import Progress, progress_bar
 
 SHARES = (0.1, 0.2, 0.3, 0.5)
 VOTINGS = ("uniform", "adaptive", "matched ballots", "matched")

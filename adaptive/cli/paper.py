@@ -14,7 +14,7 @@ from adaptive.simulation.simulate import LEGEND, TIES
 from rankcorr.cli.console import print_json
 from rankcorr.io.records import printable
 from rankcorr.plots.style import MissingMatplotlibError
-from rankcorr.progress import progress_bar
+from rankcorr.workers import progress_bar
 
 _TABLE2_EXAMPLE = """\b
 Example:

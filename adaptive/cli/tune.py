@@ -25,7 +25,7 @@ from adaptive.tuning.needed import votes_needed
 from adaptive.tuning.tune import TunedPlan, tune_plan, tuning_runs
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
-from rankcorr.progress import progress_bar
+from rankcorr.workers import progress_bar
 
 _COEFFICIENTS = ("tau_w", "rho_w", "tau", "rho")
 _TUNE_EXAMPLE = """\b

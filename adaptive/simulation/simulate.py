@@ -258,7 +258,7 @@ def simulate(
         pickled. The first simulation runs here, so that kernels are compiled once, before any process starts.
     progress : callable, optional
         Called after each task with the number of simulations in it; what it raises ends the work.
-        `rankcorr.progress.progress_bar` gives one that draws a bar on a terminal.
+        `rankcorr.workers.progress_bar` gives one that draws a bar on a terminal.
 
     Returns
     -------

@@ -31,7 +31,7 @@ def errors_of(*rankings: Named) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ItemMatch:
     """How the items of a system match those of gold, and its ties among the items compared."""
 
     n_shared: int
@@ -49,21 +49,21 @@ class Compared:
         return f"coverage: {system.shown} has {self.n_shared:,} of gold's {self.n_gold:,} items{others}"
 
 
-def compared(gold: Named, system: Named, missing: Missing) -> Compared:
+def match_items(gold: Named, system: Named, missing: Missing) -> ItemMatch:
     """Match a system with gold; errors name the files."""
     with errors_of(gold, system):
         _, aligned = align(gold.ranking, system.ranking, names=(gold.name, system.name), missing=missing)
     n_shared = len(set(gold.ranking.labels or ()) & set(system.ranking.labels or ()))
-    return Compared(n_shared, gold.ranking.n_items, system.ranking.n_items - n_shared, aligned.n_ties)
+    return ItemMatch(n_shared, gold.ranking.n_items, system.ranking.n_items - n_shared, aligned.n_ties)
 
 
 def check_items(gold: Named, systems: Sequence[Named], missing: Missing) -> None:
     """Refuse systems whose items do not match those of gold, by the names of the files."""
     for system in systems:
-        compared(gold, system, missing)
+        match_items(gold, system, missing)
 
 
-def coverage_lines(matches: Sequence[Compared], systems: Sequence[Named], missing: Missing) -> list[str]:
+def coverage_lines(matches: Sequence[ItemMatch], systems: Sequence[Named], missing: Missing) -> list[str]:
     """Lines on coverage, where files may differ in their items."""
     pairs = zip(matches, systems, strict=True)
     return [] if missing == "raise" else [match.line(system) for match, system in pairs]

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankcorr.checks import shown
 from rankcorr.errors import OptionError
-from rankcorr.evaluation.comparison import RunComparison
+from rankcorr.evaluation.compare import RunComparison
 from rankcorr.inference.copula import ROUNDING
 from rankcorr.plots.style import (
     SYMBOLS,

@@ -23,9 +23,9 @@ from adaptive.simulation.similarity import SIMILARITIES
 from adaptive.votes import WORDS
 from rankcorr.alignment import MISSING
 from rankcorr.coefficients import COEFFICIENTS, VARIANTS
-from rankcorr.evaluation.evaluate import UNDEFINED
 from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED
 from rankcorr.evaluation.query_tests import TESTS
+from rankcorr.evaluation.values import UNDEFINED
 from rankcorr.inference.bootstrap import METHODS
 from rankcorr.inference.exchange import SWAPS
 from rankcorr.inference.null import ALTERNATIVES

@@ -4,7 +4,7 @@ import warnings
 import pytest
 
 from rankcorr import UndefinedCorrelationWarning, correlate_many, weighted_rho
-from rankcorr.notices import collected_notices, give_notice
+from rankcorr.errors import collected_notices, give_notice
 
 UNDEFINED = "the correlation is undefined: all items that have weight are tied in one ranking"
 

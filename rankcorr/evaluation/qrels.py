@@ -1,17 +1,16 @@
-"""Qrels and runs: immutable flat columns of queries, documents and values, sorted by query once."""
+"""Qrels and runs: immutable flat columns of queries, documents and values, sorted by query once; groups of queries."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias
+from typing import Any, ClassVar, Final, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, counted, offending, shown
-from rankcorr.errors import LabelError, MissingValueError, NonNumericError
+from rankcorr.errors import ColumnError, LabelError, MissingValueError, NonNumericError, OptionError
 from rankcorr.evaluation.columns import (
     DUPLICATES,
     Codes,
@@ -21,14 +20,14 @@ from rankcorr.evaluation.columns import (
     checked_values,
     coded,
     is_number,
-    read_only,
     sorted_rows,
 )
-from rankcorr.evaluation.errors import ColumnError
 from rankcorr.frames import columns_of
+from rankcorr.scores import read_only
 
 QUERY: Final = ("query", "query_id", "qid", "q_id")
 DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid")
+GROUP: Final = "group"
 
 
 class QueryColumns:
@@ -187,15 +186,15 @@ class QueryColumns:
 
     @classmethod
     def of(cls, given: Any) -> Self:
-        """Read whatever holds it: itself, a dict, a data frame, a path, or an object of ranx or ir_measures.
+        """Make it of whatever holds it in memory: itself, a dict, a data frame, or an object of ranx or ir_measures.
 
         Objects of ranx are known by their method ``to_dict``, those of ir_measures by the fields ``query_id`` and
-        ``doc_id`` of the entries of an iterable.
+        ``doc_id`` of the entries of an iterable. `read_qrels` and `read_run` read files.
 
         Raises
         ------
         RankingError
-            As `from_columns`; `TableError` for a file.
+            As `from_columns`.
 
         Examples
         --------
@@ -208,8 +207,6 @@ class QueryColumns:
             return given
         if isinstance(given, QueryColumns):
             raise ColumnError(f"{type(given).__name__} was given where {cls.__name__} is wanted")
-        if isinstance(given, str | os.PathLike):
-            return cls._read(given)
         if isinstance(given, Mapping):
             return cls.from_dict(given)
         if columns_of(given) is not None:
@@ -220,14 +217,11 @@ class QueryColumns:
         fields = ("query_id", "doc_id", next((each for each in cls.value_columns if _all_have(rows, each)), ""))
         if not rows or not all(_all_have(rows, field) for field in fields):
             raise ColumnError(
-                f"{cls.__name__} can be read from a dict of dicts, a data frame, a file, an object of ranx, and "
+                f"{cls.__name__} can be read from a dict of dicts, a data frame, a file (read_{cls.__name__.lower()}), "
+                f"an object of ranx, and "
                 f"entries of ir_measures; got {shown(given)}"
             )
         return cls.from_columns(*([getattr(row, field) for row in rows] for field in fields))
-
-    @classmethod
-    def _read(cls, path: str | os.PathLike[str]) -> Self:
-        raise NotImplementedError  # qrels and runs have formats of their own
 
     @classmethod
     def _of(cls, queries: Ids, documents: Ids, values: NDArray[np.float64], duplicates: str, name: str | None) -> Self:
@@ -324,12 +318,6 @@ class Qrels(QueryColumns):
     value_name = "relevance"
     value_columns = ("relevance", "rel", "label", "gold")
 
-    @classmethod
-    def _read(cls, path: str | os.PathLike[str]) -> Qrels:
-        from rankcorr.evaluation.files import read_qrels
-
-        return read_qrels(path)
-
 
 class Run(QueryColumns):
     """Scores that a system gives to documents for queries; larger is better.
@@ -339,16 +327,6 @@ class Run(QueryColumns):
 
     value_name = "score"
     value_columns = ("score", "sim")
-
-    @classmethod
-    def _read(cls, path: str | os.PathLike[str]) -> Run:
-        from rankcorr.evaluation.files import read_run
-
-        return read_run(path)
-
-
-QrelsLike: TypeAlias = Qrels | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
-RunLike: TypeAlias = Run | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
 
 
 def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColumns:
@@ -378,3 +356,71 @@ def _option(what: str) -> str:
 
 def _all_have(rows: list[Any], field: str) -> bool:
     return bool(rows) and all(hasattr(row, field) for row in rows)
+
+
+def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable, list[int]]:
+    """Places of the queries of each group; groups in the order of their first queries, and none without groups.
+
+    Parameters
+    ----------
+    groups : mapping of query to group, data frame, or None
+        A frame has a column of queries, called as in `Qrels.from_frame`, and either one other column or one called
+        "group". It may repeat a query with the same group.
+    queries : tuple
+        Those of qrels, each of which needs a group.
+
+    Raises
+    ------
+    OptionError
+        Anything else, or a query without a group.
+    ColumnError
+        A frame without these columns, or with two groups for one query.
+
+    Examples
+    --------
+    >>> grouped_queries({"q1": "drama", "q2": "war", "q3": "drama"}, ("q1", "q2", "q3"))
+    {'drama': [0, 2], 'war': [1]}
+    """
+    if groups is None:
+        return {}
+    if not isinstance(groups, Mapping):
+        columns = columns_of(groups)
+        if columns is None:
+            raise OptionError(f"groups must be a mapping of query to group, or a data frame; got {shown(groups)}")
+        groups = _of_frame(columns)
+    found: dict[Hashable, list[int]] = {}
+    if lacking := [query for query in queries if query not in groups]:
+        raise OptionError(offending("every query of qrels needs a group; without one", lacking))
+    for place, query in enumerate(queries):
+        group = groups[query]
+        if group is None or group != group:  # noqa: PLR0124 - nan is not equal to itself
+            raise OptionError(f"every query of qrels needs a group; that of {shown(query)} is {shown(group)}")
+        found.setdefault(group, []).append(place)
+    return found
+
+
+def _of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:
+    """Group of each query, from the columns of a frame."""
+    listed = ", ".join(map(repr, columns))
+    names = [name for name in QUERY if name in columns]
+    if len(names) != 1:
+        raise ColumnError(f"groups need one column of queries, such as {', '.join(map(repr, QUERY))}; got {listed}")
+    others = [name for name in columns if name != names[0]]
+    if len(others) != 1 and GROUP not in others:
+        raise ColumnError(f"groups need one column besides {names[0]!r}, or one called {GROUP!r}; got {listed}")
+    queries = coded(columns[names[0]], "query")
+    groups = _listed(columns[others[0] if len(others) == 1 else GROUP])
+    found: dict[Hashable, Hashable] = {}
+    for code, group in zip(queries.codes.tolist(), groups, strict=True):
+        query = queries.ids[code]
+        if found.setdefault(query, group) != group:
+            raise ColumnError(f"query {shown(query)} has two groups, {shown(found[query])} and {shown(group)}")
+    return found
+
+
+def _listed(column: Any) -> Iterable[Hashable]:
+    """Cells of a column of pandas, polars or pyarrow as values of Python."""
+    import narwhals.stable.v2 as nw
+
+    cells: list[Hashable] = nw.from_native(column, series_only=True).to_list()
+    return cells

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from rankcorr.evaluation import MetricError, QueryEvaluator, compare_runs, evaluate, streamed_means
-from rankcorr.evaluation.familiar import LARGEST_GRADE
+from rankcorr.evaluation.metrics import LARGEST_GRADE
 from tests import naive
 
 ROOT = Path(__file__).parents[3]
