@@ -58,7 +58,7 @@ def opened(target: str, n_items: int, presentations: int, n_voters: int = 24) ->
     """A campaign whose first ballot is open, with a sheet for each voter."""
     plan = plan_ballots(n_items, n_ballots=2, fraction=0.5, presentations=presentations)
     campaign = Ledger.create(target).new_campaign(plan, n_items, n_voters, seed=1)
-    campaign.open_ballot()
+    campaign.open_next()
     return campaign
 
 
@@ -201,7 +201,7 @@ def race(campaign: Campaign) -> tuple[int, int, int, float]:
             time.sleep(0.01)
         start = time.monotonic()
         with contextlib.suppress(AdaptiveError):
-            records.append(campaign.close_ballot(1, least_answered=0.0))
+            records.append(campaign.close(1, least_answered=0.0))
             took.append(time.monotonic() - start)
 
     parts = by_voter(to_vote(campaign), 24)
@@ -232,7 +232,7 @@ def print_size(server: str, sizes: list[tuple[str, int, int]]) -> None:
                 cast(campaign, *each)
                 took.append(time.monotonic() - start)
             start = time.monotonic()
-            campaign.close_ballot(1)
+            campaign.close(1)
             closing = time.monotonic() - start
             p50, p99 = 1e3 * np.quantile(took, [0.5, 0.99])
             row(

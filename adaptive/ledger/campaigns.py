@@ -26,7 +26,7 @@ from adaptive.protocol import Items, checked_items, checked_labels
 from adaptive.tables import item_cells
 from rankcorr.checks import checked_seed, real_number, shown, whole_number
 
-__all__ = ["CampaignInfo", "ContinuousPlan", "Settings", "audit", "create_campaign", "load_campaign"]
+__all__ = ["CampaignInfo", "ContinuousPlan", "Settings", "audit", "insert_campaign", "load_by_id", "load_campaign"]
 
 Mode = Literal["ballots", "continuous"]
 
@@ -172,6 +172,11 @@ class CampaignInfo:
         """Number of items."""
         return len(self.items)
 
+    @property
+    def unit(self) -> Literal["ballot", "batch"]:
+        """What is opened and closed, in words."""
+        return "batch" if self.mode == "continuous" else "ballot"
+
     @cached_property
     def ballot_plan(self) -> BallotPlan:
         """The plan of a campaign of ballots.
@@ -186,7 +191,7 @@ class CampaignInfo:
         raise LedgerError("a continuous campaign has batches, not the ballots of a plan")
 
 
-def create_campaign(
+def insert_campaign(
     connection: sa.Connection,
     plan: BallotPlan | ContinuousPlan,
     items: Items,
@@ -259,6 +264,12 @@ def _check_writable(labels: Sequence[Hashable]) -> None:
                 raise LedgerError(f"a label is one line of text, without spaces around it; got {shown(label)}")
         if seen.setdefault(cells, label) is not label:
             raise LedgerError(f"the labels {shown(seen[cells])} and {shown(label)} look the same in a file of votes")
+
+
+def load_by_id(connection: sa.Connection, campaign_id: int) -> CampaignInfo:
+    """Load the campaign of an id."""
+    key = connection.execute(sa.select(schema.campaign.c.key).where(schema.campaign.c.id == campaign_id)).scalar_one()
+    return load_campaign(connection, key)
 
 
 def load_campaign(connection: sa.Connection, key: str | None = None) -> CampaignInfo:

@@ -14,11 +14,11 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.wording import MOST_BRACKETS, is_quick_to_render
 from rankcorr.checks import shown
 
-__all__ = ["MOST_CHARACTERS", "ItemContent", "Kind", "content_faults", "contents_of", "is_asset"]
+__all__ = ["MOST_OF_ITEM", "ItemContent", "Kind", "content_faults", "contents_of", "is_asset"]
 
 Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]
 
-MOST_CHARACTERS: Final = 10_000  # of what is shown of an item
+MOST_OF_ITEM: Final = 10_000  # of what is shown of an item
 _ASSET: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 
 
@@ -69,8 +69,8 @@ def content_faults(
         wanted = f"the content of {kind} is the path of a file, of letters, digits, . _ - and /"
         yield "content", f"{wanted}; got {shown(content)}"
     for name, text in (("content", content), ("alt_text", alt_text)):
-        if is_new and text is not None and not is_quick_to_render(text, MOST_CHARACTERS):
-            most = f"at most {MOST_CHARACTERS:,} characters and {MOST_BRACKETS:,} opening brackets"
+        if is_new and text is not None and not is_quick_to_render(text, MOST_OF_ITEM):
+            most = f"at most {MOST_OF_ITEM:,} characters and {MOST_BRACKETS:,} opening brackets"
             yield name, f"{name} must have {most}; got {len(text):,} and {text.count('['):,}"
     if kind in ("image", "audio") and not (alt_text or "").strip():
         yield "alt_text", f"an item of kind {kind} needs a text that says what it is (alt_text); got none"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -22,20 +22,69 @@ from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.ledger.locking import lock_ballot
 from adaptive.ledger.newcomers import forget_addresses
 from adaptive.ledger.refusals import Refusal, last_refusal, state_of, write_refusal
-from adaptive.ledger.results import votes_of
+from adaptive.ledger.results import Preview, result_of, votes_of
 from adaptive.ledger.sheets import assign_slots, is_sheet_left, n_unanswered_for
 from adaptive.ledger.stamps import ballot_stamp
+from adaptive.ledger.status import status_of
 from adaptive.ledger.voters import excluded_voters
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.matching import Matches, next_comparisons
 from adaptive.model.matching_run import interim_strengths
 from adaptive.model.strengths import Strengths
 from adaptive.protocol import ballot_rng
+from adaptive.record import BallotRecord
 from rankcorr import TauW
+from rankcorr.workers import Progress
 
-__all__ = ["draw_batch", "finish", "may_draw", "note_in_vain"]
+__all__ = ["Continuous", "draw_batch", "finish", "may_draw", "note_in_vain"]
 
 Slots: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Continuous:
+    """The steps of a continuous campaign; `ballots.Ballots` has the same."""
+
+    database: Database
+    info: CampaignInfo
+
+    def open_next(self, *, at_once: bool = False) -> int:
+        """Draw the next batch; see `draw_batch`."""
+        return draw_batch(self.database, self.info, at_once=at_once)
+
+    def preview(
+        self, number: int | None = None, *, least_answered: float | None = None, progress: Progress | None = None
+    ) -> Preview:
+        """See `Campaign.preview`."""
+        info = self.info
+        wanted = info.settings.least_answered if least_answered is None else least_answered
+
+        def read(connection: sa.Connection) -> Preview:
+            now = status_of(connection, info)
+            found = result_of(connection, info, interim=True, progress=progress) if now.n_votes else None
+            return Preview(
+                stamp=ballot_stamp(connection, info, now.ballot if number is None else number),
+                n_comparisons=now.n_comparisons,
+                n_answered=now.n_answered,
+                least_answered=wanted,
+                is_ready=now.state == "open" and now.n_answered >= wanted * now.n_comparisons,
+                expected=None if found is None else found.expected,
+                cut=None if found is None else found.cut,
+                of_ballot=None,
+            )
+
+        return self.database.read(read)
+
+    def close(
+        self,
+        number: int,  # noqa: ARG002 - all batches are closed
+        *,
+        least_answered: float | None = None,
+        stamp: str | None = None,
+    ) -> BallotRecord | None:
+        """End the campaign; see `finish`."""
+        finish(self.database, self.info, least_answered=least_answered, stamp=stamp)
+        return None
 
 
 def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False, voter_id: int | None = None) -> int:

@@ -14,14 +14,14 @@ from adaptive.draw import Ballot
 from adaptive.ledger import schema
 from adaptive.ledger.bundle.checking import checked
 from adaptive.ledger.bundle.contents import gathered
-from adaptive.ledger.campaigns import CampaignInfo, Settings, audit, create_campaign
+from adaptive.ledger.campaigns import CampaignInfo, Settings, audit, insert_campaign, load_by_id
 from adaptive.ledger.closing import Scored, chain_digest, record_dict
 from adaptive.ledger.columns import insert_columns
 from adaptive.ledger.counting import votes_digest
+from adaptive.ledger.database import Database
 from adaptive.ledger.draws import store_ballot, stored_ballots
 from adaptive.ledger.encoding import json_of, now
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.ledger import Campaign, Ledger, load_by_id
 from adaptive.ledger.locking import lock_tables
 from adaptive.ledger.payloads import vote_hash
 from adaptive.ledger.sheets import assign_slots
@@ -66,7 +66,9 @@ class Voting(Protocol):
         """Ballots opened so far, with their answers."""
 
 
-def import_protocol(ledger: Ledger, protocol: Voting, name: str, *, settings: Settings | None = None) -> Campaign:
+def import_protocol(
+    database: Database, protocol: Voting, name: str, *, settings: Settings | None = None
+) -> CampaignInfo:
     """Make a campaign of a voting, with its ballots, votes and records as they are; nothing is drawn or scored anew.
 
     `BallotProtocol.load` has held the draws against their digests. Here all of it is stored, checked as
@@ -75,7 +77,6 @@ def import_protocol(ledger: Ledger, protocol: Voting, name: str, *, settings: Se
 
     Parameters
     ----------
-    ledger : Ledger
     protocol : BallotProtocol
     name : str
         Of the campaign.
@@ -94,7 +95,7 @@ def import_protocol(ledger: Ledger, protocol: Voting, name: str, *, settings: Se
     def work(connection: sa.Connection) -> CampaignInfo:
         lock_tables(connection)  # two that come at once under one name come one after the other
         _check_name(connection, name)
-        made = create_campaign(
+        made = insert_campaign(
             connection, protocol.plan, protocol.items, protocol.voters, protocol.seed, name=name, settings=chosen
         )
         info = load_by_id(connection, made)
@@ -103,7 +104,7 @@ def import_protocol(ledger: Ledger, protocol: Voting, name: str, *, settings: Se
         checked(gathered(connection, info, names=False))
         return info
 
-    return Campaign(ledger.database, ledger.database.write(work))
+    return database.write(work)
 
 
 def _check_name(connection: sa.Connection, name: str) -> None:

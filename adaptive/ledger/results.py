@@ -34,7 +34,7 @@ from rankcorr import TauW
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
 
-__all__ = ["CampaignResult", "ClosePreview", "preview_of", "result_of", "votes_of"]
+__all__ = ["MOST_WITH_INTERVALS", "CampaignResult", "ClosePreview", "Preview", "preview_of", "result_of", "votes_of"]
 
 # Draws from the posterior of more items take a minute and more; standard errors alone would cost as much.
 MOST_WITH_INTERVALS: Final = 3_000
@@ -167,6 +167,38 @@ class ClosePreview:
     def is_ready(self) -> bool:
         """Whether it can be closed."""
         return self.n_tied_at_cut is not None and self.n_answered >= self.least_answered * self.n_comparisons
+
+
+@dataclass(frozen=True, eq=False)
+class Preview:
+    """What closing now would do: the ballot of a plan, or all batches of a continuous campaign.
+
+    Attributes
+    ----------
+    stamp : str
+        Of the ballot at that moment; closing takes it.
+    n_comparisons, n_answered : int
+        Of the ballot, or of all batches.
+    least_answered : float
+        Share of the comparisons that must be answered.
+    is_ready : bool
+        Whether it can be closed.
+    expected : float or None
+        Expected tau_w of a continuous campaign's ranking with the true one; None without votes, and for a ballot.
+    cut : Cut or None
+        Confidence of the cut by the strengths.
+    of_ballot : ClosePreview or None
+        The items, and which of them the next ballot keeps; None for batches.
+    """
+
+    stamp: str
+    n_comparisons: int
+    n_answered: int
+    least_answered: float
+    is_ready: bool
+    expected: float | None
+    cut: Cut | None
+    of_ballot: ClosePreview | None
 
 
 def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collection[int] = ()) -> Comparisons:

@@ -6,7 +6,7 @@ somebody else claims the sheet, so that a slow voter loses nothing. `fence` coun
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -16,19 +16,21 @@ import sqlalchemy as sa
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo, audit
 from adaptive.ledger.database import clock
+from adaptive.ledger.draws import stored_ballots
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.known_pairs import KnownPairs, Sheet, known_pairs, without_known_pairs
 from adaptive.ledger.locking import lock_ballot
 from adaptive.ledger.newcomers import MINUTE, Origin, first_end, forget_addresses, lease_end
 from adaptive.ledger.practice import has_begun, unused_practice
-from adaptive.ledger.voters import file_name, register
+from adaptive.ledger.voters import file_name, register, voter_named
 
 __all__ = [
     "Lease",
     "assign_slots",
     "claim_sheet",
     "give_sheet",
+    "give_sheets",
     "is_sheet_left",
     "lease_of_voter",
     "n_unanswered_for",
@@ -112,6 +114,35 @@ def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sh
     made = _leased(connection, ballot_id, sheet, voter_id, exclusive=False)
     audit(connection, info.id, "assigned", {"sheet": sheet}, ballot_id=ballot_id, voter_id=voter_id)
     return made
+
+
+def give_sheets(
+    connection: sa.Connection, info: CampaignInfo, name: str, *, giver: str | None = None, sheets: Sequence[int] = ()
+) -> int:
+    """Give sheets of the open ballot to a voter, who is made if nobody is called so yet; how many is returned.
+
+    Parameters
+    ----------
+    giver : str or None
+        All unfinished sheets of this voter; None: those of `sheets`, counted from 1.
+
+    Raises
+    ------
+    LedgerError
+        When no ballot is open, the giver has no unfinished sheet, or as `give_sheet`.
+    """
+    open_ones = [each for each in stored_ballots(connection, info.id) if each.state == "open"]
+    if not open_ones:
+        raise LedgerError("no ballot is open: there is no sheet to give")
+    taker = register(connection, info, name)
+    wanted = [(open_ones[-1].id, sheet - 1) for sheet in sheets]
+    if giver is not None:
+        wanted = unfinished_sheets(connection, voter_named(connection, info, giver))
+        if not wanted:
+            raise LedgerError(f"voter {giver!r} has no unfinished sheet")
+    for ballot_id, sheet in wanted:
+        give_sheet(connection, info, ballot_id, sheet, taker)
+    return len(wanted)
 
 
 def claim_sheet(

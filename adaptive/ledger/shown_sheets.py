@@ -16,7 +16,7 @@ from adaptive.ledger.encoding import pair_at, pair_id
 from adaptive.ledger.votes import answer_name
 from adaptive.votes import Vote
 
-__all__ = ["Answered", "KnownEvent", "ShownPair", "answers_on", "pair_of_event", "place_of", "shown_pairs"]
+__all__ = ["Answered", "KnownEvent", "ShownPair", "answer_at", "answers_on", "pair_of_event", "place_of", "shown_pairs"]
 
 _WORDS = {int(vote): vote.name.lower() for vote in Vote}
 
@@ -125,17 +125,26 @@ def answers_on(
     connection: sa.Connection, info: CampaignInfo, number: int, pairs: Sequence[ShownPair]
 ) -> dict[int, Answered]:
     """The answers that stand on a sheet, by position."""
-    at = {pair.place: pair.position for pair in pairs}
+    answered = _standing(connection, info, number, [pair.place for pair in pairs])
+    return {pair.position: answered[pair.place] for pair in pairs if pair.place in answered}
+
+
+def answer_at(connection: sa.Connection, info: CampaignInfo, number: int, place: int) -> Answered | None:
+    """The answer that stands on the comparison of a place."""
+    return _standing(connection, info, number, [place]).get(place)
+
+
+def _standing(connection: sa.Connection, info: CampaignInfo, number: int, places: Sequence[int]) -> dict[int, Answered]:
     event, ballot = schema.vote_event, schema.ballot
     rows = connection.execute(
         sa.select(event.c.place, event.c.kind, event.c.answer, event.c.event_id, event.c.voter_id)
         .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, ballot.c.number == number, event.c.place.in_(list(at)))
+        .where(ballot.c.campaign_id == info.id, ballot.c.number == number, event.c.place.in_(places))
         .order_by(event.c.place, event.c.revision)
     )
     last = {row.place: row for row in rows}
     return {
-        at[place]: Answered(answer_name(row.answer), row.event_id, row.voter_id)
+        place: Answered(answer_name(row.answer), row.event_id, row.voter_id)
         for place, row in last.items()
         if row.kind == "cast"
     }

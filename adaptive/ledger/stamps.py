@@ -8,8 +8,9 @@ from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.encoding import digest_of
 from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.newcomers import awaited
 
-__all__ = ["ballot_stamp", "campaign_stamp"]
+__all__ = ["ballot_stamp", "campaign_stamp", "progress_stamp"]
 
 _DECIDING = ("opened", "closed", "reopened", "excluded", "included", "left")
 
@@ -39,6 +40,12 @@ def campaign_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
         .scalar_subquery(),
     ]
     return digest_of([info.key, *map(str, connection.execute(sa.select(*parts)).one())])[:32]
+
+
+def progress_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
+    """Stamp of where a campaign stands: sheets that nobody has answered come back by themselves, as time passes."""
+    stamp, held = campaign_stamp(connection, info), awaited(connection, info)
+    return stamp if held is None else digest_of([stamp, str(held)])[:32]
 
 
 def ballot_stamp(connection: sa.Connection, info: CampaignInfo, number: int) -> str:

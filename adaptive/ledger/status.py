@@ -12,22 +12,28 @@ import sqlalchemy as sa
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.columns import integer_columns
+from adaptive.ledger.contents import ItemContent, contents_of
 from adaptive.ledger.counting import n_left_out, standing_votes
+from adaptive.ledger.draws import stored_ballots
 from adaptive.ledger.encoding import now, time_text, value_of
 from adaptive.ledger.newcomers import Awaited, awaited
 from adaptive.ledger.refusals import Waits, why_it_waits
 from adaptive.ledger.spending import Spending, spending_of
+from adaptive.ledger.stamps import ballot_stamp
 from adaptive.ledger.voters import excluded_voters, names_of
 from adaptive.plan import BallotPlan
 
 __all__ = [
     "BallotProgress",
+    "BallotState",
     "CampaignStatus",
     "ItemProgress",
     "VoterProgress",
+    "ballot_state",
     "by_ballot",
     "by_item",
     "by_voter",
+    "items_shown",
     "status_of",
 ]
 
@@ -169,6 +175,27 @@ class ItemProgress:
     n_answered: int
 
 
+@dataclass(frozen=True)
+class BallotState:
+    """One ballot, or batch, and what has come of it.
+
+    Attributes
+    ----------
+    progress : BallotProgress
+    stamp : str
+        Changes with the ballot's state and with who is left out, not with votes.
+    chain_digest : str or None
+        Of a closed ballot.
+    going_on : tuple of hashable or None
+        Items of the next ballot; None while this one is open, and where none follows.
+    """
+
+    progress: BallotProgress
+    stamp: str
+    chain_digest: str | None
+    going_on: tuple[Hashable, ...] | None
+
+
 def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
     """Where the campaign stands; no vote is read one by one, whatever their number."""
     rows = _ballots(connection, info)
@@ -230,6 +257,22 @@ def by_ballot(connection: sa.Connection, info: CampaignInfo) -> list[BallotProgr
     ]
 
 
+def ballot_state(connection: sa.Connection, info: CampaignInfo, number: int) -> BallotState:
+    """One ballot that was opened, and what has come of it.
+
+    Raises
+    ------
+    LedgerError
+        When the ballot has not been opened.
+    """
+    stamp = ballot_stamp(connection, info, number)
+    stored = stored_ballots(connection, info.id)[number - 1]
+    going_on = None
+    if isinstance(info.plan, BallotPlan) and stored.record is not None and number < info.plan.n_ballots:
+        going_on = tuple(info.items[place] for place in stored.record["selected"])
+    return BallotState(by_ballot(connection, info)[number - 1], stamp, stored.chain_digest, going_on)
+
+
 def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgress]:
     """Progress of each voter, in the order in which they came."""
     sheet, lease, event, ballot, voter = schema.sheet, schema.lease, schema.vote_event, schema.ballot, schema.voter
@@ -287,6 +330,15 @@ def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]
     places = np.flatnonzero(presentations)
     order = places[np.argsort(answered[places], kind="stable")]
     return [ItemProgress(info.items[p], int(presentations[p]), int(answered[p])) for p in order.tolist()]
+
+
+def items_shown(connection: sa.Connection, info: CampaignInfo) -> list[tuple[ItemProgress, ItemContent]]:
+    """All items with what is shown for each: those of the open ballots as `by_item` has them, then the others."""
+    contents = dict(zip(info.items, contents_of(connection, info.id), strict=True))
+    asked = by_item(connection, info)
+    known = {each.item for each in asked}
+    asked += [ItemProgress(item, 0, 0) for item in info.items if item not in known]
+    return [(each, contents[each.item]) for each in asked]
 
 
 def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo, audit
+from adaptive.ledger.database import Database
 from adaptive.ledger.encoding import now, time_text
 from adaptive.ledger.errors import LedgerError
 
@@ -21,6 +22,7 @@ __all__ = [
     "Holder",
     "TokenKind",
     "TokenRow",
+    "Tokens",
     "holder_of",
     "issue",
     "revoke",
@@ -86,6 +88,37 @@ class TokenRow:
     ends_at: str | None
     revoked_at: str | None
     is_valid: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The tokens of a campaign; each step is one transaction."""
+
+    database: Database
+    info: CampaignInfo
+
+    def issue(self, kind: TokenKind, *, hours: float | None = None) -> str:
+        """Make a token that is no voter's; see the function `issue`."""
+        return self.database.write(lambda connection: issue(connection, self.info, kind, hours=hours))
+
+    def holder(self, token: str, kind: TokenKind) -> Holder | None:
+        """Return what a token opens in this campaign; None where that is nothing, or its voter has left."""
+        found = self.database.look_up(lambda connection: holder_of(connection, token, (kind,)))
+        return None if found is None or found.campaign_key != self.info.key or found.withdrawn else found
+
+    def revoke(self, token: str) -> None:
+        """Let a token open nothing from now on."""
+        self.database.write(lambda connection: revoke(connection, token))
+
+    def revoke_listed(self, token_id: str, *, mine: str = "") -> bool:
+        """Let a token of `rows` open nothing from now on; see the function `revoke_listed`."""
+        return self.database.write(lambda connection: revoke_listed(connection, self.info, token_id, mine=mine))
+
+    def rows(self, *, start: int = 0, most: int = 200, names: bool = False) -> tuple[int, tuple[TokenRow, ...]]:
+        """Say how many tokens were given out, and list some; see `token_rows`."""
+        return self.database.read(
+            lambda connection: token_rows(connection, self.info, start=start, most=most, names=names)
+        )
 
 
 def issue(

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.encoding import time_text
-from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.errors import NoVoterError
 from adaptive.ledger.status import by_voter
 from rankcorr.checks import shown
 
@@ -99,11 +99,11 @@ def voter_of_key(connection: sa.Connection, info: CampaignInfo, key: str) -> int
 
     Raises
     ------
-    LedgerError
+    NoVoterError
         Where there is no such voter.
     """
     table = schema.voter
     found = connection.execute(sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.key == key)).scalar()
     if found is None:
-        raise LedgerError(f"there is no voter of the key {shown(key)}")
+        raise NoVoterError(f"there is no voter of the key {shown(key)}")
     return int(found)

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo, audit
 from adaptive.ledger.encoding import now
-from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.errors import LedgerError, NoVoterError
 from adaptive.ledger.tokens import revoke_of_voter
 from adaptive.ledger.wording import is_line
 from adaptive.tables import item_cells
@@ -78,12 +78,12 @@ def voter_named(connection: sa.Connection, info: CampaignInfo, name: str) -> int
 
     Raises
     ------
-    LedgerError
+    NoVoterError
         Where nobody is called so.
     """
     found = voters_named(connection, info, [name]).get(name)
     if found is None:
-        raise LedgerError(f"no voter is called {shown(name)}")
+        raise NoVoterError(f"no voter is called {shown(name)}")
     return found
 
 

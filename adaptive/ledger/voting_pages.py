@@ -17,7 +17,7 @@ from adaptive.ledger.errors import ChangedError, LedgerError
 from adaptive.ledger.wording import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
 from rankcorr.checks import real_number, shown, whole_number
 
-__all__ = ["MOST_CHARACTERS", "Outcome", "PageTexts", "VotingPages", "pages_of", "set_pages"]
+__all__ = ["MOST_OF_TEXT", "Outcome", "PageTexts", "VotingPages", "pages_of", "set_pages"]
 
 Platform: TypeAlias = Literal["prolific", "mturk"]
 Outcome: TypeAlias = Literal["complete", "screened out", "quota full"]
@@ -32,7 +32,7 @@ _CODES: Final = {
 }
 _PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc="
 _MOST_OF_A_LINE: Final = 500
-MOST_CHARACTERS: Final = 20_000  # of a text of several lines
+MOST_OF_TEXT: Final = 20_000  # of a text of several lines
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class PageTexts:
                 )
         for name in ("instructions", "consent", "thanks"):
             text = getattr(self, name)
-            if not is_quick_to_render(text, MOST_CHARACTERS):
+            if not is_quick_to_render(text, MOST_OF_TEXT):
                 raise LedgerError(
-                    f"{name} must be text, of at most {MOST_CHARACTERS:,} characters and {MOST_BRACKETS:,} opening "
+                    f"{name} must be text, of at most {MOST_OF_TEXT:,} characters and {MOST_BRACKETS:,} opening "
                     f"brackets; got {shown(text)}"
                 )
             if not is_prose(text):

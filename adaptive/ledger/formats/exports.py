@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from adaptive.ledger.campaigns import CampaignInfo
+from adaptive.ledger.database import Database
 from adaptive.ledger.formats.gathered import Answered, gathered, presented
 from adaptive.ledger.formats.writing import arena_lines, choix_files, csv_votes, label_studio_tasks, potato_lines
-from adaptive.ledger.ledger import Campaign
 from rankcorr.checks import check_choice
 
 __all__ = ["FORMATS", "Export", "Format", "export_votes"]
@@ -51,7 +52,8 @@ class Export:
 
 
 def export_votes(
-    campaign: Campaign,
+    database: Database,
+    info: CampaignInfo,
     format: Format,  # noqa: A002 - the name of the option
     *,
     ballots: Sequence[int] | None = None,
@@ -75,7 +77,6 @@ def export_votes(
 
     Parameters
     ----------
-    campaign : Campaign
     format : {"csv", "arena", "label_studio", "potato", "choix"}
     ballots : sequence of int or None
         Numbers of ballots; None: all that were opened.
@@ -97,8 +98,7 @@ def export_votes(
         As `adaptive.tables.item_columns`.
     """
     check_choice("format", format, FORMATS)
-    info = campaign.info
-    found, contents = campaign.database.read(
+    found, contents = database.read(
         lambda connection: (
             gathered(connection, info, ballots=ballots, names=names),
             presented(connection, info),

@@ -4,8 +4,8 @@ answers (what was said, in flat columns) -> agreement (between voters), shares -
 """
 
 from adaptive.ledger.quality.exclusion import ExclusionPreview, exclusion_preview
-from adaptive.ledger.quality.flags import Flag, Limits
-from adaptive.ledger.quality.report import CampaignQuality, VoterQuality, quality_of
+from adaptive.ledger.quality.flags import Flag, Limits, VoterQuality
+from adaptive.ledger.quality.report import CampaignQuality, quality_of
 from adaptive.ledger.quality.shares import Share
 
 __all__ = [

@@ -14,7 +14,7 @@ from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.quality.agreement import LEAST_PAIRS, Ratings, consistency, ratings_of
 from adaptive.ledger.quality.answers import NOTHING, Answers, answers_of
-from adaptive.ledger.quality.flags import Flag, Limits, flags_of, side_interval
+from adaptive.ledger.quality.flags import Limits, VoterQuality, flags_of
 from adaptive.ledger.quality.shares import Share
 from adaptive.ledger.results import MOST_WITH_INTERVALS
 from adaptive.ledger.voters import excluded_voters, names_of
@@ -23,61 +23,10 @@ from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.voters import voter_report
 
-__all__ = ["CampaignQuality", "VoterQuality", "quality_of"]
+__all__ = ["CampaignQuality", "quality_of"]
 
 _LEVEL: Final = 0.9
 _COUNTS: Final = ("n_so", "n")
-
-
-@dataclass(frozen=True)
-class VoterQuality:
-    """What the answers of one voter say.
-
-    Attributes
-    ----------
-    voter, key : str
-        Name, and the random key that exports have.
-    excluded : bool
-    n_votes, n_cannot_say : int
-        Votes that stand, and those of them that say "cannot say".
-    seconds : float or None
-        Median time of a vote; None where no time is known.
-    fast : Share
-        Votes, of those with a time, that took less than the limit.
-    left : Share
-        Votes for the left side, of those that are no ties.
-    left_low, left_high : float or None
-        90 % interval of it.
-    attention, gold : Share
-        Answers as expected.
-    repeats : Share
-        Comparisons answered alike when they came again with the sides swapped.
-    agreement : Share
-        Answers of other voters, who are not left out, on the same pairs that are the same.
-    discrimination, oversight, random : float or None
-        By the vote model: a_v, e_v and the probability to flip coins; None for voters with few votes or who are left
-        out, and above 3,000 items.
-    flags : tuple of Flag
-    """
-
-    voter: str
-    key: str
-    excluded: bool
-    n_votes: int
-    n_cannot_say: int
-    seconds: float | None
-    fast: Share
-    left: Share
-    left_low: float | None
-    left_high: float | None
-    attention: Share
-    gold: Share
-    repeats: Share
-    agreement: Share
-    discrimination: float | None = None
-    oversight: float | None = None
-    random: float | None = None
-    flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -182,7 +131,7 @@ def _of_votes(own: Answers, limits: Limits) -> dict[str, Any]:
     times = own.milliseconds[own.milliseconds != NOTHING]
     decided = own.answer[np.abs(own.answer) == 1]
     left = Share.of(int((decided == 1).sum()), decided.size)
-    low, high = side_interval(left, _LEVEL) or (None, None)
+    low, high = left.interval(_LEVEL) or (None, None)
     return {
         "n_votes": own.answer.size,
         "n_cannot_say": int((own.answer == CANNOT_SAY).sum()),

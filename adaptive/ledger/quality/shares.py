@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adaptive.model.judged_votes import wilson_interval
+
 __all__ = ["Share"]
 
 
@@ -32,6 +34,14 @@ class Share:
         (Share(n=4, n_so=3, share=0.75), '-')
         """
         return cls(n, n_so, n_so / n if n else None)
+
+    def interval(self, level: float) -> tuple[float, float] | None:
+        """Wilson's interval of the share at this level; None of nothing."""
+        if self.share is None:
+            return None
+        from scipy.special import ndtri
+
+        return wilson_interval(self.share, self.n, float(ndtri((1 + level) / 2)))
 
     def __str__(self) -> str:
         return f"{self.n_so:,} of {self.n:,}" if self.n else "-"

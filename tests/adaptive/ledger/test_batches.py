@@ -193,7 +193,7 @@ def test_an_answer_given_again_says_alike_of_checks_and_of_others_whether_more_i
     answer(campaign, voter, hand)
     refused = []
     for pair in hand.pairs:
-        campaign.run(
+        campaign.database.write(
             lambda c: write_refusal(c, campaign.info, Refusal("reached", "target", state_of(c, campaign.info)))
         )
         assert not journey(campaign, voter).available

@@ -77,7 +77,7 @@ def test_whoever_comes_practises_once_however_many_sheets_have_the_practice(ledg
     plan = plan_ballots(12, n_ballots=2, fraction=0.5, presentations=2)
     campaign = ledger.new_campaign(plan, list("abcdefghijkl"), 2, 1, settings=settings)
     assert planned_spending(plan, 2, settings).cost == spent(campaign)[1] == 18 + 2
-    campaign.open_ballot()
+    campaign.open_next()
     assert query(ledger, "SELECT count(*) FROM comparison WHERE probe IS NOT NULL") == [(4,)]
     assert spent(campaign) == (0, 18 + 2)
 

@@ -32,7 +32,7 @@ def steps_of_status(ledger, n_items):
         same = {"ballot_id": ballot, "revision": 1, "kind": "cast", "answer": 1, "payload_hash": "", "received_at": 0}
         insert_columns(connection, schema.vote_event, {**columns, **same})
 
-    campaign.run(fill)
+    campaign.database.write(fill)
     n_steps = 0
 
     def count():
@@ -63,7 +63,7 @@ def test_the_pace_is_that_of_the_votes_that_came_one_by_one(ledger):
     assert status(campaign).votes_per_minute > 0
     now = status(campaign)
     assert (now.n_answered, now.n_votes, now.n_voters, now.expected_end) == (12, 12, 3, None)
-    campaign.close_ballot(1)
+    campaign.close(1)
     assert status(campaign).votes_per_minute is None
 
 
@@ -82,14 +82,14 @@ def test_answers_of_voters_who_are_left_out_do_not_count(ledger):
     _, _, voter = asked(campaign)[0]
     theirs = [each for each in asked(campaign) if each[2] == voter]
     assert len(theirs) == 4  # of 12, among 3 voters
-    campaign.run(lambda c: set_excluded(c, campaign.info, voter, True, "asked to"))
+    campaign.database.write(lambda c: set_excluded(c, campaign.info, voter, True, "asked to"))
     now = status(campaign)
     assert (now.n_answered, now.n_counted, now.n_comparisons) == (12, 8, 12)
     seen = campaign.database.read(lambda c: preview_of(c, campaign.info))
     assert seen.n_answered == now.n_counted
     assert min(answers for _, answers in seen.fewest) == min(answers_by_item(campaign).values()) < 4
-    campaign.close_ballot(1, least_answered=0.5)
-    campaign.run(lambda c: set_excluded(c, campaign.info, voter, False, "it was a mistake"))
+    campaign.close(1, least_answered=0.5)
+    campaign.database.write(lambda c: set_excluded(c, campaign.info, voter, False, "it was a mistake"))
     (first,) = campaign.database.read(lambda c: by_ballot(c, campaign.info))
     assert (first.n_answered, first.n_counted) == (12, 8)  # as it was closed
 
@@ -110,8 +110,8 @@ def answers_by_item(campaign):
 def test_ballots_say_how_far_they_have_come(ledger):
     campaign = campaign_of(ledger)
     answer_all(campaign)
-    campaign.close_ballot(1)
-    campaign.open_ballot()
+    campaign.close(1)
+    campaign.open_next()
     place, _, voter = asked(campaign, 2)[0]
     campaign.cast(vote(voter, place, number=2))
     first, second = campaign.database.read(lambda c: by_ballot(c, campaign.info))

@@ -13,8 +13,6 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from adaptive.ledger import Ledger, UnreachableError, database, unwritable
-from adaptive.ledger.backup import back_up
-from adaptive.ledger.bundle import bundle_bytes, verify_campaign
 from adaptive.ledger.failures import reason
 from adaptive.ledger.results import result_of
 from adaptive.ledger.status import status_of
@@ -62,7 +60,7 @@ def as_reader(folder, work):
 
 def test_a_ledger_in_a_folder_of_somebody_else_is_read(folder):
     ledger, campaign = voted(folder)
-    expected = bundle_bytes(campaign)
+    expected = campaign.bundle()
     ledger.close()
     assert os.listdir(folder) == ["ledger.db"]
 
@@ -71,12 +69,12 @@ def test_a_ledger_in_a_folder_of_somebody_else_is_read(folder):
         mine = found.campaign()
         assert mine.database.read(lambda c: status_of(c, mine.info)).n_votes == 12
         assert mine.database.read(lambda c: result_of(c, mine.info, interim=True)).n_votes == 12
-        assert verify_campaign(mine).n_votes == 12
-        assert bundle_bytes(mine) == expected
+        assert mine.verify().n_votes == 12
+        assert mine.bundle() == expected
         with tempfile.TemporaryDirectory() as other:
-            back_up(found.database, Path(other) / "copy.db")
+            found.back_up(Path(other) / "copy.db")
             copy = Ledger.open(Path(other) / "copy.db")
-            assert bundle_bytes(copy.campaign()) == expected
+            assert copy.campaign().bundle() == expected
             copy.close()
         return "read"
 
@@ -89,7 +87,7 @@ def test_it_says_that_it_cannot_be_written(folder):
     ledger.close()
 
     def writes():
-        return Ledger.open(folder / "ledger.db").campaign().close_ballot(1)
+        return Ledger.open(folder / "ledger.db").campaign().close(1)
 
     path = folder / "ledger.db"
     wanted = f"UnreachableError {path}: cannot be written: the file or its folder is read-only"
@@ -204,5 +202,5 @@ def votes_go_on(ledger, campaign, places, acknowledged):
     for place, _, voter in places:
         if place not in acknowledged:
             campaign.cast(vote(voter, place))
-    campaign.close_ballot(1)
+    campaign.close(1)
     check_ledger(ledger)

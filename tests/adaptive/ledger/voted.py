@@ -117,8 +117,8 @@ def voted(target, n_closed=1, *, n_opened=None, items=ITEMS, voters=VOTERS, seed
         plan, items, voters, seed, name="Fruit", settings=Settings(least_answered=0.5, **settings)
     )
     for number in range(1, (min(n_closed + 1, plan.n_ballots) if n_opened is None else n_opened) + 1):
-        campaign.open_ballot()
+        campaign.open_next()
         record(campaign, rows_of(campaign, number, seed + number))
         if number <= n_closed:
-            campaign.close_ballot(number)
+            campaign.close(number)
     return campaign

@@ -36,7 +36,7 @@ def ended(folder):
 
 def run(campaign, asks):
     run_ballots(campaign, asks, minds(), np.random.default_rng(SEED))
-    return [record.to_dict() for record in campaign.result().ballots]
+    return [record.to_dict() for record in campaign.paper_result().ballots]
 
 
 def insisting(voter, before):

@@ -48,10 +48,10 @@ def main() -> None:
             campaign = campaign_of(ledger, plan=plan, least_answered=0.5)
             for number in range(1, plan.n_ballots + 1):
                 if number > 1:
-                    campaign.open_ballot()
+                    campaign.open_next()
                 answer(campaign, number)
                 campaign.database.read(lambda connection, info=campaign.info: preview_of(connection, info))
-                campaign.close_ballot(number)
+                campaign.close(number)
                 n_closed += 1
             campaign.database.read(lambda connection, info=campaign.info: result_of(connection, info))
             n_seen = look(campaign, n_seen)

@@ -48,7 +48,7 @@ def counts(campaign):
     now = read(campaign, status_of)
     [(on_sheets,)] = query(campaign, "SELECT sum(n_answered) FROM sheet")
     votes = sum(each.n_votes for each in read(campaign, by_voter))
-    n_events = len(campaign.run(lambda c: events_after(c, campaign.info)))
+    n_events = len(campaign.database.write(lambda c: events_after(c, campaign.info)))
     return now.spending.n_probes, on_sheets, now.n_votes, votes, now.n_voters, n_events
 
 
@@ -90,7 +90,7 @@ def test_of_a_vote_and_a_late_vote_under_one_id_at_once_there_is_one(ledger):
     sheets = [[place for place, sheet in rows if sheet == wanted] for wanted in (0, 1)]
     [(voter,)] = query(campaign, "SELECT DISTINCT voter_id FROM lease")
     [heir] = voters_of(campaign, 9)[8:]
-    campaign.run(lambda c: give_sheet(c, campaign.info, campaign.ballots()[0].id, 0, heir))
+    campaign.database.write(lambda c: give_sheet(c, campaign.info, campaign.ballots()[0].id, 0, heir))
     told = []
 
     def send(place, event):
@@ -116,7 +116,7 @@ def test_of_a_vote_and_a_late_vote_under_one_id_at_once_there_is_one(ledger):
 
 def test_a_late_answer_is_kept_and_does_not_count(campaign, holder):
     answer_all(campaign)
-    campaign.close_ballot(1)
+    campaign.close(1)
     for _ in range(2):
         late = vote(holder, PLACE, "tie")
         with pytest.raises(LateVoteError, match="ballot 1 is closed"):
@@ -132,6 +132,6 @@ def test_who_leaves_takes_back_the_answers_to_checks_too(campaign, holder):
     campaign.cast(vote(holder, PLACE))
     [(place,)] = query(campaign, "SELECT min(place) FROM comparison WHERE sheet = 0")
     campaign.cast(vote(holder, place))
-    assert campaign.run(lambda c: leave(c, campaign.info, holder)) == 1  # votes
+    assert campaign.database.write(lambda c: leave(c, campaign.info, holder)) == 1  # votes
     assert query(campaign, "SELECT place FROM vote_event WHERE kind = 'void' ORDER BY place") == [(place,), (PLACE,)]
     assert counts(campaign)[:3] == (0, 0, 0)

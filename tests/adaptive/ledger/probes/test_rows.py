@@ -124,7 +124,7 @@ def test_probes_are_never_scored(ledger):
         campaign = campaign_of(ledger, probing=probing)
         names = pair_ids(campaign)
         record(campaign, *(row(name, ("left", "tie", "right")[place % 3]) for place, name in enumerate(names)))
-        records.append(campaign.close_ballot(1))
+        records.append(campaign.close(1))
     assert records[0].to_dict() == records[1].to_dict()
 
 
@@ -150,11 +150,11 @@ def test_late_answers_are_kept_and_do_not_count(campaign):
     record(campaign, row(on_sheet[0], "left"))
     other = voters_of(campaign, 9)[8]
     holder = read(campaign, asked_of)[0].voter
-    campaign.run(lambda c: give_sheet(c, campaign.info, campaign.ballots()[0].id, 0, other))
+    campaign.database.write(lambda c: give_sheet(c, campaign.info, campaign.ballots()[0].id, 0, other))
     assert record(campaign, row(on_sheet[1], "left", voter=holder)).n_late == 1
     assert record(campaign, row(on_sheet[1], "tie", voter="8")).n_probes == 1
     record(campaign, *(row(name, "left") for name in pair_ids(campaign)[:12]))
-    campaign.close_ballot(1)
+    campaign.close(1)
     assert record(campaign, row(on_sheet[2], "left")).n_late == 1
     assert query(campaign, "SELECT why FROM late_vote ORDER BY id") == [("reassigned",), ("closed",)]
     assert read(campaign, status_of).n_late == 2
@@ -187,8 +187,8 @@ def test_practice_comes_once_and_known_pairs_take_turns_over_ballots(ledger):
     # Pairs of items that no ballot compares within a slot: it asks the known ones instead.
     campaign = campaign_of(ledger, probing=Probing(PROBING.known, 2), n_voters=6)
     record(campaign, *answers_to_all(campaign))
-    campaign.close_ballot(1)
-    campaign.open_ballot()
+    campaign.close(1)
+    campaign.open_next()
     assert "practice" in {probe.kind for probe in probes_in(campaign)}
     assert "practice" not in {probe.kind for probe in probes_in(campaign, 2)}
 
@@ -198,7 +198,7 @@ def test_whoever_claims_a_sheet_gets_no_pair_of_an_overlap_again(ledger):
     campaign = campaign_of(ledger, probing=probing, sheet_size=2, assigned=False)
     voter = voters_of(campaign, 1)[0]
     pairs = []
-    while (lease := campaign.run(lambda c: claim_sheet(c, campaign.info, voter))) is not None:
+    while (lease := campaign.database.write(lambda c: claim_sheet(c, campaign.info, voter))) is not None:
         shown = read(campaign, asked_of, voter_id=voter)
         own = [each for each in shown if pair_at(each.id)[1] == lease.sheet]
         pairs += [frozenset([each.left, each.right]) for each in own]

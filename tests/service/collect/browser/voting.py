@@ -124,6 +124,6 @@ def another_votes(campaign):
         consent(connection, campaign.info, pages, found, pages.consent_version)
         return found, next_sheet(connection, campaign.info, pages, found)[0]
 
-    found, hand = campaign.run(taken)
+    found, hand = campaign.database.write(taken)
     for pair in hand.pairs:
         campaign.cast(VoteCast(new_id(), hand.number, pair.place, found, "left"))
