@@ -241,7 +241,7 @@ def test_ballots_and_tables_are_made_once(empty_target):
     ledgers = at_once(*[lambda: Ledger.create(empty_target)] * 3)
     first = ledgers[0]
     campaign = first.new_campaign(PLAN, 6, 3, 1)
-    found = at_once(*[campaign.open_ballot] * 3)
+    found = at_once(*[campaign.open_next] * 3)
     assert found.count(1) == 1
     refused = [each for each in found if each != 1]
     assert all(isinstance(each, LedgerError) for each in refused)
@@ -256,7 +256,7 @@ def test_a_ballot_is_opened_again_or_followed_by_the_next_but_not_both(ledger):
         campaign = campaign_of(ledger, seed=seed)
         answer_all(campaign)
         campaign.close(1)
-        opened, reopened = at_once(campaign.open_ballot, lambda c=campaign: c.reopen(1, "a mistake"))
+        opened, reopened = at_once(campaign.open_next, lambda c=campaign: c.reopen(1, "a mistake"))
         assert isinstance(opened, LedgerError) != isinstance(reopened, LedgerError)
         states = [each.state for each in campaign.ballots()]
         assert states == (["open"] if isinstance(opened, Exception) else ["closed", "open"])

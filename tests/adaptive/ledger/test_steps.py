@@ -72,7 +72,7 @@ def steps(ledger):
 
         @rule()
         def open_next(self):
-            found = self.answer_of(self.campaign.open_ballot)
+            found = self.answer_of(self.campaign.open_next)
             pairs = []
             if isinstance(found, int):
                 stored = self.campaign.ballots()[-1]
