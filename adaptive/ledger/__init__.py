@@ -6,9 +6,8 @@ counting, closing (what counts) -> ledger (all of it, step by step). Callers use
 servers, so that `import adaptive` does not load SQLAlchemy.
 """
 
-from adaptive.ledger.batches import batch_for
 from adaptive.ledger.bundle import Verified, verify_bundle
-from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
+from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings, batch_for
 from adaptive.ledger.contents import MOST_OF_ITEM, ItemContent, is_asset
 from adaptive.ledger.encoding import digest_of, pair_at, pair_id, time_text
 from adaptive.ledger.errors import (
@@ -25,11 +24,11 @@ from adaptive.ledger.errors import (
     UnfinishedError,
     UnreachableError,
 )
-from adaptive.ledger.feed import LedgerEvent
 from adaptive.ledger.formats import FORMATS, Export
 from adaptive.ledger.formats.guard import guarded
 from adaptive.ledger.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet
 from adaptive.ledger.ledger import Campaign, Ledger, NewCampaign
+from adaptive.ledger.listing import LedgerEvent
 from adaptive.ledger.newcomers import Origin
 from adaptive.ledger.participants import DECISIONS, Participant
 from adaptive.ledger.participation import Journey, Reason, SheetInHand
@@ -40,10 +39,9 @@ from adaptive.ledger.quality import CampaignQuality, ExclusionPreview, Flag, Lim
 from adaptive.ledger.results import MOST_WITH_INTERVALS, CampaignResult, ClosePreview, Preview
 from adaptive.ledger.shown_sheets import ShownPair
 from adaptive.ledger.spending import PlannedSpending, planned_spending
-from adaptive.ledger.status import BallotProgress, BallotState, CampaignStatus, ItemProgress, VoterProgress
+from adaptive.ledger.status import BallotProgress, BallotState, CampaignStatus, ItemProgress, VoterProgress, VoterRow
 from adaptive.ledger.tokens import Holder, TokenKind, TokenRow
 from adaptive.ledger.voter import PlatformVoters, Visit, Voter
-from adaptive.ledger.voter_rows import VoterRow
 from adaptive.ledger.votes import ANSWERS, Receipt, VoteCast
 from adaptive.ledger.voting_pages import MOST_OF_TEXT, Outcome, PageTexts, VotingPages
 from adaptive.ledger.wording import is_line, is_quick_to_render

@@ -1,44 +1,87 @@
-"""How large the batches of a continuous campaign are, and how many sheets they are dealt to."""
+"""When the next batch is due: at most half of one is unanswered, and the budget is not spent."""
 
 from __future__ import annotations
 
-from typing import Final
+import sqlalchemy as sa
 
-from adaptive.ledger.campaigns import Settings
+from adaptive.ledger import schema
+from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan
+from adaptive.ledger.database import clock
+from adaptive.ledger.draws import stored_ballots
+from adaptive.ledger.refusals import Refusal, last_refusal, state_of, write_refusal
+from adaptive.ledger.sheets import is_sheet_left, n_unanswered_for
 
-__all__ = ["batch_for", "slots_of_batch"]
-
-_LEAST: Final = 10
-_MOST: Final = 50
-_SHEET: Final = 20  # comparisons, where the campaign does not say
+__all__ = ["may_draw", "n_unanswered", "n_waiting", "note_in_vain"]
 
 
-def batch_for(n_items: int) -> int:
-    """Comparisons of a batch where nobody says: as many as there are items, from 10 to 50.
+def may_draw(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
+    """Whether a batch is due, and the budget of a continuous campaign not spent; False for a campaign of ballots.
 
-    The votes of a batch guide the next one, and one of 50 is all pairs of ten items at once.
-
-    Examples
-    --------
-    >>> batch_for(4), batch_for(20), batch_for(3_000)
-    (10, 20, 50)
+    Where a draw was refused, since the target is reached or no pair is left, it is False until another answer comes;
+    for a voter who has seen all pairs it stays so.
     """
-    return min(_MOST, max(_LEAST, n_items))
+    if not isinstance(info.plan, ContinuousPlan):
+        return False
+    ballots = stored_ballots(connection, info.id)
+    has_ended = bool(ballots) and all(each.state == "closed" for each in ballots)
+    is_spent = sum(each.n_comparisons for each in ballots) >= info.plan.budget
+    if has_ended or is_spent or n_waiting(connection, info, voter_id) > info.plan.batch // 2:
+        return False
+    if voter_id is not None and last_refusal(connection, info, voter_id) is not None:
+        return False
+    refused = last_refusal(connection, info, None)
+    return refused is None or refused.state != state_of(connection, info)
 
 
-def slots_of_batch(size: int, n_slots: int, settings: Settings) -> int:
-    """Slots that a batch is dealt to.
+def note_in_vain(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
+    """Write down that a voter gets none of the sheets that are left, where others would and no batch comes any more."""
+    if not isinstance(info.plan, ContinuousPlan) or not is_sheet_left(connection, info):
+        return
+    spent = sum(each.n_comparisons for each in stored_ballots(connection, info.id))
+    if spent >= info.plan.budget:
+        reason = "the voter has seen a pair of each sheet that is left"
+        write_refusal(connection, info, Refusal(reason, "pairs", state_of(connection, info), voter_id))
 
-    All of them where each is somebody's. Otherwise whoever comes claims a sheet, and there are as few as the size of a
-    sheet allows, so that nobody comes for a pair or two; at least two where comparisons are asked of a second voter.
 
-    Examples
-    --------
-    >>> slots_of_batch(50, 40, Settings(assigned=False, sheet_size=20)), slots_of_batch(50, 40, Settings())
-    (3, 40)
+def n_waiting(connection: sa.Connection, info: CampaignInfo, voter_id: int | None) -> int:
+    """Unanswered pairs that keep the next batch from being drawn, for a voter or for whoever comes new.
+
+    Where sheets are claimed, checks are counted too: a voter who sees a batch come must not learn from it which of two
+    answers was scored.
     """
-    if settings.assigned:
-        return n_slots
-    wanted = -(-size // (settings.sheet_size or _SHEET))
-    probing = settings.probing
-    return min(n_slots, size, max(wanted, 2 if probing is not None and probing.overlap > 0 else 1))
+    if info.settings.assigned:
+        return n_unanswered(connection, info)
+    lease, sheet = schema.lease, schema.sheet
+    held = sa.exists().where(
+        lease.c.ballot_id == sheet.c.ballot_id,
+        lease.c.sheet == sheet.c.number,
+        lease.c.ended_at.is_(None),
+        sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection)),
+    )
+    left = sheet.c.n_comparisons + sheet.c.n_checks - sheet.c.n_answered - sheet.c.n_checked
+    n_free, n_held, largest = connection.execute(
+        sa.select(
+            sa.func.sum(sa.case((held, 0), else_=left)),
+            sa.func.sum(sa.case((held, left), else_=0)),
+            sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks),
+        )
+        .join(schema.ballot, schema.ballot.c.id == sheet.c.ballot_id)
+        .where(schema.ballot.c.campaign_id == info.id, schema.ballot.c.state == "open")
+    ).one()
+    free = int(n_free or 0) if voter_id is None else n_unanswered_for(connection, info, voter_id)
+    return max(free, free + int(n_held or 0) - len(info.slots) * int(largest or 0))
+
+
+def n_unanswered(connection: sa.Connection, info: CampaignInfo) -> int:
+    """Unanswered comparisons of the batches that are open."""
+    sheet, ballot = schema.sheet, schema.ballot
+    found = connection.execute(
+        sa.select(sa.func.sum(sheet.c.n_comparisons - sheet.c.n_answered))
+        .join(ballot, ballot.c.id == sheet.c.ballot_id)
+        .where(
+            ballot.c.campaign_id == info.id,
+            ballot.c.state == "open",
+            sheet.c.n_answered < sheet.c.n_comparisons,
+        )
+    ).scalar()
+    return int(found or 0)

@@ -1,4 +1,4 @@
-"""What a campaign is: its items, plan, seed and settings, which never change once it is made."""
+"""What a campaign is: its items, plan, seed and settings, which never change once it is made; sizes of batches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import sqlalchemy as sa
@@ -26,7 +26,21 @@ from adaptive.protocol import Items, checked_items, checked_labels
 from adaptive.tables import item_cells
 from rankcorr.checks import checked_seed, real_number, shown, whole_number
 
-__all__ = ["CampaignInfo", "ContinuousPlan", "Settings", "audit", "insert_campaign", "load_by_id", "load_campaign"]
+__all__ = [
+    "CampaignInfo",
+    "ContinuousPlan",
+    "Settings",
+    "audit",
+    "batch_for",
+    "insert_campaign",
+    "load_by_id",
+    "load_campaign",
+    "slots_of_batch",
+]
+
+_LEAST_BATCH: Final = 10
+_LARGEST_BATCH: Final = 50
+_SHEET_OF_BATCH: Final = 20  # comparisons, where the campaign does not say
 
 Mode = Literal["ballots", "continuous"]
 
@@ -323,3 +337,34 @@ def audit(
     """Write down what an organiser did."""
     row = {"campaign_id": campaign_id, "at": now(), "kind": kind, "details": json_of(dict(details))}
     connection.execute(sa.insert(schema.audit_event).values({**row, "ballot_id": ballot_id, "voter_id": voter_id}))
+
+
+def batch_for(n_items: int) -> int:
+    """Comparisons of a batch where nobody says: as many as there are items, from 10 to 50.
+
+    The votes of a batch guide the next one, and one of 50 is all pairs of ten items at once.
+
+    Examples
+    --------
+    >>> batch_for(4), batch_for(20), batch_for(3_000)
+    (10, 20, 50)
+    """
+    return min(_LARGEST_BATCH, max(_LEAST_BATCH, n_items))
+
+
+def slots_of_batch(size: int, n_slots: int, settings: Settings) -> int:
+    """Slots that a batch is dealt to.
+
+    All of them where each is somebody's. Otherwise whoever comes claims a sheet, and there are as few as the size of a
+    sheet allows, so that nobody comes for a pair or two; at least two where comparisons are asked of a second voter.
+
+    Examples
+    --------
+    >>> slots_of_batch(50, 40, Settings(assigned=False, sheet_size=20)), slots_of_batch(50, 40, Settings())
+    (3, 40)
+    """
+    if settings.assigned:
+        return n_slots
+    wanted = -(-size // (settings.sheet_size or _SHEET_OF_BATCH))
+    probing = settings.probing
+    return min(n_slots, size, max(wanted, 2 if probing is not None and probing.overlap > 0 else 1))

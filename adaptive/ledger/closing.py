@@ -18,7 +18,6 @@ from adaptive.draw import Ballot
 from adaptive.errors import VoteError
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo, audit
-from adaptive.ledger.counting import StandingVotes, standing_votes, votes_digest
 from adaptive.ledger.database import Database, clock
 from adaptive.ledger.draws import StoredBallot, load_ballot, stored_ballots
 from adaptive.ledger.encoding import digest_of, json_of, now
@@ -27,6 +26,7 @@ from adaptive.ledger.locking import closer_time, is_overdue, lock_ballot
 from adaptive.ledger.newcomers import forget_addresses
 from adaptive.ledger.stamps import ballot_stamp
 from adaptive.ledger.voters import excluded_voters
+from adaptive.ledger.votes import StandingVotes, standing_votes, votes_digest
 from adaptive.protocol import Standing, ballot_rng, close_ballot
 from adaptive.record import BallotRecord
 from adaptive.scores import Tally

@@ -10,23 +10,23 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from adaptive.ledger import schema
-from adaptive.ledger.batches import slots_of_batch
-from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, audit
+from adaptive.ledger.batches import n_unanswered, n_waiting
+from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, audit, slots_of_batch
 from adaptive.ledger.closing import chain_digest
 from adaptive.ledger.columns import integer_columns
-from adaptive.ledger.counting import votes_digest
-from adaptive.ledger.database import Database, clock
+from adaptive.ledger.database import Database
 from adaptive.ledger.draws import store_ballot, stored_ballots
 from adaptive.ledger.encoding import json_of, now
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.ledger.locking import lock_ballot
 from adaptive.ledger.newcomers import forget_addresses
-from adaptive.ledger.refusals import Refusal, last_refusal, state_of, write_refusal
+from adaptive.ledger.refusals import Refusal, state_of, write_refusal
 from adaptive.ledger.results import Preview, result_of, votes_of
-from adaptive.ledger.sheets import assign_slots, is_sheet_left, n_unanswered_for
+from adaptive.ledger.sheets import assign_slots
 from adaptive.ledger.stamps import ballot_stamp
 from adaptive.ledger.status import status_of
 from adaptive.ledger.voters import excluded_voters
+from adaptive.ledger.votes import votes_digest
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.matching import Matches, next_comparisons
 from adaptive.model.matching_run import interim_strengths
@@ -36,7 +36,7 @@ from adaptive.record import BallotRecord
 from rankcorr import TauW
 from rankcorr.workers import Progress
 
-__all__ = ["Continuous", "draw_batch", "finish", "may_draw", "note_in_vain"]
+__all__ = ["Continuous", "draw_batch", "finish"]
 
 Slots: TypeAlias = NDArray[np.int64]
 
@@ -119,7 +119,7 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
             raise LedgerError("the campaign has ended: no more is asked")
         if spent >= plan.budget:
             raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
-        waiting = _waiting(connection, info, voter_id)
+        waiting = n_waiting(connection, info, voter_id)
         if waiting > plan.batch // 2 and not at_once:
             raise NotReadyError(
                 f"{waiting:,} pairs are unanswered; the next batch is drawn by all votes at "
@@ -170,35 +170,6 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
     return database.write(write)
 
 
-def may_draw(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
-    """Whether a batch is due, and the budget of a continuous campaign not spent; False for a campaign of ballots.
-
-    Where a draw was refused, since the target is reached or no pair is left, it is False until another answer comes;
-    for a voter who has seen all pairs it stays so.
-    """
-    if not isinstance(info.plan, ContinuousPlan):
-        return False
-    ballots = stored_ballots(connection, info.id)
-    has_ended = bool(ballots) and all(each.state == "closed" for each in ballots)
-    is_spent = sum(each.n_comparisons for each in ballots) >= info.plan.budget
-    if has_ended or is_spent or _waiting(connection, info, voter_id) > info.plan.batch // 2:
-        return False
-    if voter_id is not None and last_refusal(connection, info, voter_id) is not None:
-        return False
-    refused = last_refusal(connection, info, None)
-    return refused is None or refused.state != state_of(connection, info)
-
-
-def note_in_vain(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
-    """Write down that a voter gets none of the sheets that are left, where others would and no batch comes any more."""
-    if not isinstance(info.plan, ContinuousPlan) or not is_sheet_left(connection, info):
-        return
-    spent = sum(each.n_comparisons for each in stored_ballots(connection, info.id))
-    if spent >= info.plan.budget:
-        reason = "the voter has seen a pair of each sheet that is left"
-        write_refusal(connection, info, Refusal(reason, "pairs", state_of(connection, info), voter_id))
-
-
 def finish(
     database: Database, info: CampaignInfo, *, least_answered: float | None = None, stamp: str | None = None
 ) -> int:
@@ -232,7 +203,7 @@ def finish(
         if stamp is not None and stamp != ballot_stamp(connection, info, ballots[-1].number):
             raise ChangedError("a batch was drawn, or the voters changed, since the campaign was looked at")
         asked = sum(each.n_comparisons for each in ballots)
-        answered_in_all = asked - _unanswered(connection, info)
+        answered_in_all = asked - n_unanswered(connection, info)
         if answered_in_all < wanted * asked:
             raise NotReadyError(
                 f"{answered_in_all:,} of {asked:,} comparisons are answered, {answered_in_all / asked:.0%}, and "
@@ -301,49 +272,6 @@ def _matched(
         return drawn(fewest, _asked(connection, info, fewest, voter_id))
     matches = drawn(fewest, shown)
     return matches if len(matches) == size else drawn(np.arange(n_slots), shown)
-
-
-def _waiting(connection: sa.Connection, info: CampaignInfo, voter_id: int | None) -> int:
-    """Unanswered pairs that keep the next batch from being drawn, for a voter or for whoever comes new.
-
-    Where sheets are claimed, checks are counted too: a voter who sees a batch come must not learn from it which of two
-    answers was scored.
-    """
-    if info.settings.assigned:
-        return _unanswered(connection, info)
-    lease, sheet = schema.lease, schema.sheet
-    held = sa.exists().where(
-        lease.c.ballot_id == sheet.c.ballot_id,
-        lease.c.sheet == sheet.c.number,
-        lease.c.ended_at.is_(None),
-        sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection)),
-    )
-    left = sheet.c.n_comparisons + sheet.c.n_checks - sheet.c.n_answered - sheet.c.n_checked
-    n_free, n_held, largest = connection.execute(
-        sa.select(
-            sa.func.sum(sa.case((held, 0), else_=left)),
-            sa.func.sum(sa.case((held, left), else_=0)),
-            sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks),
-        )
-        .join(schema.ballot, schema.ballot.c.id == sheet.c.ballot_id)
-        .where(schema.ballot.c.campaign_id == info.id, schema.ballot.c.state == "open")
-    ).one()
-    free = int(n_free or 0) if voter_id is None else n_unanswered_for(connection, info, voter_id)
-    return max(free, free + int(n_held or 0) - len(info.slots) * int(largest or 0))
-
-
-def _unanswered(connection: sa.Connection, info: CampaignInfo) -> int:
-    sheet, ballot = schema.sheet, schema.ballot
-    found = connection.execute(
-        sa.select(sa.func.sum(sheet.c.n_comparisons - sheet.c.n_answered))
-        .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .where(
-            ballot.c.campaign_id == info.id,
-            ballot.c.state == "open",
-            sheet.c.n_answered < sheet.c.n_comparisons,
-        )
-    ).scalar()
-    return int(found or 0)
 
 
 def _n_unseen(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:

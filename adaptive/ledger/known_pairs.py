@@ -1,4 +1,4 @@
-"""Which sheets a voter may get: none with a pair that this voter was asked on another sheet.
+"""Which sheets a voter may get: none with a pair that this voter was asked on another sheet, and practice first.
 
 Pairs are compared here and not in the database, which would compare those of the voter with those of every sheet that
 is free: seconds, in a campaign of a thousand sheets.
@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 
-__all__ = ["KnownPairs", "Sheet", "known_pairs", "without_known_pairs"]
+__all__ = ["KnownPairs", "Sheet", "has_begun", "known_pairs", "unused_practice", "without_known_pairs"]
 
 Sheet: TypeAlias = tuple[int, int]  # ballot's id, and number in it
 Pair: TypeAlias = tuple[int, int]
@@ -73,3 +73,39 @@ def _pairs() -> sa.Select[Any]:
 def _read(connection: sa.Connection, wanted: sa.Select[Any]) -> Iterator[tuple[int, int, Pair]]:
     for ballot_id, sheet, left, right in connection.execute(wanted):
         yield ballot_id, sheet, (left, right) if left < right else (right, left)
+
+
+def has_begun(connection: sa.Connection, voter_id: int, *, besides: tuple[int, int] | None = None) -> bool:
+    """Whether a voter has practised or voted before: practice that comes later is of no use.
+
+    It could even ask, with the answer told, what the voter was asked in earnest.
+
+    Parameters
+    ----------
+    besides : (int, int) or None
+        A ballot's id and a sheet in it, whose answers are not looked at.
+    """
+    event, asked = schema.vote_event, schema.comparison
+    of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
+    wanted = sa.select(sa.literal(1)).select_from(event).join(asked, of_pair).where(event.c.voter_id == voter_id)
+    if besides is not None:
+        wanted = wanted.where(sa.or_(asked.c.ballot_id != besides[0], asked.c.sheet != besides[1]))
+    return connection.execute(wanted.limit(1)).first() is not None
+
+
+def unused_practice(info: CampaignInfo) -> sa.Subquery | None:
+    """Number of practice pairs that nobody has answered, by ballot's id and sheet; None: the campaign has no practice.
+
+    Whoever takes over a sheet that was begun finds its practice done.
+    """
+    probing, probe, event, ballot = info.settings.probing, schema.comparison, schema.vote_event, schema.ballot
+    if probing is None or not probing.of_kind("practice"):
+        return None
+    answered = sa.exists().where(event.c.ballot_id == probe.c.ballot_id, event.c.place == probe.c.place)
+    return (
+        sa.select(probe.c.ballot_id, probe.c.sheet, sa.func.count().label("number"))
+        .join(ballot, ballot.c.id == probe.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open", probe.c.probe == "practice", ~answered)
+        .group_by(probe.c.ballot_id, probe.c.sheet)
+        .subquery()
+    )

@@ -18,7 +18,6 @@ import sqlalchemy as sa
 from adaptive.formats.answers import Answers
 from adaptive.formats.votes import Columns, Format, VoteFile
 from adaptive.ledger import schema, votes
-from adaptive.ledger.asking import asked
 from adaptive.ledger.backup import back_up
 from adaptive.ledger.ballots import Ballots
 from adaptive.ledger.bundle import Verified, bundle_bytes, restore_bundle, verify_campaign, write_bundle
@@ -32,23 +31,22 @@ from adaptive.ledger.campaigns import (
     load_campaign,
 )
 from adaptive.ledger.closing import reopen, standing_after
-from adaptive.ledger.conflicts import Conflict, conflicts
 from adaptive.ledger.contents import ItemContent, contents_of
 from adaptive.ledger.continuous import Continuous
 from adaptive.ledger.database import PATIENCE_SECONDS, Database
 from adaptive.ledger.draws import StoredBallot, stored_ballots
 from adaptive.ledger.errors import LedgerError, RevisionError
-from adaptive.ledger.feed import MOST as MOST_EVENTS
-from adaptive.ledger.feed import LedgerEvent, events_after
 from adaptive.ledger.formats import Export, export_votes, import_votes
 from adaptive.ledger.formats.exports import Format as ExportFormat
+from adaptive.ledger.listing import MOST as MOST_EVENTS
+from adaptive.ledger.listing import Conflict, LedgerEvent, conflicts, events_after
 from adaptive.ledger.locking import lock_tables
 from adaptive.ledger.migrations import HEAD, check_revision, migrate, revision_of
 from adaptive.ledger.protocols import Voting, import_protocol
 from adaptive.ledger.quality import CampaignQuality, Limits, quality_of
 from adaptive.ledger.recording import Recorded, record_file
 from adaptive.ledger.results import CampaignResult, Preview, result_of, votes_of
-from adaptive.ledger.shown_sheets import ShownPair, place_of, shown_pairs
+from adaptive.ledger.shown_sheets import ShownPair, asked, place_of, shown_pairs
 from adaptive.ledger.stamps import campaign_stamp, progress_stamp
 from adaptive.ledger.status import (
     BallotProgress,
@@ -462,7 +460,7 @@ class Campaign:
         return self.database.read(lambda connection: conflicts(connection, self.info))
 
     def events_after(self, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
-        """List vote events with a higher number, in their order; see `adaptive.ledger.feed.events_after`."""
+        """List vote events with a higher number, in their order; see `adaptive.ledger.listing.events_after`."""
         return self.database.write(lambda connection: events_after(connection, self.info, after, most=most))
 
     # What voters read

@@ -11,11 +11,10 @@ from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo, audit
 from adaptive.ledger.encoding import value_of
 from adaptive.ledger.newcomers import PLATFORMS
-from adaptive.ledger.participation import Journey
 from adaptive.ledger.voters import excluded_voters
-from adaptive.ledger.voting_pages import Outcome, VotingPages
+from adaptive.ledger.voting_pages import Outcome
 
-__all__ = ["DECISIONS", "Decision", "Participant", "ended_early", "participants", "write_outcome"]
+__all__ = ["DECISIONS", "Decision", "Participant", "is_participant", "participants", "write_outcome"]
 
 Decision: TypeAlias = Literal["approve", "reject"]
 DECISIONS: Final[tuple[Decision, ...]] = ("approve", "reject")
@@ -47,24 +46,9 @@ class Participant:
     reason: str | None
 
 
-def ended_early(
-    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int, journey: Journey
-) -> Outcome | None:
-    """How a participant ends who has no sheet in hand and gets none; None for one who completed, or may go on.
-
-    "screened out": left out before all sheets were done, of which there is one at the least. "quota full": nothing was
-    left, and nothing was answered.
-    """
-    if not _is_participant(connection, voter_id) or journey.reason in (None, "wait", "not open"):
-        return None
-    if voter_id in excluded_voters(connection, info.id):
-        return "screened out" if journey.n_sheets_done < (pages.sheets or 1) else None
-    return "quota full" if not journey.n_answers else None
-
-
 def write_outcome(connection: sa.Connection, info: CampaignInfo, voter_id: int, outcome: Outcome) -> None:
     """Write down which code a participant got; once more changes nothing, and nothing is written of other voters."""
-    if _is_participant(connection, voter_id) and _outcomes(connection, info, voter_id).get(voter_id) != outcome:
+    if is_participant(connection, voter_id) and _outcomes(connection, info, voter_id).get(voter_id) != outcome:
         audit(connection, info.id, _ENDED, {"outcome": outcome}, voter_id=voter_id)
 
 
@@ -90,7 +74,8 @@ def participants(connection: sa.Connection, info: CampaignInfo) -> tuple[Partici
     return tuple(found)
 
 
-def _is_participant(connection: sa.Connection, voter_id: int) -> bool:
+def is_participant(connection: sa.Connection, voter_id: int) -> bool:
+    """Whether a voter came from a platform."""
     voter = schema.voter
     return connection.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar() in PLATFORMS
 

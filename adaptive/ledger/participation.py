@@ -16,18 +16,19 @@ from typing import Final, Literal, TypeAlias
 import sqlalchemy as sa
 
 from adaptive.ledger import schema
+from adaptive.ledger.batches import may_draw, note_in_vain
 from adaptive.ledger.campaigns import CampaignInfo, audit
-from adaptive.ledger.continuous import may_draw, note_in_vain
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError
+from adaptive.ledger.known_pairs import has_begun
 from adaptive.ledger.locking import count_answers, lock_ballot, open_overdue
 from adaptive.ledger.newcomers import Origin, has_room, seconds_left
-from adaptive.ledger.practice import has_begun
+from adaptive.ledger.participants import is_participant
 from adaptive.ledger.sheets import Lease, claim_sheet, is_sheet_left, lease_of_voter, renew_lease
 from adaptive.ledger.shown_sheets import Answered, ShownPair, answers_on, shown_pairs
 from adaptive.ledger.tokens import issue
 from adaptive.ledger.voters import erase, excluded_voters, find_voter, register, withdraw
-from adaptive.ledger.voting_pages import VotingPages
+from adaptive.ledger.voting_pages import Outcome, VotingPages
 from adaptive.plan import BallotPlan
 from rankcorr.checks import shown
 
@@ -36,6 +37,7 @@ __all__ = [
     "SheetInHand",
     "ask_others",
     "consent",
+    "ended_early",
     "has_turn",
     "invite",
     "is_turned_away",
@@ -285,6 +287,21 @@ def next_sheet(
         note_in_vain(connection, info, voter_id)
         return None, why_none_left(connection, info, voter_id)
     return _sheet(connection, info, voter_id, lease), None
+
+
+def ended_early(
+    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int, journey: Journey
+) -> Outcome | None:
+    """How a participant ends who has no sheet in hand and gets none; None for one who completed, or may go on.
+
+    "screened out": left out before all sheets were done, of which there is one at the least. "quota full": nothing was
+    left, and nothing was answered.
+    """
+    if not is_participant(connection, voter_id) or journey.reason in (None, "wait", "not open"):
+        return None
+    if voter_id in excluded_voters(connection, info.id):
+        return "screened out" if journey.n_sheets_done < (pages.sheets or 1) else None
+    return "quota full" if not journey.n_answers else None
 
 
 def has_turn(connection: sa.Connection, info: CampaignInfo, voter_id: int, origin: Origin | None) -> bool:

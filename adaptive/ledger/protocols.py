@@ -17,15 +17,13 @@ from adaptive.ledger.bundle.contents import gathered
 from adaptive.ledger.campaigns import CampaignInfo, Settings, audit, insert_campaign, load_by_id
 from adaptive.ledger.closing import Scored, chain_digest, record_dict
 from adaptive.ledger.columns import insert_columns
-from adaptive.ledger.counting import votes_digest
 from adaptive.ledger.database import Database
 from adaptive.ledger.draws import store_ballot, stored_ballots
 from adaptive.ledger.encoding import json_of, now
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.locking import lock_tables
-from adaptive.ledger.payloads import vote_hash
 from adaptive.ledger.sheets import assign_slots
-from adaptive.ledger.votes import answer_name
+from adaptive.ledger.votes import answer_name, vote_hash, votes_digest
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Standing
 from adaptive.record import BallotRecord

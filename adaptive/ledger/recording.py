@@ -27,9 +27,8 @@ from adaptive.ledger.encoding import json_of, now, pair_at, pair_id
 from adaptive.ledger.errors import LedgerBusyError
 from adaptive.ledger.locking import ballot_numbered, count_answers, lock_ballot, open_if_overdue
 from adaptive.ledger.newcomers import mark_answered
-from adaptive.ledger.payloads import vote_hash
 from adaptive.ledger.voters import keys_of, names_of, voters_named
-from adaptive.ledger.votes import answer_code
+from adaptive.ledger.votes import answer_code, vote_hash
 from adaptive.tables import item_cells
 
 __all__ = ["Recorded", "record_file"]

@@ -15,13 +15,12 @@ from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.closing import scored, standing_after
 from adaptive.ledger.columns import integer_columns
-from adaptive.ledger.counting import standing_votes
 from adaptive.ledger.draws import drawn_columns, stored_ballots
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.formats.guard import guarded
 from adaptive.ledger.status import by_item
 from adaptive.ledger.voters import excluded_voters, names_of
-from adaptive.ledger.votes import CANNOT_SAY
+from adaptive.ledger.votes import CANNOT_SAY, standing_votes
 from adaptive.model.accuracy import Cut
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry

@@ -19,10 +19,9 @@ from adaptive.ledger.database import clock
 from adaptive.ledger.draws import stored_ballots
 from adaptive.ledger.encoding import now
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.known_pairs import KnownPairs, Sheet, known_pairs, without_known_pairs
+from adaptive.ledger.known_pairs import KnownPairs, Sheet, has_begun, known_pairs, unused_practice, without_known_pairs
 from adaptive.ledger.locking import lock_ballot
 from adaptive.ledger.newcomers import MINUTE, Origin, first_end, forget_addresses, lease_end
-from adaptive.ledger.practice import has_begun, unused_practice
 from adaptive.ledger.voters import file_name, register, voter_named
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""A sheet as a voter sees it: its comparisons, checks among them, and what was answered."""
+"""Sheets as voters see them: comparisons, checks among them, and what was answered; and all that is asked now."""
 
 from __future__ import annotations
 
@@ -13,10 +13,21 @@ from adaptive.errors import VoteError
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.encoding import pair_at, pair_id
+from adaptive.ledger.voters import names_of
 from adaptive.ledger.votes import answer_name
-from adaptive.votes import Vote
+from adaptive.votes import Comparison, Vote
 
-__all__ = ["Answered", "KnownEvent", "ShownPair", "answer_at", "answers_on", "pair_of_event", "place_of", "shown_pairs"]
+__all__ = [
+    "Answered",
+    "KnownEvent",
+    "ShownPair",
+    "answer_at",
+    "answers_on",
+    "asked",
+    "pair_of_event",
+    "place_of",
+    "shown_pairs",
+]
 
 _WORDS = {int(vote): vote.name.lower() for vote in Vote}
 
@@ -162,3 +173,66 @@ def pair_of_event(connection: sa.Connection, info: CampaignInfo, event_id: str) 
     if row is None:
         return None
     return KnownEvent(row.number, row.place, pair_id(row.number, row.sheet, row.position), row.voter_id)
+
+
+def asked(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    *,
+    number: int | None = None,
+    voter_id: int | None = None,
+    unanswered: bool = False,
+) -> tuple[Comparison, ...]:
+    """Comparisons of all open ballots, checks among them, sheet by sheet in the order in which they are shown.
+
+    The voter is whoever has the sheet, or "" where nobody has. Nothing tells which of them are checks.
+
+    Parameters
+    ----------
+    number : int or None
+        Only of this ballot.
+    voter_id : int or None
+        Only the sheets that this voter has.
+    unanswered : bool
+        Only what has no answer that stands.
+    """
+    ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
+    held = sa.and_(
+        lease.c.ballot_id == pair.c.ballot_id,
+        lease.c.sheet == pair.c.sheet,
+        lease.c.ended_at.is_(None),
+    )
+    wanted = (
+        sa.select(
+            *(ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item),
+            lease.c.voter_id,
+        )
+        .select_from(pair)
+        .join(ballot, ballot.c.id == pair.c.ballot_id)
+        .outerjoin(lease, held)
+        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open")
+        .order_by(ballot.c.number, pair.c.sheet, pair.c.position)
+    )
+    if number is not None:
+        wanted = wanted.where(ballot.c.number == number)
+    if voter_id is not None:
+        wanted = wanted.where(lease.c.voter_id == voter_id)
+    if unanswered:
+        later = event.alias("later")
+        newer = sa.exists().where(
+            later.c.ballot_id == event.c.ballot_id,
+            later.c.place == event.c.place,
+            later.c.revision > event.c.revision,
+        )
+        same = (event.c.ballot_id == pair.c.ballot_id, event.c.place == pair.c.place)
+        wanted = wanted.where(~sa.exists().where(*same, event.c.kind == "cast", ~newer))
+    names = names_of(connection, info)
+    return tuple(
+        Comparison(
+            pair_id(row.number, row.sheet, row.position),
+            names.get(row.voter_id, ""),
+            info.items[row.left_item],
+            info.items[row.right_item],
+        )
+        for row in connection.execute(wanted)
+    )

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from adaptive.ledger import schema
-from adaptive.ledger.batches import slots_of_batch
-from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
+from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings, slots_of_batch
 from adaptive.plan import BallotPlan
 
 __all__ = ["PlannedSpending", "Spending", "expected_probes", "planned_spending", "spending_of"]

@@ -8,18 +8,18 @@ from typing import Literal
 import sqlalchemy as sa
 
 from adaptive.ledger import participants, participation, votes
+from adaptive.ledger.batches import may_draw
 from adaptive.ledger.campaigns import CampaignInfo
-from adaptive.ledger.continuous import draw_batch, may_draw
+from adaptive.ledger.continuous import draw_batch
 from adaptive.ledger.database import Database
 from adaptive.ledger.errors import ConflictError, LedgerBusyError, LedgerError, UnfinishedError, UnreachableError
 from adaptive.ledger.newcomers import Origin, seconds_left
 from adaptive.ledger.participation import Journey, Reason, SheetInHand
-from adaptive.ledger.quality.exclusion import ExclusionPreview, exclusion_preview
+from adaptive.ledger.quality.report import ExclusionPreview, exclusion_preview
 from adaptive.ledger.sheets import give_sheets, is_sheet_left
 from adaptive.ledger.shown_sheets import KnownEvent, answer_at, pair_of_event
-from adaptive.ledger.status import VoterProgress, by_voter
+from adaptive.ledger.status import VoterProgress, VoterRow, by_voter, voter_of_key, voter_rows
 from adaptive.ledger.tokens import issue, voter_of_session
-from adaptive.ledger.voter_rows import VoterRow, voter_of_key, voter_rows
 from adaptive.ledger.voters import excluded_voters, set_excluded, voter_named
 from adaptive.ledger.votes import Receipt, VoteCast
 from adaptive.ledger.voting_pages import Outcome, VotingPages, pages_of
@@ -179,7 +179,7 @@ class Voter:
         if missing:
             raise UnfinishedError(f"{missing} pairs have no answer yet", missing=missing)
         early = self.database.read(
-            lambda connection: participants.ended_early(connection, self.info, pages, self.id, journey)
+            lambda connection: participation.ended_early(connection, self.info, pages, self.id, journey)
         )
         if early is not None and pages.way_back(early)[0] is not None:
             return self._ended(pages, journey, early)

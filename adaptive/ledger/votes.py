@@ -9,19 +9,23 @@ from an answer, or from the time it takes, what is scored.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Final, Literal, TypeAlias
 
+import numpy as np
 import sqlalchemy as sa
+from numpy.typing import NDArray
 
 from adaptive.errors import VoteError
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
+from adaptive.ledger.columns import integer_columns
 from adaptive.ledger.database import Database
-from adaptive.ledger.encoding import json_of, now, pair_id
+from adaptive.ledger.encoding import digest_of, json_of, now, pair_id
 from adaptive.ledger.errors import ConflictError, LateVoteError, LedgerBusyError, LedgerError
 from adaptive.ledger.locking import (
     count_answers,
@@ -30,21 +34,32 @@ from adaptive.ledger.locking import (
     open_overdue,
 )
 from adaptive.ledger.newcomers import lease_end, mark_answered
-from adaptive.ledger.payloads import correction_hash, retraction_hash, vote_hash
-from adaptive.votes import Vote
+from adaptive.votes import UNANSWERED, Vote
 from rankcorr.checks import shown
 
 __all__ = [
     "ANSWERS",
     "CANNOT_SAY",
     "Receipt",
+    "StandingVotes",
     "VoteCast",
     "answer_code",
     "answer_name",
     "cast",
     "correct",
+    "correction_hash",
+    "event_lines",
+    "is_scored",
+    "n_left_out",
     "retract",
+    "retraction_hash",
+    "standing_votes",
+    "vote_hash",
+    "votes_digest",
 ]
+
+Array = NDArray[np.int64]
+_NOTHING: Final = -9  # what was taken back or voided has no answer
 
 CANNOT_SAY: Final = 2
 ANSWERS: Final = {"left": int(Vote.LEFT), "right": int(Vote.RIGHT), "tie": int(Vote.TIE), "cannot say": CANNOT_SAY}
@@ -410,3 +425,114 @@ def _event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[
         "received_at": now(),
         "payload_hash": payload,
     }
+
+
+def vote_hash(number: int, place: int, voter_id: int, answer: str | None) -> str:
+    """Hash of a vote on a comparison of ballot `number`."""
+    return _hash([number, place, voter_id, answer])
+
+
+def retraction_hash(number: int, place: int, voter_id: int) -> str:
+    """Hash of taking an answer back."""
+    return vote_hash(number, place, voter_id, "retract")
+
+
+def correction_hash(number: int, place: int, answer: str | None, reason: str | None) -> str:
+    """Hash of an organiser's correction; the answer None voids the vote."""
+    return _hash([number, place, "correction", answer, reason])
+
+
+def _hash(says: list[Any]) -> str:
+    return hashlib.sha256(json_of(says).encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class StandingVotes:
+    """The votes of a ballot that count, in the order of its comparisons.
+
+    Attributes
+    ----------
+    place : ndarray of int64
+        Comparisons that have one.
+    answer : ndarray of int64
+        Codes: 1 left, 0 tie, -1 right, 2 cannot say.
+    voter : ndarray of int64
+        Ids of the voters.
+    """
+
+    place: Array
+    answer: Array
+    voter: Array
+
+    @property
+    def n_answered(self) -> int:
+        """Comparisons that have a vote, "cannot say" included."""
+        return self.place.size
+
+    def answers(self, n_comparisons: int) -> NDArray[np.int8]:
+        """Answers as a `Ballot` takes them, shape (n_comparisons,): who cannot say has not answered."""
+        filled = np.full(n_comparisons, UNANSWERED, np.int8)
+        says = self.answer != CANNOT_SAY
+        filled[self.place[says]] = self.answer[says]
+        return filled
+
+    def without(self, voters: Collection[int]) -> StandingVotes:
+        """The votes of everybody else."""
+        kept = ~np.isin(self.voter, np.array(sorted(voters), np.int64))
+        return StandingVotes(self.place[kept], self.answer[kept], self.voter[kept])
+
+
+def is_scored(event: sa.Table, ballot_id: int) -> sa.ColumnElement[bool]:
+    """Whether an event of a ballot is about a comparison that is scored, and not about a check."""
+    ballot = schema.ballot
+    return event.c.place < sa.select(ballot.c.n_comparisons).where(ballot.c.id == ballot_id).scalar_subquery()
+
+
+def standing_votes(connection: sa.Connection, ballot_id: int) -> StandingVotes:
+    """The vote that stands for each comparison of a ballot: its last event, where that is a vote."""
+    event = schema.vote_event
+    place, answer, voter = integer_columns(
+        connection,
+        sa.select(event.c.place, sa.func.coalesce(event.c.answer, _NOTHING), event.c.voter_id)
+        .where(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
+        .order_by(event.c.place, event.c.revision),
+    )
+    last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
+    counts = last & (answer != _NOTHING)
+    return StandingVotes(place[counts], answer[counts], voter[counts])
+
+
+def n_left_out(connection: sa.Connection, ballot_id: int, voters: Collection[int]) -> int:
+    """Number of comparisons of a ballot whose standing vote is one of these voters'; no other vote is read."""
+    if not voters:
+        return 0
+    event, later = schema.vote_event, schema.vote_event.alias()
+    of_comparison = sa.and_(later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place)
+    stands = ~sa.exists().where(of_comparison, later.c.revision > event.c.revision)
+    of_ballot = sa.and_(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
+    is_theirs = sa.and_(of_ballot, event.c.voter_id.in_(sorted(voters)))
+    counted = sa.select(sa.func.count()).select_from(event).where(is_theirs, event.c.kind == "cast", stands)
+    return int(connection.execute(counted).scalar_one())
+
+
+def event_lines(connection: sa.Connection, ballot_id: int) -> list[str]:
+    """The lines that the digest of votes is over: place, revision, kind, answer and the voter's key, as JSON lists."""
+    event = schema.vote_event
+    rows = connection.execute(
+        sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
+        .join(schema.voter, schema.voter.c.id == event.c.voter_id)
+        .where(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
+        .order_by(event.c.place, event.c.revision)
+    )
+    return [
+        f'[{place},{revision},"{kind}",{_answer_json(answer)},"{key}"]' for place, revision, kind, answer, key in rows
+    ]
+
+
+def votes_digest(connection: sa.Connection, ballot_id: int) -> str:
+    """SHA-256 of `event_lines`."""
+    return digest_of(event_lines(connection, ballot_id))
+
+
+def _answer_json(answer: int | None) -> str:
+    return "null" if answer is None else f'"{answer_name(answer)}"'

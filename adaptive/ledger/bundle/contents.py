@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
 from adaptive.ledger.columns import integer_columns
-from adaptive.ledger.draws import DrawnColumns, StoredBallot
+from adaptive.ledger.draws import DrawnColumns, StoredBallot, ballot_probes
 from adaptive.ledger.encoding import label_of, value_of
 from adaptive.ledger.probes.drawing import Probe
-from adaptive.ledger.probes.rows import ballot_probes
 from adaptive.ledger.votes import answer_name
 from adaptive.plan import BallotPlan
 

@@ -22,9 +22,8 @@ from adaptive.ledger.database import Database
 from adaptive.ledger.draws import n_checks, store_comparisons
 from adaptive.ledger.encoding import json_of
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.payloads import correction_hash, retraction_hash, vote_hash
 from adaptive.ledger.voters import external_hash
-from adaptive.ledger.votes import answer_code
+from adaptive.ledger.votes import answer_code, correction_hash, retraction_hash, vote_hash
 
 __all__ = ["restore_bundle"]
 

@@ -11,12 +11,11 @@ import sqlalchemy as sa
 from adaptive.ledger import schema
 from adaptive.ledger.campaigns import CampaignInfo
 from adaptive.ledger.contents import ItemContent, contents_of
-from adaptive.ledger.counting import is_scored, standing_votes
 from adaptive.ledger.draws import drawn_columns, stored_ballots
 from adaptive.ledger.encoding import pair_id, value_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.voters import excluded_voters, keys_of, names_of
-from adaptive.ledger.votes import answer_name
+from adaptive.ledger.votes import answer_name, is_scored, standing_votes
 from rankcorr.checks import shown
 
 __all__ = ["Answered", "gathered", "presented"]

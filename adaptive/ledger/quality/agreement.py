@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.ledger.quality.answers import Answers
-from adaptive.ledger.quality.shares import Share
+from adaptive.ledger.quality.flags import Share
 from adaptive.ledger.votes import CANNOT_SAY
 from adaptive.model.judged_votes import wilson_interval
 

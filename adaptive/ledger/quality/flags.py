@@ -1,4 +1,4 @@
-"""What is known of a voter, and flags: what an organiser should look at, and why. Nobody is left out by a flag."""
+"""Shares of answers, what is known of a voter, and flags: what to look at, and why. No flag leaves anybody out."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.quality.shares import Share
+from adaptive.model.judged_votes import wilson_interval
 from rankcorr.checks import real_number, shown, whole_number
 
-__all__ = ["Flag", "Limits", "VoterQuality", "flags_of", "is_low"]
+__all__ = ["Flag", "Limits", "Share", "VoterQuality", "flags_of", "is_low"]
 
 
 @dataclass(frozen=True)
@@ -175,3 +175,41 @@ def _log_choose(n: int, k: Any) -> Any:
     from scipy.special import gammaln
 
     return gammaln(n + 1) - gammaln(np.asarray(k) + 1) - gammaln(n - np.asarray(k) + 1)
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of n are so.
+
+    Attributes
+    ----------
+    n, n_so : int
+    share : float or None
+        None of nothing.
+    """
+
+    n: int
+    n_so: int
+    share: float | None
+
+    @classmethod
+    def of(cls, n_so: int, n: int) -> Share:
+        """Share of `n_so` in `n`.
+
+        Examples
+        --------
+        >>> Share.of(3, 4), str(Share.of(0, 0))
+        (Share(n=4, n_so=3, share=0.75), '-')
+        """
+        return cls(n, n_so, n_so / n if n else None)
+
+    def interval(self, level: float) -> tuple[float, float] | None:
+        """Wilson's interval of the share at this level; None of nothing."""
+        if self.share is None:
+            return None
+        from scipy.special import ndtri
+
+        return wilson_interval(self.share, self.n, float(ndtri((1 + level) / 2)))
+
+    def __str__(self) -> str:
+        return f"{self.n_so:,} of {self.n:,}" if self.n else "-"

@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adaptive.ledger import ContinuousPlan, LedgerError, NotReadyError, Probing, Settings, VoteCast
-from adaptive.ledger.batches import batch_for, slots_of_batch
-from adaptive.ledger.continuous import draw_batch, may_draw
+from adaptive.ledger.batches import may_draw
+from adaptive.ledger.campaigns import batch_for, slots_of_batch
+from adaptive.ledger.continuous import draw_batch
 from adaptive.ledger.refusals import Refusal, state_of, write_refusal
 from adaptive.ledger.status import status_of
 from adaptive.ledger.votes import retract

@@ -94,7 +94,12 @@ def test_a_backup_killed_at_any_line_is_whole_or_not_there(source, tmp_path):
         assert whole(copy, expected)
         copy.unlink()
 
-    assert killed_at_each_line(adaptive.ledger.backup, lambda: adaptive.ledger.backup.back_up(source.database, copy), check) > 15
+    assert (
+        killed_at_each_line(
+            adaptive.ledger.backup, lambda: adaptive.ledger.backup.back_up(source.database, copy), check
+        )
+        > 15
+    )
 
 
 def imports(*arguments):

@@ -14,9 +14,9 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from adaptive.ledger import ConflictError, Ledger, LedgerError, RevisionError, migrations, schema
-from adaptive.ledger.asking import asked as shown
-from adaptive.ledger.conflicts import conflicts
+from adaptive.ledger.listing import conflicts
 from adaptive.ledger.quality import quality_of
+from adaptive.ledger.shown_sheets import asked as shown
 from adaptive.ledger.status import status_of
 from adaptive.ledger.voters import erase
 from tests.adaptive.ledger.campaigns import asked, campaign_of, change, check_ledger, query, vote, voters_of

@@ -7,7 +7,7 @@ import pytest
 
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
-from adaptive.ledger.conflicts import conflicts
+from adaptive.ledger.listing import conflicts
 from adaptive.ledger.recording import record_file
 from adaptive.ledger.sheets import give_sheet
 from adaptive.ledger.voters import register

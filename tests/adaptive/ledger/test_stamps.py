@@ -6,7 +6,7 @@ import pytest
 
 from adaptive.ledger import ChangedError, ContinuousPlan, LedgerError, Settings, VotingPages
 from adaptive.ledger.continuous import draw_batch, finish
-from adaptive.ledger.feed import events_after
+from adaptive.ledger.listing import events_after
 from adaptive.ledger.participation import invite, leave
 from adaptive.ledger.stamps import ballot_stamp, campaign_stamp
 from adaptive.ledger.tokens import holder_of

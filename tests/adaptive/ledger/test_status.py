@@ -4,11 +4,11 @@ import uuid
 
 from adaptive.ledger import Ledger, schema
 from adaptive.ledger.columns import insert_columns
-from adaptive.ledger.counting import standing_votes
 from adaptive.ledger.draws import drawn_columns
 from adaptive.ledger.results import preview_of
 from adaptive.ledger.status import by_ballot, status_of
 from adaptive.ledger.voters import excluded_voters, set_excluded
+from adaptive.ledger.votes import standing_votes
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import answer_all, asked, campaign_of, vote
 

@@ -5,13 +5,12 @@ import threading
 import pytest
 
 from adaptive.ledger import ConflictError, LateVoteError
-from adaptive.ledger.asking import asked as asked_of
-from adaptive.ledger.conflicts import conflicts
-from adaptive.ledger.feed import events_after
+from adaptive.ledger.listing import conflicts, events_after
 from adaptive.ledger.participation import leave
 from adaptive.ledger.probes.probing import Probing
 from adaptive.ledger.quality import quality_of
 from adaptive.ledger.sheets import give_sheet
+from adaptive.ledger.shown_sheets import asked as asked_of
 from adaptive.ledger.status import by_voter, status_of
 from adaptive.ledger.votes import correct, retract
 from tests.adaptive.ledger.campaigns import (

@@ -9,14 +9,13 @@ from adaptive.draw import draw_ballot
 from adaptive.errors import VoteError
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import LedgerError
-from adaptive.ledger.asking import asked as asked_of
-from adaptive.ledger.conflicts import conflicts
-from adaptive.ledger.draws import draw_digest, drawn_columns
+from adaptive.ledger.draws import ballot_probes, draw_digest, drawn_columns
 from adaptive.ledger.encoding import pair_at
+from adaptive.ledger.listing import conflicts
 from adaptive.ledger.probes.probing import KnownPair, Probing
-from adaptive.ledger.probes.rows import ballot_probes
 from adaptive.ledger.recording import record_file
 from adaptive.ledger.sheets import claim_sheet, give_sheet
+from adaptive.ledger.shown_sheets import asked as asked_of
 from adaptive.ledger.spending import spending_of
 from adaptive.ledger.status import status_of
 from adaptive.ledger.voters import voter_named

@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy as sa
 
 from adaptive.ledger import KnownPair, Ledger, Probing
-from adaptive.ledger.asking import asked
 from adaptive.ledger.participation import ask_others
+from adaptive.ledger.shown_sheets import asked
 from adaptive.ledger.voters import set_excluded
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import change, query
