@@ -21,9 +21,9 @@ from report import heading, machine, row
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from adaptive.ledger.campaigns import ContinuousPlan
-from adaptive.ledger.continuous import finish
-from adaptive.ledger.results import result_of, votes_of
+from adaptive.ledger.ballots.continuous import finish
+from adaptive.ledger.ballots.results import result_of, votes_of
+from adaptive.ledger.campaign.info import ContinuousPlan
 from adaptive.model.estimators import bradley_terry
 from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.simulation.approaches import simulate_once

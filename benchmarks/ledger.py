@@ -279,8 +279,8 @@ def print_reading(server: str, sizes: list[tuple[str, int, int]]) -> None:
 
 def read(target: str, pipe: SimpleQueue) -> None:
     """Seconds of status, 50 times, and of an interim result; megabytes that both took."""
-    from adaptive.ledger.results import result_of
-    from adaptive.ledger.status import status_of
+    from adaptive.ledger.ballots.results import result_of
+    from adaptive.ledger.campaign.status import status_of
 
     campaign = Ledger.open(target).campaign()
     took = []
@@ -303,8 +303,8 @@ def most_memory() -> float:
 
 def fill(campaign: Campaign, places: Places) -> None:
     """Votes on many comparisons at once, as a file brings them."""
-    from adaptive.ledger import schema
-    from adaptive.ledger.columns import insert_columns
+    from adaptive.ledger.store import schema
+    from adaptive.ledger.store.columns import insert_columns
 
     def work(connection: sa.Connection) -> None:
         ballot = connection.execute(sa.text("SELECT id FROM ballot")).scalar_one()

@@ -6,10 +6,26 @@ counting, closing (what counts) -> ledger (all of it, step by step). Callers use
 servers, so that `import adaptive` does not load SQLAlchemy.
 """
 
+from adaptive.ledger.ballots.results import MOST_WITH_INTERVALS, CampaignResult, ClosePreview, Preview
+from adaptive.ledger.ballots.shown_sheets import ShownPair
 from adaptive.ledger.bundle import Verified, verify_bundle
-from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings, batch_for
-from adaptive.ledger.contents import MOST_OF_ITEM, ItemContent, is_asset
-from adaptive.ledger.encoding import digest_of, pair_at, pair_id, time_text
+from adaptive.ledger.campaign.contents import MOST_OF_ITEM, ItemContent, is_asset
+from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings, batch_for
+from adaptive.ledger.campaign.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet
+from adaptive.ledger.campaign.pay import Pay
+from adaptive.ledger.campaign.spending import PlannedSpending, planned_spending
+from adaptive.ledger.campaign.status import (
+    BallotProgress,
+    BallotState,
+    CampaignStatus,
+    ItemProgress,
+    VoterProgress,
+    VoterRow,
+)
+from adaptive.ledger.campaign.voting_pages import MOST_OF_TEXT, Outcome, PageTexts, VotingPages
+from adaptive.ledger.campaign.wording import is_line, is_quick_to_render
+from adaptive.ledger.checks.pair_files import read_known_pairs
+from adaptive.ledger.checks.probing import KnownPair, Probing
 from adaptive.ledger.errors import (
     BundleError,
     ChangedError,
@@ -26,25 +42,16 @@ from adaptive.ledger.errors import (
 )
 from adaptive.ledger.formats import FORMATS, Export
 from adaptive.ledger.formats.guard import guarded
-from adaptive.ledger.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet
 from adaptive.ledger.ledger import Campaign, Ledger, NewCampaign
-from adaptive.ledger.listing import LedgerEvent
-from adaptive.ledger.newcomers import Origin
-from adaptive.ledger.participants import DECISIONS, Participant
-from adaptive.ledger.participation import Journey, Reason, SheetInHand
-from adaptive.ledger.pay import Pay
-from adaptive.ledger.probes.pair_files import read_known_pairs
-from adaptive.ledger.probes.probing import KnownPair, Probing
 from adaptive.ledger.quality import CampaignQuality, ExclusionPreview, Flag, Limits
-from adaptive.ledger.results import MOST_WITH_INTERVALS, CampaignResult, ClosePreview, Preview
-from adaptive.ledger.shown_sheets import ShownPair
-from adaptive.ledger.spending import PlannedSpending, planned_spending
-from adaptive.ledger.status import BallotProgress, BallotState, CampaignStatus, ItemProgress, VoterProgress, VoterRow
-from adaptive.ledger.tokens import Holder, TokenKind, TokenRow
-from adaptive.ledger.voter import PlatformVoters, Visit, Voter
-from adaptive.ledger.votes import ANSWERS, Receipt, VoteCast
-from adaptive.ledger.voting_pages import MOST_OF_TEXT, Outcome, PageTexts, VotingPages
-from adaptive.ledger.wording import is_line, is_quick_to_render
+from adaptive.ledger.store.encoding import digest_of, pair_at, pair_id, time_text
+from adaptive.ledger.voters.newcomers import Origin
+from adaptive.ledger.voters.participants import DECISIONS, Participant
+from adaptive.ledger.voters.participation import Journey, Reason, SheetInHand
+from adaptive.ledger.voters.tokens import Holder, TokenKind, TokenRow
+from adaptive.ledger.voters.voter import PlatformVoters, Visit, Voter
+from adaptive.ledger.votes.casting import ANSWERS, Receipt, VoteCast
+from adaptive.ledger.votes.listing import LedgerEvent
 
 __all__ = [
     "ANSWERS",

@@ -17,12 +17,17 @@ import sqlalchemy as sa
 
 from adaptive.formats.answers import Answers
 from adaptive.formats.votes import Columns, Format, VoteFile
-from adaptive.ledger import schema, votes
-from adaptive.ledger.backup import back_up
-from adaptive.ledger.ballots import Ballots
+from adaptive.ledger.ballots.closing import reopen, standing_after
+from adaptive.ledger.ballots.continuous import Continuous
+from adaptive.ledger.ballots.draws import StoredBallot, stored_ballots
+from adaptive.ledger.ballots.planned import Ballots
+from adaptive.ledger.ballots.results import CampaignResult, Preview, result_of, votes_of
+from adaptive.ledger.ballots.shown_sheets import ShownPair, asked, place_of, shown_pairs
 from adaptive.ledger.bundle import Verified, bundle_bytes, restore_bundle, verify_campaign, write_bundle
 from adaptive.ledger.bundle.archive import MOST_BYTES
-from adaptive.ledger.campaigns import (
+from adaptive.ledger.bundle.protocols import Voting, import_protocol
+from adaptive.ledger.campaign.contents import ItemContent, contents_of
+from adaptive.ledger.campaign.info import (
     CampaignInfo,
     ContinuousPlan,
     Settings,
@@ -30,25 +35,8 @@ from adaptive.ledger.campaigns import (
     load_by_id,
     load_campaign,
 )
-from adaptive.ledger.closing import reopen, standing_after
-from adaptive.ledger.contents import ItemContent, contents_of
-from adaptive.ledger.continuous import Continuous
-from adaptive.ledger.database import PATIENCE_SECONDS, Database
-from adaptive.ledger.draws import StoredBallot, stored_ballots
-from adaptive.ledger.errors import LedgerError, RevisionError
-from adaptive.ledger.formats import Export, export_votes, import_votes
-from adaptive.ledger.formats.exports import Format as ExportFormat
-from adaptive.ledger.listing import MOST as MOST_EVENTS
-from adaptive.ledger.listing import Conflict, LedgerEvent, conflicts, events_after
-from adaptive.ledger.locking import lock_tables
-from adaptive.ledger.migrations import HEAD, check_revision, migrate, revision_of
-from adaptive.ledger.protocols import Voting, import_protocol
-from adaptive.ledger.quality import CampaignQuality, Limits, quality_of
-from adaptive.ledger.recording import Recorded, record_file
-from adaptive.ledger.results import CampaignResult, Preview, result_of, votes_of
-from adaptive.ledger.shown_sheets import ShownPair, asked, place_of, shown_pairs
-from adaptive.ledger.stamps import campaign_stamp, progress_stamp
-from adaptive.ledger.status import (
+from adaptive.ledger.campaign.stamps import campaign_stamp, progress_stamp
+from adaptive.ledger.campaign.status import (
     BallotProgress,
     BallotState,
     CampaignStatus,
@@ -59,11 +47,24 @@ from adaptive.ledger.status import (
     items_shown,
     status_of,
 )
-from adaptive.ledger.tokens import Tokens, issue
-from adaptive.ledger.voter import Voter, Voters
-from adaptive.ledger.voters import excluded_voters, voter_named
-from adaptive.ledger.votes import Receipt, VoteCast
-from adaptive.ledger.voting_pages import VotingPages, pages_of, set_pages
+from adaptive.ledger.campaign.voting_pages import VotingPages, pages_of, set_pages
+from adaptive.ledger.errors import LedgerError, RevisionError
+from adaptive.ledger.formats import Export, export_votes, import_votes
+from adaptive.ledger.formats.exports import Format as ExportFormat
+from adaptive.ledger.quality import CampaignQuality, Limits, quality_of
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.backup import back_up
+from adaptive.ledger.store.database import PATIENCE_SECONDS, Database
+from adaptive.ledger.store.locks import lock_tables
+from adaptive.ledger.store.migrations import HEAD, check_revision, migrate, revision_of
+from adaptive.ledger.voters.identity import excluded_voters, voter_named
+from adaptive.ledger.voters.tokens import Tokens, issue
+from adaptive.ledger.voters.voter import Voter, Voters
+from adaptive.ledger.votes import casting
+from adaptive.ledger.votes.casting import Receipt, VoteCast
+from adaptive.ledger.votes.listing import MOST as MOST_EVENTS
+from adaptive.ledger.votes.listing import Conflict, LedgerEvent, conflicts, events_after
+from adaptive.ledger.votes.recording import Recorded, record_file
 from adaptive.model.comparisons import Comparisons
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, Standing
@@ -211,7 +212,7 @@ class Ledger:
         return Campaign(self.database, restore_bundle(self.database, path, most_bytes=most_bytes))
 
     def import_protocol(self, protocol: Voting, name: str, *, settings: Settings | None = None) -> Campaign:
-        """Make a campaign of a voting in a file; see `adaptive.ledger.protocols.import_protocol`."""
+        """Make a campaign of a voting in a file; see `protocols.import_protocol`."""
         return Campaign(self.database, import_protocol(self.database, protocol, name, settings=settings))
 
     def campaign(self, key: str | None = None) -> Campaign:
@@ -234,7 +235,7 @@ class Ledger:
         return self.database.exists()
 
     def back_up(self, path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> None:
-        """Copy a ledger of SQLite to a new file while votes arrive; see `adaptive.ledger.backup.back_up`."""
+        """Copy a ledger of SQLite to a new file while votes arrive; see `backup.back_up`."""
         back_up(self.database, path, progress)
 
     def migrate(self) -> str | None:
@@ -384,7 +385,7 @@ class Campaign:
     ) -> BallotRecord | None:
         """Close a ballot and return its record, or end a continuous campaign, whose batches have none.
 
-        A ballot is scored between two transactions; see `adaptive.ledger.closing.close`. Batches are closed in one.
+        A ballot is scored between two transactions; see `closing.close`. Batches are closed in one.
 
         Parameters
         ----------
@@ -409,7 +410,7 @@ class Campaign:
         return self._rounds.close(number, least_answered=least_answered, stamp=stamp)
 
     def reopen(self, number: int, reason: str) -> None:
-        """Open the last closed ballot again; see `adaptive.ledger.closing.reopen`."""
+        """Open the last closed ballot again; see `closing.reopen`."""
         reopen(self.database, self.info, number, reason)
 
     def asked(
@@ -434,25 +435,25 @@ class Campaign:
         return self.database.read(read)
 
     def shown_pairs(self, number: int, sheet: int) -> tuple[ShownPair, ...]:
-        """List all pairs of a sheet; see `adaptive.ledger.shown_sheets.shown_pairs`."""
+        """List all pairs of a sheet; see `shown_sheets.shown_pairs`."""
         return self.database.read(lambda connection: shown_pairs(connection, self.info, number, sheet))
 
     # Votes
 
     def cast(self, vote: VoteCast) -> Receipt:
-        """Record one vote; see `adaptive.ledger.votes.cast`."""
-        return votes.cast(self.database, self.info, vote)
+        """Record one vote; see `casting.cast`."""
+        return casting.cast(self.database, self.info, vote)
 
     def correct(self, comparison: str, answer: str | None, reason: str) -> Receipt:
         """Put an organiser's correction over the vote on a comparison like "1-0-17", found in a transaction of its own.
 
-        None as the answer voids the vote; see `adaptive.ledger.votes.correct`.
+        None as the answer voids the vote; see `casting.correct`.
         """
         number, place = self.database.read(lambda connection: place_of(connection, self.info, comparison))
-        return votes.correct(self.database, self.info, str(uuid.uuid4()), number, place, answer, reason)
+        return casting.correct(self.database, self.info, str(uuid.uuid4()), number, place, answer, reason)
 
     def record_file(self, file: VoteFile) -> Recorded:
-        """Record the votes of a file, all or none; see `adaptive.ledger.recording.record_file`."""
+        """Record the votes of a file, all or none; see `recording.record_file`."""
         return record_file(self.database, self.info, file)
 
     def conflicts(self) -> list[Conflict]:
@@ -460,7 +461,7 @@ class Campaign:
         return self.database.read(lambda connection: conflicts(connection, self.info))
 
     def events_after(self, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
-        """List vote events with a higher number, in their order; see `adaptive.ledger.listing.events_after`."""
+        """List vote events with a higher number, in their order; see `listing.events_after`."""
         return self.database.write(lambda connection: events_after(connection, self.info, after, most=most))
 
     # What voters read
@@ -470,7 +471,7 @@ class Campaign:
         return self.database.read(lambda connection: pages_of(connection, self.info))
 
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
-        """Show these pages from now on; their version is returned; see `adaptive.ledger.voting_pages.set_pages`."""
+        """Show these pages from now on; their version is returned; see `voting_pages.set_pages`."""
         return self.database.write(lambda connection: set_pages(connection, self.info, pages, replaces=replaces))
 
     def contents(self) -> tuple[ItemContent, ...]:

@@ -13,9 +13,9 @@ from adaptive.ledger.bundle.contents import Contents, gathered
 from adaptive.ledger.bundle.documents import croissant, data_sheet
 from adaptive.ledger.bundle.members import data_members, parsed
 from adaptive.ledger.bundle.strengths import check_strengths, strengths_csv
-from adaptive.ledger.campaigns import CampaignInfo
-from adaptive.ledger.database import Database
+from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import BundleError
+from adaptive.ledger.store.database import Database
 from rankcorr.io.files import write_atomically
 
 __all__ = ["bundle_bytes", "contents_of", "read_bundle", "verify_bundle", "verify_campaign", "write_bundle"]

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from adaptive.ledger import schema
+from adaptive.ledger.ballots.draws import n_checks, store_comparisons
 from adaptive.ledger.bundle.archive import MOST_BYTES
 from adaptive.ledger.bundle.contents import ANSWERED, Contents, Row
 from adaptive.ledger.bundle.files import verified
-from adaptive.ledger.campaigns import CampaignInfo, load_campaign
-from adaptive.ledger.columns import insert_columns
-from adaptive.ledger.database import Database
-from adaptive.ledger.draws import n_checks, store_comparisons
-from adaptive.ledger.encoding import json_of
+from adaptive.ledger.campaign.info import CampaignInfo, load_campaign
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.voters import external_hash
-from adaptive.ledger.votes import answer_code, correction_hash, retraction_hash, vote_hash
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.columns import insert_columns
+from adaptive.ledger.store.database import Database
+from adaptive.ledger.store.encoding import json_of
+from adaptive.ledger.voters.identity import external_hash
+from adaptive.ledger.votes.casting import answer_code, correction_hash, retraction_hash, vote_hash
 
 __all__ = ["restore_bundle"]
 

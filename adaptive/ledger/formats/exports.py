@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from adaptive.ledger.campaigns import CampaignInfo
-from adaptive.ledger.database import Database
+from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.formats.gathered import Answered, gathered, presented
 from adaptive.ledger.formats.writing import arena_lines, choix_files, csv_votes, label_studio_tasks, potato_lines
+from adaptive.ledger.store.database import Database
 from rankcorr.checks import check_choice
 
 __all__ = ["FORMATS", "Export", "Format", "export_votes"]

@@ -8,14 +8,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from adaptive.ledger import schema
-from adaptive.ledger.campaigns import CampaignInfo
-from adaptive.ledger.contents import ItemContent, contents_of
-from adaptive.ledger.draws import drawn_columns, stored_ballots
-from adaptive.ledger.encoding import pair_id, value_of
+from adaptive.ledger.ballots.draws import drawn_columns, stored_ballots
+from adaptive.ledger.campaign.contents import ItemContent, contents_of
+from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.voters import excluded_voters, keys_of, names_of
-from adaptive.ledger.votes import answer_name, is_scored, standing_votes
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.encoding import pair_id, value_of
+from adaptive.ledger.voters.identity import excluded_voters, keys_of, names_of
+from adaptive.ledger.votes.casting import answer_name, is_scored, standing_votes
 from rankcorr.checks import shown
 
 __all__ = ["Answered", "gathered", "presented"]
@@ -36,7 +36,7 @@ class Answered:
     answer : {"left", "right", "tie", "cannot say"} or None
     response_ms : int or None
     received_at : int or None
-        As `adaptive.ledger.encoding.now`.
+        As `adaptive.ledger.store.encoding.now`.
     extra : dict of str to str
         What came with the vote.
     is_excluded : bool

@@ -11,14 +11,14 @@ import sqlalchemy as sa
 
 from adaptive.formats.answers import Answers
 from adaptive.formats.votes import Columns, Format, VoteFile, VoteRow, read_votes
-from adaptive.ledger import schema
-from adaptive.ledger.campaigns import CampaignInfo
-from adaptive.ledger.database import Database
-from adaptive.ledger.draws import drawn_columns
-from adaptive.ledger.encoding import pair_id
+from adaptive.ledger.ballots.draws import drawn_columns
+from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.formats.guard import unguarded
-from adaptive.ledger.recording import Recorded, record_file
-from adaptive.ledger.voters import voters_named
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.database import Database
+from adaptive.ledger.store.encoding import pair_id
+from adaptive.ledger.voters.identity import voters_named
+from adaptive.ledger.votes.recording import Recorded, record_file
 from adaptive.tables import Label, item_cells
 from rankcorr.checks import shown
 

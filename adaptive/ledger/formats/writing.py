@@ -24,10 +24,10 @@ import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from adaptive.ledger.contents import ItemContent
-from adaptive.ledger.encoding import time_text
+from adaptive.ledger.campaign.contents import ItemContent
 from adaptive.ledger.formats.gathered import Answered
 from adaptive.ledger.formats.guard import guarded
+from adaptive.ledger.store.encoding import time_text
 from adaptive.record import json_label
 from adaptive.tables import csv_text, item_cells, item_columns
 

@@ -5,7 +5,7 @@ import uuid
 import sqlalchemy as sa
 
 from adaptive.ledger import Settings, VoteCast
-from adaptive.ledger.voters import register
+from adaptive.ledger.voters.identity import register
 from adaptive.plan import plan_ballots
 
 PLAN = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=4)

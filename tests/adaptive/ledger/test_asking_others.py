@@ -3,8 +3,8 @@
 import pytest
 
 from adaptive.ledger import LedgerError
-from adaptive.ledger.participation import ask_others
-from adaptive.ledger.voters import set_excluded
+from adaptive.ledger.voters.identity import set_excluded
+from adaptive.ledger.voters.participation import ask_others
 from tests.adaptive.ledger.campaigns import check_ledger, query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign
 

@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adaptive.ledger import ContinuousPlan, LedgerError, NotReadyError, Probing, Settings, VoteCast
-from adaptive.ledger.batches import may_draw
-from adaptive.ledger.campaigns import batch_for, slots_of_batch
-from adaptive.ledger.continuous import draw_batch
-from adaptive.ledger.refusals import Refusal, state_of, write_refusal
-from adaptive.ledger.status import status_of
-from adaptive.ledger.votes import retract
+from adaptive.ledger.ballots.batches import may_draw
+from adaptive.ledger.ballots.continuous import draw_batch
+from adaptive.ledger.ballots.refusals import Refusal, state_of, write_refusal
+from adaptive.ledger.campaign.info import batch_for, slots_of_batch
+from adaptive.ledger.campaign.status import status_of
+from adaptive.ledger.votes.casting import retract
 from tests.adaptive.ledger.campaigns import change, new_id, query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey
 

@@ -10,10 +10,10 @@ import threading
 import pytest
 
 from adaptive.ledger import ConflictError, Ledger, LedgerError
-from adaptive.ledger.draws import drawn_columns
-from adaptive.ledger.sheets import claim_sheet
-from adaptive.ledger.voters import register
-from adaptive.ledger.votes import retract
+from adaptive.ledger.ballots.draws import drawn_columns
+from adaptive.ledger.ballots.sheets import claim_sheet
+from adaptive.ledger.voters.identity import register
+from adaptive.ledger.votes.casting import retract
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from adaptive.ledger import ConflictError, Ledger, LedgerBusyError, LedgerError
-from adaptive.ledger.sheets import claim_sheet, give_sheet
-from adaptive.ledger.votes import correct, retract
+from adaptive.ledger.ballots.sheets import claim_sheet, give_sheet
+from adaptive.ledger.votes.casting import correct, retract
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 
 import adaptive.cli.run.campaign
-import adaptive.ledger.backup
+import adaptive.ledger.store.backup
 from adaptive.cli.main import main
 from adaptive.ledger import Ledger
 from adaptive.session.ballot_protocol import BallotProtocol
@@ -90,13 +90,13 @@ def test_a_backup_killed_at_any_line_is_whole_or_not_there(source, tmp_path):
         assert whole(copy, expected) or not done
         assert source.bundle(names=True) == expected
         copy.unlink(missing_ok=True)
-        adaptive.ledger.backup.back_up(source.database, copy)  # what was left behind is in nobody's way
+        adaptive.ledger.store.backup.back_up(source.database, copy)  # what was left behind is in nobody's way
         assert whole(copy, expected)
         copy.unlink()
 
     assert (
         killed_at_each_line(
-            adaptive.ledger.backup, lambda: adaptive.ledger.backup.back_up(source.database, copy), check
+            adaptive.ledger.store.backup, lambda: adaptive.ledger.store.backup.back_up(source.database, copy), check
         )
         > 15
     )

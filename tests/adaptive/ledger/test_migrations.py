@@ -13,12 +13,13 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from adaptive.ledger import ConflictError, Ledger, LedgerError, RevisionError, migrations, schema
-from adaptive.ledger.listing import conflicts
+from adaptive.ledger import ConflictError, Ledger, LedgerError, RevisionError
+from adaptive.ledger.ballots.shown_sheets import asked as shown
+from adaptive.ledger.campaign.status import status_of
 from adaptive.ledger.quality import quality_of
-from adaptive.ledger.shown_sheets import asked as shown
-from adaptive.ledger.status import status_of
-from adaptive.ledger.voters import erase
+from adaptive.ledger.store import migrations, schema
+from adaptive.ledger.voters.identity import erase
+from adaptive.ledger.votes.listing import conflicts
 from tests.adaptive.ledger.campaigns import asked, campaign_of, change, check_ledger, query, vote, voters_of
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import KnownPair, LedgerError, Probing, Settings, VotingPages
-from adaptive.ledger.encoding import now, pair_id
-from adaptive.ledger.newcomers import Origin, awaited
-from adaptive.ledger.participation import join_platform, journey_of, leave, next_sheet
-from adaptive.ledger.recording import record_file
+from adaptive.ledger.store.encoding import now, pair_id
+from adaptive.ledger.voters.newcomers import Origin, awaited
+from adaptive.ledger.voters.participation import join_platform, journey_of, leave, next_sheet
+from adaptive.ledger.votes.recording import record_file
 from tests.adaptive.ledger.campaigns import ITEMS, change, query
 from tests.adaptive.ledger.test_participation import PAGES, answer, claimed, invite, joined, journey, web_campaign
 
@@ -227,8 +227,8 @@ def test_an_organiser_sees_what_is_held_and_until_when(campaign):
 
 
 def of_study(campaign, participant="5f" * 12, pages=STUDY):
-    from adaptive.ledger.participation import consent
-    from adaptive.ledger.voting_pages import pages_of, set_pages
+    from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
+    from adaptive.ledger.voters.participation import consent
 
     def work(connection):
         if not pages_of(connection, campaign.info)[0]:

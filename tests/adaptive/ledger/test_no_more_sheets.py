@@ -3,9 +3,10 @@
 import pytest
 import sqlalchemy as sa
 
-from adaptive.ledger import ContinuousPlan, LedgerError, Settings, continuous, sheets
-from adaptive.ledger.continuous import draw_batch, finish
-from adaptive.ledger.participation import leave
+from adaptive.ledger import ContinuousPlan, LedgerError, Settings
+from adaptive.ledger.ballots import continuous, sheets
+from adaptive.ledger.ballots.continuous import draw_batch, finish
+from adaptive.ledger.voters.participation import leave
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign

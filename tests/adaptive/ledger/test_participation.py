@@ -13,10 +13,13 @@ from adaptive.ledger import (
     VoteCast,
     VotingPages,
 )
-from adaptive.ledger.contents import contents_of
-from adaptive.ledger.continuous import draw_batch
-from adaptive.ledger.encoding import pair_id
-from adaptive.ledger.participation import (
+from adaptive.ledger.ballots.continuous import draw_batch
+from adaptive.ledger.ballots.shown_sheets import KnownEvent, pair_of_event
+from adaptive.ledger.campaign.contents import contents_of
+from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
+from adaptive.ledger.store.encoding import pair_id
+from adaptive.ledger.voters.identity import set_excluded
+from adaptive.ledger.voters.participation import (
     consent,
     invite,
     join_openly,
@@ -25,11 +28,8 @@ from adaptive.ledger.participation import (
     leave,
     next_sheet,
 )
-from adaptive.ledger.shown_sheets import KnownEvent, pair_of_event
-from adaptive.ledger.tokens import holder_of, issue, revoke
-from adaptive.ledger.voters import set_excluded
-from adaptive.ledger.votes import retract
-from adaptive.ledger.voting_pages import pages_of, set_pages
+from adaptive.ledger.voters.tokens import holder_of, issue, revoke
+from adaptive.ledger.votes.casting import retract
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, campaign_of, check_ids, check_ledger, new_id, query, vote
 
 PAGES = VotingPages(open_link=True)

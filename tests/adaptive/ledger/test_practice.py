@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 
 from adaptive.ledger import KnownPair, Probing
-from adaptive.ledger.participation import leave
+from adaptive.ledger.voters.participation import leave
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import campaign_of, change, query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined

@@ -6,10 +6,11 @@ import time
 import pytest
 
 from adaptive.errors import AdaptiveError, VoteError
-from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError, votes
-from adaptive.ledger.participation import leave
-from adaptive.ledger.sheets import claim_sheet, give_sheet
-from adaptive.ledger.voters import register
+from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
+from adaptive.ledger.ballots.sheets import claim_sheet, give_sheet
+from adaptive.ledger.voters.identity import register
+from adaptive.ledger.voters.participation import leave
+from adaptive.ledger.votes import casting as votes
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import (
     PLAN,

@@ -7,11 +7,11 @@ import pytest
 
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
-from adaptive.ledger.listing import conflicts
-from adaptive.ledger.recording import record_file
-from adaptive.ledger.sheets import give_sheet
-from adaptive.ledger.voters import register
-from adaptive.ledger.votes import correct
+from adaptive.ledger.ballots.sheets import give_sheet
+from adaptive.ledger.voters.identity import register
+from adaptive.ledger.votes.casting import correct
+from adaptive.ledger.votes.listing import conflicts
+from adaptive.ledger.votes.recording import record_file
 from tests.adaptive.ledger.campaigns import asked, campaign_of, change, check_ledger, new_id, pair_ids, query, vote
 
 

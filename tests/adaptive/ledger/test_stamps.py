@@ -5,13 +5,13 @@ import threading
 import pytest
 
 from adaptive.ledger import ChangedError, ContinuousPlan, LedgerError, Settings, VotingPages
-from adaptive.ledger.continuous import draw_batch, finish
-from adaptive.ledger.listing import events_after
-from adaptive.ledger.participation import invite, leave
-from adaptive.ledger.stamps import ballot_stamp, campaign_stamp
-from adaptive.ledger.tokens import holder_of
-from adaptive.ledger.voters import set_excluded
-from adaptive.ledger.voting_pages import pages_of, set_pages
+from adaptive.ledger.ballots.continuous import draw_batch, finish
+from adaptive.ledger.campaign.stamps import ballot_stamp, campaign_stamp
+from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
+from adaptive.ledger.voters.identity import set_excluded
+from adaptive.ledger.voters.participation import invite, leave
+from adaptive.ledger.voters.tokens import holder_of
+from adaptive.ledger.votes.listing import events_after
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,
@@ -147,7 +147,7 @@ def test_no_event_appears_below_one_that_was_read(ledger):
     began, go_on = threading.Event(), threading.Event()
 
     def slow(connection):
-        from adaptive.ledger.locking import lock_ballot
+        from adaptive.ledger.store.locks import lock_ballot
 
         ballot = campaign.ballots()[0].id
         lock_ballot(connection, ballot, exclusive=False)

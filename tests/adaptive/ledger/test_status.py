@@ -2,13 +2,14 @@
 
 import uuid
 
-from adaptive.ledger import Ledger, schema
-from adaptive.ledger.columns import insert_columns
-from adaptive.ledger.draws import drawn_columns
-from adaptive.ledger.results import preview_of
-from adaptive.ledger.status import by_ballot, status_of
-from adaptive.ledger.voters import excluded_voters, set_excluded
-from adaptive.ledger.votes import standing_votes
+from adaptive.ledger import Ledger
+from adaptive.ledger.ballots.draws import drawn_columns
+from adaptive.ledger.ballots.results import preview_of
+from adaptive.ledger.campaign.status import by_ballot, status_of
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.columns import insert_columns
+from adaptive.ledger.voters.identity import excluded_voters, set_excluded
+from adaptive.ledger.votes.casting import standing_votes
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import answer_all, asked, campaign_of, vote
 
@@ -70,7 +71,7 @@ def test_the_pace_is_that_of_the_votes_that_came_one_by_one(ledger):
 def test_the_pace_is_not_sought_among_events_of_long_ago(ledger, monkeypatch):
     campaign, other = campaign_of(ledger), campaign_of(ledger)
     answer_all(campaign)
-    monkeypatch.setattr("adaptive.ledger.status._SEARCHED", 12)
+    monkeypatch.setattr("adaptive.ledger.campaign.status._SEARCHED", 12)
     assert status(campaign).votes_per_minute > 0
     answer_all(other)
     assert status(campaign).votes_per_minute is None

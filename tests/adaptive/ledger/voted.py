@@ -13,8 +13,8 @@ import pytest
 
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import Ledger, Settings
-from adaptive.ledger.draws import load_ballot
-from adaptive.ledger.recording import record_file
+from adaptive.ledger.ballots.draws import load_ballot
+from adaptive.ledger.votes.recording import record_file
 from adaptive.plan import plan_ballots
 from adaptive.tables import item_cells
 from tests.adaptive.ledger.campaigns import pair_ids

@@ -3,9 +3,9 @@
 import uuid
 
 from adaptive.ledger import Ledger, PageTexts, Settings, VotingPages
-from adaptive.ledger.participation import invite
-from adaptive.ledger.tokens import issue
-from adaptive.ledger.voting_pages import set_pages
+from adaptive.ledger.campaign.voting_pages import set_pages
+from adaptive.ledger.voters.participation import invite
+from adaptive.ledger.voters.tokens import issue
 from adaptive.plan import plan_ballots
 
 ITEMS = ["ash", "birch", "cedar", "fir", "oak", "yew"]
@@ -72,6 +72,6 @@ class Voter:
 
 
 def _version(connection, campaign):
-    from adaptive.ledger.voting_pages import pages_of
+    from adaptive.ledger.campaign.voting_pages import pages_of
 
     return pages_of(connection, campaign.info)[0]

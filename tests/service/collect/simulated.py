@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from adaptive.ledger import Campaign, Ledger, PageTexts, Settings, VotingPages
-from adaptive.ledger.campaigns import ContinuousPlan
-from adaptive.ledger.voting_pages import set_pages
+from adaptive.ledger.campaign.info import ContinuousPlan
+from adaptive.ledger.campaign.voting_pages import set_pages
 from adaptive.plan import BallotPlan
 from adaptive.simulation.voters import VoterPool
 from tests.service.collect.browsing import Voter, new_id

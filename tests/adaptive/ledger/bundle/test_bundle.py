@@ -13,13 +13,13 @@ from numpy.testing import assert_array_equal
 
 from adaptive.formats.votes import VoteRow
 from adaptive.ledger import ContinuousPlan, LateVoteError, Settings, VoteCast
+from adaptive.ledger.ballots.draws import store_ballot
 from adaptive.ledger.bundle import read_bundle, verify_bundle
-from adaptive.ledger.draws import store_ballot
+from adaptive.ledger.checks.probing import KnownPair, Probing
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.formats.guard import unguarded
-from adaptive.ledger.probes.probing import KnownPair, Probing
-from adaptive.ledger.voters import erase, set_excluded, voter_named, withdraw
-from adaptive.ledger.votes import correct, retract
+from adaptive.ledger.voters.identity import erase, set_excluded, voter_named, withdraw
+from adaptive.ledger.votes.casting import correct, retract
 from tests.adaptive.ledger.bundle.zips import members_of
 from tests.adaptive.ledger.campaigns import check_ids, pair_ids
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of, voted

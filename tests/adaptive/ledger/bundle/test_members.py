@@ -16,9 +16,9 @@ from adaptive.ledger.bundle import read_bundle, verify_bundle
 from adaptive.ledger.bundle.checking import votes_csv
 from adaptive.ledger.bundle.contents import gathered
 from adaptive.ledger.bundle.members import data_members, parsed
-from adaptive.ledger.encoding import label_text
+from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.voting_pages import pages_of, set_pages
+from adaptive.ledger.store.encoding import label_text
 from tests.adaptive.ledger.bundle.zips import members_of
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, voted
 

@@ -7,15 +7,15 @@ import json
 import pytest
 
 from adaptive.ledger import ContinuousPlan
+from adaptive.ledger.ballots.continuous import draw_batch, finish
+from adaptive.ledger.ballots.results import result_of
 from adaptive.ledger.bundle import verify_bundle
 from adaptive.ledger.bundle.documents import croissant
 from adaptive.ledger.bundle.files import contents_of
 from adaptive.ledger.bundle.strengths import check_strengths
-from adaptive.ledger.continuous import draw_batch, finish
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.formats.guard import unguarded
-from adaptive.ledger.results import result_of
-from adaptive.ledger.voters import set_excluded, voter_named
+from adaptive.ledger.voters.identity import set_excluded, voter_named
 from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of
 

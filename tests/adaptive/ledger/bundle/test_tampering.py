@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from adaptive.formats.votes import VoteRow
 from adaptive.ledger.bundle import verify_bundle
-from adaptive.ledger.encoding import digest_of, json_of
+from adaptive.ledger.checks.probing import KnownPair, Probing
 from adaptive.ledger.errors import BundleError, LedgerError
-from adaptive.ledger.probes.probing import KnownPair, Probing
+from adaptive.ledger.store.encoding import digest_of, json_of
 from tests.adaptive.ledger.bundle.zips import edited, edited_json, edited_line, members_of, packed
 from tests.adaptive.ledger.campaigns import check_ids
 from tests.adaptive.ledger.voted import ledger_at, voted

@@ -12,20 +12,20 @@ import pytest
 from adaptive.errors import AdaptiveError
 from adaptive.formats.votes import VoteRow
 from adaptive.ledger import ContinuousPlan, Settings
+from adaptive.ledger.ballots.closing import chain_digest
+from adaptive.ledger.ballots.continuous import draw_batch
+from adaptive.ledger.ballots.draws import draw_digest
 from adaptive.ledger.bundle import verify_bundle
 from adaptive.ledger.bundle.archive import NAMES, SUMS
 from adaptive.ledger.bundle.checking import checked, events_by_ballot, vote_line
 from adaptive.ledger.bundle.documents import croissant, data_sheet
 from adaptive.ledger.bundle.members import data_members, parsed
-from adaptive.ledger.closing import chain_digest
-from adaptive.ledger.contents import ItemContent
-from adaptive.ledger.continuous import draw_batch
-from adaptive.ledger.draws import draw_digest
-from adaptive.ledger.encoding import digest_of, json_of
+from adaptive.ledger.campaign.contents import ItemContent
+from adaptive.ledger.campaign.voting_pages import PageTexts, VotingPages, set_pages
+from adaptive.ledger.checks.probing import KnownPair, Probing
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.probes.probing import KnownPair, Probing
-from adaptive.ledger.voters import set_excluded, voter_named
-from adaptive.ledger.voting_pages import PageTexts, VotingPages, set_pages
+from adaptive.ledger.store.encoding import digest_of, json_of
+from adaptive.ledger.voters.identity import set_excluded, voter_named
 from adaptive.tables import csv_text
 from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.campaigns import check_ids

@@ -133,7 +133,7 @@ def test_names_leave_only_when_asked_for(sqlite):
 
 
 def test_votes_of_an_excluded_voter_are_left_out_and_counted(sqlite):
-    from adaptive.ledger.voters import set_excluded, voter_named
+    from adaptive.ledger.voters.identity import set_excluded, voter_named
 
     campaign = voted(sqlite, 0)
     info = campaign.info

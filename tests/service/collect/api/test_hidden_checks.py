@@ -13,9 +13,9 @@ import pytest
 import sqlalchemy as sa
 
 from adaptive.ledger import KnownPair, Ledger, Probing
-from adaptive.ledger.participation import ask_others
-from adaptive.ledger.shown_sheets import asked
-from adaptive.ledger.voters import set_excluded
+from adaptive.ledger.ballots.shown_sheets import asked
+from adaptive.ledger.voters.identity import set_excluded
+from adaptive.ledger.voters.participation import ask_others
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import change, query
 from tests.service.collect.browsing import Voter, new_campaign, new_id

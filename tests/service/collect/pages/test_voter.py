@@ -7,7 +7,7 @@ import re
 import pytest
 
 from adaptive.ledger import ItemContent, KnownPair, PageTexts, Probing, VotingPages
-from adaptive.ledger.voting_pages import pages_of, set_pages
+from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
 from adaptive.plan import plan_ballots
 from service.collect import access
 from service.collect.content import shown_content
