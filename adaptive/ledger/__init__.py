@@ -42,7 +42,7 @@ from adaptive.ledger.errors import (
 )
 from adaptive.ledger.formats import FORMATS, Export
 from adaptive.ledger.formats.guard import guarded
-from adaptive.ledger.ledger import Campaign, Ledger, NewCampaign
+from adaptive.ledger.ledger import Campaign, Ledger
 from adaptive.ledger.quality import CampaignQuality, ExclusionPreview, Flag, Limits
 from adaptive.ledger.store.encoding import digest_of, pair_at, pair_id, time_text
 from adaptive.ledger.voters.newcomers import Origin
@@ -88,7 +88,6 @@ __all__ = [
     "LedgerError",
     "LedgerEvent",
     "Limits",
-    "NewCampaign",
     "NoCampaignError",
     "NoVoterError",
     "NotReadyError",

@@ -47,6 +47,7 @@ from adaptive.ledger.campaign.status import (
     items_shown,
     status_of,
 )
+from adaptive.ledger.campaign.steps import Steps
 from adaptive.ledger.campaign.voting_pages import VotingPages, pages_of, set_pages
 from adaptive.ledger.errors import LedgerError, RevisionError
 from adaptive.ledger.formats import Export, export_votes, import_votes
@@ -72,7 +73,7 @@ from adaptive.record import BallotRecord, ProtocolResult
 from adaptive.votes import Comparison
 from rankcorr.workers import Progress
 
-__all__ = ["Campaign", "Ledger", "NewCampaign"]
+__all__ = ["Campaign", "Ledger"]
 
 
 class Ledger:
@@ -190,10 +191,10 @@ class Ledger:
         settings: Settings,
         pages: VotingPages,
         contents: Sequence[ItemContent] | None = None,
-    ) -> NewCampaign:
+    ) -> tuple[Campaign, str]:
         """Make a campaign for the web, with its pages and its organiser's token: all of it, or nothing.
 
-        Parameters and errors are those of `new_campaign`.
+        Nobody can read the token again later. Parameters and errors are those of `new_campaign`.
         """
 
         def work(connection: sa.Connection) -> tuple[CampaignInfo, str]:
@@ -205,7 +206,7 @@ class Ledger:
             return info, issue(connection, info, "organiser")
 
         info, token = self.database.write(work)
-        return NewCampaign(Campaign(self.database, info), token)
+        return Campaign(self.database, info), token
 
     def restore(self, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Campaign:
         """Make the campaign of a bundle, once it is verified; see `adaptive.ledger.bundle.restore_bundle`."""
@@ -281,30 +282,12 @@ class Ledger:
 
 
 @dataclass(frozen=True, eq=False)
-class NewCampaign:
-    """A campaign that was just made for the web.
-
-    Attributes
-    ----------
-    campaign : Campaign
-    token : str
-        Of its organiser; nobody can read it again later.
-    """
-
-    campaign: Campaign
-    token: str
-
-
-@dataclass(frozen=True, eq=False)
-class Campaign:
+class Campaign(Steps):
     """One campaign in a ledger.
 
     Each step is one transaction, or says otherwise, and is safe beside any other writer. `voters` and `tokens` have the
     steps of those.
     """
-
-    database: Database
-    info: CampaignInfo
 
     @property
     def key(self) -> str:
@@ -436,7 +419,7 @@ class Campaign:
 
     def shown_pairs(self, number: int, sheet: int) -> tuple[ShownPair, ...]:
         """List all pairs of a sheet; see `shown_sheets.shown_pairs`."""
-        return self.database.read(lambda connection: shown_pairs(connection, self.info, number, sheet))
+        return self._read(shown_pairs, number, sheet)
 
     # Votes
 
@@ -449,7 +432,7 @@ class Campaign:
 
         None as the answer voids the vote; see `casting.correct`.
         """
-        number, place = self.database.read(lambda connection: place_of(connection, self.info, comparison))
+        number, place = self._read(place_of, comparison)
         return casting.correct(self.database, self.info, str(uuid.uuid4()), number, place, answer, reason)
 
     def record_file(self, file: VoteFile) -> Recorded:
@@ -458,21 +441,21 @@ class Campaign:
 
     def conflicts(self) -> list[Conflict]:
         """List the votes that were kept aside because another one stood, oldest first."""
-        return self.database.read(lambda connection: conflicts(connection, self.info))
+        return self._read(conflicts)
 
     def events_after(self, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
         """List vote events with a higher number, in their order; see `listing.events_after`."""
-        return self.database.write(lambda connection: events_after(connection, self.info, after, most=most))
+        return self._write(events_after, after, most=most)
 
     # What voters read
 
     def pages(self) -> tuple[int, VotingPages]:
         """Return the version of the voting pages and the pages; version 0 with the defaults where none were set."""
-        return self.database.read(lambda connection: pages_of(connection, self.info))
+        return self._read(pages_of)
 
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
         """Show these pages from now on; their version is returned; see `voting_pages.set_pages`."""
-        return self.database.write(lambda connection: set_pages(connection, self.info, pages, replaces=replaces))
+        return self._write(set_pages, pages, replaces=replaces)
 
     def contents(self) -> tuple[ItemContent, ...]:
         """Return what is shown for each item, by place."""
@@ -482,15 +465,15 @@ class Campaign:
 
     def stamp(self) -> str:
         """Return a short text that differs whenever anything in the campaign has changed."""
-        return self.database.read(lambda connection: campaign_stamp(connection, self.info))
+        return self._read(campaign_stamp)
 
     def progress_stamp(self) -> str:
         """Return a stamp of `progress`, which changes as time passes too."""
-        return self.database.read(lambda connection: progress_stamp(connection, self.info))
+        return self._read(progress_stamp)
 
     def status(self) -> CampaignStatus:
         """Say where the campaign stands."""
-        return self.database.read(lambda connection: status_of(connection, self.info))
+        return self._read(status_of)
 
     def progress(self) -> tuple[CampaignStatus, list[BallotProgress]]:
         """Say where the campaign stands, and each of its ballots at the same moment."""
@@ -500,7 +483,7 @@ class Campaign:
 
     def ballot_progress(self) -> list[BallotProgress]:
         """Say how far each ballot, or batch, has come."""
-        return self.database.read(lambda connection: by_ballot(connection, self.info))
+        return self._read(by_ballot)
 
     def ballot(self, number: int) -> BallotState:
         """Return one ballot with its stamp, which closing takes.
@@ -510,19 +493,19 @@ class Campaign:
         LedgerError
             When it has not been opened.
         """
-        return self.database.read(lambda connection: ballot_state(connection, self.info, number))
+        return self._read(ballot_state, number)
 
     def item_progress(self) -> list[ItemProgress]:
         """Count the answers about each item in the ballots that are open; those with the fewest first."""
-        return self.database.read(lambda connection: by_item(connection, self.info))
+        return self._read(by_item)
 
     def items_shown(self) -> list[tuple[ItemProgress, ItemContent]]:
         """List all items with their answers, as `item_progress`, and what is shown for each."""
-        return self.database.read(lambda connection: items_shown(connection, self.info))
+        return self._read(items_shown)
 
     def quality(self, limits: Limits | None = None) -> CampaignQuality:
         """Say how far the votes can be trusted, voter by voter."""
-        return self.database.read(lambda connection: quality_of(connection, self.info, limits))
+        return self._read(quality_of, limits)
 
     # What it has found
 
@@ -561,15 +544,15 @@ class Campaign:
         LedgerError
             When not all ballots are closed and it is not to be an interim one, or there is no vote yet.
         """
-        return self.database.read(
-            lambda connection: result_of(connection, self.info, interim=interim, top=top, progress=progress)
-        )
+        return self._read(result_of, interim=interim, top=top, progress=progress)
 
     def counted_votes(self) -> Comparisons:
         """Return all votes that stand, without those of voters who are left out."""
-        return self.database.read(
-            lambda connection: votes_of(connection, self.info, without=excluded_voters(connection, self.info.id))
-        )
+
+        def read(connection: sa.Connection) -> Comparisons:
+            return votes_of(connection, self.info, without=excluded_voters(connection, self.info.id))
+
+        return self.database.read(read)
 
     # Files
 

@@ -13,9 +13,9 @@ from typing import Any, Final, Literal, TypeAlias
 import sqlalchemy as sa
 
 from adaptive.ledger.campaign.info import CampaignInfo, audit
+from adaptive.ledger.campaign.steps import Steps
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.database import Database
 from adaptive.ledger.store.encoding import now, time_text
 
 __all__ = [
@@ -91,15 +91,12 @@ class TokenRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Tokens:
+class Tokens(Steps):
     """The tokens of a campaign; each step is one transaction."""
-
-    database: Database
-    info: CampaignInfo
 
     def issue(self, kind: TokenKind, *, hours: float | None = None) -> str:
         """Make a token that is no voter's; see the function `issue`."""
-        return self.database.write(lambda connection: issue(connection, self.info, kind, hours=hours))
+        return self._write(issue, kind, hours=hours)
 
     def holder(self, token: str, kind: TokenKind) -> Holder | None:
         """Return what a token opens in this campaign; None where that is nothing, or its voter has left."""
@@ -112,13 +109,11 @@ class Tokens:
 
     def revoke_listed(self, token_id: str, *, mine: str = "") -> bool:
         """Let a token of `rows` open nothing from now on; see the function `revoke_listed`."""
-        return self.database.write(lambda connection: revoke_listed(connection, self.info, token_id, mine=mine))
+        return self._write(revoke_listed, token_id, mine=mine)
 
     def rows(self, *, start: int = 0, most: int = 200, names: bool = False) -> tuple[int, tuple[TokenRow, ...]]:
         """Say how many tokens were given out, and list some; see `token_rows`."""
-        return self.database.read(
-            lambda connection: token_rows(connection, self.info, start=start, most=most, names=names)
-        )
+        return self._read(token_rows, start=start, most=most, names=names)
 
 
 def issue(

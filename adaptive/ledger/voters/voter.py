@@ -11,12 +11,11 @@ from adaptive.ledger.ballots.batches import may_draw
 from adaptive.ledger.ballots.continuous import draw_batch
 from adaptive.ledger.ballots.sheets import give_sheets, is_sheet_left
 from adaptive.ledger.ballots.shown_sheets import KnownEvent, answer_at, pair_of_event
-from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.status import VoterProgress, VoterRow, by_voter, voter_of_key, voter_rows
+from adaptive.ledger.campaign.steps import Steps
 from adaptive.ledger.campaign.voting_pages import Outcome, VotingPages, pages_of
 from adaptive.ledger.errors import ConflictError, LedgerBusyError, LedgerError, UnfinishedError, UnreachableError
 from adaptive.ledger.quality.report import ExclusionPreview, exclusion_preview
-from adaptive.ledger.store.database import Database
 from adaptive.ledger.voters import participants, participation
 from adaptive.ledger.voters.identity import excluded_voters, set_excluded, voter_named
 from adaptive.ledger.voters.newcomers import Origin, seconds_left
@@ -74,11 +73,9 @@ class PlatformVoters:
 
 
 @dataclass(frozen=True, eq=False)
-class Voter:
+class Voter(Steps):
     """One voter of a campaign; each step is one transaction, unless it says otherwise."""
 
-    database: Database
-    info: CampaignInfo
     id: int
 
     def begin_session(self, pages: VotingPages, *, consent: str | None, hours: float) -> str:
@@ -105,17 +102,15 @@ class Voter:
         LedgerError
             When another version holds.
         """
-        self.database.write(lambda connection: participation.consent(connection, self.info, pages, self.id, version))
+        self._write(participation.consent, pages, self.id, version)
 
     def journey(self, pages: VotingPages) -> Journey:
         """Say where the voter is."""
-        return self.database.read(lambda connection: participation.journey_of(connection, self.info, pages, self.id))
+        return self._read(participation.journey_of, pages, self.id)
 
     def journey_with(self, pages: VotingPages, hand: SheetInHand) -> Journey:
         """Say where the voter is who has just got this sheet."""
-        return self.database.read(
-            lambda connection: participation.journey_with(connection, self.info, pages, self.id, hand)
-        )
+        return self._read(participation.journey_with, pages, self.id, hand)
 
     def next_sheet(self, pages: VotingPages, origin: Origin | None = None) -> tuple[SheetInHand | None, Reason | None]:
         """Return the sheet in hand until it is done, then the next one; None, and why, where there is none.
@@ -153,14 +148,14 @@ class Voter:
         except ConflictError as error:
             if error.stands is None:
                 raise
-            stands = self.database.read(lambda connection: answer_at(connection, self.info, vote.number, vote.place))
+            stands = self._read(answer_at, vote.number, vote.place)
             if stands is None or stands.voter_id != self.id:
                 raise ConflictError(str(error)) from error
             raise
 
     def vote(self, event_id: str) -> KnownEvent | None:
         """Return what a vote of this voter is about, by its event; None where there is no such vote."""
-        known = self.database.read(lambda connection: pair_of_event(connection, self.info, event_id))
+        known = self._read(pair_of_event, event_id)
         return known if known is not None and known.voter_id == self.id else None
 
     def retract(self, vote: KnownEvent, event_id: str) -> Receipt:
@@ -179,9 +174,7 @@ class Voter:
         missing = 0 if journey.hand is None else len(journey.hand.missing)
         if missing:
             raise UnfinishedError(f"{missing} pairs have no answer yet", missing=missing)
-        early = self.database.read(
-            lambda connection: participation.ended_early(connection, self.info, pages, self.id, journey)
-        )
+        early = self._read(participation.ended_early, pages, self.id, journey)
         if early is not None and pages.way_back(early)[0] is not None:
             return self._ended(pages, journey, early)
         if pages.sheets is not None and (journey.available or journey.reason == "wait"):
@@ -199,7 +192,7 @@ class Voter:
         LedgerBusyError
             While a ballot is being closed: it may be tried again in a moment.
         """
-        return self.database.write(lambda connection: participation.leave(connection, self.info, self.id))
+        return self._write(participation.leave, self.id)
 
     def ask_others(self) -> int:
         """Ask the comparisons of a voter who is left out of others; how many votes were voided for it is returned.
@@ -211,15 +204,15 @@ class Voter:
         LedgerBusyError
             While a ballot is being closed: it may be tried again in a moment.
         """
-        return self.database.write(lambda connection: participation.ask_others(connection, self.info, self.id))
+        return self._write(participation.ask_others, self.id)
 
     def exclude(self, reason: str) -> None:
         """Leave the voter's votes out of all scores from now on; no vote is touched."""
-        self.database.write(lambda connection: set_excluded(connection, self.info, self.id, True, reason))
+        self._write(set_excluded, self.id, True, reason)
 
     def include(self, reason: str) -> None:
         """Take the voter's votes back in."""
-        self.database.write(lambda connection: set_excluded(connection, self.info, self.id, False, reason))
+        self._write(set_excluded, self.id, False, reason)
 
     def preview_exclusion(self) -> ExclusionPreview:
         """Say what leaving the voter out would change, or taking back in one who is left out.
@@ -229,7 +222,7 @@ class Voter:
         LedgerError
             When the voter has no votes, or nobody else has.
         """
-        return self.database.read(lambda connection: exclusion_preview(connection, self.info, self.id))
+        return self._read(exclusion_preview, self.id)
 
     def _is_batch_due(self, connection: sa.Connection, origin: Origin | None) -> bool:
         """Whether a batch is to be drawn for this voter, who would then get a sheet of it."""
@@ -239,16 +232,13 @@ class Voter:
 
     def _ended(self, pages: VotingPages, journey: Journey, outcome: Outcome) -> Ending:
         if pages.platform is not None:
-            self.database.write(lambda connection: participants.write_outcome(connection, self.info, self.id, outcome))
+            self._write(participants.write_outcome, self.id, outcome)
         return Ending(outcome, journey.n_answers)
 
 
 @dataclass(frozen=True, eq=False)
-class Voters:
+class Voters(Steps):
     """The voters of a campaign; each step is one transaction."""
-
-    database: Database
-    info: CampaignInfo
 
     def join(self, pages: VotingPages, *, consent: str, hours: float, visit: Visit | None = None) -> tuple[Voter, str]:
         """Take in somebody who agrees to a version of the consent text; the token of a session is returned too.
@@ -287,11 +277,7 @@ class Voters:
         LedgerError
             As `join`, of the study and the id.
         """
-        return self.database.read(
-            lambda connection: participation.is_turned_away(
-                connection, self.info, pages, participant=visit.participant, study=visit.study
-            )
-        )
+        return self._read(participation.is_turned_away, pages, participant=visit.participant, study=visit.study)
 
     def is_left_out(self, token: str) -> bool:
         """Whether a token is, or was, that of a session of a voter who is left out."""
@@ -321,7 +307,7 @@ class Voters:
         LedgerError
             When a name is twice among them, or is that of a voter who was left out of the scores and then left.
         """
-        return self.database.write(lambda connection: participation.invite(connection, self.info, names))
+        return self._write(participation.invite, names)
 
     def with_key(self, key: str) -> Voter:
         """Find the voter of a random key; a name is none.
@@ -331,7 +317,7 @@ class Voters:
         NoVoterError
             Where there is no such voter.
         """
-        return self._found(self.database.read(lambda connection: voter_of_key(connection, self.info, key)))
+        return self._found(self._read(voter_of_key, key))
 
     def named(self, name: str) -> Voter:
         """Find the voter whom a file calls `name`, or whose key it is.
@@ -341,15 +327,15 @@ class Voters:
         NoVoterError
             Where nobody is called so.
         """
-        return self._found(self.database.read(lambda connection: voter_named(connection, self.info, name)))
+        return self._found(self._read(voter_named, name))
 
     def rows(self, *, names: bool = False) -> tuple[VoterRow, ...]:
         """List all voters, in the order in which they came; names are personal data."""
-        return self.database.read(lambda connection: voter_rows(connection, self.info, names=names))
+        return self._read(voter_rows, names=names)
 
     def progress(self) -> list[VoterProgress]:
         """List what each voter has done and has in hand."""
-        return self.database.read(lambda connection: by_voter(connection, self.info))
+        return self._read(by_voter)
 
     def of_platform(self) -> PlatformVoters:
         """List the participants of the campaign's platform, by their ids, which are personal data."""
@@ -372,9 +358,7 @@ class Voters:
         LedgerError
             When no ballot is open, the giver has no unfinished sheet, or a sheet cannot be given.
         """
-        return self.database.write(
-            lambda connection: give_sheets(connection, self.info, name, giver=giver, sheets=sheets)
-        )
+        return self._write(give_sheets, name, giver=giver, sheets=sheets)
 
     def _found(self, voter_id: int) -> Voter:
         return Voter(self.database, self.info, voter_id)

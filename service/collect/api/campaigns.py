@@ -57,9 +57,9 @@ _TENTH_IS_TWO = 20  # items; of fewer, 10 % are not the two that the last ballot
 @making.response(201, CampaignMade)
 def make(request: dict[str, Any]) -> dict[str, str]:
     """Make a campaign; its organiser's token is in the answer, and nowhere else."""
-    made = ledger().create_campaign(**request)
-    key = made.campaign.key
-    return {"campaign": key, "token": made.token, "organiser_url": organiser_url(key, made.token)}
+    campaign, token = ledger().create_campaign(**request)
+    key = campaign.key
+    return {"campaign": key, "token": token, "organiser_url": organiser_url(key, token)}
 
 
 @making.route("/check", methods=["POST"])

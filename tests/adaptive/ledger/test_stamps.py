@@ -104,11 +104,10 @@ def test_a_continuous_campaign_ends_as_it_was_looked_at(ledger):
 
 
 def test_a_campaign_is_made_with_pages_and_token_or_not_at_all(ledger):
-    made = ledger.create_campaign(
+    campaign, token = ledger.create_campaign(
         PLAN, ITEMS, 3, 1, name="trees", settings=Settings(), pages=VotingPages(open_link=True)
     )
-    campaign = made.campaign
-    holder = campaign.database.read(lambda connection: holder_of(connection, made.token, ["organiser"]))
+    holder = campaign.database.read(lambda connection: holder_of(connection, token, ["organiser"]))
     assert holder.campaign_key == campaign.key
     version, pages = campaign.database.read(lambda connection: pages_of(connection, campaign.info))
     assert (version, pages.open_link) == (1, True)
