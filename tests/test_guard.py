@@ -10,8 +10,10 @@ from tests.service.live import eventually, state
 
 # A server with a worker, as gunicorn has them; it ignores what a terminal sends.
 RUN = """
-import subprocess, sys, time
+import signal, subprocess, sys, time
 from tests.guard import guarded
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a run in the background may have been started with both ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)
 server = "trap '' INT TERM HUP; sleep 600 & echo $!; wait"
 with guarded(["sh", "-c", server], stdout=subprocess.PIPE) as process:
     print(process.pid, process.stdout.readline().decode().strip(), flush=True)

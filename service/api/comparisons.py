@@ -12,8 +12,7 @@ from service.api.ballots import Labels, labels_at
 from service.api.strengths import fitted, item_count, notices_of
 from service.http import deadline
 from service.openapi.blueprint import Blueprint, link, operation
-from service.schemas.comparison_fields import Answered
-from service.schemas.strengths import NextAnswer, NextRequest
+from service.schemas.strengths import Answered, NextAnswer, NextRequest
 
 blueprint = Blueprint("comparisons", __name__, url_prefix="/v1/comparisons", description="Whom to compare next")
 

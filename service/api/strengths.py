@@ -10,8 +10,7 @@ from service.api import work
 from service.api.ballots import Labels
 from service.http import deadline
 from service.openapi.blueprint import Blueprint, link, operation
-from service.schemas.comparison_fields import Answered
-from service.schemas.strengths import StrengthsAnswer, StrengthsRequest
+from service.schemas.strengths import Answered, StrengthsAnswer, StrengthsRequest
 
 blueprint = Blueprint("strengths", __name__, url_prefix="/v1/strengths", description="From votes to strengths")
 

@@ -41,17 +41,23 @@ _EXACT: Final = 0.3  # all permutations of a short list
 _EXACT_PATTERN: Final = 0.02  # the same in an evaluation, where most have fewer documents than the longest of these
 _BOARD: Final = 6  # rankings of a system in a leaderboard for each resample: interval, two of its test, joint tests
 _LEFT_OUT: Final = 1_000  # the jackknife of bca leaves out no more items, or groups of them
-_SIMULATED_BALLOT: Final = 2e-3
-_SIMULATED_ITEM: Final = 2e-6  # by one approach
-_SIMULATED_VOTE: Final = 1.5e-6
-_OPINION: Final = 8e-8
+# Of a simulation: an approach, however little it asks; a ballot; an item by one approach; an opinion; and a vote, which
+# takes longer where opinions, shuffled pairs and votes no longer fit into the processor's caches.
+_SIMULATED: Final = 6e-4
+_SIMULATED_BALLOT: Final = 4e-4
+_SIMULATED_ITEM: Final = 2e-6
+_OPINION: Final = 4e-8
+_SIMULATED_VOTE: Final = 4e-7
+_SCATTERED: Final = 1.2e-10  # of a vote, for each item up to
+_MOST_SCATTERED: Final = 10_000
 _DEALT: Final = 8e-6  # a comparison of a ballot
 _SCORED: Final = 3e-6  # a vote
 _OF_ITEM: Final = 1e-5  # an item of a ballot, a plan, a fit
 _FIT: Final = 0.1  # however few the votes
 _FITTED: Final = 3e-5  # a vote, in all iterations of a fit
-_INVERTED: Final = 2e-9  # an entry of a matrix of items by items, times the items
-_DRAWN: Final = 1e-6  # a vote in one draw of the posterior
+_WITH_VOTERS: Final = 3  # more steps: long chains of items, in which each voter compared many
+_INVERTED: Final = 4e-10  # an entry of a matrix of items by items, times the items
+_DRAWN: Final = 2.5e-7  # a vote in one draw of the posterior
 _CHOSEN: Final = 4e-6  # a comparison to be shown next
 _LOOKED: Final = 4e-8  # past an item that was met already
 _TOKEN: Final = 3e-5
@@ -208,19 +214,20 @@ def of_pairing(n_tokens: int, n_pairs: int) -> float:
 def of_simulations(plan: BallotPlan, n_voters: int, n_simulations: int, approaches: Sequence[Approach]) -> float:
     """Seconds of simulations."""
     n_votes = [count for approach in approaches for count in simulated_comparisons(plan, approach)]
-    of_items = plan.n_items * (_SIMULATED_ITEM + _OPINION * n_voters)
-    of_votes = _SIMULATED_BALLOT * len(n_votes) + _SIMULATED_VOTE * sum(n_votes)
-    return n_simulations * (len(approaches) * of_items + of_votes)
+    of_approach = _SIMULATED + plan.n_items * (_SIMULATED_ITEM + _OPINION * n_voters)
+    of_vote = _SIMULATED_VOTE + _SCATTERED * min(plan.n_items, _MOST_SCATTERED)
+    return n_simulations * (len(approaches) * of_approach + _SIMULATED_BALLOT * len(n_votes) + of_vote * sum(n_votes))
 
 
 def of_fit(n_votes: int, n_items: int, *, standard_errors: bool, voters: bool = False, **_: Any) -> tuple[float, int]:
     """Seconds of a fit of strengths, and bytes of memory."""
-    seconds = _FIT + _FITTED * (n_votes + n_items) * (2 if voters else 1)
+    n_read = (n_votes + n_items) * (_WITH_VOTERS if voters else 1)
+    seconds = _FIT + _FITTED * n_read
     n_bytes = _BYTES_OF_VOTE * (n_votes + n_items)
     if standard_errors and n_items <= MAX_EXACT:
         return seconds + _INVERTED * n_items**3, n_bytes + _MATRICES * n_items**2
     if standard_errors:
-        return seconds + _DRAWN * SE_DRAWS * (n_votes + n_items), n_bytes + _BYTES_OF_DRAWS * n_items
+        return seconds + _DRAWN * SE_DRAWS * n_read, n_bytes + _BYTES_OF_DRAWS * n_items
     return seconds, n_bytes
 
 

@@ -13,7 +13,7 @@ from adaptive.ledger import Campaign, Holder, Origin, TokenKind, Voter
 from service.collect.state import collecting
 from service.environment import variable
 from service.http import logs
-from service.http.capacity import RateLimiter, site_of
+from service.http.access import RateLimiter, site_of
 from service.http.problems import Problem
 from service.http.state import state
 

@@ -13,7 +13,7 @@ from service.collect.pages import PAGES
 from service.collect.problems import from_ledger
 from service.collect.settings import CollectSettings
 from service.collect.state import CollectState
-from service.http.capacity import site_of
+from service.http.access import site_of
 from service.http.hooks import API, add_hooks, new_app
 from service.http.problems import ALL_STATUSES
 from service.http.state import State

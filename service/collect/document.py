@@ -14,8 +14,8 @@ from service.openapi.specification import problem_component
 _OWN: Final = (
     *(kind for _, _, kind in KINDS),
     *("consent-needed", "consent-changed", "event-reused", "unfinished"),
-    *("cross-site", "link-unknown", "not-invited", "nothing-left", "session-needed"),
-    *(f"no-such-{what}" for what in ("ballot", "campaign", "format", "pair", "plot", "token", "vote", "voter")),
+    *("cross-site", "link-unknown", "nothing-left", "not-invited", "quota-full", "session-needed", "unknown-host"),
+    *(f"no-such-{what}" for what in ("ballot", "campaign", "format", "list", "pair", "plot", "token", "vote", "voter")),
 )
 _KINDS: Final = (
     ", ".join(dict.fromkeys((*(kind for kind, _ in ALL_STATUSES.values()), *_OWN)))
@@ -28,6 +28,11 @@ COMPONENTS: Final = (
         _KINDS,
         members={
             "answer": {"type": "string", "description": "Of a conflict: the answer that stands."},
+            "completion_code": {
+                "type": ["string", "null"],
+                "description": "Of a full quota: what the platform is told.",
+            },
+            "completion_url": {"type": ["string", "null"], "description": "Of a full quota: the way back."},
             "missing": {"type": "integer", "description": "Of what is unfinished: pairs without a counted answer."},
         },
     ),

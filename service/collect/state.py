@@ -10,7 +10,7 @@ from adaptive.ledger import Ledger
 from service.collect.campaigns import Campaigns
 from service.collect.ledger import OwnLedger
 from service.collect.settings import CollectSettings
-from service.http.capacity import RateLimiter
+from service.http.access import RateLimiter
 from service.http.state import state
 
 _EXTENSION = "rankcorr-collect"

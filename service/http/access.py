@@ -1,13 +1,24 @@
-"""Who may call: bearer tokens, and the headers that browsers ask for."""
+"""Who may call, and how often: bearer tokens, rates, and the headers that browsers ask for."""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import hmac
-from collections.abc import Iterable
+import ipaddress
+import mmap
+import secrets
+import struct
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from flask import Request, Response
 
+from service.environment import variable
 from service.http.problems import Problem
 
 SECURITY_HEADERS = {
@@ -72,3 +83,100 @@ def secured(response: Response) -> Response:
     for name, value in SECURITY_HEADERS.items():
         response.headers.setdefault(name, value)
     return response
+
+
+_SITE_BITS: Final = 56  # of IPv6: what providers give to a household, with 2**72 addresses
+
+
+class RateLimiter:
+    """Counts the requests of each client in each minute, over all workers on this machine.
+
+    The counts are in memory that is shared with every worker forked later. A hash of the client's name, with a key that
+    is drawn at the start, picks its place; clients in the same place share a count, which happens to about 15 of 1,000
+    clients in 65,536 places.
+
+    Parameters
+    ----------
+    per_minute : int
+    what : str
+        What is counted of whom, for the message.
+    name : str
+        The setting, for the message.
+    clock : callable
+        Seconds since 1970.
+    """
+
+    PLACES = 1 << 16
+    ENTRY = struct.Struct("=qq")  # minute, count
+
+    def __init__(
+        self,
+        per_minute: int,
+        *,
+        what: str = "requests of a client",
+        name: str = "requests_per_minute",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._most = per_minute
+        self._limit = f"at most {per_minute} {what} in a minute ({variable(name)})"
+        self.clock = clock
+        self._key = secrets.token_bytes(16)  # or clients could be found whose requests count for another
+        self._counts = mmap.mmap(-1, self.PLACES * self.ENTRY.size)
+        # A file lock is given back when a worker is killed; a lock in shared memory would stay closed for ever.
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the limiter lives
+        weakref.finalize(self, self._file.close)
+        self._threads = threading.Lock()
+
+    def _place(self, client: str) -> int:
+        return int.from_bytes(hashlib.blake2b(client.encode(), digest_size=2, key=self._key).digest())
+
+    def count(self, client: str) -> None:
+        """Count a request.
+
+        Raises
+        ------
+        Problem
+            429, when the client has used up its requests for this minute.
+        """
+        now = self.clock()
+        minute = int(now // 60)
+        place = self._place(client) * self.ENTRY.size
+        with self._threads:
+            fcntl.lockf(self._file, fcntl.LOCK_EX)
+            try:
+                then, count = self.ENTRY.unpack_from(self._counts, place)
+                count = count + 1 if then == minute else 1
+                if count <= self._most:
+                    self.ENTRY.pack_into(self._counts, place, minute, count)
+            finally:
+                fcntl.lockf(self._file, fcntl.LOCK_UN)
+        if count > self._most:
+            wait = 60 - int(now % 60)
+            raise Problem(
+                429,
+                self._limit,
+                headers={"Retry-After": str(wait)},
+            )
+
+
+def site_of(address: str | None) -> str:
+    """What counts as one client: an IPv4 address, or of IPv6 the network that a household or an office has.
+
+    Some proxies add the client's port; it is left out, since each connection has another one.
+
+    Examples
+    --------
+    >>> site_of("192.0.2.1:51234"), site_of("[2001:db8:1:2::7]:51234")
+    ('192.0.2.1', '2001:db8:1::/56')
+    """
+    text = address or "unknown"
+    bare = text[1:].partition("]")[0] if text.startswith("[") else text
+    if bare.count(":") == 1:
+        bare = bare.partition(":")[0]
+    try:
+        found = ipaddress.ip_address(bare.partition("%")[0])
+    except ValueError:
+        return text
+    if found.version == 6 and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return str(found if found.version == 4 else ipaddress.ip_network((found, _SITE_BITS), strict=False))

@@ -18,8 +18,7 @@ from adaptive.errors import AdaptiveError
 from rankcorr import RankingError
 from service.http import deadline, logs, metrics
 from service.http.access import secured
-from service.http.body import received
-from service.http.json_body import OrjsonProvider
+from service.http.body import OrjsonProvider, received
 from service.http.lane import CHEAP_BYTES, Heavy
 from service.http.problems import Problem
 from service.http.settings import HttpSettings

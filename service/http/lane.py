@@ -40,7 +40,7 @@ _STATUS: Final = struct.Struct("=i")
 _PIECE: Final = 1 << 20
 CHEAP_SECONDS: Final = 0.05  # of estimated work, up to which a thread answers
 CHEAP_BYTES: Final = 1 << 18  # of a body, which a thread parses in 10 ms
-_LOOK_SECONDS: Final = 0.02  # between two looks for a free place, which another worker may have given back
+_LOOK_SECONDS: Final = 0.02  # between two looks for a free place, and for the client that waits
 _CLIENTS: Final = 1 << 20  # places for clients begin here
 # Linux tells that the client has ended its side even behind bytes that nobody has read.
 _ENDED: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
@@ -105,6 +105,8 @@ class Lane:
             ours.close()
             try:
                 _nurse(theirs, answer, 1.2 * self._work_seconds + 1.0)
+            except BaseException:
+                log.exception("the process that forks has failed")
             finally:
                 os._exit(0)
         theirs.close()
@@ -137,7 +139,7 @@ class Lane:
             too long; 422 where the request needs too much processor time; 499 where the client has gone.
         """
         end = time.monotonic() + self._wait_seconds
-        with self._one_of(client), self._queued(), self._place(end):
+        with self._one_of(client), self._queued(), self._place(end, connection):
             return self._ask(head, body, end + self._work_seconds, connection)
 
     @contextmanager
@@ -167,27 +169,37 @@ class Lane:
             self._queue.release()
 
     @contextmanager
-    def _place(self, end: float) -> Iterator[None]:
+    def _place(self, end: float, connection: socket.socket | None) -> Iterator[None]:
         with metrics.waiting():
-            place = self._free_place(end)
+            place = self._free_place(end, connection)
         try:
             yield
         finally:
             self._held.give_back(place)
 
-    def _free_place(self, end: float) -> int:
-        if self._head.acquire(timeout=max(0.0, end - time.monotonic())):
-            try:
-                while True:
-                    for place in range(self._n_places):
-                        if self._held.take(place):
-                            return place
-                    if time.monotonic() >= end:
-                        break
+    def _free_place(self, end: float, connection: socket.socket | None) -> int:
+        ended = select.poll()
+        if connection is not None:
+            ended.register(connection, _ENDED)
+        is_first = False
+        try:
+            while time.monotonic() < end:
+                if ended.poll(0):
+                    raise _client_left()
+                if not is_first:
+                    is_first = self._head.acquire(timeout=_LOOK_SECONDS)
+                elif (place := self._taken()) is not None:
+                    return place
+                else:
                     time.sleep(_LOOK_SECONDS)
-            finally:
+        finally:
+            if is_first:
                 self._head.release()
         raise over_capacity(f"no turn came in {self._wait_seconds:g} s", "max_wait_seconds")
+
+    def _taken(self) -> int | None:
+        """A place that was free, and is taken now."""
+        return next((place for place in range(self._n_places) if self._held.take(place)), None)
 
     def _ask(
         self, head: Any, body: bytes | bytearray, end: float, connection: socket.socket | None
@@ -298,8 +310,12 @@ def _wait(ours: socket.socket, end: float, connection: socket.socket | None) -> 
         for number, _ in poll.poll(1000 * left):
             if number == ours.fileno():
                 return
-            raise Problem(CLIENT_LEFT, "the client left before its answer")
+            raise _client_left()
     raise TimeoutError
+
+
+def _client_left() -> Problem:
+    return Problem(CLIENT_LEFT, "the client left before its answer")
 
 
 def _send(to: socket.socket, head: Any, body: bytes | bytearray) -> None:
@@ -358,7 +374,7 @@ def _nurse(control: socket.socket, answer: Answer, most_seconds: float) -> None:
                 os.close(job)
                 pipes[child] = pipe
                 poll.register(pipe, 0)
-            else:  # nobody waits for this answer any more
+            elif number in pipes.values():  # nobody waits for this answer any more; the child may have ended just now
                 os.kill(next(child for child, pipe in pipes.items() if pipe == number), signal.SIGKILL)
                 poll.unregister(number)
 

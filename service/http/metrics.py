@@ -30,7 +30,36 @@ from prometheus_client.registry import Collector
 
 from rankcorr import __version__
 from service.http.logs import route
-from service.http.reserved_files import reserve, reserve_files
+
+# The counts of all routes, methods and statuses take less.
+RESERVED_BYTES: Final = 1 << 18
+KINDS: Final = ("counter", "gauge_livesum", "histogram")
+
+
+def reserve_files(folder: str | Path, whose: object) -> None:
+    """Make the files for the counts of a process, as long as they can become.
+
+    Raises
+    ------
+    OSError
+        There is no space.
+    """
+    for kind in KINDS:
+        reserve(Path(folder, f"{kind}_{whose}.db"))
+
+
+def reserve(file: Path) -> None:
+    """Make a file of zeros, or leave it if it is there and long enough; OSError if there is no space."""
+    with file.open("ab") as opened:
+        size = os.fstat(opened.fileno()).st_size
+        if hasattr(os, "posix_fallocate") and size < RESERVED_BYTES:
+            try:
+                os.posix_fallocate(opened.fileno(), 0, RESERVED_BYTES)
+            except OSError:
+                if size == 0:
+                    file.unlink()  # an empty one could not be read
+                raise
+
 
 FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "OPTIONS"))

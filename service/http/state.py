@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from flask import Flask, Request, abort, current_app
 
-from service.http.access import Tokens
-from service.http.capacity import RateLimiter, site_of
+from service.http.access import RateLimiter, Tokens, site_of
 from service.http.lane import Lane
 from service.http.problems import Problem
 from service.http.settings import HttpSettings

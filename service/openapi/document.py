@@ -9,16 +9,29 @@ from service.http.problems import LIBRARY_KINDS, STATUSES
 from service.openapi.specification import problem_component
 from service.schemas.ballot_fields import FORM, VOTED_BALLOT
 from service.schemas.ballots import VOTER_COMPARISONS
-from service.schemas.comparison_fields import COMPARISON, COMPARISON_COLUMNS
-from service.schemas.components import VOCABULARIES
-from service.schemas.evaluations import COMPARISON_OF_RUNS, COVERAGE, MEAN, PAIRED
+from service.schemas.evaluations import (
+    COMPARISON_OF_RUNS,
+    COVERAGE,
+    MEAN,
+    NUMBERS_BY_QUERY,
+    PAIRED,
+    RELEVANCE_COLUMNS,
+    SCORE_COLUMNS,
+)
+from service.schemas.fields import VOCABULARIES
 from service.schemas.inference import SCORE
 from service.schemas.pairings import PAIR, TOKEN
-from service.schemas.query_fields import NUMBERS_BY_QUERY, RELEVANCE_COLUMNS, SCORE_COLUMNS
 from service.schemas.ranking_fields import RANKING, WAYS_TO_GIVE
 from service.schemas.scores import NEXT_BALLOT, SCORED_BALLOT
 from service.schemas.simulations import SIMULATED_APPROACH, SIMULATED_COEFFICIENT
-from service.schemas.strengths import FITTED_PARAMETERS, FITTED_VOTER, ITEM_STRENGTH, NEXT_COMPARISONS
+from service.schemas.strengths import (
+    COMPARISON,
+    COMPARISON_COLUMNS,
+    FITTED_PARAMETERS,
+    FITTED_VOTER,
+    ITEM_STRENGTH,
+    NEXT_COMPARISONS,
+)
 
 _KINDS: Final = (
     ", ".join(kind for kind, _ in STATUSES.values())

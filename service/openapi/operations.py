@@ -11,9 +11,23 @@ from rankcorr import __version__
 from service.http import metrics
 from service.http.state import settings, state
 from service.openapi.blueprint import Blueprint, operation
-from service.schemas.operations import LiveAnswer, ReadyAnswer
+from service.schemas.base import Answer
+from service.schemas.fields import Dumped
 
-__all__ = ["operations"]
+__all__ = ["LiveAnswer", "ReadyAnswer", "operations"]
+
+
+class LiveAnswer(Answer):
+    """The process answers."""
+
+    status = Dumped({"type": "string", "const": "ok"}, required=True)
+
+
+class ReadyAnswer(LiveAnswer):
+    """Requests are welcome, within these limits."""
+
+    version = Dumped({"type": "string"}, required=True)
+    limits = Dumped({"type": "object", "additionalProperties": {"type": "number"}}, required=True)
 
 
 def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blueprint]:

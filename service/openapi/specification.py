@@ -16,8 +16,7 @@ from werkzeug.exceptions import HTTPException
 from service.http.problems import MEDIA_TYPE, STATUSES, from_http
 from service.http.settings import HttpLimits
 from service.http.state import state
-from service.schemas.components import Component
-from service.schemas.fields import Documented, with_limits
+from service.schemas.fields import Component, Documented, with_limits
 
 TOKEN_SCHEME: Final = {"type": "http", "scheme": "bearer", "description": "Needed where RANKCORR_TOKENS is set."}
 

@@ -18,8 +18,19 @@ from adaptive.protocol import checked_labels
 from adaptive.votes import UNANSWERED, WORDS
 from rankcorr.checks import counted, counted_need
 from service.http.problems import shown, unknown_fields
-from service.schemas.components import DISTRIBUTION, VOTE, Component
-from service.schemas.fields import LABEL_SCHEMA, Choice, Count, Documented, Limit, Number, Whole, check_limit
+from service.schemas.fields import (
+    DISTRIBUTION,
+    LABEL_SCHEMA,
+    VOTE,
+    Choice,
+    Component,
+    Count,
+    Documented,
+    Limit,
+    Number,
+    Whole,
+    check_limit,
+)
 from service.schemas.ranking_fields import check_labels, whole
 
 # Above it, not every language reads whole numbers of JSON exactly.

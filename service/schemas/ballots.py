@@ -11,8 +11,7 @@ from marshmallow.fields import Integer
 from adaptive import BallotCertificate
 from service.schemas.ballot_fields import LABELS_SCHEMA, Names
 from service.schemas.base import Answer, Request
-from service.schemas.components import Component
-from service.schemas.fields import LABEL_SCHEMA, Count, Dumped, Seed, Whole, check_label_bytes, check_limit
+from service.schemas.fields import LABEL_SCHEMA, Component, Count, Dumped, Seed, Whole, check_label_bytes, check_limit
 from service.schemas.plans import MAX_BALLOTS
 
 

@@ -8,12 +8,22 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, post_load, pre_load, validates_schema
+from marshmallow.fields import String
 
 from rankcorr.errors import WeightError
 from rankcorr.weights import Weigher, named_weigher
 from service.http.problems import MAX_ERRORS, shown, unknown_fields
-from service.schemas.components import MISSING_ITEMS, SCHEME, TIED_WEIGHT, VARIANT
-from service.schemas.fields import Choice, Documented, Number
+from service.schemas.fields import (
+    COEFFICIENT,
+    MISSING_ITEMS,
+    SCHEME,
+    TIED_WEIGHT,
+    VARIANT,
+    Choice,
+    Documented,
+    Dumped,
+    Number,
+)
 
 _WEIGHERS: Final = "hyperbolic|logarithmic|uniform|top-k:[1-9][0-9]{0,17}"
 
@@ -119,3 +129,12 @@ class WeightOptions(ItemWeights):
 
 
 OPTION_NAMES = ("n0", "weigher", "scheme", "tied_weights", "variant", "missing")
+
+
+class Notice(Answer):
+    """What to mind in an answer, such as why a statistic is null."""
+
+    message = String(required=True)
+    coefficients = Dumped(
+        {"type": "array", "items": COEFFICIENT.reference, "description": "Those that are concerned."}, required=True
+    )

@@ -6,11 +6,9 @@ from typing import Any, Final
 
 from marshmallow.fields import Integer, List, Nested, String
 
-from service.schemas.base import Answer, WeightOptions
-from service.schemas.components import COEFFICIENT
-from service.schemas.fields import Choice, Choices, Dumped, Part, Whole
+from service.schemas.base import Answer, Notice, WeightOptions
+from service.schemas.fields import COEFFICIENT, Choice, Choices, Dumped, Part, Whole
 from service.schemas.inference import INFERENCE, InferenceOptions
-from service.schemas.notices import Notice
 from service.schemas.ranking_fields import MatrixRankings, NamedRankings, RankingField
 
 COUNT: Final[dict[str, Any]] = {"type": ["integer", "null"]}

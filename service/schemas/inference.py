@@ -7,11 +7,16 @@ from typing import Any, Final
 from marshmallow import ValidationError, post_load, validates_schema
 from marshmallow.fields import List, Nested
 
-from service.schemas.base import Answer, Request, WeightOptions
-from service.schemas.components import ALTERNATIVE, COEFFICIENT, INTERVAL_METHOD, MISSING_ITEMS, SWAP, Component
+from service.schemas.base import Answer, Notice, Request, WeightOptions
 from service.schemas.fields import (
+    ALTERNATIVE,
+    COEFFICIENT,
+    INTERVAL_METHOD,
+    MISSING_ITEMS,
     NOTHING,
+    SWAP,
     Choice,
+    Component,
     Count,
     Dumped,
     Flag,
@@ -21,7 +26,6 @@ from service.schemas.fields import (
     check_label_bytes,
     check_limit,
 )
-from service.schemas.notices import Notice
 from service.schemas.ranking_fields import NamedRankings, RankingField, scores_in
 
 UNDEFINED: Final[dict[str, Any]] = {"type": ["number", "null"]}

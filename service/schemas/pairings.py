@@ -15,10 +15,20 @@ from adaptive import Token
 from service.http import deadline
 from service.http.problems import shown
 from service.schemas.ballot_fields import check_keys, placed
-from service.schemas.base import Answer, Request
-from service.schemas.components import Component
-from service.schemas.fields import Count, Documented, Dumped, Flag, Limit, Number, Seed, Text, check_limit, some_have
-from service.schemas.notices import Notice
+from service.schemas.base import Answer, Notice, Request
+from service.schemas.fields import (
+    Component,
+    Count,
+    Documented,
+    Dumped,
+    Flag,
+    Limit,
+    Number,
+    Seed,
+    Text,
+    check_limit,
+    some_have,
+)
 
 # As Python has blanks, of which regular expressions of JSON Schema do not know all.
 _NOT_BLANK: Final = r"[^\s\u001c-\u001f\u0085]"

@@ -13,8 +13,7 @@ from rankcorr import Ranking, RankingError
 from rankcorr.errors import LabelError, LengthError
 from service.http import deadline
 from service.http.problems import Name, shown, unknown_fields
-from service.schemas.components import Component
-from service.schemas.fields import LABEL_SCHEMA, Documented, Limit, check_limit
+from service.schemas.fields import LABEL_SCHEMA, Component, Documented, Limit, check_limit
 
 _LABEL_TYPES: Final = frozenset((str, int))
 _NUMBER_TYPES: Final = frozenset((int, float))

@@ -8,8 +8,7 @@ from marshmallow import ValidationError, validates_schema
 
 from service.schemas.ballot_fields import LABELS_SCHEMA, Names, VotedBallots
 from service.schemas.base import Answer, Request
-from service.schemas.components import Component
-from service.schemas.fields import Dumped, Part, Seed
+from service.schemas.fields import Component, Dumped, Part, Seed
 from service.schemas.plans import PlanInputs
 from service.schemas.ranking_fields import RANKS_ARRAY
 

@@ -12,11 +12,9 @@ from adaptive import VoterPopulation
 from adaptive.simulation.approaches import simulated_comparisons
 from adaptive.simulation.simulate import COEFFICIENTS
 from service.schemas.ballot_fields import Interval, Similarity
-from service.schemas.base import Answer, Request
-from service.schemas.components import APPROACH, Component
+from service.schemas.base import Answer, Notice, Request
 from service.schemas.correlations import STATISTIC
-from service.schemas.fields import Choices, Count, Dumped, Flag, Number, Part, Seed, check_limit
-from service.schemas.notices import Notice
+from service.schemas.fields import APPROACH, Choices, Component, Count, Dumped, Flag, Number, Part, Seed, check_limit
 from service.schemas.plans import PlanInputs
 
 _PAPER: Final = VoterPopulation()

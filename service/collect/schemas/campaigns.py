@@ -32,8 +32,7 @@ from service.collect.assets import why_no_asset
 from service.collect.schemas.pages import PagesRequest
 from service.collect.schemas.shapes import COUNT, LABEL, TEXT, TEXT_OR_NULL, list_of, object_of, shape_of
 from service.schemas.base import Answer, Request
-from service.schemas.components import Vocabulary
-from service.schemas.fields import Choice, Dumped, Flag, Number, Part, Seed, Text, Whole
+from service.schemas.fields import Choice, Dumped, Flag, Number, Part, Seed, Text, Vocabulary, Whole
 
 T = TypeVar("T")
 

@@ -7,8 +7,7 @@ from typing import Any, Final
 from adaptive.ledger import ANSWERS
 from service.collect.schemas.fields import Word, event_field, key_field, pair_field
 from service.schemas.base import Answer, Request
-from service.schemas.components import Component, Vocabulary
-from service.schemas.fields import Choice, Dumped, Part, Whole
+from service.schemas.fields import Choice, Component, Dumped, Part, Vocabulary, Whole
 
 VERSION: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,39}"
 TOKEN: Final = "[A-Za-z0-9_-]{43}"

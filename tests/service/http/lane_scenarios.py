@@ -111,6 +111,46 @@ def few_wait():
     assert lane.work("b", "echo", b"")[0][0] == "echo"
 
 
+def who_leaves_the_queue_makes_room():
+    lane = opened(places=1, waiting=3)
+    ours, theirs = socket.socketpair()
+    thread, _ = in_thread(lane, "wait", "a", ours)
+    found = []
+    waiting = []
+    for client in ("first", "second"):  # only the first of them looks for a free place
+        connection, end = socket.socketpair()
+        waits = threading.Thread(
+            target=lambda c=client, s=connection: found.append(refused(lane, "echo", c, s)), daemon=True
+        )
+        waits.start()
+        waiting.append((waits, end))
+    for waits, end in reversed(waiting):
+        end.close()
+        waits.join(10)
+    assert [problem.status for problem in found] == [CLIENT_LEFT, CLIENT_LEFT]
+    theirs.close()
+    thread.join(60)
+
+
+def many_end_at_once():
+    """Children end while their worker lets go of them: the nursery hears of both together."""
+    lane = opened(places=8, waiting=32)
+    nursery = lane.work("a", "echo", b"")[0][2]
+
+    def ask(client):
+        for _ in range(30):
+            assert lane.work(client, "echo", b"")[0][2] == nursery
+        done.append(client)
+
+    done = []
+    threads = [threading.Thread(target=ask, args=(f"client {k}",)) for k in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert len(done) == 16
+
+
 def who_waits_has_a_turn():
     lane = opened(places=1)
     ours, theirs = socket.socketpair()

@@ -1,9 +1,17 @@
 """From the bytes of a request to JSON: what is read, and for how long."""
 
 import json
+import math
+from unittest import mock
 
+import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from service.http import body as bodies
+from service.http.body import MAX_CONTAINERS, count_keys, counted, parse
+from service.http.problems import Problem
 from tests.service.answers import PAIR, problem_of
 
 BODY = b'{"gold":{"order":[1,2]},"system":{"order":[1,2]}}'
@@ -110,3 +118,176 @@ def test_a_query_that_says_something_twice(client):
     answer = client.get("/v1/weights?n0=1&n0=2&top=3")
     assert answer.status_code == 422
     assert answer.json["errors"] == {"/n0": ["this field is given more than once"]}
+
+
+KEYS = st.text(alphabet='ab":\\{},[]é\n', max_size=4)
+DOCUMENTS = st.recursive(
+    st.one_of(st.integers(-9, 9), st.floats(allow_nan=False, allow_infinity=False), KEYS, st.none(), st.booleans()),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=4)),
+    max_leaves=12,
+)
+
+
+def count_containers(document):
+    inner = document.values() if isinstance(document, dict) else document if isinstance(document, list) else None
+    return 0 if inner is None else 1 + sum(map(count_containers, inner))
+
+
+@given(DOCUMENTS, st.sampled_from([None, 2]), st.booleans(), st.sampled_from([1, 3, 1 << 18]))
+def test_written_keys_are_those_of_the_document(document, indent, ascii_only, block):
+    body = json.dumps(document, indent=indent, ensure_ascii=ascii_only).encode()
+    with mock.patch.object(bodies, "BLOCK_BYTES", block):
+        assert counted(body) == (count_keys(document), count_containers(document))
+    assert parse(body) == document
+
+
+@given(DOCUMENTS, KEYS, DOCUMENTS)
+def test_a_key_given_twice_is_found_wherever_it_is(outer, key, value):
+    twice = "{" + f"{json.dumps(key)}: 1, {json.dumps(key)}: {json.dumps(value)}" + "}"
+    body = json.dumps([outer, "HERE"]).replace('"HERE"', twice).encode()
+    with pytest.raises(Problem, match="twice") as caught:
+        parse(body)
+    assert (caught.value.status, caught.value.kind) == (400, "duplicate-key")
+
+
+def test_the_repeated_key_is_named():
+    with pytest.raises(Problem, match='an object of the body has the key "b" twice'):
+        parse(b'{"a": {"b": 1, "c": 2, "b": 3}}')
+
+
+def test_a_repeated_key_far_down_has_no_name():
+    with pytest.raises(Problem, match="an object of the body has the key of some entry twice"):
+        parse(b"[" * 1010 + b'{"a": 1, "a": 2}' + b"]" * 1010)
+
+
+def test_a_repeated_key_among_100000_is_named():
+    keys = ", ".join(f'"{n}": 0' for n in range(100_000))  # a quadratic search would take minutes
+    with pytest.raises(Problem, match='"99999"'):
+        parse(("{" + keys + ', "99999": 1}').encode())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b'{"a": NaN}',
+        b'{"a": Infinity}',
+        b'{"a": -Infinity}',
+        b'{"a": 1e999}',
+        b'{"a": ' + b"9" * 400 + b"}",
+        b'{"a": "\xff"}',
+        b'{"\xc3\x28": 1}',
+        '{"a": 1}'.encode("utf-16"),
+        b"\xef\xbb\xbf{}",
+        b'"\\ud800"',
+        b"[" * 100_000,
+        b"[" * 2000 + b"]" * 2000,
+        b'{"a": 01}',
+        b'{"a": 1} x',
+        b"{'a': 1}",
+    ],
+)
+def test_what_is_not_json(body):
+    with pytest.raises(Problem, match="the body is not JSON") as caught:
+        parse(body)
+    assert (caught.value.status, caught.value.kind) == (400, "not-json")
+
+
+def test_numbers_read_as_json_says():
+    assert parse(b"[9007199254740993, 18446744073709551615, 1.5, -0.0]") == [2**53 + 1, 2**64 - 1, 1.5, -0.0]
+    assert parse(b"[36893488147419103232]") == [2.0**65]  # beyond 64 bits: a double
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True))
+def test_floats_round_trip_and_what_is_not_finite_is_null(value):
+    written = orjson.loads(orjson.dumps([value]))[0]
+    assert written == value if math.isfinite(value) else written is None
+
+
+def containers(inner, count):
+    return b"[" + b",".join([inner] * (count - 1)) + b"]"
+
+
+@pytest.mark.parametrize("inner", [b"[]", b"{}"])
+def test_the_number_of_arrays_and_objects_is_limited(inner, monkeypatch):
+    with pytest.raises(Problem, match="at most 1000000 arrays and objects in a body; got 1000001") as caught:
+        parse(containers(inner, MAX_CONTAINERS + 1))
+    assert caught.value.status == 413
+    # A million are parsed in seconds; the limit from its other side is a smaller one.
+    monkeypatch.setattr(bodies, "MAX_CONTAINERS", 1_000)
+    assert len(parse(containers(inner, 1_000))) == 999
+    with pytest.raises(Problem, match="at most 1000 arrays and objects in a body; got 1001"):
+        parse(containers(inner, 1_001))
+
+
+def test_brackets_and_colons_in_strings_are_text():
+    assert len(parse(b'["' + b"[{:" * MAX_CONTAINERS + b'"]')) == 1
+
+
+def test_a_long_repeated_key_is_cut(client):
+    key = "k" * 100
+    answer = client.post("/v1/correlations", data=f'{{"{key}":1,"{key}":2}}', content_type="application/json")
+    assert answer.json["detail"] == f'an object of the body has the key "{key[:60]}" twice'
+
+
+BEYOND = [2**64 + 1, -(2**63) - 1, 10**30 + 1]
+
+
+@pytest.mark.parametrize("number", BEYOND)
+@pytest.mark.parametrize("written", ["[{}]", '{{"scores": [1, {}]}}', '{{"a": {{"b": {}}}}}', "[{} , 0.5]"])
+def test_a_whole_number_that_would_be_rounded_is_refused(number, written):
+    with pytest.raises(Problem, match=f"{number} cannot be held exactly; the nearest number that can is ") as caught:
+        parse(written.format(number).encode())
+    assert (caught.value.status, caught.value.kind) == (422, "invalid-request")
+
+
+@pytest.mark.parametrize("number", [2**64, 2**63, -(2**63), 2**64 - 1, 10**22, 3 * 2**100])
+def test_a_whole_number_that_is_held_exactly_passes(number):
+    assert parse(f"[{number}]".encode()) == [number]
+
+
+@pytest.mark.parametrize("text", [f'["{2**64 + 1}"]', f"[{2**64 + 1}.0]", "[0.12345678901234567890123]", "[1e30]"])
+def test_digits_of_a_text_and_of_a_fraction_are_not_a_whole_number(text):
+    assert parse(text.encode()) == json.loads(text)
+
+
+def test_a_long_number_is_found_behind_long_fractions():
+    fractions = b"0.1234567890123456789012," * 3
+    assert parse(b"[" + fractions + b"1]")[-1] == 1
+    with pytest.raises(Problem, match="cannot be held exactly"):
+        parse(b"[" + fractions + str(2**64 + 1).encode() + b"]")
+
+
+def test_a_long_number_far_down_is_left_to_the_schemas():
+    found = parse(b"[" * 1010 + str(2**64 + 1).encode() + b"]" * 1010)
+    for _ in range(1009):
+        (found,) = found
+    assert found == [2.0**64]
+
+
+@pytest.mark.parametrize(
+    "number", ["1e-400", "-1E-324", "2.4e-324", "0." + "0" * 323 + "2", "0." + "0" * 250 + "1e-99", "10.5e-0400"]
+)
+@pytest.mark.parametrize("written", ["[{}]", '{{"scores": {{"a": 1, "b": {}}}}}', "[{} , 0.5]"])
+def test_a_number_that_would_be_read_as_zero_is_refused(number, written):
+    with pytest.raises(Problem, match="is too small: the least above 0 is 5e-324, and it would be read as 0") as caught:
+        parse(written.format(number).encode())
+    assert (caught.value.status, caught.value.kind) == (422, "invalid-request")
+    assert f"the number {number[:60]}" in caught.value.detail
+
+
+@pytest.mark.parametrize("number", ["0e-400", "-0.0e-999", "5e-324", "1e-300", "3e-324", "0." + "0" * 400])
+def test_a_small_number_and_zero_are_read(number):
+    assert parse(f"[{number}]".encode()) == [float(number)]
+
+
+def test_a_small_number_in_a_text_is_text():
+    assert parse(b'{"1e-400": "1e-400"}') == {"1e-400": "1e-400"}
+
+
+def test_small_numbers_tie_with_nothing(client):
+    request = b'{"gold": {"scores": [1e-400, 0, 1]}, "system": {"scores": [1, 2, 3]}}'
+    found = client.post("/v1/correlations", data=request, content_type="application/json")
+    assert (found.status_code, found.json["detail"][:30]) == (422, "the number 1e-400 is too small")
+    assert client.get("/v1/weights?n0=1e-400").json["errors"]["/n0"][0].endswith('got "1e-400"')

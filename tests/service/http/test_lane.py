@@ -21,6 +21,8 @@ SCENARIOS = [
     lane_scenarios.one_of_a_client,
     lane_scenarios.a_place_for_few,
     lane_scenarios.few_wait,
+    lane_scenarios.who_leaves_the_queue_makes_room,
+    lane_scenarios.many_end_at_once,
     lane_scenarios.who_waits_has_a_turn,
     lane_scenarios.too_much_work_is_ended,
     lane_scenarios.too_long_a_wait_is_no_fault_of_the_request,

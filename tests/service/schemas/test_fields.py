@@ -7,8 +7,7 @@ from jsonschema import Draft202012Validator
 from marshmallow import ValidationError
 
 from service.schemas.ballot_fields import Fraction, Interval
-from service.schemas.components import Vocabulary
-from service.schemas.fields import Choice, Choices, Flag, Number, Seed, Text, Whole
+from service.schemas.fields import Choice, Choices, Flag, Number, Seed, Text, Vocabulary, Whole
 
 LETTER = Vocabulary("Letter", {"type": "string", "enum": ["a", "b"]})
 COMPONENTS = {"components": {"schemas": {LETTER.name: LETTER.schema}}}

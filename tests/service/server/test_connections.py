@@ -8,7 +8,7 @@ import numpy as np
 
 from rankcorr import correlate
 from tests.service.live import AMPLE, ask, children, eventually, running
-from tests.service.load import IN_PROGRESS, PAIR, in_threads, seconds_of_work, simulation
+from tests.service.load import PAIR, in_threads, seconds_of_work, simulation
 
 
 def test_an_answer_equals_that_of_the_library_to_the_last_bit(live_server):
@@ -77,13 +77,14 @@ def test_beside_much_work_little_is_done_at_once_and_more_is_turned_away(tmp_pat
         document = seconds_of_work(server, 3.0)
         padded = json.dumps(document).encode() + b" " * 5_000_000  # a refusal must reach a client that still sends
         answers = []
+        ((nursery,),) = map(children, server.workers())
 
         def first():
             answers.append(server.ask("POST", "/v1/simulations", document, headers=of(1)))
 
         def others():
-            eventually(lambda: server.metrics()[IN_PROGRESS] >= 2, what="the first one")
-            eventually(lambda: server.ask("POST", "/v1/simulations", document, headers=of(1))[0] == 429, what="it")
+            eventually(lambda: children(nursery), what="the process of the first one")
+            assert server.ask("POST", "/v1/simulations", document, headers=of(1))[0] == 429
             refused = in_threads(*[lambda: server.ask("POST", "/v1/simulations", padded, headers=of(2))] * 3)
             small = [server.ask("POST", "/v1/correlations", PAIR, headers=of(1))[0] for _ in range(10)]
             probes = [server.ask("GET", "/health/live")[0] for _ in range(10)]

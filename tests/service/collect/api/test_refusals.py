@@ -6,7 +6,7 @@ import pytest
 
 from adaptive.ledger import Campaign
 from adaptive.ledger.voters.identity import set_excluded
-from service.http.json_body import parse
+from service.http.body import parse
 from tests.adaptive.ledger.campaigns import change, query
 from tests.service.collect.browsing import Voter, invited, new_campaign, new_id, token_of
 from tests.service.collect.organiser import problem
