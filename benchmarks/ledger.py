@@ -279,17 +279,14 @@ def print_reading(server: str, sizes: list[tuple[str, int, int]]) -> None:
 
 def read(target: str, pipe: SimpleQueue) -> None:
     """Seconds of status, 50 times, and of an interim result; megabytes that both took."""
-    from adaptive.ledger.ballots.results import result_of
-    from adaptive.ledger.campaign.status import status_of
-
     campaign = Ledger.open(target).campaign()
     took = []
     for _ in range(50):
         start = time.monotonic()
-        now = campaign.database.read(lambda c: status_of(c, campaign.info))
+        now = campaign.status()
         took.append(time.monotonic() - start)
     start = time.monotonic()
-    campaign.database.read(lambda c: result_of(c, campaign.info, interim=True))
+    campaign.result(interim=True)
     result = time.monotonic() - start
     pipe.put((now.n_votes, took, result, most_memory()))
     campaign.database.close()

@@ -1,7 +1,7 @@
 """The ledger: campaigns that lose nothing, whoever writes, on SQLite or PostgreSQL.
 
-database (transactions) -> schema, migrations (tables) -> campaigns, draws, voters, sheets, votes (what happens) ->
-counting, closing (what counts) -> ledger (all of it, step by step). Callers use what this module exports: `Ledger`,
+store (tables, transactions) -> campaign, voters, checks -> ballots, votes (what happens, and what counts) -> quality,
+formats, bundle (what leaves) -> ledger (all of it, step by step). Callers use what this module exports: `Ledger`,
 `Campaign` and the values that they take and return. Only this package has SQL, and nothing imports it but commands and
 servers, so that `import adaptive` does not load SQLAlchemy.
 """
@@ -24,8 +24,7 @@ from adaptive.ledger.campaign.status import (
 )
 from adaptive.ledger.campaign.voting_pages import MOST_OF_TEXT, Outcome, PageTexts, VotingPages
 from adaptive.ledger.campaign.wording import is_line, is_quick_to_render
-from adaptive.ledger.checks.pair_files import read_known_pairs
-from adaptive.ledger.checks.probing import KnownPair, Probing
+from adaptive.ledger.checks.probing import KnownPair, Probing, read_known_pairs
 from adaptive.ledger.errors import (
     BundleError,
     ChangedError,

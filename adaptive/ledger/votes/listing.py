@@ -1,4 +1,4 @@
-"""The ledger as a feed: every vote event of a campaign in order, from where the reader has got to; checks left out."""
+"""Votes as lists: every event in order, from where the reader has got to, and votes that were kept aside."""
 
 from __future__ import annotations
 

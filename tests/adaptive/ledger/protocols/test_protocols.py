@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.formats.gathered import gathered
+from adaptive.ledger.formats.exports import gathered
 from adaptive.session.ballot_protocol import BallotProtocol
 from adaptive.votes import Vote
 from tests.adaptive import session
