@@ -338,7 +338,7 @@ class Campaign(Steps):
         NotReadyError
             When too much of the last batch is unanswered.
         LedgerError
-            When a ballot is open, all are closed, or no batch is to be drawn any more.
+            When a ballot is open, all are closed, or the campaign needs no further batch.
         """
         return self._rounds.open_next(at_once=at_once)
 
@@ -388,7 +388,7 @@ class Campaign(Steps):
         NotReadyError
             When too few comparisons are answered, or an item has no answer; it stays open.
         ConflictError
-            When somebody else is closing it.
+            When another caller is closing it.
         """
         return self._rounds.close(number, least_answered=least_answered, stamp=stamp)
 
@@ -399,7 +399,7 @@ class Campaign(Steps):
     def asked(
         self, *, number: int | None = None, voter: str | None = None, unanswered: bool = False
     ) -> tuple[Comparison, ...]:
-        """List the comparisons of all open ballots, checks among them, in the order in which they are shown.
+        """List the comparisons of all open ballots, including checks, in the order shown to voters.
 
         Parameters
         ----------
@@ -408,7 +408,7 @@ class Campaign(Steps):
         voter : str or None
             Only the sheets of this voter, by the name of a file or by key.
         unanswered : bool
-            Only what has no answer that stands.
+            Only comparisons without an answer.
         """
 
         def read(connection: sa.Connection) -> tuple[Comparison, ...]:
@@ -428,9 +428,9 @@ class Campaign(Steps):
         return casting.cast(self.database, self.info, vote)
 
     def correct(self, comparison: str, answer: str | None, reason: str) -> Receipt:
-        """Put an organiser's correction over the vote on a comparison like "1-0-17", found in a transaction of its own.
+        """Correct the vote on a comparison like "1-0-17"; the answer None voids it.
 
-        None as the answer voids the vote; see `casting.correct`.
+        A separate transaction finds the comparison; see `casting.correct`.
         """
         number, place = self._read(place_of, comparison)
         return casting.correct(self.database, self.info, str(uuid.uuid4()), number, place, answer, reason)
@@ -440,7 +440,7 @@ class Campaign(Steps):
         return record_file(self.database, self.info, file)
 
     def conflicts(self) -> list[Conflict]:
-        """List the votes that were kept aside because another one stood, oldest first."""
+        """List the votes that contradict a recorded vote, oldest first."""
         return self._read(conflicts)
 
     def events_after(self, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
@@ -454,14 +454,14 @@ class Campaign(Steps):
         return self._read(pages_of)
 
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
-        """Show these pages from now on; their version is returned; see `voting_pages.set_pages`."""
+        """Show these pages from now on, and return their version; see `voting_pages.set_pages`."""
         return self._write(set_pages, pages, replaces=replaces)
 
     def contents(self) -> tuple[ItemContent, ...]:
         """Return what is shown for each item, by place."""
         return self.database.read(lambda connection: contents_of(connection, self.info.id))
 
-    # Where it stands
+    # Progress
 
     def stamp(self) -> str:
         """Return a short text that differs whenever anything in the campaign has changed."""
@@ -472,11 +472,11 @@ class Campaign(Steps):
         return self._read(progress_stamp)
 
     def status(self) -> CampaignStatus:
-        """Say where the campaign stands."""
+        """Report the state of the campaign."""
         return self._read(status_of)
 
     def progress(self) -> tuple[CampaignStatus, list[BallotProgress]]:
-        """Say where the campaign stands, and each of its ballots at the same moment."""
+        """Report the state of the campaign, and of each ballot at the same moment."""
         return self.database.read(
             lambda connection: (status_of(connection, self.info), by_ballot(connection, self.info))
         )
@@ -500,7 +500,7 @@ class Campaign(Steps):
         return self._read(by_item)
 
     def items_shown(self) -> list[tuple[ItemProgress, ItemContent]]:
-        """List all items with their answers, as `item_progress`, and what is shown for each."""
+        """List all items with their answers, as `item_progress`, and their contents."""
         return self._read(items_shown)
 
     def quality(self, limits: Limits | None = None) -> CampaignQuality:
@@ -510,7 +510,7 @@ class Campaign(Steps):
     # What it has found
 
     def standing(self) -> tuple[tuple[BallotRecord, ...], Standing]:
-        """Records of the closed ballots, and where the campaign stands."""
+        """Return the records of the closed ballots, and the standing after them."""
         return standing_after(self.info, [each for each in self.ballots() if each.state == "closed"])
 
     def paper_result(self) -> ProtocolResult:
@@ -547,7 +547,7 @@ class Campaign(Steps):
         return self._read(result_of, interim=interim, top=top, progress=progress)
 
     def counted_votes(self) -> Comparisons:
-        """Return all votes that stand, without those of voters who are left out."""
+        """Return the votes in force, without those of excluded voters."""
 
         def read(connection: sa.Connection) -> Comparisons:
             return votes_of(connection, self.info, without=excluded_voters(connection, self.info.id))

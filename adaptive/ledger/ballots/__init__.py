@@ -1,1 +1,1 @@
-"""Ballots and batches: drawn, handed out in sheets, closed, and what they give."""
+"""Ballots and batches: draws, sheets, closing and results."""

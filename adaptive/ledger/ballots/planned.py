@@ -53,7 +53,7 @@ class Ballots:
         drawn = draw_ballot(standing.labels(info.items), plan.presentations, info.slots, rng)
 
         def work(connection: sa.Connection) -> int:
-            if ballots:  # nobody opens the last one again meanwhile
+            if ballots:  # the last ballot must stay closed until this one is stored
                 lock_ballot(connection, ballots[-1].id, exclusive=False)
             fresh = stored_ballots(connection, info.id)
             if len(fresh) != len(ballots):

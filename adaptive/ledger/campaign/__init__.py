@@ -1,1 +1,1 @@
-"""What a campaign is, what it shows and pays, and where it stands."""
+"""A campaign: its plan, settings, contents, pages and pay, and its progress."""

@@ -1,4 +1,4 @@
-"""What the objects of the door share: a step runs with the campaign, in one transaction."""
+"""Base of the ledger's public objects: a step is a function of a connection and a campaign, run in one transaction."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Tables, and the database that they are in: transactions, locks, versions, and what is written as text."""
+"""The tables and their database: transactions, locks, versions, and values encoded as text."""

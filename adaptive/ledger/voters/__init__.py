@@ -1,1 +1,1 @@
-"""Who votes: names and tokens, newcomers, and a voter's way from the first page to the last."""
+"""Voters: names and tokens, newcomers, and the steps of a voter from consent to the end."""

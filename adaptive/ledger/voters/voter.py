@@ -29,7 +29,7 @@ __all__ = ["Ending", "PlatformVoters", "Visit", "Voter", "Voters"]
 
 @dataclass(frozen=True)
 class Visit:
-    """Who comes from a platform, and for which study.
+    """A participant of a platform who opens the link of a study.
 
     Attributes
     ----------
@@ -116,8 +116,8 @@ class Voter(Steps):
         """Return the sheet in hand until it is done, then the next one; None, and why, where there is none.
 
         A continuous campaign draws its next batch for the voter who finds no sheet. That takes several transactions: a
-        look for a sheet, whether a batch is due, the draw, and another look. Whoever comes second finds the batch of
-        the first.
+        look for a sheet, whether a batch is due, the draw, and another look. A second voter who comes at the same
+        moment finds the batch that was drawn for the first.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class Voter(Steps):
             raise
 
     def vote(self, event_id: str) -> KnownEvent | None:
-        """Return what a vote of this voter is about, by its event; None where there is no such vote."""
+        """Return the comparison that an event of this voter is about; None if this voter sent no such event."""
         known = self._read(pair_of_event, event_id)
         return known if known is not None and known.voter_id == self.id else None
 
@@ -241,7 +241,7 @@ class Voters(Steps):
     """The voters of a campaign; each step is one transaction."""
 
     def join(self, pages: VotingPages, *, consent: str, hours: float, visit: Visit | None = None) -> tuple[Voter, str]:
-        """Take in somebody who agrees to a version of the consent text; the token of a session is returned too.
+        """Add a voter who agrees to a version of the consent text; the token of a session is returned too.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class Voters(Steps):
         return Voter(self.database, self.info, voter_id), token
 
     def turns_away(self, pages: VotingPages, visit: Visit) -> bool:
-        """Whether somebody comes from a platform for the first time, and nothing is left for a newcomer.
+        """Whether the participant is new and no sheet is left for a newcomer.
 
         Raises
         ------
@@ -289,7 +289,7 @@ class Voters(Steps):
         return self.database.read(read)
 
     def why_none_left(self) -> tuple[Reason | None, int | None]:
-        """Why there is nothing to ask anybody new, and the seconds until something comes back that others hold."""
+        """Why a newcomer gets no sheet, and the seconds until one that others hold is free again."""
 
         def read(connection: sa.Connection) -> tuple[Reason | None, int | None]:
             if is_sheet_left(connection, self.info) or may_draw(connection, self.info):
@@ -310,7 +310,7 @@ class Voters(Steps):
         return self._write(participation.invite, names)
 
     def with_key(self, key: str) -> Voter:
-        """Find the voter of a random key; a name is none.
+        """Find the voter of a random key; names are not looked up.
 
         Raises
         ------
@@ -330,7 +330,7 @@ class Voters(Steps):
         return self._found(self._read(voter_named, name))
 
     def rows(self, *, names: bool = False) -> tuple[VoterRow, ...]:
-        """List all voters, in the order in which they came; names are personal data."""
+        """List all voters in the order of joining; names are personal data."""
         return self._read(voter_rows, names=names)
 
     def progress(self) -> list[VoterProgress]:
@@ -346,7 +346,7 @@ class Voters(Steps):
         )
 
     def give_sheets(self, name: str, *, giver: str | None = None, sheets: tuple[int, ...] = ()) -> int:
-        """Give sheets of the open ballot to a voter, who is made if nobody is called so yet; how many is returned.
+        """Give sheets of the open ballot to a voter, who is added if the name is new; their number is returned.
 
         Parameters
         ----------
