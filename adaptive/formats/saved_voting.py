@@ -88,7 +88,7 @@ class SavedVoting:
     standing: Standing
 
     def answers(self) -> tuple[tuple[Ballot, NDArray[np.int8]], ...]:
-        """Ballots opened so far, with their answers, as `adaptive.ledger.protocols.import_protocol` asks for them."""
+        """Ballots opened so far, with their answers, as `Ledger.import_protocol` asks for them."""
         return self.voted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from adaptive.ledger.contents import is_asset
+from adaptive.ledger import is_asset
 from service.collect.state import collecting
 
 __all__ = ["TYPES", "asset_file", "why_no_asset"]

@@ -8,10 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-from adaptive.ledger import Campaign, Ledger, NoCampaignError, VotingPages
-from adaptive.ledger.contents import ItemContent, contents_of
-from adaptive.ledger.shown_sheets import ShownPair, shown_pairs
-from adaptive.ledger.voting_pages import pages_of
+from adaptive.ledger import Campaign, ItemContent, Ledger, NoCampaignError, ShownPair, VotingPages
 from service.collect.content import Content, shown_content
 from service.http.problems import Problem
 
@@ -40,7 +37,7 @@ class Campaigns:
         """Version and voting pages of a campaign; at most two seconds old."""
         found = self._pages.get(campaign.key)
         if found is None or time.monotonic() > found[0]:
-            version, pages = campaign.database.read(lambda connection: pages_of(connection, campaign.info))
+            version, pages = campaign.pages()
             found = (time.monotonic() + PAGES_SECONDS, version, pages)
             self._pages[campaign.key] = found
         return found[1:]
@@ -76,15 +73,13 @@ class Campaigns:
             raise _no_campaign() from error
 
     def _all_contents(self, key: str) -> tuple[ItemContent, ...]:
-        campaign = self.of(key)
-        return campaign.database.read(lambda connection: contents_of(connection, campaign.info.id))
+        return self.of(key).contents()
 
     def _content(self, key: str, place: int) -> Content:
         return shown_content(self._contents(key)[place], self.of(key).info.items[place])
 
     def _sheet_pairs(self, key: str, number: int, sheet: int) -> tuple[ShownPair, ...]:
-        campaign = self.of(key)
-        return campaign.database.read(lambda connection: shown_pairs(connection, campaign.info, number, sheet))
+        return self.of(key).shown_pairs(number, sheet)
 
 
 def _no_campaign() -> Problem:

@@ -12,14 +12,14 @@ import numpy as np
 
 from adaptive.draw import Ballot, draw_ballot
 from adaptive.errors import AdaptiveError
+from adaptive.ledger.ballots.closing import Scored, chain_digest, record_dict
+from adaptive.ledger.ballots.draws import StoredBallot, draw_digest, sheets_of
 from adaptive.ledger.bundle.contents import Contents, Row
-from adaptive.ledger.closing import Scored, chain_digest, record_dict
-from adaptive.ledger.draws import StoredBallot, draw_digest, sheets_of
-from adaptive.ledger.encoding import digest_of, json_of, pair_id
+from adaptive.ledger.checks.probing import KINDS
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.formats.guard import guarded
-from adaptive.ledger.probes.probing import KINDS
-from adaptive.ledger.votes import ANSWERS, CANNOT_SAY
+from adaptive.ledger.store.encoding import digest_of, json_of, pair_id
+from adaptive.ledger.votes.casting import ANSWERS, CANNOT_SAY
 from adaptive.protocol import Standing, ballot_rng, close_ballot
 from adaptive.record import BallotRecord, ProtocolResult
 from adaptive.selection import select_again, select_top

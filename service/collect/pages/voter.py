@@ -8,16 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-import sqlalchemy as sa
 from flask import Blueprint, redirect, request, url_for
 from markupsafe import Markup
 from werkzeug.wrappers import Response
 
 from adaptive.ledger import Campaign, VotingPages
-from adaptive.ledger.continuous import may_draw
-from adaptive.ledger.newcomers import seconds_left
-from adaptive.ledger.participation import why_none_left
-from adaptive.ledger.sheets import is_sheet_left
 from service.collect import access
 from service.collect.content import rendered
 from service.collect.pages.frame import page_of, preferred, unknown
@@ -72,7 +67,7 @@ def _page(key: str, page: str) -> Response:
     _, pages = collecting().campaigns.pages(campaign)
     nothing, wait, is_known = None, None, access.voter_of_cookie(campaign) is not None
     if page == "welcome":
-        nothing, wait = campaign.database.read(lambda each: _why_nothing(each, campaign))
+        nothing, wait = campaign.voters.why_none_left()
         if nothing is None and not is_known and pages.platform is None and access.is_left_out(campaign):
             nothing = "none left"  # who was left out and then left does not begin anew by the open link
     tag = _chosen(list(pages.texts))
@@ -117,14 +112,6 @@ def _preview(campaign: Campaign, pages: VotingPages, page: str) -> str:
         end = {"outcome": "complete", "completion_code": code, "completion_url": url}
         return json.dumps({"answers": answers, **end})
     return ""
-
-
-def _why_nothing(connection: sa.Connection, campaign: Campaign) -> tuple[str | None, int | None]:
-    """Why there is nothing to ask anybody, and the seconds until something comes back that others hold."""
-    if is_sheet_left(connection, campaign.info) or may_draw(connection, campaign.info):
-        return None, None
-    reason = why_none_left(connection, campaign.info)
-    return (None, seconds_left(connection, campaign.info)) if reason == "wait" else (reason, None)
 
 
 def _html(text: str) -> Markup | None:

@@ -6,14 +6,18 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, validates_schema
 
-from adaptive.ledger.feed import LedgerEvent
-from adaptive.ledger.participants import Participant
-from adaptive.ledger.quality import CampaignQuality, ExclusionPreview
-from adaptive.ledger.results import ClosePreview
-from adaptive.ledger.status import BallotProgress, CampaignStatus
-from adaptive.ledger.tokens import TokenRow
-from adaptive.ledger.voter_rows import VoterRow
-from adaptive.ledger.wording import is_line
+from adaptive.ledger import (
+    BallotProgress,
+    CampaignQuality,
+    CampaignStatus,
+    ClosePreview,
+    ExclusionPreview,
+    LedgerEvent,
+    Participant,
+    TokenRow,
+    VoterRow,
+    is_line,
+)
 from adaptive.model.accuracy import Cut
 from service.collect.schemas.campaigns import Line
 from service.collect.schemas.fields import Word as WordField

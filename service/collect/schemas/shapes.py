@@ -30,7 +30,7 @@ def shape_of(cls: type) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from adaptive.ledger.quality import Flag
+    >>> from adaptive.ledger import Flag
     >>> shape_of(Flag)["properties"]["reason"]
     {'type': 'string'}
     """
