@@ -274,11 +274,11 @@ def in_top_shares(ranks: Array, k: int) -> Array:
     return held
 
 
-def checked_samples(n_samples: int) -> int:
-    """Return a number of samples as an int, or raise ModelError."""
-    number = whole_number(n_samples)
+def checked_count(value: object, name: str) -> int:
+    """Return a positive whole number as an int, or raise ModelError."""
+    number = whole_number(value)
     if number is None or number < 1:
-        raise ModelError(f"n_samples must be a positive whole number; got {shown(n_samples)}")
+        raise ModelError(f"{name} must be a positive whole number; got {shown(value)}")
     return number
 
 

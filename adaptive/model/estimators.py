@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from adaptive.errors import ComparisonError, ModelError
+from adaptive.model.accuracy import checked_count
 from adaptive.model.columns import same_labels
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.fit import MAX_ITERATIONS, TOLERANCE, fit
@@ -27,7 +28,7 @@ from adaptive.model.strengths import Strengths
 from adaptive.record import json_label, places_best_first
 from adaptive.scores import Scores, Tally
 from rankcorr import Ranking
-from rankcorr.checks import check_choice, real_number, shown, whole_number
+from rankcorr.checks import check_choice, real_number, shown
 from rankcorr.errors import OptionError
 from rankcorr.results import TableResult, json_ready
 from rankcorr.workers import Progress
@@ -313,9 +314,7 @@ def _fitted(
     own_prior, own_oversight = checked_prior(prior), checked_oversight(oversight)
     if not 0 < real_number(tolerance) < 1:
         raise ModelError(f"tolerance must be a number between 0 and 1; got {shown(tolerance)}")
-    n_iterations = whole_number(max_iterations)
-    if n_iterations is None or n_iterations < 1:
-        raise ModelError(f"max_iterations must be a positive whole number; got {shown(max_iterations)}")
+    n_iterations = checked_count(max_iterations, "max_iterations")
     if own_prior.sd == np.inf:
         _check_finite(comparisons)
     found = fit(

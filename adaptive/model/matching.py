@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive.draw import LIMIT, Asked, Indices, Names
 from adaptive.errors import ModelError
+from adaptive.model.accuracy import checked_count
 from adaptive.model.columns import ShownPairs, same_labels
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
@@ -323,9 +324,7 @@ def rank_doubts(ranks: Array, n0: float) -> tuple[Array, Array]:
 
 def checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int, float, int]:
     """Return size, focus and first as plain numbers; ModelError if one of the options is out of range."""
-    wanted, own_first = whole_number(size), whole_number(first)
-    if wanted is None or wanted < 1:
-        raise ModelError(f"size must be a positive whole number; got {shown(size)}")
+    wanted, own_first = checked_count(size, "size"), whole_number(first)
     if wanted > MAX_SIZE:
         raise ModelError(f"size must be at most {MAX_SIZE:,}; got {shown(size)}")
     if own_first is None or own_first < 0:
@@ -410,10 +409,8 @@ class Matching(Result):
     voters_from: float = float("inf")
 
     def __post_init__(self) -> None:
-        batch, voters_from = whole_number(self.batch), real_number(self.voters_from)
-        if batch is None or batch < 1:
-            raise ModelError(f"batch must be a positive whole number; got {shown(self.batch)}")
-        if not voters_from >= 0:
+        batch = checked_count(self.batch, "batch")
+        if not real_number(self.voters_from) >= 0:
             raise ModelError(f"voters_from must be a number, not negative; got {shown(self.voters_from)}")
         checked_options(batch, self.n0, self.focus, self.first)
 
@@ -470,9 +467,7 @@ def run_matching(
     >>> run_matching(6, prefer_smaller, 40, rng=np.random.default_rng(1), voters=5).ranking.ranks
     array([1., 2., 3., 4., 5., 6.])
     """
-    total = whole_number(n_comparisons)
-    if total is None or total < 1:
-        raise ModelError(f"n_comparisons must be a positive whole number; got {shown(n_comparisons)}")
+    total = checked_count(n_comparisons, "n_comparisons")
     if not isinstance(matching, Matching):
         raise ModelError(f"matching must be a Matching; got {shown(matching)}")
     check_vote(vote)

@@ -18,7 +18,7 @@ from adaptive.model.accuracy import (
     ExpectedCorrelation,
     RankIntervals,
     TopProbabilities,
-    checked_samples,
+    checked_count,
     cut_of,
     expected_correlation_of,
     rank_intervals_of,
@@ -30,7 +30,7 @@ from adaptive.model.likelihood import OVERSIGHT, Curvature, Parameters, Prior, V
 from adaptive.model.posterior import Opinions, RankChances, covariance, draw, shared_opinions
 from adaptive.record import json_label, places_best_first
 from rankcorr import Ranking
-from rankcorr.checks import check_rng, checked_seed, counted, real_number, shown, whole_number
+from rankcorr.checks import check_rng, checked_seed, counted, real_number, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.results import JsonResult, TableResult, json_ready
 from rankcorr.workers import Progress
@@ -220,9 +220,7 @@ class Strengths(TableResult):
         >>> bradley_terry(votes).sample(5, np.random.default_rng(1)).shape
         (5, 3)
         """
-        number = whole_number(n)
-        if number is None or number < 1:
-            raise ModelError(f"n must be a positive whole number; got {shown(n)}")
+        number = checked_count(n, "n")
         check_rng(rng, ModelError)
         return draw(self.curvature, self.parameters, self.opinions, number, rng, progress)
 
@@ -236,7 +234,7 @@ class Strengths(TableResult):
         ModelError
             A number of samples that is not positive, or a seed that is no seed.
         """
-        key = (checked_samples(n_samples), checked_seed(seed, ModelError))
+        key = (checked_count(n_samples, "n_samples"), checked_seed(seed, ModelError))
         kept: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
         if kept is None or kept[0] != key:
             theta = self.sample(key[0], np.random.default_rng(key[1]), progress=progress)
@@ -480,4 +478,6 @@ def stopping_rule(
     value = real_number(target)
     if not -1 < value < 1:
         raise ModelError(f"target must be a number between -1 and 1, both excluded; got {shown(target)}")
-    return StoppingRule(value, as_coefficient(coefficient), checked_samples(n_samples), checked_seed(seed, ModelError))
+    return StoppingRule(
+        value, as_coefficient(coefficient), checked_count(n_samples, "n_samples"), checked_seed(seed, ModelError)
+    )

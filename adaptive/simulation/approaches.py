@@ -282,12 +282,17 @@ def uniform_presentations(plan: BallotPlan) -> int:
 
 def checked_input(n_items: int, pool: object, similarity: ArrayLike) -> NDArray[np.float64]:
     """Return the similarities as an array; SimilarityError if they, or the voters, are not what a simulation takes."""
-    if not isinstance(pool, VoterPool | VoterPopulation):
-        raise SimilarityError(f"voters are a VoterPool or a VoterPopulation; got {pool!r:.60}")
-    values = checked_similarity(similarity)
+    values = checked_voters(pool, similarity)
     if values.size != n_items:
         raise SimilarityError(f"the plan has {n_items} items; got {values.size} similarities")
     return values
+
+
+def checked_voters(voters: object, similarity: ArrayLike) -> NDArray[np.float64]:
+    """Return checked similarities; SimilarityError for them, and for voters that are not."""
+    if not isinstance(voters, VoterPool | VoterPopulation):
+        raise SimilarityError(f"voters are a VoterPool or a VoterPopulation; got {shown(voters)}")
+    return checked_similarity(similarity)
 
 
 def check_approach(approach: object) -> None:

@@ -31,7 +31,7 @@ from adaptive.simulation.approaches import (
     checked_input,
     rankings_of,
 )
-from adaptive.simulation.similarity import checked_similarity
+from adaptive.simulation.similarity import checked_similarity, positive_count
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, Uniform, weighted_rho, weighted_tau
 from rankcorr.checks import checked_seed, shown, whole_number
@@ -380,9 +380,7 @@ class _Simulations:
         self, n_simulations: int, executor: Executor | None, progress: Progress | None
     ) -> list[SimulationResult]:
         """One result for each budget."""
-        number = whole_number(n_simulations)
-        if number is None or number < 1:
-            raise SimilarityError(f"n_simulations must be a positive whole number; got {shown(n_simulations)}")
+        number = positive_count(n_simulations, "n_simulations")
         rows = []
         for block in _blocks(self, number, executor):
             rows.append(block)
