@@ -10,9 +10,8 @@ from adaptive.ledger.ballots.results import MOST_WITH_INTERVALS, CampaignResult,
 from adaptive.ledger.ballots.shown_sheets import ShownPair
 from adaptive.ledger.bundle import Verified, verify_bundle
 from adaptive.ledger.campaign.contents import MOST_OF_ITEM, ItemContent, is_asset
-from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings, batch_for
+from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Pay, Settings, batch_for
 from adaptive.ledger.campaign.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet
-from adaptive.ledger.campaign.pay import Pay
 from adaptive.ledger.campaign.spending import PlannedSpending, planned_spending
 from adaptive.ledger.campaign.status import (
     BallotProgress,
@@ -40,10 +39,9 @@ from adaptive.ledger.errors import (
     UnreachableError,
 )
 from adaptive.ledger.formats import FORMATS, Export
-from adaptive.ledger.formats.guard import guarded
 from adaptive.ledger.ledger import Campaign, Ledger
 from adaptive.ledger.quality import CampaignQuality, ExclusionPreview, Flag, Limits
-from adaptive.ledger.store.encoding import digest_of, pair_at, pair_id, time_text
+from adaptive.ledger.store.encoding import digest_of, guarded, pair_at, pair_id, time_text
 from adaptive.ledger.voters.newcomers import Origin
 from adaptive.ledger.voters.participants import DECISIONS, Participant
 from adaptive.ledger.voters.participation import Journey, Reason, SheetInHand

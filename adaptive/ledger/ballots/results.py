@@ -16,9 +16,9 @@ from adaptive.ledger.ballots.draws import drawn_columns, stored_ballots
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.status import by_item
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.formats.guard import guarded
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.columns import integer_columns
+from adaptive.ledger.store.encoding import guarded
 from adaptive.ledger.voters.identity import excluded_voters, names_of
 from adaptive.ledger.votes.casting import CANNOT_SAY, standing_votes
 from adaptive.model.accuracy import Cut

@@ -17,8 +17,7 @@ from adaptive.ledger.ballots.draws import StoredBallot, draw_digest, sheets_of
 from adaptive.ledger.bundle.contents import Contents, Row
 from adaptive.ledger.checks.probing import KINDS
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.formats.guard import guarded
-from adaptive.ledger.store.encoding import digest_of, json_of, pair_id
+from adaptive.ledger.store.encoding import digest_of, guarded, json_of, pair_id
 from adaptive.ledger.votes.casting import ANSWERS, CANNOT_SAY
 from adaptive.protocol import Standing, ballot_rng, close_ballot
 from adaptive.record import BallotRecord, ProtocolResult

@@ -18,8 +18,7 @@ from adaptive.ledger.campaign.contents import ItemContent
 from adaptive.ledger.campaign.voting_pages import VotingPages
 from adaptive.ledger.checks.drawing import Probe
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.formats.guard import guarded, unguarded
-from adaptive.ledger.store.encoding import json_of, pair_at, pair_id
+from adaptive.ledger.store.encoding import guarded, json_of, pair_at, pair_id, unguarded
 from adaptive.tables import csv_text
 
 __all__ = ["BALLOTS_FORMAT", "data_members", "parsed"]

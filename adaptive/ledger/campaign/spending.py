@@ -88,7 +88,7 @@ def planned_spending(
 
     Examples
     --------
-    >>> from adaptive.ledger.campaign.pay import Pay
+    >>> from adaptive.ledger.campaign.info import Pay
     >>> from adaptive.plan import plan_ballots
     >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
     >>> planned = planned_spending(plan, 6, Settings(pay=Pay(per_hour=12, seconds=6, fee=0.25)))

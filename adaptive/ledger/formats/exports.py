@@ -1,4 +1,24 @@
-"""Votes that stand, in the format that another program reads; what it cannot express is counted, never bent."""
+"""Votes that stand, in the format that another program reads; what it cannot express is counted, never bent.
+
+Comparisons without a vote are written too, where the format has them.
+
+- Our CSV: comparison, voter, left, right, winner, what came with the votes, seconds and received_at. Without the first
+  two columns it is what evalica reads.
+- The JSON Lines of arenas: model_a, model_b, winner, judge and tstamp, and the id of the comparison.
+- Tasks of Label Studio with a `Pairwise` tag, which knows no ties. The labeling configuration that fits is::
+
+      <View>
+        <Pairwise name="pairwise" toName="text1,text2"/>
+        <Text name="text1" value="$text1"/>
+        <Text name="text2" value="$text2"/>
+      </View>
+
+  Where items have content, each task has it too, as content1 and content2 with kind1 and kind2, and alt_text1 and
+  alt_text2 where there are any: a configuration may show ``$content1`` in an `Image`, for one.
+- JSON Lines of potato's pairwise scheme with the name "preference", items_key "responses" and allow_tie. Where items
+  have content, an instance has contents [a, b] too, with kinds and alt_texts: items_key "contents" shows it.
+- Pairs of winner and loser as choix takes them: whole numbers from 0, in the order of a second file.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +34,9 @@ from adaptive.ledger.ballots.draws import drawn_columns, stored_ballots
 from adaptive.ledger.campaign.contents import ItemContent, contents_of
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.formats.guard import guarded
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import pair_id, time_text, value_of
+from adaptive.ledger.store.encoding import guarded, pair_id, time_text, value_of
 from adaptive.ledger.voters.identity import excluded_voters, keys_of, names_of
 from adaptive.ledger.votes.casting import answer_name, is_scored, standing_votes
 from adaptive.record import json_label

@@ -13,10 +13,9 @@ from adaptive.formats.answers import Answers
 from adaptive.formats.votes import Columns, Format, VoteFile, VoteRow, read_votes
 from adaptive.ledger.ballots.draws import drawn_columns
 from adaptive.ledger.campaign.info import CampaignInfo
-from adaptive.ledger.formats.guard import unguarded
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import pair_id
+from adaptive.ledger.store.encoding import pair_id, unguarded
 from adaptive.ledger.voters.identity import voters_named
 from adaptive.ledger.votes.recording import Recorded, record_file
 from adaptive.tables import Label, item_cells

@@ -10,10 +10,12 @@ import math
 import os
 import random
 import sqlite3
+import threading
 import time
 import weakref
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,11 +27,10 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, UnreachableError
 from adaptive.ledger.store.encoding import now
 from adaptive.ledger.store.failures import is_clash, is_damaged, is_transient, reason
-from adaptive.ledger.store.fair_lock import FairLock
 from adaptive.ledger.store.read_only import connected, file_state, is_read_only
 from rankcorr.checks import shown
 
-__all__ = ["PATIENCE_SECONDS", "SERVER_CLOCK", "Database", "checked_target", "clock"]
+__all__ = ["PATIENCE_SECONDS", "SERVER_CLOCK", "Database", "FairLock", "checked_target", "clock"]
 
 T = TypeVar("T")
 Connection = sa.Connection
@@ -376,3 +377,60 @@ def _set_up_postgresql(connection: Any, _: object, *, patience: float) -> None:
     connection.execute(f"SET lock_timeout = {math.ceil(1e3 * min(_LOCK_SECONDS, patience))}")
     connection.execute("SET idle_in_transaction_session_timeout = '60s'")
     connection.commit()
+
+
+class FairLock:
+    """A lock that is given to whoever has waited longest; `threading.Lock` may give it to the latest for ever.
+
+    SQLite has one writer at a time, and lets those who wait sleep for longer and longer: with 24 writers, one of a
+    hundred waited for more than 5 seconds. Within a process the threads take turns here instead, and only the first in
+    line asks the database.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._taken = False
+        self._waiting: deque[threading.Lock] = deque()
+
+    @contextmanager
+    def turn(self, deadline: float) -> Iterator[None]:
+        """Hold the lock.
+
+        Parameters
+        ----------
+        deadline : float
+            Of `time.monotonic`.
+
+        Raises
+        ------
+        TimeoutError
+            When the turn has not come by then.
+        """
+        self._wait(deadline)
+        try:
+            yield
+        finally:
+            self._next()
+
+    def _wait(self, deadline: float) -> None:
+        with self._guard:
+            if not self._taken:
+                self._taken = True
+                return
+            mine = threading.Lock()
+            mine.acquire()
+            self._waiting.append(mine)
+        if mine.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            return
+        with self._guard:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+                raise TimeoutError
+            # It was handed over at the last moment.
+
+    def _next(self) -> None:
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._taken = False

@@ -8,7 +8,7 @@ import pytest
 from adaptive.ledger import ItemContent, Ledger, LedgerError, PageTexts, Settings, VotingPages
 from adaptive.ledger.bundle import verify_bundle
 from adaptive.ledger.campaign.contents import contents_of
-from adaptive.ledger.campaign.pay import Pay
+from adaptive.ledger.campaign.info import Pay
 from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, change, query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import ContinuousPlan, LedgerError
 from adaptive.ledger.ballots.continuous import draw_batch
-from adaptive.ledger.campaign.pay import Pay
+from adaptive.ledger.campaign.info import Pay
 from adaptive.ledger.campaign.spending import planned_spending, spending_of
 from adaptive.ledger.campaign.status import status_of
 from adaptive.ledger.checks.probing import KnownPair, Probing

@@ -6,7 +6,7 @@ from threading import Barrier
 import pytest
 
 from adaptive.ledger import ChangedError, LedgerError, PageTexts, VotingPages
-from adaptive.ledger.campaign.pay import Pay
+from adaptive.ledger.campaign.info import Pay
 from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
 from adaptive.ledger.voters.participation import invite
 from tests.adaptive.ledger.campaigns import campaign_of, query

@@ -17,7 +17,7 @@ from adaptive.ledger.ballots.draws import store_ballot
 from adaptive.ledger.bundle import read_bundle, verify_bundle
 from adaptive.ledger.checks.probing import KnownPair, Probing
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.formats.guard import unguarded
+from adaptive.ledger.store.encoding import unguarded
 from adaptive.ledger.voters.identity import erase, set_excluded, voter_named, withdraw
 from adaptive.ledger.votes.casting import correct, retract
 from tests.adaptive.ledger.bundle.zips import members_of

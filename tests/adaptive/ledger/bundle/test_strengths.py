@@ -14,7 +14,7 @@ from adaptive.ledger.bundle.documents import croissant
 from adaptive.ledger.bundle.files import contents_of
 from adaptive.ledger.bundle.strengths import check_strengths
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.formats.guard import unguarded
+from adaptive.ledger.store.encoding import unguarded
 from adaptive.ledger.voters.identity import set_excluded, voter_named
 from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of

@@ -7,7 +7,7 @@ import pytest
 
 from adaptive.errors import TableError
 from adaptive.ledger import LedgerError, Settings
-from adaptive.ledger.campaign.pay import Pay
+from adaptive.ledger.campaign.info import Pay
 from adaptive.ledger.campaign.spending import expected_probes
 from adaptive.ledger.checks.probing import KnownPair, Probing, read_known_pairs
 from adaptive.ledger.store.encoding import json_of
