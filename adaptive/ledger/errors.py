@@ -65,7 +65,7 @@ class LateVoteError(LedgerError):
 
 
 class ChangedError(LedgerError):
-    """What the caller has seen is past: somebody else changed it; nothing was done."""
+    """The object has changed since it was read; nothing was done."""
 
 
 class NotReadyError(LedgerError):

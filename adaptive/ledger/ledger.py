@@ -68,7 +68,7 @@ from adaptive.ledger.votes.listing import Conflict, LedgerEvent, conflicts, even
 from adaptive.ledger.votes.recording import Recorded, record_file
 from adaptive.model.comparisons import Comparisons
 from adaptive.plan import BallotPlan
-from adaptive.protocol import Items, Standing
+from adaptive.protocol import Items, Position
 from adaptive.record import BallotRecord, ProtocolResult
 from adaptive.votes import Comparison
 from rankcorr.workers import Progress
@@ -547,7 +547,7 @@ class Campaign(Steps):
 
     # What it has found
 
-    def standing(self) -> tuple[tuple[BallotRecord, ...], Standing]:
+    def standing(self) -> tuple[tuple[BallotRecord, ...], Position]:
         """Return the records of the closed ballots, and the standing after them."""
         return standing_after(self.info, [each for each in self.ballots() if each.state == "closed"])
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptive.cli.plan_options import PlanOptions, plan_options
+from adaptive.cli.plan import PlanOptions, plan_options
 from adaptive.cli.run.asking_options import AskingOptions, asking_options
 from adaptive.cli.run.campaign import counted, created
 from adaptive.errors import ProtocolError

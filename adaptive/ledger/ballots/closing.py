@@ -27,7 +27,7 @@ from adaptive.ledger.store.locks import closer_time, is_overdue, lock_ballot
 from adaptive.ledger.voters.identity import excluded_voters
 from adaptive.ledger.voters.newcomers import forget_addresses
 from adaptive.ledger.votes.casting import StandingVotes, standing_votes, votes_digest
-from adaptive.protocol import Standing, ballot_rng, close_ballot
+from adaptive.protocol import Position, ballot_rng, close_ballot
 from adaptive.record import BallotRecord
 from adaptive.scores import Tally
 from adaptive.selection import Selection, select_by_mean
@@ -42,33 +42,33 @@ class Scored:
     Attributes
     ----------
     record : BallotRecord
-    standing : Standing
+    standing : Position
         After the ballot.
     n_answered : int
         Comparisons with a vote, "cannot say" included.
     """
 
     record: BallotRecord
-    standing: Standing
+    standing: Position
     n_answered: int
 
 
-def standing_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[tuple[BallotRecord, ...], Standing]:
+def standing_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[tuple[BallotRecord, ...], Position]:
     """Records of the closed ballots, and where the campaign stands after them; no vote is read."""
-    standing = Standing.first(info.ballot_plan)
+    standing = Position.first(info.ballot_plan)
     records = []
     for stored in closed:
         record = record_of(info, stored)
         mean = standing.mean.copy()
         mean[record.places] = record.ybar
         selected = np.array((stored.record or {})["selected"], np.intp)
-        standing = Standing(stored.number, selected, mean)
+        standing = Position(stored.number, selected, mean)
         records.append(record)
     return tuple(records), standing
 
 
 def scored(
-    connection: sa.Connection, info: CampaignInfo, stored: StoredBallot, before: Standing, excluded: Mapping[int, str]
+    connection: sa.Connection, info: CampaignInfo, stored: StoredBallot, before: Position, excluded: Mapping[int, str]
 ) -> Scored:
     """Score a ballot from its rows: the same votes give the same record, whoever asks.
 
@@ -81,7 +81,7 @@ def scored(
     return _scores(info, stored, load_ballot(connection, info, stored), votes, before)
 
 
-def _scores(info: CampaignInfo, stored: StoredBallot, ballot: Ballot, votes: StandingVotes, before: Standing) -> Scored:
+def _scores(info: CampaignInfo, stored: StoredBallot, ballot: Ballot, votes: StandingVotes, before: Position) -> Scored:
     answers = votes.answers(stored.n_comparisons)
     rng = ballot_rng(info.seed, stored.number, "cut")
     record, standing = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=_select(stored, before))
@@ -203,7 +203,7 @@ class _Counted:
 
     stored: StoredBallot
     previous: str | None  # chain digest of the ballot before
-    before: Standing
+    before: Position
     excluded: dict[int, str]
     ballot: Ballot
     votes: StandingVotes
@@ -296,7 +296,7 @@ def _release(connection: sa.Connection, ballot_id: int, closer: str) -> None:
     )
 
 
-def _select(stored: StoredBallot, before: Standing) -> Any:
+def _select(stored: StoredBallot, before: Position) -> Any:
     """The selection that was written down, where there is one: another numpy may break ties in another way."""
     if stored.record is None:
         return select_by_mean

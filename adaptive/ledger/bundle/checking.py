@@ -19,7 +19,7 @@ from adaptive.ledger.checks.probing import KINDS
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import digest_of, guarded, json_of, pair_id
 from adaptive.ledger.votes.casting import ANSWERS, CANNOT_SAY
-from adaptive.protocol import Standing, ballot_rng, close_ballot
+from adaptive.protocol import Position, ballot_rng, close_ballot
 from adaptive.record import BallotRecord, ProtocolResult
 from adaptive.selection import select_again, select_top
 from adaptive.tables import csv_text, item_cells, item_columns
@@ -335,7 +335,7 @@ def _replayed(contents: Contents, by_ballot: defaultdict[int, list[Row]]) -> Pro
     closed = [stored for stored in contents.stored if stored.state == "closed"]
     if info.mode != "ballots" or not closed:
         return None
-    standing, records = Standing.first(info.ballot_plan), []
+    standing, records = Position.first(info.ballot_plan), []
     for stored in closed:
         record, standing = _scored_again(contents, stored, standing, by_ballot[stored.number])
         records.append(record)
@@ -343,8 +343,8 @@ def _replayed(contents: Contents, by_ballot: defaultdict[int, list[Row]]) -> Pro
 
 
 def _scored_again(
-    contents: Contents, stored: StoredBallot, before: Standing, events: Sequence[Row]
-) -> tuple[BallotRecord, Standing]:
+    contents: Contents, stored: StoredBallot, before: Position, events: Sequence[Row]
+) -> tuple[BallotRecord, Position]:
     info, number, written = contents.info, stored.number, stored.record or {}
     if stored.places.tolist() != before.places.tolist():
         raise BundleError(f"draw of ballot {number}: its items are not those that ballot {number - 1} selected")

@@ -25,7 +25,7 @@ from adaptive.ledger.store.encoding import json_of, now
 from adaptive.ledger.store.locks import lock_tables
 from adaptive.ledger.votes.casting import answer_name, vote_hash, votes_digest
 from adaptive.plan import BallotPlan
-from adaptive.protocol import Standing
+from adaptive.protocol import Position
 from adaptive.record import BallotRecord
 from adaptive.votes import UNANSWERED
 from rankcorr.checks import shown
@@ -57,7 +57,7 @@ class Voting(Protocol):
         """Records of the closed ballots."""
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> Position:
         """Items of the ballot that is open or comes next."""
 
     def answers(self) -> tuple[tuple[Ballot, NDArray[np.int8]], ...]:
@@ -126,7 +126,7 @@ def _import_ballots(connection: sa.Connection, info: CampaignInfo, protocol: Vot
         audit(connection, info.id, "opened", {"imported": True}, ballot_id=ballot_id)
         n_answered = _insert_votes(connection, info, number, ballot_id, answers)
         if number <= len(records):
-            after = Standing(number, following[number].copy(), np.full(info.n_items, np.nan))
+            after = Position(number, following[number].copy(), np.full(info.n_items, np.nan))
             record = record_dict(Scored(records[number - 1], after, n_answered), {})
             draw = stored_ballots(connection, info.id)[-1].draw_digest
             votes = votes_digest(connection, ballot_id)

@@ -71,7 +71,7 @@ def plot(query: dict[str, Any], key: str, name: str) -> Any:
 
 
 def check_top(campaign: Campaign, top: int | None) -> None:
-    """Refuse a cut that is none.
+    """Reject a cut outside 1 to n - 1.
 
     Raises
     ------

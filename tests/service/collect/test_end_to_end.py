@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from adaptive.plan import plan_ballots
-from adaptive.protocol import Standing, ballot_rng, close_ballot
+from adaptive.protocol import Position, ballot_rng, close_ballot
 from adaptive.simulation.similarity import exponential_similarity
 from adaptive.simulation.voters import VoterPopulation
 from adaptive.votes import Vote
@@ -91,7 +91,7 @@ def test_the_votes_of_the_ledger_give_the_records_of_the_protocol(tmp_path, make
     campaign, voting = ended(tmp_path / "plain"), minds()
     app = make_app(ledger=str(tmp_path / "plain" / "votes.db"))
     records = run(campaign, [asking(Voter(app.test_client(), campaign)) for _ in range(N_VOTERS)])
-    standing = Standing.first(PLAN)
+    standing = Position.first(PLAN)
     for stored, record in zip(campaign.ballots(), records, strict=True):
         ballot, answers = asked_and_answered(campaign, stored, voting)
         again, standing = close_ballot(PLAN, standing, ballot, answers, rng=ballot_rng(SEED, stored.number, "cut"))

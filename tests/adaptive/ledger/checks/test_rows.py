@@ -19,7 +19,7 @@ from adaptive.ledger.store.encoding import pair_at
 from adaptive.ledger.voters.identity import voter_named
 from adaptive.ledger.votes.listing import conflicts
 from adaptive.ledger.votes.recording import record_file
-from adaptive.protocol import Standing, ballot_rng
+from adaptive.protocol import Position, ballot_rng
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,
@@ -66,7 +66,7 @@ def campaign(ledger):
 
 
 def test_the_ballot_is_drawn_as_without_probes(campaign):
-    standing = Standing.first(PLAN)
+    standing = Position.first(PLAN)
     wanted = draw_ballot(standing.labels(ITEMS), PLAN.presentations, range(3), ballot_rng(1, 1, "draw"))
     rows = query(campaign, "SELECT left_item, right_item FROM comparison WHERE probe IS NULL ORDER BY place")
     assert rows == list(zip(wanted.left.tolist(), wanted.right.tolist(), strict=True))
