@@ -2,7 +2,7 @@
 
 Nothing writes the format any more. Version 2 holds every drawn comparison and selection, and nothing is drawn to read
 it; version 1 holds the votes alone, so that its ballots are drawn again and compared with their digests. The sha256
-digests reveal an edited file. They protect against accidents, not against somebody who computes them again.
+digests reveal an edited file; they protect against accidents, not against a forger.
 """
 
 from __future__ import annotations

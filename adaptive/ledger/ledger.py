@@ -147,19 +147,6 @@ class Ledger:
         """Make a ledger without a file: for a notebook, a test, or a program that keeps the votes elsewhere.
 
         It belongs to this object and this process, and is gone when it is closed. Threads use it in turns.
-
-        Examples
-        --------
-        >>> from adaptive import plan_ballots
-        >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=3)
-        >>> campaign = Ledger.in_memory().new_campaign(plan, ["plum", "fig", "apple", "pear"], ["Ann", "Bob"], seed=1)
-        >>> for number in (1, 2):
-        ...     _ = campaign.open_next()
-        ...     pairs = campaign.asked(number=number)
-        ...     _ = campaign.record({pair.id: "left" if pair.left < pair.right else "right" for pair in pairs})
-        ...     _ = campaign.close(number)
-        >>> campaign.paper_result().ranking
-        <Ranking of 4 items, 0 tied: 'apple' 1, 'fig' 2, 'pear' 3, 'plum' 4>
         """
         ledger = cls(None)
         ledger.database.write(migrate)
@@ -459,16 +446,9 @@ class Campaign(Steps):
         return casting.correct(self.database, self.info, str(uuid.uuid4()), number, place, answer, reason)
 
     def record(self, votes: Mapping[str, str]) -> Recorded:
-        """Record answers by the id of their comparison, each by the voter who has it, all of them or none.
+        """Record answers by the id of their comparison: "left", "right", "tie" or "cannot say", all of them or none.
 
-        Parameters
-        ----------
-        votes : mapping of str to {"left", "right", "tie", "cannot say"}
-
-        Raises
-        ------
-        VoteError, LedgerBusyError
-            As `recording.record_file`; the message counts the votes from 1.
+        Each is of the voter who has the comparison. Errors are those of `recording.record_file`, which count from 1.
         """
         rows = [VoteRow(line, pair, None, None, None, answer) for line, (pair, answer) in enumerate(votes.items(), 1)]
         return record_file(self.database, self.info, VoteFile("votes", tuple(rows)))

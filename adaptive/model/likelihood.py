@@ -1,4 +1,4 @@
-"""What a fit assumes about votes and priors, and slope and curvature of the log posterior that follow from it.
+"""Assumptions of a fit about votes and priors, and the slope and curvature of the log posterior that follow from them.
 
 Votes are the rows of the matrix of curvature: no n x n array is built, and the memory is linear in votes.
 """

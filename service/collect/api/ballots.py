@@ -7,8 +7,7 @@ from typing import Any
 from adaptive.ledger import Campaign, Preview
 from service.collect.access import organiser
 from service.collect.api.blueprints import CONDITIONAL, of_organisers
-from service.collect.conditional import stamped, wanted_stamp
-from service.collect.remembered import Remembered
+from service.collect.conditional import Remembered, stamped, wanted_stamp
 from service.collect.schemas.answers import (
     BallotAnswer,
     BallotsAnswer,

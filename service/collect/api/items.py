@@ -9,8 +9,7 @@ from adaptive.ledger import Campaign
 from service.collect.access import organiser
 from service.collect.api.blueprints import of_organisers
 from service.collect.api.campaigns import looked_at
-from service.collect.conditional import tagged
-from service.collect.remembered import Remembered
+from service.collect.conditional import Remembered, tagged
 from service.collect.schemas.answers import ItemsAnswer, PageQuery
 from service.collect.schemas.campaigns import OutlookAnswer
 from service.openapi.blueprint import operation

@@ -10,8 +10,7 @@ from adaptive.ledger import DECISIONS, PlatformVoters
 from service.collect.access import organiser
 from service.collect.api.blueprints import of_organisers
 from service.collect.api.exports import file_of
-from service.collect.conditional import tagged
-from service.collect.remembered import Remembered
+from service.collect.conditional import Remembered, tagged
 from service.collect.schemas.answers import ParticipantsAnswer, StudyQuery
 from service.http.problems import Problem
 from service.openapi.blueprint import operation

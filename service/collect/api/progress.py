@@ -8,8 +8,7 @@ from typing import Any
 from adaptive.ledger import BallotProgress, CampaignQuality, CampaignStatus, Limits
 from service.collect.access import organiser
 from service.collect.api.blueprints import of_organisers
-from service.collect.conditional import tagged
-from service.collect.remembered import Remembered
+from service.collect.conditional import Remembered, tagged
 from service.collect.schemas.answers import (
     LedgerAnswer,
     LedgerQuery,

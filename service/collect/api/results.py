@@ -13,9 +13,8 @@ from adaptive.plots import plot_in_top, plot_strengths, plot_voters
 from rankcorr.plots.style import figure_bytes
 from service.collect.access import organiser
 from service.collect.api.blueprints import of_organisers
-from service.collect.conditional import tagged
+from service.collect.conditional import Remembered, tagged
 from service.collect.content import ASSETS
-from service.collect.remembered import Remembered
 from service.collect.schemas.answers import ResultsAnswer, ResultsQuery
 from service.collect.state import collecting
 from service.http.problems import Problem

@@ -20,8 +20,6 @@ from adaptive.ledger import (
 )
 from adaptive.model.accuracy import Cut
 from service.collect.schemas.campaigns import Line
-from service.collect.schemas.fields import Word as WordField
-from service.collect.schemas.fields import key_field
 from service.collect.schemas.shapes import (
     COUNT,
     LABEL,
@@ -29,10 +27,12 @@ from service.collect.schemas.shapes import (
     NUMBER_OR_NULL,
     TEXT,
     TEXT_OR_NULL,
+    key_field,
     list_of,
     object_of,
     shape_of,
 )
+from service.collect.schemas.shapes import Word as WordField
 from service.collect.schemas.voting import TOKEN
 from service.http.problems import shown
 from service.schemas.base import Answer, Request

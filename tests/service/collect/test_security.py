@@ -382,13 +382,13 @@ def test_the_texts_of_a_page_are_rendered_once(monkeypatch):
 
 
 def test_only_what_is_shown_is_rendered(target, make_app, monkeypatch):
-    from service.collect import campaigns
+    from service.collect import state
 
     contents = [ItemContent("markdown", f"**{item}**") for item in ITEMS]
     campaign = new_campaign(target, contents=contents)
     rendered_items = []
-    shown = campaigns.shown_content
-    monkeypatch.setattr(campaigns, "shown_content", lambda *of: rendered_items.append(of[1]) or shown(*of))
+    shown = state.shown_content
+    monkeypatch.setattr(state, "shown_content", lambda *of: rendered_items.append(of[1]) or shown(*of))
     voter = Voter(make_app().test_client(), campaign)
     voter.begin(consent="1")
     pairs = voter.sheet()["pairs"]
