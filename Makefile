@@ -7,12 +7,12 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve collect test figures check bench format clean
+.PHONY: help demo serve collect test test-all figures check bench format clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # two installs into one .venv must not overlap
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/.runtime ## Install the libraries, compare real rankings, plan and simulate ballots
 	@$(BIN)/python benchmarks/demo.py
@@ -35,9 +35,13 @@ collect: .venv/.service ## Install the service, and collect votes on a sample ca
 
 # "logical", because "auto" is the number of physical cores. A file stays in one process, because its tests share fixtures;
 # files begin in the order of tests/conftest.py.
-test: .venv/.dev ## Run every test and doctest, on all processors
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder \
-		--durations 10
+PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder --durations 10
+
+test: .venv/.dev ## Run the tests of the libraries and of the service, and the doctests, on all processors
+	$(PYTEST) -m "not figures and not wide"
+
+test-all: .venv/.dev ## Run the others: servers, browsers, kills, PostgreSQL, documents; and 200 examples of each property
+	HYPOTHESIS_PROFILE=ci $(PYTEST) -m "not figures and (wide or hypothesis)"
 
 figures: .venv/.dev ## Compute the statistical figures of the documents anew
 	$(BIN)/python -m pytest -m figures

@@ -5,8 +5,8 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - tokens: `read_tokens`, `pair_tokens`
 - plan: `plan_ballots`, `plan_for_budget`, `plan_for_top`
 - one ballot: `draw_ballot`, `borda_scores`, `rescale`, `select_top`
-- the whole: `run_protocol` with a function that votes, `BallotProtocol` for votes that arrive over days,
-  `score_ballots` for all votes so far at once
+- the whole: `run_protocol` with a function that votes, `score_ballots` for all votes so far at once; a campaign of
+  `adaptive.ledger.Ledger` for votes that arrive over days
 - votes of any origin: `Comparisons`, `read_comparisons`
 - strengths of the items: `bradley_terry`, `thurstone`, `borda`
 - what to ask next: `next_comparisons`; a whole collection of votes by it: `run_matching`, or `run_matched_ballots` if
@@ -36,23 +36,16 @@ from adaptive.model.accuracy import (
     Cut,
     ExpectedCorrelation,
     RankIntervals,
-    StopDecision,
-    StoppingRule,
     TopProbabilities,
-    stopping_rule,
 )
-from adaptive.model.borda import BordaScores, borda
 from adaptive.model.comparisons import Comparisons, read_comparisons
-from adaptive.model.estimators import bradley_terry, thurstone
-from adaptive.model.influence import Influence, influence
+from adaptive.model.estimators import BordaScores, borda, bradley_terry, thurstone
+from adaptive.model.likelihood import Prior, VoteModel
 from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
-from adaptive.model.matching import Matches, next_comparisons
-from adaptive.model.matching_run import Matching, run_matching
-from adaptive.model.prior import Prior
+from adaptive.model.matching import Matches, Matching, next_comparisons, run_matching
 from adaptive.model.scoring import ScoredLeaderboard, SystemScore, score_leaderboard, score_system
-from adaptive.model.strengths import Strengths
-from adaptive.model.vote_model import VoteModel
-from adaptive.model.voters import VoterReport, voter_report
+from adaptive.model.strengths import StopDecision, StoppingRule, Strengths, stopping_rule
+from adaptive.model.voters import Influence, VoterReport, influence, voter_report
 from adaptive.pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol
@@ -60,7 +53,6 @@ from adaptive.record import BallotRecord, ProtocolResult
 from adaptive.replay import BallotVotes, InterimResult, score_ballots
 from adaptive.scores import borda_scores, rescale, running_mean
 from adaptive.selection import Selection, select_by_mean, select_top
-from adaptive.session.ballot_protocol import BallotProtocol
 from adaptive.simulation.population import PopulationFit, fit_population
 from adaptive.simulation.similarity import (
     embedding_similarity,
@@ -89,7 +81,6 @@ __all__ = [
     "Ballot",
     "BallotCertificate",
     "BallotPlan",
-    "BallotProtocol",
     "BallotRecord",
     "BallotVotes",
     "BordaScores",

@@ -12,8 +12,6 @@ from adaptive.advice import four_digits
 from adaptive.errors import PlanError
 from adaptive.plan import LARGEST_COUNT, BallotPlan, checked_integer, checked_positive, plan_ballots
 
-__all__ = ["most_ballots", "plan_for_budget", "plan_for_top", "plan_one_way"]
-
 _MOST_BALLOTS = 7
 
 

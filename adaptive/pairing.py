@@ -20,11 +20,9 @@ import numpy as np
 from adaptive.errors import TableError, TokenError
 from adaptive.tables import check_spelling, check_width, csv_text
 from rankcorr.checks import shown, whole_number
+from rankcorr.errors import give_notice
 from rankcorr.io.records import Record, TextTable, delimiters_of
-from rankcorr.notices import give_notice
 from rankcorr.results import TableResult, json_ready
-
-__all__ = ["FewRareTokensWarning", "Pairing", "Token", "pair_tokens", "pairing_csv", "read_tokens"]
 
 _RARE = Fraction(1, 10)  # of the mean frequency: footnote 2 of the paper
 _FEW_RARE = Fraction(1, 20)  # our bound: the paper asks for "a relevant amount", without a figure

@@ -17,8 +17,6 @@ from adaptive.errors import PlanError
 from rankcorr.checks import counted, real_number, shown, whole_number
 from rankcorr.results import TableResult, json_ready
 
-__all__ = ["LARGEST_COUNT", "Advice", "BallotPlan", "checked_integer", "checked_positive", "plan_ballots"]
-
 LARGEST_COUNT = 2**53  # alpha N is a product of floats, and not every larger integer is a float
 _MOST_BALLOTS = 10_000  # rounding can keep a size forever (0.9 of 4 items are 4), so sizes alone set no limit
 _INPUTS = ("n_items", "n_ballots", "fraction", "presentations")

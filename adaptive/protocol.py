@@ -1,7 +1,7 @@
 """The ballots of a plan in order: draw -> votes -> scores -> selection -> result.
 
-`close_ballot` is the one implementation of a step. `run_protocol` loops over it; `adaptive.session.BallotProtocol`
-calls it when votes arrive over days, and `adaptive.replay.score_ballots` for all ballots so far at once.
+`close_ballot` is the one implementation of a step. `run_protocol` loops over it; a campaign of `adaptive.ledger` calls
+it when votes arrive over days, and `adaptive.replay.score_ballots` for all ballots so far at once.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from adaptive.scores import Average, Scores, running_mean, score_ballot
 from adaptive.selection import Select, Selection, select_by_mean
 from rankcorr.checks import check_choice, check_unique, checked_seed, shown
 from rankcorr.results import Result
-
-__all__ = ["BallotRecord", "ProtocolResult", "Standing", "ballot_rng", "close_ballot", "run_protocol"]
 
 Items: TypeAlias = int | Sequence[Hashable]
 _STREAMS: Final = {"draw": 0, "cut": 1, "probe": 2}
@@ -179,8 +177,8 @@ def close_ballot(
 def ballot_rng(seed: int, number: int, use: Literal["draw", "cut", "probe"]) -> np.random.Generator:
     """Return a generator of ballot `number` alone, so that what one ballot draws changes no other.
 
-    Ballots that are drawn and scored one at a time, by `BallotProtocol` or `score_ballots`, take one for the draw and
-    one for the ties at the cut: ``SeedSequence(seed, spawn_key=(number, 0))`` and ``(number, 1)``. A campaign takes a
+    Ballots that are drawn and scored one at a time, in a campaign or by `score_ballots`, take one for the draw and one
+    for the ties at the cut: ``SeedSequence(seed, spawn_key=(number, 0))`` and ``(number, 1)``. A campaign takes a
     third, ``(number, 2)``, for what it asks beside the ballot to learn about the voters.
 
     Parameters

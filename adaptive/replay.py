@@ -16,8 +16,6 @@ from adaptive.record import ProtocolResult
 from rankcorr.checks import offending, shown
 from rankcorr.results import Result
 
-__all__ = ["BallotVotes", "InterimResult", "score_ballots"]
-
 
 @dataclass(frozen=True, eq=False)
 class BallotVotes(Result):
@@ -76,7 +74,7 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
     """Score the ballots so far and select the items of the next one.
 
     Ties at the cut of ballot k are broken by ``ballot_rng(seed, k, "cut")``: a call with more ballots selects again
-    what the calls before it selected, and a `BallotProtocol` of the same seed and votes selects the same.
+    what the calls before it selected, and a campaign of the same seed and votes selects the same.
 
     Parameters
     ----------

@@ -30,18 +30,16 @@ from report import heading, row
 
 from adaptive.budget import plan_for_budget
 from adaptive.draw import Ballot, draw_ballot
-from adaptive.model.borda import borda
 from adaptive.model.comparisons import Comparisons
-from adaptive.model.estimators import bradley_terry
+from adaptive.model.estimators import borda, bradley_terry
 from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
-from adaptive.model.matching_run import Matching, run_matching
+from adaptive.model.matching import Matching, run_matching
 from adaptive.protocol import run_protocol
 from adaptive.scores import borda_scores, rescale
 from adaptive.simulation.simulate import COEFFICIENTS, coefficients
 from adaptive.votes import UNANSWERED
 from rankcorr import Ranking
-from rankcorr.progress import progress_bar
-from rankcorr.workers import Progress
+from rankcorr.workers import Progress, progress_bar
 
 SHARES = (0.1, 0.2, 0.3, 0.5)
 VOTINGS = ("uniform", "adaptive", "matched ballots", "matched")

@@ -50,8 +50,7 @@ from adaptive.simulation.approaches import PAPER_APPROACHES
 from adaptive.simulation.simulate import COEFFICIENTS, coefficients
 from adaptive.votes import LEFT, RIGHT, TIE
 from rankcorr import Ranking
-from rankcorr.progress import progress_bar
-from rankcorr.workers import Progress
+from rankcorr.workers import Progress, progress_bar
 
 VOTES = Path(__file__).resolve().parents[2] / "shared" / "data" / "ukpconvarg1_votes.csv.gz"
 CODES = {"a1": LEFT, "a2": RIGHT, "equal": TIE}

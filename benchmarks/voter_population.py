@@ -21,7 +21,7 @@ from adaptive.model.comparisons import Comparisons
 from adaptive.simulation.population import NAMES, fit_population
 from adaptive.simulation.similarity import exponential_similarity
 from adaptive.simulation.voters import VoterPopulation
-from rankcorr.progress import progress_bar
+from rankcorr.workers import progress_bar
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LEVELS = (((0.02, 0.2), (0.005, 0.05)), ((0.1, 0.3), (0.02, 0.15)))

@@ -23,9 +23,9 @@ from rankcorr.errors import (
     MissingValueError,
     RankingError,
     TooFewItemsError,
+    warn_undefined,
 )
 from rankcorr.frames import PLAIN, by_name
-from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed, TableResult, square_frame
 from rankcorr.scores import Ranks, checked_numbers, is_masked, midrank_rows

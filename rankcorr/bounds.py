@@ -17,8 +17,7 @@ from rankcorr.coefficients import (
     CoefficientLike,
     as_coefficient,
 )
-from rankcorr.errors import LabelError, LengthError, OptionError
-from rankcorr.notices import warn_undefined
+from rankcorr.errors import LabelError, LengthError, OptionError, warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed
 from rankcorr.scores import Ranks

@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, shown
-from rankcorr.compiled import loops
-from rankcorr.errors import OptionError
-from rankcorr.notices import warn_undefined
+from rankcorr.errors import OptionError, warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Options, RankCorrelation
-from rankcorr.scores import Ranks
+from rankcorr.scores import Ranks, loops
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of
 
 CoefficientName: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import shown, whole_number
 from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
-from rankcorr.compiled import loops
-from rankcorr.errors import OptionError
-from rankcorr.notices import warn_undefined
+from rankcorr.errors import OptionError, warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed, Result, TableResult, json_ready
+from rankcorr.scores import loops
 
 Array = NDArray[np.float64]
 
@@ -213,10 +212,8 @@ def contributions(
 
 def _tau_parts(x: Ranking, y: Ranking, weights: Array, variant: str) -> tuple[Array, Array, float]:
     """Contributions and costs, and the normalizer of these weights."""
-    from rankcorr.contribution_kernels import pair_shares
-
     shares = np.empty((5, x.n_items))
-    pair_shares(x.ranks, x.best_first, y.ranks, y.best_first, weights, shares)
+    loops().pair_shares(x.ranks, x.best_first, y.ranks, y.best_first, weights, shares)
     shares *= weights
     concordant, discordant, tied_in_y, tied_in_x, tied_in_both = shares
     if variant == "a":

@@ -32,8 +32,8 @@ from rankcorr.errors import (
     NonNumericError,
     OptionError,
     TooFewItemsError,
+    warn_undefined,
 )
-from rankcorr.notices import warn_undefined
 from rankcorr.ranking import RankingLike, as_ranking
 from rankcorr.results import RankCorrelation
 from rankcorr.scores import is_masked

@@ -1,4 +1,14 @@
-"""Errors by name. Bad input is a `RankingError`, and so a `ValueError`; a missing package is an `ImportError`."""
+"""Errors and warnings by name, and how a program with threads collects the warnings that come with a result.
+
+Bad input is a `RankingError`, and so a `ValueError`; a missing package is an `ImportError`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 
 class RankingError(ValueError):
@@ -67,3 +77,86 @@ class UndefinedCorrelationWarning(UserWarning):
 
 class ManyGoldSetsWarning(UserWarning):
     """Intervals and tests over many gold sets, of which they take none as a sample."""
+
+
+class ColumnError(RankingError):
+    """Columns of queries, documents and values that cannot be used: a missing one, ids of mixed types, a null."""
+
+
+class DuplicateDocumentError(RankingError):
+    """A document that one query has more than once."""
+
+
+class QueryMismatchError(RankingError):
+    """Qrels and runs that share no query, or ids of different types."""
+
+
+class UnjudgedError(RankingError):
+    """A retrieved document without a judgement, where each must have one."""
+
+
+class UndefinedQueryError(RankingError):
+    """A query for which a metric does not exist, where it must exist for each."""
+
+
+class MetricError(RankingError):
+    """A metric that is unknown, or that the relevance at hand does not suit."""
+
+
+class SplitQueryError(RankingError):
+    """A query in more than one partition, or twice in a result, or whose rows in a stream do not follow each other."""
+
+
+class PartialMismatchError(RankingError):
+    """Parts of a result that were computed with different metrics, columns or options."""
+
+
+class MissingArrowError(ImportError):
+    """Partitions are to be evaluated, and pyarrow is not installed."""
+
+
+class MissingMeasuresError(ImportError):
+    """A metric of ir_measures was asked for, and ir_measures is not installed."""
+
+
+class RankColumnWarning(UserWarning):
+    """The ranks that a run states contradict its scores, which decide."""
+
+
+_collected: ContextVar[list[str] | None] = ContextVar("rankcorr_notices", default=None)
+
+
+def warn_undefined(why: str, *, what: str = "the correlation", stacklevel: int = 4) -> None:
+    """Warn that a statistic is nan; by default at the line that called the public function."""
+    give_notice(f"{what} is undefined: {why}", UndefinedCorrelationWarning, stacklevel=stacklevel + 1)
+
+
+def give_notice(message: str, category: type[Warning], *, stacklevel: int = 3) -> None:
+    """Warn, or leave the message to `collected_notices`; by default at the line that called the public function."""
+    collected = _collected.get()
+    if collected is None:
+        warnings.warn(message, category, stacklevel=stacklevel)
+    else:
+        collected.append(message)
+
+
+@contextmanager
+def collected_notices() -> Iterator[list[str]]:
+    """Collect, in this thread alone, what would otherwise be a warning.
+
+    `warnings.catch_warnings` changes the whole process, so the threads of a server would see each other's warnings.
+
+    Examples
+    --------
+    >>> from rankcorr import weighted_tau
+    >>> with collected_notices() as notices:
+    ...     result = weighted_tau([1, 2], [3, 3])
+    >>> notices
+    ['the correlation is undefined: all items that have weight are tied in one ranking']
+    """
+    messages: list[str] = []
+    token = _collected.set(messages)
+    try:
+        yield messages
+    finally:
+        _collected.reset(token)

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankcorr.errors import MissingPandasError
 
@@ -343,3 +344,15 @@ def _content(value: Any) -> Any:
     if isinstance(value, Result) and is_dataclass(value):
         return type(value), tuple(_content(getattr(value, field.name)) for field in fields(value))
     return value
+
+
+def mean_of(values: NDArray[np.float64]) -> float:
+    """Mean of the values that exist; nan where none does.
+
+    Examples
+    --------
+    >>> mean_of(np.array([0.5, float("nan"), 1.0]))
+    0.75
+    """
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")

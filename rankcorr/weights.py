@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align
 from rankcorr.checks import check_choice, real_number, shown, whole_number
-from rankcorr.compiled import loops
 from rankcorr.errors import OptionError, WeightError
 from rankcorr.ranking import Ranking, RankingLike
-from rankcorr.scores import Ranks
+from rankcorr.scores import Ranks, loops
 
 Weigher: TypeAlias = Callable[[NDArray[np.float64]], Any]
 Scheme: TypeAlias = Literal["additive", "multiplicative", "first", "second"]

@@ -10,22 +10,69 @@ from tests import kernel_cache
 
 DATA_DIR = Path(__file__).resolve().parents[2] / "shared" / "data"
 
+# What `make test` leaves to `make test-all`, by the beginnings of names; and all that runs on PostgreSQL.
+WIDE = (
+    # Servers, nginx, browsers, generated clients.
+    *("tests/service/server/", "tests/service/deploy/", "tests/service/clients/", "tests/service/collect/browser/"),
+    *("tests/service/collect/test_end_to_end.py", "tests/service/collect/test_hosts.py::test_on_a_socket"),
+    *("tests/service/collect/test_load.py", "tests/service/collect/test_newcomers.py::test_a_script"),
+    *("tests/service/collect/test_processes.py", "tests/service/http/test_lane.py", "tests/service/test_contract.py"),
+    # Kills and races.
+    *("tests/adaptive/ledger/test_crashes.py", "tests/adaptive/ledger/test_database.py"),
+    *("tests/adaptive/ledger/test_killed_copies.py", "tests/adaptive/ledger/test_races.py"),
+    *("tests/adaptive/cli/test_exchange.py::test_a_backup_while", "tests/test_guard.py"),
+    # Clusters and further processes.
+    *("tests/adaptive/simulation/test_cluster.py", "tests/adaptive/tuning/test_cluster.py"),
+    *("tests/rankcorr/evaluation/partitions/test_engines.py", "tests/rankcorr/cli/test_launch.py"),
+    *("tests/rankcorr/integrations/test_huggingface.py", "rankcorr/integrations/huggingface.py"),  # a slow import
+    *(
+        "tests/rankcorr/test_kernels.py::test_kernels_compile_where",
+        "tests/rankcorr/test_kernels.py::test_each_kernel_is",
+    ),
+    # Commands in the documents and in the help, and the distributions.
+    *("tests/test_docs.py::test_the_commands", "tests/service/test_docs.py", "tests/test_distributions.py"),
+    *("tests/rankcorr/cli/test_main.py::test_examples_of_the_help_run", "tests/test_licences.py"),
+    # What takes more than 3 s.
+    *(
+        "tests/adaptive/ledger/bundle/test_unchecked.py::test_every_field",
+        "tests/adaptive/test_kernels.py::test_larger",
+    ),
+    "tests/adaptive/model/test_posterior_kernels.py::test_sweeps_keep_the_joint_law",
+    "tests/rankcorr/evaluation/test_bad_input.py::TestMany",
+    "tests/service/test_schemas.py::test_what_fits_the_schema",
+)
+
 kernel_cache.choose()
 
 # No deadline: the first call of a numba kernel compiles it, so one example takes far longer than the rest.
 # Every setting is given in each, because hypothesis changes its own defaults where CI is set.
-settings.register_profile("dev", max_examples=30, deadline=None, derandomize=False, print_blob=False)
+CI = bool(os.environ.get("CI"))
+settings.register_profile("dev", max_examples=10, deadline=None, derandomize=CI, print_blob=CI)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("few", max_examples=5, deadline=None, derandomize=True, print_blob=False)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files of wide tests without importing them."""
+    if "not wide" not in config.option.markexpr:
+        return None
+    try:
+        return collection_path.relative_to(config.rootpath).as_posix().startswith(WIDE) or None
+    except ValueError:  # elsewhere
+        return None
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that start servers: they wait more than they compute, and the last file runs alone.
+    """Mark wide tests, and begin with those that start servers: they wait more than they compute.
 
     The very first takes longest, and needs none of the kernels that another process compiles meanwhile for both.
     """
     first = ("tests/service/server/test_docker_steps.py", "tests/service/server/", "tests/service/deploy/")
+    for item in items:
+        if item.nodeid.startswith(WIDE) or "[postgresql" in item.nodeid or "postgresql" in item.fixturenames:
+            item.add_marker("wide")
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in first])
 
 

@@ -8,9 +8,8 @@ import click
 
 from adaptive.cli.output import emit, print_note
 from adaptive.cli.vote_files import FILES_HELP, Reading, model_options, read_files, vote_options
-from adaptive.model.borda import BordaScores
 from adaptive.model.comparisons import Comparisons
-from adaptive.model.estimators import MODELS, fit_named
+from adaptive.model.estimators import MODELS, BordaScores, fit_named
 from adaptive.model.strengths import Strengths
 from adaptive.tables import csv_text, item_cells, item_columns
 from rankcorr import OptionError

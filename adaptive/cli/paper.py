@@ -7,13 +7,14 @@ import numpy as np
 
 from adaptive.cli.output import print_note
 from adaptive.cli.processes import quiet_executor
-from adaptive.paper.figures import MissingMatplotlibError, write_figures
+from adaptive.paper.figures import write_figures
 from adaptive.paper.table2 import row_seeds, table2
 from adaptive.simulation.similarity import SIMILARITIES, read_similarities
 from adaptive.simulation.simulate import LEGEND, TIES
 from rankcorr.cli.console import print_json
 from rankcorr.io.records import printable
-from rankcorr.progress import progress_bar
+from rankcorr.plots.style import MissingMatplotlibError
+from rankcorr.workers import progress_bar
 
 _TABLE2_EXAMPLE = """\b
 Example:

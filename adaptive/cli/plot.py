@@ -15,8 +15,8 @@ from adaptive.plots import agreement, plot_in_top, plot_strengths, plot_voters
 from adaptive.plots.strengths import LEVEL, SCALES, TOP, Scale
 from adaptive.plots.voters import AT_RANDOM
 from rankcorr.checks import checked_level
-from rankcorr.cli.figures import out_option, write_figure
-from rankcorr.progress import progress_bar
+from rankcorr.cli.console import out_option, write_figure
+from rankcorr.workers import progress_bar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -21,7 +21,7 @@ from adaptive.simulation.voters import VoterPopulation
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
 from rankcorr.io.records import printable
-from rankcorr.progress import progress_bar
+from rankcorr.workers import progress_bar
 
 _EXAMPLE = """\b
 Example:

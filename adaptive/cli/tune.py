@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from adaptive.cli.processes import quiet_executor
 from adaptive.cli.simulate import given_similarity
 from adaptive.model.comparisons import Comparisons, read_comparisons
-from adaptive.model.matching_run import Matching
+from adaptive.model.matching import Matching
 from adaptive.simulation.approaches import APPROACHES, Approach
 from adaptive.simulation.similarity import SIMILARITIES
 from adaptive.simulation.voters import VoterPopulation
@@ -25,7 +25,7 @@ from adaptive.tuning.needed import votes_needed
 from adaptive.tuning.tune import TunedPlan, tune_plan, tuning_runs
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
-from rankcorr.progress import progress_bar
+from rankcorr.workers import progress_bar
 
 _COEFFICIENTS = ("tau_w", "rho_w", "tau", "rho")
 _TUNE_EXAMPLE = """\b

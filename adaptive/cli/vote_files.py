@@ -17,12 +17,11 @@ import numpy as np
 
 from adaptive.errors import ComparisonError
 from adaptive.formats.answers import NAMED_ANSWERS, Answers
+from adaptive.formats.saved_voting import FORMAT, read_saved_voting
 from adaptive.formats.votes import FORMATS, ROLES, read_votes
 from adaptive.model.comparisons import Comparisons
+from adaptive.model.likelihood import TIES
 from adaptive.model.reading import columns_of_votes
-from adaptive.model.vote_model import TIES
-from adaptive.session.ballot_protocol import BallotProtocol
-from adaptive.session.state import STATE_FORMAT
 from adaptive.tables import item_cells, read_items
 from rankcorr import OptionError
 from rankcorr.checks import repeated
@@ -164,7 +163,7 @@ def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> Num
     ComparisonError
         Votes of which only some know their voters, and as `adaptive.read_comparisons`.
     TableError, VoteError, ProtocolError
-        As `adaptive.read_comparisons` and `BallotProtocol.load`.
+        As `adaptive.read_comparisons` and `read_saved_voting`.
     """
     if again := repeated(paths):
         raise OptionError(f"each file counts once; got {printable(str(again[0]))} twice")
@@ -196,8 +195,9 @@ def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tupl
         start = b""  # standard input, a URL, or a file that the reader refuses
     if start.startswith(b"SQLite format 3\0") or path.startswith("postgresql"):
         return _as_text(path, _of_ledger(path), known), ()  # ids like 1-3 are no numbers
-    if json.dumps(STATE_FORMAT).encode() in start and start.lstrip().startswith(b"{"):
-        return _as_text(path, Comparisons.from_protocol(BallotProtocol.load(path)), known), ()
+    if json.dumps(FORMAT).encode() in start and start.lstrip().startswith(b"{"):
+        saved = read_saved_voting(path)
+        return _as_text(path, Comparisons.from_ballots(saved.voted, items=saved.items, voters=saved.voters), known), ()
     votes = read_votes(path, **reading._asdict())
     return Comparisons(*columns_of_votes(votes, known)), votes.comparison or ()
 

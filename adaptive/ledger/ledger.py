@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from adaptive.formats.answers import Answers
-from adaptive.formats.votes import Columns, Format, VoteFile
+from adaptive.formats.votes import Columns, Format, VoteFile, VoteRow
 from adaptive.ledger.ballots.closing import reopen, standing_after
 from adaptive.ledger.ballots.continuous import Continuous
 from adaptive.ledger.ballots.draws import StoredBallot, stored_ballots
@@ -77,12 +77,12 @@ __all__ = ["Campaign", "Ledger"]
 
 
 class Ledger:
-    """A database of campaigns: a file of SQLite, or a PostgreSQL database.
+    """A database of campaigns: a file of SQLite, a PostgreSQL database, or SQLite in memory.
 
     Parameters
     ----------
-    target : str or path-like
-        Path of a file, or a URL like ``postgresql://host/database``.
+    target : str, path-like, or None
+        Path of a file, or a URL like ``postgresql://host/database``; None is what `in_memory` takes.
     patience : float
         Seconds for which a transaction is tried in all.
 
@@ -92,7 +92,7 @@ class Ledger:
         Another kind of URL.
     """
 
-    def __init__(self, target: str | os.PathLike[str], *, patience: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, target: str | os.PathLike[str] | None, *, patience: float = PATIENCE_SECONDS) -> None:
         self.database = Database(target, patience=patience)
 
     @classmethod
@@ -140,6 +140,29 @@ class Ledger:
             ledger.database.write_ahead()  # but no file of others is touched
         with ledger._closed_if_refused():
             ledger.database.write(made)
+        return ledger
+
+    @classmethod
+    def in_memory(cls) -> Ledger:
+        """Make a ledger without a file: for a notebook, a test, or a program that keeps the votes elsewhere.
+
+        It belongs to this object and this process, and is gone when it is closed. Threads use it in turns.
+
+        Examples
+        --------
+        >>> from adaptive import plan_ballots
+        >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=3)
+        >>> campaign = Ledger.in_memory().new_campaign(plan, ["plum", "fig", "apple", "pear"], ["Ann", "Bob"], seed=1)
+        >>> for number in (1, 2):
+        ...     _ = campaign.open_next()
+        ...     pairs = campaign.asked(number=number)
+        ...     _ = campaign.record({pair.id: "left" if pair.left < pair.right else "right" for pair in pairs})
+        ...     _ = campaign.close(number)
+        >>> campaign.paper_result().ranking
+        <Ranking of 4 items, 0 tied: 'apple' 1, 'fig' 2, 'pear' 3, 'plum' 4>
+        """
+        ledger = cls(None)
+        ledger.database.write(migrate)
         return ledger
 
     def new_campaign(
@@ -434,6 +457,21 @@ class Campaign(Steps):
         """
         number, place = self._read(place_of, comparison)
         return casting.correct(self.database, self.info, str(uuid.uuid4()), number, place, answer, reason)
+
+    def record(self, votes: Mapping[str, str]) -> Recorded:
+        """Record answers by the id of their comparison, each by the voter who has it, all of them or none.
+
+        Parameters
+        ----------
+        votes : mapping of str to {"left", "right", "tie", "cannot say"}
+
+        Raises
+        ------
+        VoteError, LedgerBusyError
+            As `recording.record_file`; the message counts the votes from 1.
+        """
+        rows = [VoteRow(line, pair, None, None, None, answer) for line, (pair, answer) in enumerate(votes.items(), 1)]
+        return record_file(self.database, self.info, VoteFile("votes", tuple(rows)))
 
     def record_file(self, file: VoteFile) -> Recorded:
         """Record the votes of a file, all or none; see `recording.record_file`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,24 +13,11 @@ from numpy.typing import NDArray
 from adaptive.errors import ModelError
 from adaptive.record import places_best_first
 from rankcorr import Ranking
-from rankcorr.checks import checked_seed, counted, real_number, shown, whole_number
+from rankcorr.checks import real_number, shown, whole_number
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.results import JsonResult, Result, TableResult
 from rankcorr.scores import midrank_rows
 from rankcorr.workers import checked_workers, in_threads
-
-if TYPE_CHECKING:
-    from adaptive.model.strengths import Strengths
-
-__all__ = [
-    "Cut",
-    "ExpectedCorrelation",
-    "RankIntervals",
-    "StopDecision",
-    "StoppingRule",
-    "TopProbabilities",
-    "stopping_rule",
-]
 
 Array: TypeAlias = NDArray[Any]
 
@@ -226,84 +213,6 @@ class ExpectedCorrelation(JsonResult):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class StopDecision(JsonResult):
-    """Whether to stop, and why; true where to stop."""
-
-    stop: bool
-    expected: ExpectedCorrelation
-    reason: str
-
-    def __bool__(self) -> bool:
-        return self.stop
-
-
-@dataclass(frozen=True)
-class StoppingRule:
-    """Stop once the expected coefficient has reached a target; made by `stopping_rule`.
-
-    Attributes
-    ----------
-    target : float
-    coefficient : Coefficient
-    n_samples, seed : int
-    """
-
-    target: float
-    coefficient: Coefficient
-    n_samples: int
-    seed: int
-
-    def __call__(self, strengths: Strengths) -> StopDecision:
-        """Decide by the votes so far."""
-        expected = strengths.expected_correlation(self.coefficient, n_samples=self.n_samples, seed=self.seed)
-        stop = expected.mean >= self.target
-        reason = (
-            f"expected {self.coefficient.name} is {expected.mean:.3f} after "
-            f"{counted(strengths.comparisons.n_comparisons, 'vote')}, {'at least' if stop else 'below'} the target of "
-            f"{self.target:g}"
-        )
-        return StopDecision(stop, expected, reason)
-
-
-def stopping_rule(
-    target: float, coefficient: CoefficientLike = "tau_w", *, n_samples: int = 300, seed: int = 0
-) -> StoppingRule:
-    """Return a rule that says whether enough votes have come in.
-
-    Parameters
-    ----------
-    target : float
-        The expected coefficient at which to stop, between -1 and 1.
-    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-    n_samples : int
-        Rankings drawn for each decision; the mean of 300 has a standard error of a seventeenth of their spread.
-    seed : int
-
-    Returns
-    -------
-    StoppingRule
-        Called with `Strengths`, it returns a `StopDecision`, which is true where to stop and has the reason.
-
-    Raises
-    ------
-    ModelError, OptionError
-        A target that is not between -1 and 1, or an option out of range.
-
-    Examples
-    --------
-    >>> from adaptive import Comparisons, bradley_terry
-    >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
-    >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
-    >>> decision.stop, decision.reason.partition(" is ")[0]
-    (False, 'expected tau_w')
-    """
-    value = real_number(target)
-    if not -1 < value < 1:
-        raise ModelError(f"target must be a number between -1 and 1, both excluded; got {shown(target)}")
-    return StoppingRule(value, as_coefficient(coefficient), checked_samples(n_samples), checked_seed(seed, ModelError))
-
-
 def rank_intervals_of(drawn: DrawnRanks, level: float) -> RankIntervals:
     """Intervals between the quantiles (1 - level) / 2 and (1 + level) / 2 of the drawn ranks."""
     confidence = checked_level(level)
@@ -365,11 +274,11 @@ def in_top_shares(ranks: Array, k: int) -> Array:
     return held
 
 
-def checked_samples(n_samples: int) -> int:
-    """Return a number of samples as an int, or raise ModelError."""
-    number = whole_number(n_samples)
+def checked_count(value: object, name: str) -> int:
+    """Return a positive whole number as an int, or raise ModelError."""
+    number = whole_number(value)
     if number is None or number < 1:
-        raise ModelError(f"n_samples must be a positive whole number; got {shown(n_samples)}")
+        raise ModelError(f"{name} must be a positive whole number; got {shown(value)}")
     return number
 
 

@@ -16,8 +16,7 @@ from adaptive.errors import ComparisonError
 from adaptive.formats.answers import Answers
 from adaptive.formats.records import Frame
 from adaptive.formats.votes import Format, read_votes, vote_columns, votes_csv
-from adaptive.model.columns import Columns, joined_columns, places_among, selected
-from adaptive.model.counted_votes import CountedVotes
+from adaptive.model.columns import Columns, CountedVotes, joined_columns, places_among, selected
 from adaptive.model.reading import (
     columns_of_ballots,
     columns_of_labels,
@@ -28,8 +27,6 @@ from adaptive.protocol import Items
 from adaptive.record import json_label
 from adaptive.votes import Vote
 from rankcorr.checks import counted, shown
-
-__all__ = ["Comparisons", "read_comparisons"]
 
 COMPARISONS_FORMAT: Final = "adaptive.Comparisons"
 COMPARISONS_VERSION: Final = 1
@@ -160,26 +157,6 @@ class Comparisons(CountedVotes):
         if items is not None and n_items is not None:
             raise ComparisonError("items and n_items exclude each other")
         return cls(*columns_of_ballots(ballots, n_items if items is None else items, voters))
-
-    @classmethod
-    def from_protocol(cls, protocol: Any) -> Comparisons:
-        """Comparisons of all ballots of a protocol, the open one included; those without an answer yet are counted.
-
-        Parameters
-        ----------
-        protocol : BallotProtocol
-
-        Examples
-        --------
-        >>> from adaptive import BallotProtocol, plan_ballots
-        >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=3)
-        >>> protocol = BallotProtocol(plan, ["plum", "fig", "apple", "pear"], voters=["Ann", "Bob"], seed=1)
-        >>> ballot = protocol.open_ballot()
-        >>> n_new = protocol.record({"1-0": "left", "1-1": "tie"})
-        >>> Comparisons.from_protocol(protocol)
-        <Comparisons of 4 items: 2 comparisons, 1 tie, 2 voters, 4 unanswered>
-        """
-        return cls.from_ballots(protocol.answers(), items=protocol.items, voters=protocol.voters)
 
     @classmethod
     def from_pairs(cls, pairs: ArrayLike, n_items: int) -> Comparisons:

@@ -10,7 +10,7 @@ ones (Fisher's), which are never negative. With oversights the observed ones can
 """
 
 import math
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,27 @@ Terms: TypeAlias = tuple[float, float, float, float, float, float]
 
 LOGISTIC, NORMAL = 0, 1
 _TINY = 1e-300
+_LEAST_MARGIN = -600.0  # e^600 and its square are floats
+
+
+class Votes(NamedTuple):
+    """Votes of groups of voters, one row for each."""
+
+    left: Array
+    right: Array
+    winner: Array
+    group: Array
+
+
+class Voters(NamedTuple):
+    """Parameters of the groups of votes, and the model."""
+
+    discrimination: Array
+    oversight: Array
+    side: Array
+    nu: float
+    link: int
+    half: bool
 
 
 @kernel
@@ -93,18 +114,28 @@ def vote_terms(winner: int, margin: float, oversight: float, nu: float, link: in
 
 
 @kernel
+def chance(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> float:
+    """Probability of an answer, as in `vote_terms`, without slopes; O(1) with few branches, which take most time."""
+    own = -margin if winner < 0 else margin  # of the side that was chosen, or the left one
+    if link == NORMAL:
+        win, tie, loss = 0.5 * math.erfc(-own / math.sqrt(2.0)), 0.0, 0.5 * math.erfc(own / math.sqrt(2.0))
+    else:
+        x = math.exp(-0.5 * max(own, _LEAST_MARGIN))
+        win = 1.0 / (1.0 + nu * x + x * x)
+        tie, loss = nu * x * win, x * x * win
+    if winner == 0 and not half:
+        return max(tie, _TINY)
+    seen_win = max(win + oversight * (loss - win), _TINY)
+    if winner != 0:
+        return seen_win
+    return math.sqrt(seen_win) * math.sqrt(max(loss + oversight * (win - loss), _TINY))
+
+
+@kernel
 def log_likelihood(
-    left: Array,
-    right: Array,
-    winner: Array,
-    group: Array,
+    votes: Votes,
+    voters: Voters,
     theta: Array,
-    discrimination: Array,
-    oversight: Array,
-    side: Array,
-    nu: float,
-    link: int,
-    half: bool,
     score: Array,
     weights: Array,
     slope: Array,
@@ -116,6 +147,8 @@ def log_likelihood(
     the two strengths, and `slope` and `diagonals` their sums for each item: the gradient, and the diagonals of the two
     matrices.
     """
+    left, right, winner, group = votes
+    discrimination, oversight, side, nu, link, half = voters
     slope[:] = 0.0
     diagonals[:] = 0.0
     total, product = 0.0, 1.0
@@ -232,25 +265,14 @@ def solve_curvature(
 
 
 @kernel
-def group_slopes(
-    left: Array,
-    right: Array,
-    winner: Array,
-    group: Array,
-    theta: Array,
-    discrimination: Array,
-    oversight: Array,
-    side: Array,
-    nu: float,
-    link: int,
-    half: bool,
-    out: Array,
-) -> None:
+def group_slopes(votes: Votes, voters: Voters, theta: Array, out: Array) -> None:
     """Slopes and curvatures of the log-likelihood in the parameters of voters and of ties.
 
     `out` has eight rows, one number for each group: slope and curvature in log a, in s and in e, the number of votes,
     then, in its first two places, slope and curvature in log nu.
     """
+    left, right, winner, group = votes
+    discrimination, oversight, side, nu, link, half = voters
     out[:] = 0.0
     for k in range(left.size):
         v = group[k]
@@ -266,3 +288,46 @@ def group_slopes(
         if not half:
             out[7, 0] += (winner[k] == 0) - tie
             out[7, 1] += tie * (1.0 - tie)
+
+
+@kernel
+def voter_information(votes: Votes, voters: Voters, theta: Array, out: Array) -> None:
+    """Fill `out`, shape (n_groups, 3, 3), with the expected information on log a, the log odds of e, and s."""
+    left, right, _, group = votes
+    discrimination, oversight, side, nu, link, half = voters
+    out[:] = 0.0
+    for k in range(left.size):
+        v = group[k]
+        own = discrimination[v] * (theta[left[k]] - theta[right[k]])
+        of_odds = oversight[v] * (1.0 - oversight[v])
+        for outcome in range(-1, 2):
+            if outcome == 0 and (half or nu == 0.0):  # no outcome of its own
+                continue
+            probability, score, _, _, _, in_oversight = vote_terms(outcome, own + side[v], oversight[v], nu, link, half)
+            slopes = (score * own, in_oversight * of_odds, score)
+            for i in range(3):
+                for j in range(3):
+                    out[v, i, j] += probability * slopes[i] * slopes[j]
+
+
+@kernel
+def log_chances(votes: Votes, voters: Voters, theta: Array, levels: Array, logs: Array) -> None:
+    """Set ``logs[i, g]`` to the log probability of the votes on item i, were its strength ``levels[g]``."""
+    left, right, winner, group = votes
+    discrimination, oversight, side, nu, link, half = voters
+    products = np.ones(logs.shape)
+    logs[:] = 0.0
+    for k in range(left.size):
+        v, answer = group[k], winner[k]
+        a = discrimination[v]
+        for turn in range(2):
+            item = left[k] if turn == 0 else right[k]
+            for g in range(levels.size):
+                difference = levels[g] - theta[right[k]] if turn == 0 else theta[left[k]] - levels[g]
+                products[item, g] *= chance(answer, a * difference + side[v], oversight[v], nu, link, half)
+                if products[item, g] < 1e-200:  # one logarithm for many votes
+                    logs[item, g] += math.log(max(products[item, g], 1e-300))
+                    products[item, g] = 1.0
+    for i in range(logs.shape[0]):
+        for g in range(levels.size):
+            logs[i, g] += math.log(products[i, g])

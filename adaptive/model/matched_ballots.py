@@ -14,16 +14,13 @@ from adaptive.budget import plan_for_budget
 from adaptive.draw import Ballot, checked_integer, draw_ballot
 from adaptive.errors import DrawError, ModelError, PlanError
 from adaptive.model.estimators import bradley_terry
-from adaptive.model.matching import falling_orders
-from adaptive.model.matching_run import check_vote, interim_strengths, no_votes, with_answers
+from adaptive.model.matching import check_vote, falling_orders, interim_strengths, no_votes, with_answers
 from adaptive.model.strengths import Strengths
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, checked_items
 from adaptive.selection import select_top
 from rankcorr.checks import check_rng, real_number, shown, whole_number
 from rankcorr.results import Result
-
-__all__ = ["MATCHED_BALLOTS", "MatchedBallots", "draw_matched_ballot", "run_matched_ballots"]
 
 Array: TypeAlias = NDArray[Any]
 
@@ -216,7 +213,7 @@ def draw_matched_ballot(
     chosen = _checked_places(places, history.n_items)
     wanted = checked_integer("presentations", presentations, least=1)
     check_rng(rng, DrawError)
-    from adaptive.model.ballot_kernels import matched_comparisons
+    from adaptive.model.matching_kernels import matched_comparisons
 
     rest = wanted % (chosen.size - 1)
     sparse = 2 * rest <= chosen.size - 1

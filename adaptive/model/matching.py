@@ -1,6 +1,7 @@
 """Whom to compare next: items whose place is in doubt where the coefficients weigh it, against items of like strength.
 
-strengths -> draws of the ranking -> what each item's doubt costs -> items -> opponents -> voters and sides
+strengths -> draws of the ranking -> what each item's doubt costs -> items -> opponents -> voters and sides -> votes ->
+strengths, until the votes are spent (`run_matching`)
 
 Each draw is a ranking that could be true (Thompson's rule). Opponents are those near in the fitted ranking, not in a
 drawn one: a vote says most where either answer is as likely. (With neighbours in a drawn ranking, 6,000 votes on 990
@@ -16,24 +17,25 @@ item meets a stronger one than itself: a victory that was no luck shows sooner.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from adaptive.draw import LIMIT, Indices, Names
+from adaptive.draw import LIMIT, Asked, Indices, Names
 from adaptive.errors import ModelError
-from adaptive.model.columns import same_labels
+from adaptive.model.accuracy import checked_count
+from adaptive.model.columns import ShownPairs, same_labels
 from adaptive.model.comparisons import Comparisons
-from adaptive.model.shown_pairs import ShownPairs
+from adaptive.model.estimators import bradley_terry
+from adaptive.model.likelihood import Prior
 from adaptive.model.strengths import Strengths
 from adaptive.protocol import Items, checked_labels
+from adaptive.votes import checked_answers
 from rankcorr.checks import check_rng, counted, real_number, shown, whole_number
 from rankcorr.results import Result
-
-__all__ = ["Matches", "next_comparisons"]
 
 Array: TypeAlias = NDArray[Any]
 
@@ -228,7 +230,7 @@ def _chosen_items(
 
 def _far_doubts(strengths: Strengths, far: Array, order: Array, n0: float) -> tuple[Array, Array, Array]:
     """What items cost tau_w and rho_w that belong to ranks of strengths above `far`, and the strengths to aim at."""
-    from adaptive.model.far_rank_kernels import far_doubts
+    from adaptive.model.matching_kernels import far_doubts
 
     found, n_items = strengths.rank_chances, order.size
     own_ranks = np.empty(n_items)
@@ -322,9 +324,7 @@ def rank_doubts(ranks: Array, n0: float) -> tuple[Array, Array]:
 
 def checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int, float, int]:
     """Return size, focus and first as plain numbers; ModelError if one of the options is out of range."""
-    wanted, own_first = whole_number(size), whole_number(first)
-    if wanted is None or wanted < 1:
-        raise ModelError(f"size must be a positive whole number; got {shown(size)}")
+    wanted, own_first = checked_count(size, "size"), whole_number(first)
     if wanted > MAX_SIZE:
         raise ModelError(f"size must be at most {MAX_SIZE:,}; got {shown(size)}")
     if own_first is None or own_first < 0:
@@ -362,3 +362,163 @@ def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: Show
 
 def _names(labels: Sequence[Hashable]) -> Names:
     return labels if isinstance(labels, range | tuple) else tuple(labels)
+
+
+Vote: TypeAlias = Callable[[Matches], ArrayLike]
+
+BATCH: Final = 50
+# While votes come in, the strengths need not be exact: posterior noise is far larger than this.
+TOLERANCE: Final = 0.02
+WHILE_MATCHING: Final = Prior(sd=2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Matching(Result):
+    """How `run_matching` chooses comparisons.
+
+    Attributes
+    ----------
+    batch : int
+        Comparisons that are chosen at a time, by all votes before them. 50 choose a little better than 250, and 1,000
+        worse.
+    first : int
+        Every item is compared so often with random others, before any other comparison is made.
+    n0 : float
+        Offset of the weights 1 / (n + n0)^2 that say how much the top counts.
+    focus : float
+        From 0 to 1, as in `next_comparisons`.
+    voters_from : float
+        Comparisons per voter from which on the voters' own discriminations and oversights are fitted too, so that
+        careless votes count less in the choice. By default that is left to the fit after the last vote.
+
+    Raises
+    ------
+    ModelError
+        A number out of range.
+
+    Examples
+    --------
+    >>> Matching(batch=10).focus == Matching().focus
+    True
+    """
+
+    batch: int = BATCH
+    first: int = FIRST
+    n0: float = 2.0
+    focus: float = FOCUS
+    voters_from: float = float("inf")
+
+    def __post_init__(self) -> None:
+        batch = checked_count(self.batch, "batch")
+        if not real_number(self.voters_from) >= 0:
+            raise ModelError(f"voters_from must be a number, not negative; got {shown(self.voters_from)}")
+        checked_options(batch, self.n0, self.focus, self.first)
+
+
+MATCHING: Final = Matching()
+
+
+def run_matching(
+    items: Items,
+    vote: Vote,
+    n_comparisons: int,
+    *,
+    rng: np.random.Generator,
+    voters: Items = 100,
+    matching: Matching = MATCHING,
+) -> Strengths:
+    """Ask for votes batch by batch, each chosen by all votes before it, and fit strengths to them in the end.
+
+    The first m comparisons are those of a run that ends after m. Where all are answered,
+    ``bradley_terry(strengths.comparisons.select(range(m)), voters=True)`` is what this run had found by then.
+
+    Parameters
+    ----------
+    items : int or sequence of hashable
+        Unique labels; an integer N stands for 0..N-1.
+    vote : callable
+        Takes `Matches` and returns LEFT, RIGHT, TIE or UNANSWERED for each of them, shape (n_comparisons,): a
+        simulator, or real voters. A comparison without an answer is spent, and its voter is not asked it again.
+    n_comparisons : int
+        How many comparisons may be asked for.
+    rng : numpy.random.Generator
+    voters : int or sequence of hashable
+        Names of the voters; an integer V stands for 0..V-1.
+    matching : Matching
+
+    Returns
+    -------
+    Strengths
+        Those of ``bradley_terry(votes, voters=True)``, with all votes in the order in which they came. There are fewer
+        than `n_comparisons` if some were not answered, or if all voters have seen all pairs.
+
+    Raises
+    ------
+    ModelError
+        Fewer than two items, no voter, a number of comparisons that is not positive, no function that votes, or no
+        generator of random numbers.
+    VoteError
+        When the answers are not those of the comparisons.
+
+    Examples
+    --------
+    >>> def prefer_smaller(matches):
+    ...     return np.sign(matches.right - matches.left)
+    >>> run_matching(6, prefer_smaller, 40, rng=np.random.default_rng(1), voters=5).ranking.ranks
+    array([1., 2., 3., 4., 5., 6.])
+    """
+    total = checked_count(n_comparisons, "n_comparisons")
+    if not isinstance(matching, Matching):
+        raise ModelError(f"matching must be a Matching; got {shown(matching)}")
+    check_vote(vote)
+    check_rng(rng, ModelError)
+    votes = no_votes(items, voters)
+    n_first = votes.n_items // 2  # all items at once, because nothing is known that could guide smaller batches
+    strengths, spent = None, 0
+    while spent < total:
+        fits_voters = spent >= matching.voters_from * votes.n_voters
+        strengths = interim_strengths(votes, strengths, voters=fits_voters)
+        size = n_first if spent < n_first * matching.first else matching.batch
+        matches = next_comparisons(
+            strengths,
+            min(size, total - spent),
+            rng=rng,
+            n0=matching.n0,
+            focus=matching.focus,
+            first=matching.first,
+        )
+        if not len(matches):
+            break
+        votes = with_answers(votes, matches, vote(matches))
+        spent += len(matches)
+    return bradley_terry(votes, voters=True)
+
+
+def check_vote(vote: object) -> None:
+    """Refuse what cannot be asked for votes."""
+    if not callable(vote):
+        raise ModelError(f"vote must be a function that takes comparisons and returns answers; got {shown(vote)}")
+
+
+def no_votes(items: Items, voters: Items) -> Comparisons:
+    """Comparisons without a single one, of known items and voters; ModelError if there are too few."""
+    labels = checked_labels(items, "items", ModelError)
+    names = checked_labels(voters, "voters", ModelError)
+    if len(labels) < 2:
+        raise ModelError(f"a ranking needs at least two items; got {len(labels)}")
+    if not len(names):
+        raise ModelError("comparisons need at least one voter; got none")
+    none = np.empty(0, np.int32)
+    return Comparisons(labels, none, none, np.empty(0, np.int8), names, none)
+
+
+def interim_strengths(votes: Comparisons, before: Strengths | None, *, voters: bool = False) -> Strengths:
+    """Strengths that are exact enough to choose what to ask next; `before` is an earlier fit to some of the votes."""
+    # As an outcome of their own, ties tell how far apart items must be for a vote to say something.
+    return bradley_terry(votes, start=before, tolerance=TOLERANCE, prior=WHILE_MATCHING, voters=voters)
+
+
+def with_answers(votes: Comparisons, asked: Asked, answers: ArrayLike) -> Comparisons:
+    """Votes so far, and then those that answer what was asked; VoteError if the answers are not those to it."""
+    codes = checked_answers(asked, answers)
+    return votes.joined(Comparisons.from_ballots([(asked, codes)], items=votes.items, voters=votes.voters))

@@ -9,6 +9,15 @@ Of more items, draws are normal around the fitted strengths: the solutions of H 
 that the slope of the log-likelihood has, so that memory is linear in votes.
 Votes of one voter on one item are not independent, since an opinion stays: shared opinions are drawn as well, or, of
 votes that are not read, averaged over.
+
+The draws hardly ever lift an item far above its place, though a top item may be lost by an oversight or two: an item
+with one defeat and no victory is most likely weak, and with a small probability it is the best of all. `RankChances`
+has these probabilities. An item's own votes tell, all other strengths being taken as fitted:
+
+    P(rank) ~ P(its votes | the strength that is fitted to the item of that rank)
+
+This is Bayes' rule with the fitted strengths themselves as the prior (empirical Bayes). The small probability counts,
+because so much is lost: rho_w falls by the square of the distance times the weight of the true rank.
 """
 
 from __future__ import annotations
@@ -23,12 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
-from adaptive.model.curvature import INDEFINITE, Curvature, Parameters, curvature_at, link_code
-from adaptive.model.vote_model import Rows
+from adaptive.model.likelihood import INDEFINITE, Curvature, Parameters, Rows, curvature_at, kernel_input
 from rankcorr.workers import Progress, checked_workers, in_threads
 
 if TYPE_CHECKING:
-    from adaptive.model.posterior_kernels import Shared, Votes
+    from adaptive.model.posterior_kernels import ReadVotes, Shared
 
 Array: TypeAlias = NDArray[Any]
 
@@ -190,15 +198,15 @@ class PooledVotes:
         places = np.append(np.where(several, np.cumsum(several) - 1, -1), -1)  # the last is that of -1
         return replace(self, opinions=places[self.opinions], n_opinions=int(several.sum()))
 
-    def kernel_votes(self) -> Votes:
+    def kernel_votes(self) -> ReadVotes:
         """The votes as the loops take them."""
-        from adaptive.model.posterior_kernels import Votes
+        from adaptive.model.posterior_kernels import ReadVotes
 
         rows = self.rows
         ends = np.concatenate([rows.left, rows.right])
         first = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=rows.n_items))])
         of_item = np.argsort(ends, kind="stable") % max(1, rows.left.size)
-        return Votes(rows.left, rows.right, rows.winner, rows.group, self.count, first, of_item)
+        return ReadVotes(rows.left, rows.right, rows.winner, rows.group, self.count, first, of_item)
 
     def kernel_opinions(self, others: Rows) -> Shared:
         """The opinions as the loops take them; `others` are votes that are not read, and rest on none of them."""
@@ -366,7 +374,7 @@ def _settled(
     progress: Progress | None,
 ) -> Array:
     """Chains in threads, each of `_ROWS_EACH` draws, that start from a normal draw under the heavy prior."""
-    from adaptive.model.posterior_kernels import Shape, Voters, sweep
+    from adaptive.model.posterior_kernels import Shape, sweep
 
     heavy, n_items = _heavy(curved, at), curved.rows.n_items
     ahead = replace(at, theta=heavy.theta.copy())
@@ -389,7 +397,7 @@ def _settled(
     factor = np.linalg.cholesky(0.5 * (spread + spread.T) + mean)
     started = center + rng.standard_normal((n_pilots, n_items)) @ factor.T
     steps = 2.0 * np.sqrt(np.minimum(np.diagonal(spread), 4.0) * 0.5)
-    voters = Voters(at.discrimination, at.oversight, at.side, at.nu, link_code(curved.rows), curved.rows.half)
+    _, voters = kernel_input(curved.rows, at)
     prior = Shape(DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
     read_votes, shared = votes.kernel_votes(), votes.kernel_opinions(others.rows)
     moves = _moves(votes.rows, weight, votes.opinions, np.append(np.ones(votes.n_opinions), 0.0))
@@ -521,3 +529,53 @@ def covariance(curved: Curvature, opinions: Opinions | None) -> Array:
         return np.asarray(inverse)
     moves = _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread).tocsr()
     return np.asarray(inverse + inverse @ (moves @ moves.T).toarray() @ inverse)
+
+
+# Ranks stand for those up to the next, which is so many times farther down.
+SPACING: Final = 1.6
+
+
+@dataclass(frozen=True, eq=False)
+class RankChances:
+    """Probabilities of ranks, given an item's own votes.
+
+    Attributes
+    ----------
+    ranks : ndarray of float64, shape (n_levels,)
+        Each stands for some ranks around it: for few at the top, for many below.
+    last : ndarray of int64, shape (n_levels,)
+        The last rank that each stands for.
+    strengths : ndarray of float64, shape (n_levels,)
+        Fitted to the items of these ranks.
+    chances : ndarray of float64, shape (n_items, n_levels)
+        The rows sum to 1.
+    """
+
+    ranks: Array
+    last: Array
+    strengths: Array
+    chances: Array
+
+    @classmethod
+    def of(cls, rows: Rows, at: Parameters) -> RankChances:
+        """Those of fitted strengths; time and memory are linear in votes and items."""
+        from adaptive.model.kernels import log_chances
+
+        starts, stops = rank_groups(rows.n_items)
+        middle = (starts + stops - 1) // 2
+        levels = np.sort(at.theta)[::-1][middle]
+        chances = np.empty((rows.n_items, middle.size))
+        log_chances(*kernel_input(rows, at), at.theta, levels, chances)
+        chances += np.log(stops - starts)
+        chances -= chances.max(axis=1, keepdims=True)
+        np.exp(chances, out=chances)
+        chances /= chances.sum(axis=1, keepdims=True)
+        return cls(middle + 1.0, stops, levels, chances)
+
+
+def rank_groups(n_items: int) -> tuple[Array, Array]:
+    """Where groups of ranks start and stop, which grow geometrically."""
+    stops = [1]
+    while stops[-1] < n_items:
+        stops.append(min(n_items, max(stops[-1] + 1, int(SPACING * stops[-1]))))
+    return np.array([0, *stops[:-1]]), np.array(stops)

@@ -9,18 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.model.kernels import NORMAL
+from adaptive.model.kernels import Voters, chance
 from rankcorr.kernels import kernel
 
 Array = NDArray[Any]
 
-_TINY = 1e-300
 _FAR = 1e100  # a product is taken into its logarithm before it can leave the range of floats
 _SMALL = 1e-50
-_LEAST_MARGIN = -600.0  # e^600 and its square are floats
 
 
-class Votes(NamedTuple):
+class ReadVotes(NamedTuple):
     """Votes that each sweep reads; row k counts `times[k]` times.
 
     The rows of item i are `of_item[first[i]:first[i + 1]]`.
@@ -33,17 +31,6 @@ class Votes(NamedTuple):
     times: Array
     first: Array
     of_item: Array
-
-
-class Voters(NamedTuple):
-    """Parameters of the groups of votes, and the model."""
-
-    discrimination: Array
-    oversight: Array
-    side: Array
-    nu: float
-    link: int
-    half: bool
 
 
 class Shared(NamedTuple):
@@ -65,24 +52,6 @@ class Shape(NamedTuple):
     degrees: float
     width: float
     spread: float
-
-
-@kernel
-def chance(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> float:
-    """Probability of an answer, as in `vote_terms`, without slopes; O(1) with few branches, which take most time."""
-    own = -margin if winner < 0 else margin  # of the side that was chosen, or the left one
-    if link == NORMAL:
-        win, tie, loss = 0.5 * math.erfc(-own / math.sqrt(2.0)), 0.0, 0.5 * math.erfc(own / math.sqrt(2.0))
-    else:
-        x = math.exp(-0.5 * max(own, _LEAST_MARGIN))
-        win = 1.0 / (1.0 + nu * x + x * x)
-        tie, loss = nu * x * win, x * x * win
-    if winner == 0 and not half:
-        return max(tie, _TINY)
-    seen_win = max(win + oversight * (loss - win), _TINY)
-    if winner != 0:
-        return seen_win
-    return math.sqrt(seen_win) * math.sqrt(max(loss + oversight * (win - loss), _TINY))
 
 
 @kernel
@@ -133,7 +102,7 @@ def change_shape(theta: Array, shape: Array, prior: Shape, normal: Array, log_un
 
 @kernel
 def change_opinions(
-    votes: Votes,
+    votes: ReadVotes,
     voters: Voters,
     shared: Shared,
     theta: Array,
@@ -206,7 +175,7 @@ def exchange(
 
 @kernel
 def sweep(
-    votes: Votes,
+    votes: ReadVotes,
     voters: Voters,
     shared: Shared,
     prior: Shape,

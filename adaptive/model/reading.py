@@ -15,6 +15,7 @@ from adaptive.formats.records import listed_column
 from adaptive.formats.votes import VoteColumns
 from adaptive.model.columns import (
     Columns,
+    ShownPairs,
     Where,
     all_names,
     check_lengths,
@@ -22,7 +23,6 @@ from adaptive.model.columns import (
     in_arrays,
     places_among,
 )
-from adaptive.model.shown_pairs import ShownPairs
 from adaptive.protocol import Items, checked_labels
 from adaptive.votes import LEFT, UNANSWERED, WORDS, checked_answers
 from rankcorr.checks import shown

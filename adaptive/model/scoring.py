@@ -21,8 +21,6 @@ from rankcorr.ranking import RankingLike, as_ranking
 from rankcorr.results import JsonResult, TableResult
 from rankcorr.scores import midrank_rows
 
-__all__ = ["ScoredLeaderboard", "SystemScore", "score_leaderboard", "score_system"]
-
 Array: TypeAlias = NDArray[Any]
 
 

@@ -1,4 +1,4 @@
-"""What a fit yields: strengths, their ranking, and the joint posterior from which every uncertainty follows."""
+"""What a fit yields: strengths, their ranking, the posterior from which every uncertainty follows, and when to stop."""
 
 from __future__ import annotations
 
@@ -18,27 +18,22 @@ from adaptive.model.accuracy import (
     ExpectedCorrelation,
     RankIntervals,
     TopProbabilities,
-    checked_samples,
+    checked_count,
     cut_of,
     expected_correlation_of,
     rank_intervals_of,
     top_probabilities_of,
 )
 from adaptive.model.comparisons import Comparisons
-from adaptive.model.curvature import Curvature, Parameters, curvature_at
-from adaptive.model.far_ranks import RankChances
 from adaptive.model.fit import SD_RANGE, SD_START
-from adaptive.model.posterior import Opinions, covariance, draw, shared_opinions
-from adaptive.model.prior import OVERSIGHT, Prior
-from adaptive.model.vote_model import VoteModel, rows_of
+from adaptive.model.likelihood import OVERSIGHT, Curvature, Parameters, Prior, VoteModel, curvature_at, rows_of
+from adaptive.model.posterior import Opinions, RankChances, covariance, draw, shared_opinions
 from adaptive.record import json_label, places_best_first
 from rankcorr import Ranking
-from rankcorr.checks import check_rng, checked_seed, counted, shown, whole_number
-from rankcorr.coefficients import CoefficientLike
-from rankcorr.results import TableResult, json_ready
+from rankcorr.checks import check_rng, checked_seed, counted, real_number, shown
+from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr.results import JsonResult, TableResult, json_ready
 from rankcorr.workers import Progress
-
-__all__ = ["Strengths"]
 
 MAX_EXACT: Final = 3_000  # items up to which standard errors are exact: 0.1 s at 1,000, 2 s at 3,000
 SE_DRAWS: Final = 1_000  # beyond: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
@@ -225,9 +220,7 @@ class Strengths(TableResult):
         >>> bradley_terry(votes).sample(5, np.random.default_rng(1)).shape
         (5, 3)
         """
-        number = whole_number(n)
-        if number is None or number < 1:
-            raise ModelError(f"n must be a positive whole number; got {shown(n)}")
+        number = checked_count(n, "n")
         check_rng(rng, ModelError)
         return draw(self.curvature, self.parameters, self.opinions, number, rng, progress)
 
@@ -241,7 +234,7 @@ class Strengths(TableResult):
         ModelError
             A number of samples that is not positive, or a seed that is no seed.
         """
-        key = (checked_samples(n_samples), checked_seed(seed, ModelError))
+        key = (checked_count(n_samples, "n_samples"), checked_seed(seed, ModelError))
         kept: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
         if kept is None or kept[0] != key:
             theta = self.sample(key[0], np.random.default_rng(key[1]), progress=progress)
@@ -408,3 +401,83 @@ class Strengths(TableResult):
         name = "Thurstone" if self.model.link == "normal" else "Bradley-Terry"
         doubt = "" if self.converged else ", not converged"
         return f"<Strengths ({name}) of {counted(self.comparisons.n_comparisons, 'vote')}: {self.ranking!r}{doubt}>"
+
+
+@dataclass(frozen=True, eq=False)
+class StopDecision(JsonResult):
+    """Whether to stop, and why; true where to stop."""
+
+    stop: bool
+    expected: ExpectedCorrelation
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.stop
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """Stop once the expected coefficient has reached a target; made by `stopping_rule`.
+
+    Attributes
+    ----------
+    target : float
+    coefficient : Coefficient
+    n_samples, seed : int
+    """
+
+    target: float
+    coefficient: Coefficient
+    n_samples: int
+    seed: int
+
+    def __call__(self, strengths: Strengths) -> StopDecision:
+        """Decide by the votes so far."""
+        expected = strengths.expected_correlation(self.coefficient, n_samples=self.n_samples, seed=self.seed)
+        stop = expected.mean >= self.target
+        reason = (
+            f"expected {self.coefficient.name} is {expected.mean:.3f} after "
+            f"{counted(strengths.comparisons.n_comparisons, 'vote')}, {'at least' if stop else 'below'} the target of "
+            f"{self.target:g}"
+        )
+        return StopDecision(stop, expected, reason)
+
+
+def stopping_rule(
+    target: float, coefficient: CoefficientLike = "tau_w", *, n_samples: int = 300, seed: int = 0
+) -> StoppingRule:
+    """Return a rule that says whether enough votes have come in.
+
+    Parameters
+    ----------
+    target : float
+        The expected coefficient at which to stop, between -1 and 1.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+    n_samples : int
+        Rankings drawn for each decision; the mean of 300 has a standard error of a seventeenth of their spread.
+    seed : int
+
+    Returns
+    -------
+    StoppingRule
+        Called with `Strengths`, it returns a `StopDecision`, which is true where to stop and has the reason.
+
+    Raises
+    ------
+    ModelError, OptionError
+        A target that is not between -1 and 1, or an option out of range.
+
+    Examples
+    --------
+    >>> from adaptive.model.estimators import bradley_terry
+    >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+    >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
+    >>> decision.stop, decision.reason.partition(" is ")[0]
+    (False, 'expected tau_w')
+    """
+    value = real_number(target)
+    if not -1 < value < 1:
+        raise ModelError(f"target must be a number between -1 and 1, both excluded; got {shown(target)}")
+    return StoppingRule(
+        value, as_coefficient(coefficient), checked_count(n_samples, "n_samples"), checked_seed(seed, ModelError)
+    )

@@ -1,7 +1,12 @@
-"""What the votes say of each voter: reliability, agreement with the others, and what the ranking owes to them."""
+"""What the votes say of each voter: reliability, agreement with the others, and what the ranking owes to them.
+
+A voter is judged by the strengths that the others' votes give: by one Newton step for each voter of a report, by a fit
+of its own for the influence of one.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -11,16 +16,132 @@ from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
 from adaptive.model.accuracy import checked_level
-from adaptive.model.judged_votes import JudgedVotes, are_bounded, step_without, votes_of_voters, wilson_interval
+from adaptive.model.comparisons import Comparisons
+from adaptive.model.estimators import n_unbounded, refitted
+from adaptive.model.likelihood import Curvature, kernel_input
 from adaptive.model.strengths import Strengths
 from rankcorr import Ranking
 from rankcorr.checks import counted, offending, real_number, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.results import TableResult
 
-__all__ = ["VoterReport", "voter_report"]
-
 Array: TypeAlias = NDArray[Any]
+
+_NODES: Final = 7  # of Gauss and Hermite, over log a
+_OVERSIGHT_TAILS: Final = (1 / 6, 1 / 2, 5 / 6)
+
+
+def votes_of_voters(strengths: Strengths) -> tuple[Comparisons, Array]:
+    """Votes that strengths were fitted to, and the voter of each; ModelError where voters are not known."""
+    if not isinstance(strengths, Strengths):
+        raise ModelError(f"voters are judged by Strengths; got {shown(strengths)}")
+    votes = strengths.comparisons
+    if votes.voter is None:
+        raise ModelError("voters are judged by votes whose voters are known; these have no column of voters")
+    return votes, votes.voter
+
+
+def are_bounded(strengths: Strengths, others: Comparisons) -> bool:
+    """Whether strengths fitted like these to other votes are finite; under a prior they always are."""
+    return strengths.prior.sd != math.inf or n_unbounded(others) == 1
+
+
+def wilson_interval(share: float, n: float, z: float) -> tuple[float, float]:
+    """Interval of Wilson (1927) for a share of n votes, of z standard errors on either side.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval(0.5, 4, 1.96)
+    >>> round(low, 3), round(high, 3)
+    (0.15, 0.85)
+    """
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    # Rounding would put the end of an interval that begins at 0 or ends at 1 on the wrong side.
+    return min(share, max(0.0, centre - half)), max(share, min(1.0, centre + half))
+
+
+def step_without(strengths: Strengths, left_out: Array) -> Array:
+    """Strengths without some of the votes, by one Newton step from the fit."""
+    curved, at = strengths.curvature, strengths.parameters
+    rows = curved.rows
+    kept = curved.weight.copy()
+    kept[left_out] = 0.0
+    slope, diagonal = curved.slope.copy(), curved.diagonal.copy()
+    own_slope = at.discrimination[rows.group[left_out]] * curved.score[left_out]
+    for side, sign in ((rows.left[left_out], 1.0), (rows.right[left_out], -1.0)):
+        np.subtract.at(slope, side, sign * own_slope)
+        np.subtract.at(diagonal, side, curved.weight[left_out])
+    # An item of this voter alone keeps the prior's curvature; without a prior it keeps a little, and its place.
+    diagonal = np.maximum(diagonal, max(curved.precision, 1e-9))
+    alone = np.stack([diagonal - curved.precision] * 2)
+    reduced = Curvature(rows, curved.precision, math.nan, curved.score, slope, np.stack([kept] * 2), alone)
+    step = reduced.solve(slope - curved.precision * at.theta, 1e-4)
+    return at.theta if step is None else at.theta + np.clip(step, -4.0, 4.0)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedVotes:
+    """Votes of one voter that are no ties, against the strengths of the others."""
+
+    chose: Array  # 1 for left, -1 for right
+    margin: Array
+    variance: Array
+
+    @classmethod
+    def of(cls, strengths: Strengths, theta: Array, own: Array) -> JudgedVotes:
+        """Votes in the rows `own` that are no ties, by the strengths `theta`."""
+        votes = strengths.comparisons
+        own = own[votes.winner[own] != 0]
+        left, right = votes.left[own], votes.right[own]
+        diagonal = strengths.curvature.diagonal
+        return cls(
+            votes.winner[own].astype(np.float64), theta[left] - theta[right], 1 / diagonal[left] + 1 / diagonal[right]
+        )
+
+    @property
+    def n_decided(self) -> int:
+        """Votes on pairs that the strengths do not tie."""
+        return int(np.count_nonzero(self.margin))
+
+    @property
+    def n_agreed(self) -> int:
+        """Votes for the stronger item."""
+        return int(np.count_nonzero(self.chose * self.margin > 0))
+
+    def chances(self, strengths: Strengths, discrimination: float, oversight: float, margin: Array) -> Array:
+        """P(left), given no tie, averaged over normal errors of the strengths."""
+        from scipy.special import expit, ndtr
+
+        a, normal = discrimination, strengths.model.link == "normal"
+        # MacKay (1992): the mean of a logistic curve over normal errors is nearly a logistic curve.
+        scale = np.sqrt(1.0 + (1.0 if normal else math.pi / 8) * a * a * self.variance)
+        likely = (ndtr if normal else expit)((a * margin + strengths.side_bias) / scale)
+        return np.asarray(likely + oversight * (1 - 2 * likely))
+
+    def expected(self, strengths: Strengths) -> float:
+        """Mean probability of an average voter to agree."""
+        decided = self.margin != 0
+        likely = self.chances(strengths, 1.0, strengths.oversight, self.margin)
+        return float(np.where(self.margin > 0, likely, 1 - likely)[decided].mean())
+
+    def random(self, strengths: Strengths, share: float) -> float:
+        """Posterior probability of coin flips."""
+        from scipy.special import betaincinv, expit, logsumexp
+
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+        e, worth = strengths.oversight, strengths.prior.oversight_votes
+        rates = [float(betaincinv(worth * e, worth * (1 - e), tail)) for tail in _OVERSIGHT_TAILS] if e > 0 else [0.0]
+        logs, sizes = [], []
+        for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
+            for rate in rates:
+                left = self.chances(strengths, math.exp(strengths.prior.discrimination_sd * node), rate, self.margin)
+                logs.append(float(np.log(np.maximum(np.where(self.chose > 0, left, 1 - left), 1e-300)).sum()))
+                sizes.append(weight)
+        model = float(logsumexp(logs, b=np.array(sizes) / sum(sizes)))
+        coin = -math.log(2.0) * self.chose.size
+        return float(expit(coin - model + math.log(share / (1 - share))))
+
 
 RANDOM_SHARE: Final = 0.05
 
@@ -185,8 +306,7 @@ def voter_report(
 
 def _parameters(strengths: Strengths, z: float, n_voters: int) -> dict[str, Any]:
     """a_v, e_v and s of each voter, each with the ends of its interval; nan where they are not fitted."""
-    from adaptive.model.kernels import LOGISTIC, NORMAL
-    from adaptive.model.voter_kernels import voter_information
+    from adaptive.model.kernels import voter_information
 
     ends = ("", "_low", "_high")
     names = [name + end for name in ("discrimination", "oversight", "side_bias") for end in ends]
@@ -194,11 +314,8 @@ def _parameters(strengths: Strengths, z: float, n_voters: int) -> dict[str, Any]
     model, at, prior = strengths.model, strengths.parameters, strengths.prior
     if not model.voters:
         return found
-    rows = strengths.curvature.rows
     information = np.empty((n_voters, 3, 3))
-    link = LOGISTIC if model.link == "logistic" else NORMAL
-    columns = (rows.left, rows.right, rows.group, at.theta, at.discrimination, at.oversight, at.side)
-    voter_information(*columns, at.nu, link, rows.half, information)
+    voter_information(*kernel_input(strengths.curvature.rows, at), at.theta, information)
     fits_e = strengths.oversight > 0
     information[:, 0, 0] += prior.discrimination_sd**-2
     # The beta prior on the scale of log odds; a parameter that is not fitted is known.
@@ -222,3 +339,92 @@ def _parameters(strengths: Strengths, z: float, n_voters: int) -> dict[str, Any]
         found["side_bias"] = at.side.copy()
         found["side_bias_low"], found["side_bias_high"] = at.side - errors[:, 2], at.side + errors[:, 2]
     return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Influence(TableResult):
+    """What the ranking would be without one voter.
+
+    The table has the columns item, rank, rank_without and change, the largest changes first; a positive change is a
+    fall.
+
+    Attributes
+    ----------
+    voter : hashable
+    n_votes : int
+    strengths : Strengths
+        Fitted to the votes of all others.
+    statistic : float
+        Coefficient of the whole ranking with that without the voter.
+    coefficient : Coefficient
+    rank, rank_without : ndarray of float64, shape (n_items,)
+        Mid-ranks, in the order of the items.
+    """
+
+    voter: Hashable
+    n_votes: int
+    strengths: Strengths
+    statistic: float
+    coefficient: Coefficient
+    rank: Array
+    rank_without: Array
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        change = self.rank_without - self.rank
+        order = np.lexsort((self.rank, -np.abs(change)))
+        return {
+            "item": [self.strengths.items[place] for place in order.tolist()],
+            "rank": self.rank[order].tolist(),
+            "rank_without": self.rank_without[order].tolist(),
+            "change": change[order].tolist(),
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<Influence of voter {shown(self.voter)}, {counted(self.n_votes, 'vote')}: {self.coefficient.name} "
+            f"{self.statistic:.4f} between the rankings with and without>"
+        )
+
+
+def influence(strengths: Strengths, voter: Hashable, coefficient: CoefficientLike = "tau_w") -> Influence:
+    """Fit again without the votes of one voter, and compare the rankings.
+
+    Parameters
+    ----------
+    strengths : Strengths
+    voter : hashable
+        Name of the voter.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+
+    Raises
+    ------
+    ModelError, ComparisonError, OptionError
+        No Strengths, voters that are not known, one who is not among them, an unknown coefficient, or strengths without
+        a prior, which the votes of the others alone leave infinite.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(
+    ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
+    >>> influence(bradley_terry(votes, prior=2), "Bob", "tau")
+    <Influence of voter 'Bob', 1 vote: tau 1.0000 between the rankings with and without>
+    """
+    chosen = as_coefficient(coefficient)
+    votes, _ = votes_of_voters(strengths)
+    others = votes.without_voter(voter)
+    if not are_bounded(strengths, others):
+        raise ModelError(
+            f"without the votes of {shown(voter)} the strengths are infinite, because they have no prior; "
+            "fit them with prior=, a standard deviation"
+        )
+    without = refitted(strengths, others)
+    return Influence(
+        voter,
+        votes.n_comparisons - others.n_comparisons,
+        without,
+        chosen.of_pair(strengths.ranking, without.ranking),
+        chosen,
+        strengths.ranking.ranks,
+        without.ranking.ranks,
+    )

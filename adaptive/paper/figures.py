@@ -23,19 +23,10 @@ from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking
 from rankcorr.checks import checked_seed
 from rankcorr.io.files import write_atomically
-from rankcorr.plots.style import Ink, MissingMatplotlibError, add_axes, add_legend, canvas, figure_bytes, figure_class
+from rankcorr.plots.style import Ink, add_axes, add_legend, canvas, figure_bytes, figure_class
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = [
-    "MissingMatplotlibError",
-    "draw_rescaling",
-    "draw_scores",
-    "draw_similarities",
-    "simulate_protocol",
-    "write_figures",
-]
 
 N_VOTERS: Final = 100  # of Figure 2 (its caption) and of section 4.2
 NONCONFORMITY, OVERSIGHT = 0.1, 0.01  # s and e of every voter in Figure 2

@@ -24,8 +24,6 @@ from rankcorr.checks import checked_seed
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
 
-__all__ = ["FRACTION", "N_BALLOTS", "N_ITEMS", "PRESENTATIONS", "Table2", "row_seeds", "table2"]
-
 # The setting of section 4.2; its 100 voters and their levels are the defaults of `VoterPopulation`.
 N_ITEMS: Final = 990
 N_BALLOTS: Final = 7

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from adaptive.errors import ModelError
-from adaptive.model.judged_votes import wilson_interval
 from adaptive.model.strengths import Strengths
+from adaptive.model.voters import wilson_interval
 from adaptive.plots.rows import checked_top, draw_intervals, figure_height, name_rows, title_of_part
 from adaptive.plots.strengths import LEVEL, TOP
 from rankcorr.checks import checked_level, shown

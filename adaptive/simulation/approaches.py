@@ -14,7 +14,7 @@ from adaptive.errors import SimilarityError
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.matched_ballots import MATCHED_BALLOTS, MatchedBallots, run_matched_ballots
-from adaptive.model.matching_run import MATCHING, Matching, run_matching
+from adaptive.model.matching import MATCHING, Matching, run_matching
 from adaptive.plan import BallotPlan
 from adaptive.protocol import run_protocol
 from adaptive.scores import Average, borda_scores, running_mean
@@ -23,8 +23,6 @@ from adaptive.simulation.similarity import checked_similarity
 from adaptive.simulation.voters import VoterPool, VoterPopulation
 from rankcorr import Ranking
 from rankcorr.checks import shown
-
-__all__ = ["APPROACHES", "PAPER_APPROACHES", "Approach", "Settings", "simulate_once", "simulated_comparisons"]
 
 Approach: TypeAlias = Literal[
     "adaptive", "uniform", "matched", "matched_ballots", "adaptive_fitted", "uniform_fitted", "full_rankings"
@@ -284,12 +282,17 @@ def uniform_presentations(plan: BallotPlan) -> int:
 
 def checked_input(n_items: int, pool: object, similarity: ArrayLike) -> NDArray[np.float64]:
     """Return the similarities as an array; SimilarityError if they, or the voters, are not what a simulation takes."""
-    if not isinstance(pool, VoterPool | VoterPopulation):
-        raise SimilarityError(f"voters are a VoterPool or a VoterPopulation; got {pool!r:.60}")
-    values = checked_similarity(similarity)
+    values = checked_voters(pool, similarity)
     if values.size != n_items:
         raise SimilarityError(f"the plan has {n_items} items; got {values.size} similarities")
     return values
+
+
+def checked_voters(voters: object, similarity: ArrayLike) -> NDArray[np.float64]:
+    """Return checked similarities; SimilarityError for them, and for voters that are not."""
+    if not isinstance(voters, VoterPool | VoterPopulation):
+        raise SimilarityError(f"voters are a VoterPool or a VoterPopulation; got {shown(voters)}")
+    return checked_similarity(similarity)
 
 
 def check_approach(approach: object) -> None:

@@ -16,18 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import SimilarityError, TableError
 from adaptive.tables import check_spelling, check_width
-from rankcorr.checks import shown
+from rankcorr.checks import shown, whole_number
 from rankcorr.io.records import TextTable, delimiters_of, listed
-
-__all__ = [
-    "SIMILARITIES",
-    "checked_similarity",
-    "embedding_similarity",
-    "exponential_similarity",
-    "named_similarity",
-    "power_law_similarity",
-    "read_similarities",
-]
 
 _SHOWN = 5
 
@@ -129,7 +119,7 @@ def embedding_similarity(n_items: int) -> NDArray[np.float64]:
     from scipy.interpolate import PchipInterpolator  # slow, and only needed here
 
     positions, similarities = _quantile_table()
-    n_items = _checked_count(n_items)
+    n_items = positive_count(n_items, "n_items", 2)
     return np.asarray(PchipInterpolator(positions, similarities)(np.arange(n_items) / (n_items - 1)))
 
 
@@ -266,11 +256,14 @@ def _quantile_table() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def _fractions(n_items: Any) -> NDArray[np.float64]:
     """i/n for i = 0 .. n-1."""
-    n_items = _checked_count(n_items)
+    n_items = positive_count(n_items, "n_items", 2)
     return np.asarray(np.arange(n_items) / n_items)
 
 
-def _checked_count(n_items: Any) -> int:
-    if isinstance(n_items, bool) or not isinstance(n_items, int | np.integer) or n_items < 2:
-        raise SimilarityError(f"n_items must be a whole number of 2 or more; got {shown(n_items)}")
-    return int(n_items)
+def positive_count(value: object, name: str, least: int = 1) -> int:
+    """Return a whole number that is at least `least`; SimilarityError if it is not."""
+    number = whole_number(value)
+    if number is None or number < least:
+        wanted = "a positive whole number" if least == 1 else f"a whole number of {least} or more"
+        raise SimilarityError(f"{name} must be {wanted}; got {shown(value)}")
+    return number

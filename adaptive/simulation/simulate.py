@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive.budget import plan_for_budget
 from adaptive.errors import SimilarityError
 from adaptive.model.matched_ballots import MATCHED_BALLOTS, MatchedBallots
-from adaptive.model.matching_run import MATCHING, Matching
+from adaptive.model.matching import MATCHING, Matching
 from adaptive.plan import BallotPlan
 from adaptive.scores import Average, running_mean
 from adaptive.selection import Select, select_by_mean
@@ -31,7 +31,7 @@ from adaptive.simulation.approaches import (
     checked_input,
     rankings_of,
 )
-from adaptive.simulation.similarity import checked_similarity
+from adaptive.simulation.similarity import checked_similarity, positive_count
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, Uniform, weighted_rho, weighted_tau
 from rankcorr.checks import checked_seed, shown, whole_number
@@ -258,7 +258,7 @@ def simulate(
         pickled. The first simulation runs here, so that kernels are compiled once, before any process starts.
     progress : callable, optional
         Called after each task with the number of simulations in it; what it raises ends the work.
-        `rankcorr.progress.progress_bar` gives one that draws a bar on a terminal.
+        `rankcorr.workers.progress_bar` gives one that draws a bar on a terminal.
 
     Returns
     -------
@@ -380,9 +380,7 @@ class _Simulations:
         self, n_simulations: int, executor: Executor | None, progress: Progress | None
     ) -> list[SimulationResult]:
         """One result for each budget."""
-        number = whole_number(n_simulations)
-        if number is None or number < 1:
-            raise SimilarityError(f"n_simulations must be a positive whole number; got {shown(n_simulations)}")
+        number = positive_count(n_simulations, "n_simulations")
         rows = []
         for block in _blocks(self, number, executor):
             rows.append(block)

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive.draw import Asked
 from adaptive.errors import SimilarityError
-from adaptive.simulation.similarity import checked_similarity
+from adaptive.simulation.similarity import checked_similarity, positive_count
 from rankcorr import Ranking
-from rankcorr.checks import check_rng, real_number, shown, whole_number
+from rankcorr.checks import check_rng, real_number, shown
 from rankcorr.results import Result
 
 Amplitude: TypeAlias = Callable[[NDArray[np.float64]], Any]
@@ -342,9 +342,7 @@ class VoterPopulation(Result):
     random_share: float = 0.0
 
     def __post_init__(self) -> None:
-        n_voters = whole_number(self.n_voters)
-        if n_voters is None or n_voters < 1:
-            raise SimilarityError(f"n_voters must be a positive whole number; got {shown(self.n_voters)}")
+        positive_count(self.n_voters, "n_voters")
         check_interval("nonconformity", self.nonconformity, np.inf)
         check_interval("oversight", self.oversight, 1.0)
         check_amplitude(self.amplitude)

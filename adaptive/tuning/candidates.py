@@ -10,13 +10,11 @@ from typing import Final
 from adaptive.budget import plan_for_budget
 from adaptive.errors import PlanError, SimilarityError
 from adaptive.model.matched_ballots import MatchedBallots
-from adaptive.model.matching_run import Matching
+from adaptive.model.matching import Matching
 from adaptive.plan import BallotPlan
 from adaptive.simulation.approaches import Approach
 from rankcorr.checks import shown
 from rankcorr.results import Result
-
-__all__ = ["CANDIDATES", "Candidate", "candidates_for", "paper_candidate"]
 
 CANDIDATES: Final[tuple[Approach, ...]] = ("adaptive", "adaptive_fitted", "matched_ballots", "matched")
 

@@ -12,19 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import SimilarityError
 from adaptive.model.matched_ballots import MatchedBallots
-from adaptive.model.matching_run import Matching
+from adaptive.model.matching import Matching
 from adaptive.plan import plan_ballots
-from adaptive.simulation.approaches import APPROACHES, Approach
+from adaptive.simulation.approaches import APPROACHES, Approach, checked_voters
+from adaptive.simulation.similarity import positive_count
 from adaptive.simulation.voters import Interval, VoterPool, VoterPopulation
 from adaptive.tuning.candidates import MATCHED_BALLOTS, MATCHING, Candidate, paper_candidate
-from adaptive.tuning.trials import Trial, accuracies, checked_voters, positive_count
+from adaptive.tuning.trials import Trial, accuracies
 from adaptive.tuning.tune import mean_interval
 from rankcorr.checks import checked_level, checked_seed, real_number, shown
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
-
-__all__ = ["VotesNeeded", "votes_needed"]
 
 CHECKPOINTS: Final = 16
 _RESAMPLES: Final = 2000

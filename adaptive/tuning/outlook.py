@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.model.matching_run import Matching
+from adaptive.model.matching import Matching
 from adaptive.plan import BallotPlan
 from adaptive.simulation.approaches import Approach
 from adaptive.simulation.similarity import exponential_similarity
@@ -20,8 +20,6 @@ from adaptive.tuning.trials import Trial, accuracies
 from adaptive.tuning.tune import FRESH, mean_interval
 from rankcorr import TauW
 from rankcorr.results import Result
-
-__all__ = ["Outlook", "Reached", "outlook_of_ballots", "outlook_of_matching"]
 
 LEVEL: Final = 0.9
 MOST_SIMULATIONS: Final = 40

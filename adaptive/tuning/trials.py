@@ -8,20 +8,15 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from adaptive.budget import plan_for_budget
-from adaptive.errors import SimilarityError
 from adaptive.simulation.approaches import Settings, rankings_of
-from adaptive.simulation.similarity import checked_similarity
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from adaptive.tuning.candidates import Candidate
 from rankcorr import Ranking
-from rankcorr.checks import shown, whole_number
 from rankcorr.coefficients import Coefficient
 from rankcorr.workers import Progress
-
-__all__ = ["Trial", "accuracies", "checked_voters", "positive_count"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -114,19 +109,3 @@ def accuracies(
         for _, _, future in futures:
             future.cancel()
     return found
-
-
-def positive_count(value: object, name: str, least: int = 1) -> int:
-    """Return a whole number that is at least `least`; SimilarityError if it is not."""
-    number = whole_number(value)
-    if number is None or number < least:
-        wanted = "a positive whole number" if least == 1 else f"a whole number of {least} or more"
-        raise SimilarityError(f"{name} must be {wanted}; got {shown(value)}")
-    return number
-
-
-def checked_voters(voters: object, similarity: ArrayLike) -> Array:
-    """Return checked similarities; SimilarityError for them, and for voters that are not."""
-    if not isinstance(voters, VoterPool | VoterPopulation):
-        raise SimilarityError(f"voters are a VoterPool or a VoterPopulation; got {shown(voters)}")
-    return checked_similarity(similarity)

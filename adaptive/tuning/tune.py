@@ -14,17 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive.errors import SimilarityError
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
+from adaptive.simulation.approaches import checked_voters
 from adaptive.simulation.population import PopulationFit, fit_population, similarity_of_strengths
-from adaptive.simulation.similarity import checked_similarity
+from adaptive.simulation.similarity import checked_similarity, positive_count
 from adaptive.simulation.voters import Interval, VoterPool, VoterPopulation
 from adaptive.tuning.candidates import Candidate, candidates_for, paper_candidate
-from adaptive.tuning.trials import Trial, accuracies, checked_voters, positive_count
+from adaptive.tuning.trials import Trial, accuracies
 from rankcorr.checks import checked_level, checked_seed, shown
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
-
-__all__ = ["CandidateRow", "TunedPlan", "tune_plan", "tuning_runs"]
 
 RACE, FRESH = 0, 1  # stages: the simulations of the search, and those that measure its winner
 _PILOT_RESAMPLES = 20

@@ -8,7 +8,22 @@ from typing import Any, Final
 import click
 
 from rankcorr.cli.console import print_json, print_table
-from rankcorr.cli.options import Command, Files, Named, Weights, by_name, file_options, gathered, weight_options
+from rankcorr.cli.options import (
+    Command,
+    Files,
+    Named,
+    Weights,
+    by_name,
+    coefficient_option,
+    file_options,
+    gathered,
+    json_option,
+    level_option,
+    resamples_option,
+    seed_option,
+    swap_option,
+    weight_options,
+)
 from rankcorr.cli.output import (
     Note,
     gold_line,
@@ -20,20 +35,12 @@ from rankcorr.cli.output import (
     rank_text,
     resamples_text,
 )
-from rankcorr.cli.resampling import (
-    coefficient_option,
-    json_option,
-    level_option,
-    resamples_option,
-    seed_option,
-    swap_option,
-)
+from rankcorr.errors import collected_notices
 from rankcorr.inference.exchange import SWAPS
 from rankcorr.inference.leaderboard import Leaderboard, leaderboard
 from rankcorr.inference.leaderboard_groups import MEAN, SUM, TOTALS
 from rankcorr.io.records import printable
-from rankcorr.notices import collected_notices
-from rankcorr.progress import progress_bar
+from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 1_000
 

@@ -12,6 +12,7 @@ import click
 
 from rankcorr import RankingError
 from rankcorr.alignment import Missing, align
+from rankcorr.checks import counted
 from rankcorr.cli.console import text_width
 from rankcorr.cli.options import Named
 from rankcorr.inference.null import MAX_EXACT_ITEMS
@@ -31,7 +32,7 @@ def errors_of(*rankings: Named) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ItemMatch:
     """How the items of a system match those of gold, and its ties among the items compared."""
 
     n_shared: int
@@ -45,25 +46,25 @@ class Compared:
 
     def line(self, system: Named) -> str:
         """How many of gold's items a system has, as a line above a table."""
-        others = f", and {self.n_other:,} other{'s' * (self.n_other > 1)}" if self.n_other else ""
+        others = f", and {counted(self.n_other, 'other')}" if self.n_other else ""
         return f"coverage: {system.shown} has {self.n_shared:,} of gold's {self.n_gold:,} items{others}"
 
 
-def compared(gold: Named, system: Named, missing: Missing) -> Compared:
+def match_items(gold: Named, system: Named, missing: Missing) -> ItemMatch:
     """Match a system with gold; errors name the files."""
     with errors_of(gold, system):
         _, aligned = align(gold.ranking, system.ranking, names=(gold.name, system.name), missing=missing)
     n_shared = len(set(gold.ranking.labels or ()) & set(system.ranking.labels or ()))
-    return Compared(n_shared, gold.ranking.n_items, system.ranking.n_items - n_shared, aligned.n_ties)
+    return ItemMatch(n_shared, gold.ranking.n_items, system.ranking.n_items - n_shared, aligned.n_ties)
 
 
 def check_items(gold: Named, systems: Sequence[Named], missing: Missing) -> None:
     """Refuse systems whose items do not match those of gold, by the names of the files."""
     for system in systems:
-        compared(gold, system, missing)
+        match_items(gold, system, missing)
 
 
-def coverage_lines(matches: Sequence[Compared], systems: Sequence[Named], missing: Missing) -> list[str]:
+def coverage_lines(matches: Sequence[ItemMatch], systems: Sequence[Named], missing: Missing) -> list[str]:
     """Lines on coverage, where files may differ in their items."""
     pairs = zip(matches, systems, strict=True)
     return [] if missing == "raise" else [match.line(system) for match, system in pairs]
@@ -95,12 +96,12 @@ def gold_line(ranking: Named, what: str = "gold") -> str:
 
 def resamples_text(number: int, seed: int, of: str | None = None) -> str:
     """How many resamples were drawn, and of what, unless of a model."""
-    return f"{number:,} resample{'' if number == 1 else 's'}{'' if of is None else f' of {of}'}, seed {seed}"
+    return f"{counted(number, 'resample')}{'' if of is None else f' of {of}'}, seed {seed}"
 
 
 def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:
     """How many permutations were drawn; `sizes` are the numbers of items of the comparisons."""
-    drawn = f"{number:,} permutation{'' if number == 1 else 's'}, seed {seed}"
+    drawn = f"{counted(number, 'permutation')}, seed {seed}"
     exact = [size <= MAX_EXACT_ITEMS for size in sizes]
     if all(exact):
         return "all permutations"

@@ -8,15 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankcorr.cli.figures import out_option, write_figure
+from rankcorr.cli.console import out_option, write_figure
 from rankcorr.cli.leaderboard import BoardOptions, board_options
-from rankcorr.cli.options import Files, Named, Weights, by_name, file_options, scheme_options, weight_options
+from rankcorr.cli.options import (
+    Files,
+    Named,
+    Weights,
+    alternative_option,
+    by_name,
+    coefficient_option,
+    file_options,
+    resamples_option,
+    scheme_options,
+    seed_option,
+    weight_options,
+)
 from rankcorr.cli.output import Note, check_items, errors_of, notes_of, print_notes
-from rankcorr.cli.resampling import alternative_option, coefficient_option, resamples_option, seed_option
 from rankcorr.cli.tests import RESAMPLES
+from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard_groups import COLUMNS, TOTALS
 from rankcorr.inference.permutation import permutation_test
-from rankcorr.notices import collected_notices
 from rankcorr.plots import (
     chance_levels,
     plot_leaderboard,
@@ -24,7 +35,7 @@ from rankcorr.plots import (
     plot_offset,
     plot_ranks,
 )
-from rankcorr.progress import progress_bar
+from rankcorr.workers import progress_bar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

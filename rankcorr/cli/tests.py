@@ -9,14 +9,28 @@ import click
 
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
-from rankcorr.cli.options import Files, Named, Weights, file_options, weight_options
+from rankcorr.cli.options import (
+    DEFAULT_LEVEL,
+    Files,
+    Named,
+    Weights,
+    alternative_option,
+    coefficient_option,
+    file_options,
+    json_option,
+    level_option,
+    resamples_option,
+    seed_option,
+    swap_option,
+    weight_options,
+)
 from rankcorr.cli.output import (
     Note,
-    compared,
     coverage_lines,
     described,
     errors_of,
     gold_line,
+    match_items,
     notes_of,
     percent_text,
     permutations_text,
@@ -24,22 +38,12 @@ from rankcorr.cli.output import (
     pvalue_text,
     resamples_text,
 )
-from rankcorr.cli.resampling import (
-    DEFAULT_LEVEL,
-    alternative_option,
-    coefficient_option,
-    json_option,
-    level_option,
-    resamples_option,
-    seed_option,
-    swap_option,
-)
+from rankcorr.errors import collected_notices
 from rankcorr.inference.copula import MIN_RESAMPLES
 from rankcorr.inference.exchange import SWAPS
 from rankcorr.inference.paired import MAX_EXACT, SystemComparison, compare_systems, holm
 from rankcorr.inference.permutation import PermutationTest, permutation_test
-from rankcorr.notices import collected_notices
-from rankcorr.progress import progress_bar
+from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 10_000
 
@@ -95,7 +99,7 @@ def run_tests(
     options = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
     asked = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
     reference, *others = files.read([gold], systems)
-    matches = [compared(reference, other, files.missing) for other in others]
+    matches = [match_items(reference, other, files.missing) for other in others]
     chosen = {
         **files.described(),
         "coefficient": coefficient,

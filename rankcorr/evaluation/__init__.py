@@ -16,9 +16,7 @@
 0.6252
 """
 
-from rankcorr.evaluation.compare import compare_evaluated, compare_runs
-from rankcorr.evaluation.comparison import GroupComparison, PairedDifference, RunComparison, RunScore
-from rankcorr.evaluation.errors import (
+from rankcorr.errors import (
     ColumnError,
     DuplicateDocumentError,
     MetricError,
@@ -31,19 +29,38 @@ from rankcorr.evaluation.errors import (
     UndefinedQueryError,
     UnjudgedError,
 )
-from rankcorr.evaluation.evaluate import evaluate
-from rankcorr.evaluation.evaluation import ChanceLevel, Evaluation, Undefined
-from rankcorr.evaluation.files import read_qrels, read_run
-from rankcorr.evaluation.groups import GroupCorrelations, correlate_groups
-from rankcorr.evaluation.judgements import Qrels, Run
+from rankcorr.evaluation.compare import (
+    GroupComparison,
+    PairedDifference,
+    RunComparison,
+    RunScore,
+    compare_evaluated,
+    compare_runs,
+)
+from rankcorr.evaluation.evaluate import (
+    ChanceLevel,
+    Evaluation,
+    GroupCorrelations,
+    Undefined,
+    correlate_groups,
+    evaluate,
+)
+from rankcorr.evaluation.files import read_groups, read_qrels, read_run
 from rankcorr.evaluation.matching import Coverage
 from rankcorr.evaluation.metrics import RBO, AveragePrecision, PrecisionAt, TauAP
-from rankcorr.evaluation.partitions.combined_means import combined_means, streamed_means
 from rankcorr.evaluation.partitions.evaluator import QueryEvaluator
-from rankcorr.evaluation.partitions.partial_means import PartialMeans, merged_means, partial_means
-from rankcorr.evaluation.partitions.query_means import MeanDifference, QueryMean, QueryMeans
+from rankcorr.evaluation.partitions.means import (
+    MeanDifference,
+    PartialMeans,
+    QueryMean,
+    QueryMeans,
+    combined_means,
+    merged_means,
+    partial_means,
+    streamed_means,
+)
 from rankcorr.evaluation.partitions.streams import read_batches
-from rankcorr.evaluation.query_groups import read_groups
+from rankcorr.evaluation.qrels import Qrels, Run
 from rankcorr.evaluation.worst import DocumentDifference, QueryDifference, worst
 
 __all__ = [

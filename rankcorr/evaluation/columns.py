@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import N_SHOWN, counted, offending, shown
-from rankcorr.errors import MissingValueError, NonNumericError
-from rankcorr.evaluation.errors import ColumnError, DuplicateDocumentError
+from rankcorr.errors import ColumnError, DuplicateDocumentError, MissingValueError, NonNumericError
 from rankcorr.frames import PLAIN, series_of
-from rankcorr.scores import is_masked
+from rankcorr.scores import is_masked, read_only
 
 Duplicates: TypeAlias = Literal["error", "first", "max"]
 Codes: TypeAlias = NDArray[np.int64]
@@ -164,7 +163,7 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what:
     n_queries = len(queries.ids)
     offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
 
-    from rankcorr.evaluation.matching_kernels import first_rows
+    from rankcorr.evaluation.kernels import first_rows
 
     firsts = np.empty(codes.size, np.int64)
     first_rows(offsets, codes, np.full(len(documents.ids), -1, np.int64), firsts)
@@ -201,13 +200,6 @@ def is_number(value: object) -> bool:
     (True, False, False)
     """
     return isinstance(value, Real | Decimal) and bool(value == value)  # noqa: PLR0124 - nan is not equal to itself
-
-
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a contiguous read-only view: arrays of one kind, so that a kernel is compiled for one type."""
-    view = np.ascontiguousarray(array).view()
-    view.setflags(write=False)
-    return view
 
 
 def _numbers(given: Any, what: str) -> NDArray[np.float64]:

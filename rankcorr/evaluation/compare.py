@@ -2,25 +2,235 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, checked_flag, checked_level, shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import OptionError
-from rankcorr.evaluation.compared import Options, compared
-from rankcorr.evaluation.comparison import RunComparison
-from rankcorr.evaluation.evaluate import RESAMPLES, RunsLike, UndefinedPolicy, evaluate, runs_of
-from rankcorr.evaluation.evaluation import Evaluation
-from rankcorr.evaluation.judgements import QrelsLike
-from rankcorr.evaluation.matching import Unjudged, Unretrieved
+from rankcorr.evaluation.evaluate import Evaluation, evaluate
+from rankcorr.evaluation.files import QrelsLike, RunsLike, runs_of
+from rankcorr.evaluation.matching import Coverage, Unjudged, Unretrieved
 from rankcorr.evaluation.metrics import MetricLike, as_metrics
-from rankcorr.evaluation.query_groups import grouped_queries
-from rankcorr.evaluation.query_tests import RANDOMIZATION, TESTS, Test
+from rankcorr.evaluation.nulls import RESAMPLES
+from rankcorr.evaluation.qrels import grouped_queries
+from rankcorr.evaluation.query_tests import (
+    PAIRED,
+    RANDOMIZATION,
+    TESTS,
+    Means,
+    QueryContest,
+    Test,
+    Values,
+    effect_sizes,
+    intervals,
+    pvalues,
+    studentized,
+)
+from rankcorr.evaluation.values import UndefinedPolicy
+from rankcorr.inference.copula import ROUNDING
+from rankcorr.inference.leaderboard_groups import contested
+from rankcorr.inference.paired import holm
 from rankcorr.inference.resampling import Draws
+from rankcorr.results import Result, TableResult
+from rankcorr.scores import midranks
 from rankcorr.workers import Progress
+
+COLUMNS, PAIRS, GROUPS = range(3)  # parts of the resamples
+
+
+@dataclass(frozen=True, eq=False)
+class RunScore(Result):
+    """One run of a comparison.
+
+    Attributes
+    ----------
+    run : str
+    rank : float
+        1 is the best; tied runs share their mid-rank. nan without a mean.
+    group : int or None
+        Number of the group of runs that tests cannot tell from its first, from 1; None without a mean.
+    mean, low, high : float
+        Mean over queries, and its interval.
+    n_queries : int
+        Number of queries with a value.
+    pvalue, corrected_pvalue : float
+        P-value of the test against the best run, and corrected for a best one that was found by looking; nan for the
+        best itself.
+    """
+
+    run: str
+    rank: float
+    group: int | None
+    mean: float
+    low: float
+    high: float
+    n_queries: int
+    pvalue: float
+    corrected_pvalue: float
+
+
+@dataclass(frozen=True, eq=False)
+class PairedDifference(Result):
+    """The difference of two runs over the queries that both have.
+
+    Attributes
+    ----------
+    first, second : str
+        Runs; the difference is the mean of the first less that of the second.
+    difference, low, high : float
+        Mean difference, and its interval.
+    pvalue, corrected_pvalue : float
+        Two-sided, and corrected by Holm's method over all pairs that stand beside it.
+    effect_size : float
+        Mean difference over the standard deviation of the differences.
+    n_queries, n_better, n_worse : int
+        Number of queries that both have, and in how many of them the first run is better and worse.
+    """
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+    corrected_pvalue: float
+    effect_size: float
+    n_queries: int
+    n_better: int
+    n_worse: int
+
+    def turned(self) -> PairedDifference:
+        """Return the second run less the first."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            difference=0.0 - self.difference,
+            low=0.0 - self.high,
+            high=0.0 - self.low,
+            effect_size=0.0 - self.effect_size,
+            n_better=self.n_worse,
+            n_worse=self.n_better,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GroupComparison(Result):
+    """Runs over the queries of one group.
+
+    Attributes
+    ----------
+    group : hashable
+    n_queries : int
+        Number of queries of the group.
+    means : tuple of float
+        Of the runs, in the order of `RunComparison.rows`.
+    pairs : tuple of PairedDifference
+        P-values are corrected over the pairs of all groups.
+    """
+
+    group: Hashable
+    n_queries: int
+    means: tuple[float, ...]
+    pairs: tuple[PairedDifference, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunComparison(TableResult):
+    """Runs from best to worst over queries, and what was computed.
+
+    Attributes
+    ----------
+    rows : tuple of RunScore
+        Best first.
+    pairs : tuple of PairedDifference
+        Each pair of runs, the better one first; with a baseline, each other run against it.
+    groups : tuple of GroupComparison
+        The same by group of queries, where groups were given.
+    queries : tuple
+    values : ndarray of float64, shape (n_runs, n_queries), read-only
+        In the order of `rows`.
+    coverage : tuple of Coverage
+        What of each run was compared, in the order of `rows`.
+    metric : str
+    standardized : bool
+    test : str
+    unit : str
+        What is resampled, flipped and exchanged: always "queries".
+    baseline : str or None
+    level : float
+    n_resamples, seed : int
+    """
+
+    rows: tuple[RunScore, ...]
+    pairs: tuple[PairedDifference, ...]
+    groups: tuple[GroupComparison, ...]
+    queries: tuple[Hashable, ...]
+    values: NDArray[np.float64]
+    coverage: tuple[Coverage, ...]
+    metric: str
+    standardized: bool
+    test: str
+    unit: str
+    baseline: str | None
+    level: float
+    n_resamples: int
+    seed: int
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """Names of the runs, best first."""
+        return tuple(row.run for row in self.rows)
+
+    def pair(self, first: str, second: str) -> PairedDifference:
+        """Return the difference of two runs that were compared: `first` less `second`, whichever is better.
+
+        Raises
+        ------
+        OptionError
+            The two were not compared.
+        """
+        for pair in self.pairs:
+            if (pair.first, pair.second) == (first, second):
+                return pair
+            if (pair.second, pair.first) == (first, second):
+                return pair.turned()
+        raise OptionError(f"{shown(first)} and {shown(second)} were not compared; runs are {', '.join(self.runs)}")
+
+    def differences(self, first: str | None = None, second: str | None = None) -> NDArray[np.float64]:
+        """Values of `first` less those of `second`, shape (n_queries,); by default those of the first pair.
+
+        Raises
+        ------
+        OptionError
+            There is no such run, or only one is named.
+        """
+        if (first is None) != (second is None):
+            raise OptionError("first and second go together: name both runs or neither")
+        if first is None or second is None:
+            first, second = self.pairs[0].first, self.pairs[0].second
+        for run in (first, second):
+            if run not in self.runs:
+                raise OptionError(f"there is no run {shown(run)}; runs are {', '.join(self.runs)}")
+        return np.asarray(self.values[self.runs.index(first)] - self.values[self.runs.index(second)])
+
+    def _columns(self) -> dict[str, list[Any]]:
+        names = ("rank", "group", "run", "mean", "low", "high", "pvalue", "corrected_pvalue", "n_queries")
+        return {name: [getattr(row, name) for row in self.rows] for name in names}
+
+    def __repr__(self) -> str:
+        best = ", ".join(f"{row.run} {row.mean:.4f}" for row in self.rows[:5])
+        more = ", ..." if len(self.rows) > 5 else ""
+        return (
+            f"<RunComparison of {len(self.rows)} runs over {len(self.queries):,} queries, {self.metric}: {best}{more}>"
+        )
 
 
 def compare_runs(
@@ -194,7 +404,7 @@ def compare_evaluated(
     columns = np.array([evaluation.of(metric, run, standardized=wanted) for run in evaluation.runs])
     parts = grouped_queries(groups, evaluation.queries)
     options = Options(test, baseline, confidence, draws)
-    order, rows, pairs, by_group = compared(columns.T, evaluation.runs, parts, options)
+    order, rows, pairs, by_group = _scored(columns.T, evaluation.runs, parts, options)
     ordered = np.ascontiguousarray(columns[order])
     ordered.flags.writeable = False
     return RunComparison(
@@ -223,3 +433,117 @@ def _checked(runs: Any, test: str, baseline: str | None) -> Any:
     if baseline is not None:
         check_choice("baseline", baseline, tuple(runs))
     return runs
+
+
+class Options(NamedTuple):
+    """How runs are compared."""
+
+    test: Test
+    baseline: str | None
+    level: float
+    draws: Draws
+
+
+def _scored(
+    values: Values, names: tuple[str, ...], groups: dict[Hashable, list[int]], options: Options
+) -> tuple[list[int], tuple[RunScore, ...], tuple[PairedDifference, ...], tuple[GroupComparison, ...]]:
+    """Compare columns of values, shape (n_queries, n_runs): order of the runs, rows, pairs and groups of queries."""
+    found = Means.of(values)
+    order = np.argsort(-found.means, kind="stable").tolist()  # nan sorts last
+    ranked = [run for run in order if not math.isnan(found.means[run])]
+    ratios = studentized(values, options.draws.of_part(COLUMNS))
+    low, high = intervals(values, ratios, options.level)
+    contest = QueryContest(values[:, ranked], options.test, options.draws.of_part(PAIRS))
+    tests = contested(contest, options.level)
+    ranks = midranks(np.round(found.means[ranked], 12), descending=True)[0] if ranked else np.empty(0)
+    rows = []
+    for place, run in enumerate(order):
+        known = place < len(ranked)
+        rows.append(
+            RunScore(
+                run=names[run],
+                rank=float(ranks[place]) if known else math.nan,
+                group=tests[2][place] if known else None,
+                mean=float(found.means[run]),
+                low=float(low[run]),
+                high=float(high[run]),
+                n_queries=int(found.n[run]),
+                pvalue=float(tests[0][place]) if known else math.nan,
+                corrected_pvalue=float(tests[1][place]) if known else math.nan,
+            )
+        )
+    pairs = _paired_runs(order, names, options.baseline)
+    differences = _differences(values, pairs)
+    whole = _pairs(differences, pairs, names, options, options.draws.of_part(PAIRS))
+    corrected = holm([pair.pvalue for pair in whole])
+    by_group = _by_group(values, order, pairs, names, groups, options)
+    return order, tuple(rows), _corrected(whole, corrected), by_group
+
+
+def _paired_runs(order: Sequence[int], names: tuple[str, ...], baseline: str | None) -> list[tuple[int, int]]:
+    if baseline is None:
+        return list(combinations(order, 2))
+    base = names.index(baseline)
+    return [(run, base) for run in order if run != base]
+
+
+def _differences(values: Values, pairs: Sequence[tuple[int, int]]) -> Values:
+    first, second = np.array(pairs).T
+    return np.asarray(values[:, first] - values[:, second])
+
+
+def _pairs(
+    differences: Values, pairs: Sequence[tuple[int, int]], names: tuple[str, ...], options: Options, draws: Draws
+) -> list[PairedDifference]:
+    """Differences of pairs of runs, without correction of their p-values."""
+    found = Means.of(differences)
+    ratios = studentized(differences, draws.of_part(PAIRED))
+    low, high = intervals(differences, ratios, options.level)
+    tails = pvalues(differences, options.test, draws.of_part(PAIRED), ratios)
+    sizes = effect_sizes(differences)
+    better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
+    return [
+        PairedDifference(
+            first=names[first],
+            second=names[second],
+            difference=float(found.means[pair]),
+            low=float(low[pair]),
+            high=float(high[pair]),
+            pvalue=float(tails[pair]),
+            corrected_pvalue=math.nan,
+            effect_size=float(sizes[pair]),
+            n_queries=int(found.n[pair]),
+            n_better=int(better[pair]),
+            n_worse=int(worse[pair]),
+        )
+        for pair, (first, second) in enumerate(pairs)
+    ]
+
+
+def _corrected(pairs: Sequence[PairedDifference], corrected: Values) -> tuple[PairedDifference, ...]:
+    return tuple(replace(pair, corrected_pvalue=float(p)) for pair, p in zip(pairs, corrected, strict=True))
+
+
+def _by_group(
+    values: Values,
+    order: Sequence[int],
+    pairs: Sequence[tuple[int, int]],
+    names: tuple[str, ...],
+    groups: dict[Hashable, list[int]],
+    options: Options,
+) -> tuple[GroupComparison, ...]:
+    parts = []
+    for number, queries in enumerate(groups.values()):
+        own = values[queries]
+        draws = options.draws.of_part(GROUPS, number)
+        parts.append((own, _pairs(_differences(own, pairs), pairs, names, options, draws)))
+    corrected = holm([pair.pvalue for _, found in parts for pair in found])
+    return tuple(
+        GroupComparison(
+            group=group,
+            n_queries=len(own),
+            means=tuple(Means.of(own).means[order].tolist()),
+            pairs=_corrected(found, corrected[number * len(pairs) : (number + 1) * len(pairs)]),
+        )
+        for number, (group, (own, found)) in enumerate(zip(groups, parts, strict=True))
+    )

@@ -1,24 +1,27 @@
-"""Qrels and runs -> documents of each query matched -> values by query -> means, raw and standardized."""
+"""Qrels and runs -> documents of each query matched -> values by query -> means, raw and standardized.
+
+`correlate_groups` does so for plain columns of scores and groups.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice, check_unique, checked_flag, checked_resamples, checked_seed, offending, shown
-from rankcorr.coefficients import Coefficient
-from rankcorr.errors import OptionError
-from rankcorr.evaluation.by_query import Competition, QueryValues
-from rankcorr.evaluation.errors import ColumnError, UndefinedQueryError
-from rankcorr.evaluation.evaluation import ChanceLevel, Evaluation, Undefined
-from rankcorr.evaluation.judgements import Qrels, QrelsLike, QueryColumns, Run, RunLike
+from rankcorr.checks import check_choice, checked_flag, checked_resamples, checked_seed, counted, offending, shown
+from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError, warn_undefined
+from rankcorr.evaluation.columns import checked_values, coded
+from rankcorr.evaluation.files import QrelsLike, RunsLike, qrels_of, runs_of
+from rankcorr.evaluation.grouped import grouped, reasons
 from rankcorr.evaluation.matching import (
     UNJUDGED,
     UNRETRIEVED,
+    Coverage,
     Unjudged,
     Unretrieved,
     checked_depth,
@@ -26,17 +29,192 @@ from rankcorr.evaluation.matching import (
     matched,
 )
 from rankcorr.evaluation.metrics import MetricLike, as_metrics
-from rankcorr.evaluation.nulls import standardization
-from rankcorr.inference.standardization import standardized_each
-from rankcorr.notices import warn_undefined
+from rankcorr.evaluation.nulls import RESAMPLES, standardization
+from rankcorr.evaluation.qrels import Qrels, grouped_queries
+from rankcorr.evaluation.values import UNDEFINED, Competition, QueryValues, UndefinedPolicy
+from rankcorr.inference.standardization import standardize
+from rankcorr.results import Computed, Result, TableResult, json_ready, mean_of
+from rankcorr.scores import read_only
 from rankcorr.workers import Progress, checked_workers
 
-UndefinedPolicy: TypeAlias = Literal["omit", "zero", "error"]
-RunsLike: TypeAlias = RunLike | Mapping[str, RunLike] | Sequence[Run]
+Values = NDArray[np.float64]
 
-UNDEFINED: Final = ("omit", "zero", "error")
-ONLY_RUN: Final = "run"
-RESAMPLES: Final = 500
+
+@dataclass(frozen=True, eq=False)
+class Undefined(Result):
+    """Queries for which a metric does not exist.
+
+    Attributes
+    ----------
+    run, metric : str
+    reason : str
+        Why it does not exist.
+    queries : tuple
+    """
+
+    run: str
+    metric: str
+    reason: str
+    queries: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ChanceLevel(Result):
+    """How the values of a rank correlation were standardized.
+
+    Attributes
+    ----------
+    run, metric : str
+    n_patterns : int
+        Number of different lengths and ties among the queries; 0 where chance gives 0 by symmetry.
+    n_drawn : int
+        How many of them have a null distribution of their own; the others are interpolated.
+    error : float
+        Root mean square of the mean of chance, which should be 0, over interpolated patterns; nan where none is.
+    """
+
+    run: str
+    metric: str
+    n_patterns: int
+    n_drawn: int
+    error: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(TableResult):
+    """Values of runs by query and metric, and what was computed.
+
+    Attributes
+    ----------
+    queries : tuple
+        Queries of qrels.
+    runs, metrics : tuple of str
+        Names.
+    values : ndarray of float64, shape (n_runs, n_metrics, n_queries), read-only
+        nan where the metric does not exist for a query, or 0 with ``undefined="zero"``.
+    standardized : ndarray of float64, shape (n_runs, n_metrics, n_queries), or None
+        Rank correlations standardized each by its own null, so that chance gives 0 whatever the length and the ties of
+        a query; nan for other metrics. None if it was not asked for.
+    coverage : tuple of Coverage
+        What of each run was compared, and what was left out.
+    undefined : tuple of Undefined
+        Which queries each metric does not exist for, and why.
+    chance : tuple of ChanceLevel
+        How values were standardized.
+    options : dict
+        `unjudged`, `unretrieved`, `depth`, `undefined`, `n_resamples` and `seed` as given.
+    """
+
+    queries: tuple[Hashable, ...]
+    runs: tuple[str, ...]
+    metrics: tuple[str, ...]
+    values: Values
+    standardized: Values | None
+    coverage: tuple[Coverage, ...]
+    undefined: tuple[Undefined, ...]
+    chance: tuple[ChanceLevel, ...]
+    options: dict[str, Any]
+
+    def of(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> Values:
+        """Values of each query, shape (n_queries,), of a metric and a run; either may be left out if there is only one.
+
+        Raises
+        ------
+        OptionError
+            There is no such metric or run, or several, or values were not standardized.
+        """
+        place = self._place(self.runs, run, "run"), self._place(self.metrics, metric, "metric")
+        if not standardized:
+            return np.asarray(self.values[place])
+        if self.standardized is None:
+            raise OptionError("values were not standardized: call evaluate with standardized=True")
+        return np.asarray(self.standardized[place])
+
+    def mean(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> float:
+        """Mean over the queries for which a value exists; nan where there is none. Arguments as of `of`."""
+        return mean_of(self.of(metric, run, standardized=standardized))
+
+    def table(self) -> list[dict[str, Any]]:
+        """One flat row for each run and metric: means, and how many queries they are over."""
+        rows = []
+        for i, run in enumerate(self.runs):
+            for j, metric in enumerate(self.metrics):
+                own = [each for each in self.undefined if (each.run, each.metric) == (run, metric)]
+                row = {"run": run, "metric": metric, "mean": mean_of(self.values[i, j])}
+                if self.standardized is not None:
+                    row["standardized"] = mean_of(self.standardized[i, j])
+                row["n_queries"] = int(np.count_nonzero(~np.isnan(self.values[i, j])))
+                row["n_undefined"] = sum(len(each.queries) for each in own)
+                rows.append(row)
+        return rows
+
+    def group_table(self, groups: Any) -> list[dict[str, Any]]:
+        """One flat row for each group of queries, run and metric: means, and how many queries they are over.
+
+        Parameters
+        ----------
+        groups : mapping of query to group, or data frame
+            As in `compare_runs`.
+
+        Raises
+        ------
+        OptionError, ColumnError
+            As `compare_runs`.
+        """
+        rows = []
+        for group, places in grouped_queries(groups, self.queries).items():
+            for i, run in enumerate(self.runs):
+                for j, metric in enumerate(self.metrics):
+                    values = self.values[i, j, places]
+                    row = {"group": group, "run": run, "metric": metric, "mean": mean_of(values)}
+                    if self.standardized is not None:
+                        row["standardized"] = mean_of(self.standardized[i, j, places])
+                    rows.append({**row, "n_queries": int(np.count_nonzero(~np.isnan(values)))})
+        return rows
+
+    def by_query(self) -> dict[str, list[Any]]:
+        """Flat columns with a row for each run and query: run, query, and a column for each metric.
+
+        Standardized values have columns of their own, with " standardized" after the name of the metric.
+        """
+        columns: dict[str, list[Any]] = {
+            "run": [run for run in self.runs for _ in self.queries],
+            "query": [query for _ in self.runs for query in self.queries],
+        }
+        for j, metric in enumerate(self.metrics):
+            columns[metric] = self.values[:, j].ravel().tolist()
+            if self.standardized is not None and not np.isnan(self.standardized[:, j]).all():
+                columns[f"{metric} standardized"] = self.standardized[:, j].ravel().tolist()
+        return columns
+
+    def to_frame(self) -> Any:
+        """Return the values as a pandas DataFrame with a row for each run and query.
+
+        Raises
+        ------
+        MissingPandasError
+            pandas is not installed.
+        """
+        return super().to_frame()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON: None for nan, and values by run, metric and query in lists."""
+        content: dict[str, Any] = json_ready(self)
+        return {"means": json_ready(self.table()), **content}
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return self.by_query()
+
+    def __repr__(self) -> str:
+        best = ", ".join(f"{row['run']} {row['metric']} {row['mean']:.4f}" for row in self.table()[:5])
+        more = ", ..." if len(self.runs) * len(self.metrics) > 5 else ""
+        return f"<Evaluation of {counted(len(self.queries), 'query', 'queries')}: {best}{more}>"
+
+    def _place(self, names: tuple[str, ...], asked: str | None, what: str) -> int:
+        if asked is None and len(names) == 1:
+            return 0
+        check_choice(what, asked, names)
+        return names.index(str(asked))
 
 
 def evaluate(
@@ -61,7 +239,7 @@ def evaluate(
     qrels : Qrels, dict of query to dict of document to relevance, data frame, path, or object of ranx or ir_measures
         The gold scores.
     runs : run, mapping of name to run, or sequence of Run
-        A run is a `Run`, or anything that `Run.of` reads.
+        A run is a `Run`, a path, or anything that `Run.of` takes.
     metrics : sequence of str, Coefficient or measure of ir_measures
         Rank correlations by name ("tau_w", "rho_w", "tau", "rho") or as a value such as ``RhoW(n0=10)``; "tau_ap" and
         "rbo", or `TauAP` and `RBO` with options; "ap" and "p@10", as trec_eval has them; and the measures of
@@ -122,7 +300,7 @@ def evaluate(
     check_choice("undefined", undefined, UNDEFINED)
     wanted, level = checked_flag(standardized, "standardized"), checked_depth(depth)
     number, key, n_workers = checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers)
-    gold, found = Qrels.of(qrels), runs_of(runs)
+    gold, found = qrels_of(qrels), runs_of(runs)
     pulse = None if progress is None else lambda _: progress(0)
 
     shape = len(found), len(named), gold.n_queries
@@ -145,7 +323,7 @@ def evaluate(
                     workers=n_workers,
                     progress=pulse,
                 )
-                mapped[i, j] = standardized_each(own.values, null.exponents)
+                mapped[i, j] = standardize(own.values, null.exponents)
                 chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
         if progress is not None:
             progress(1)
@@ -183,51 +361,6 @@ def evaluate(
     )
 
 
-def runs_of(runs: Any) -> dict[str, Run]:
-    """Runs by name; a single one without a name is called "run".
-
-    Raises
-    ------
-    OptionError
-        There is no run, or a name is no text or comes twice.
-    RankingError
-        A run cannot be read; the message names it.
-    """
-    if isinstance(runs, Mapping) and not _is_one(runs):
-        if not runs:
-            raise OptionError("there is no run to evaluate")
-        if wrong := [name for name in runs if not isinstance(name, str) or not name]:
-            raise OptionError(offending("names of runs must be text; got", wrong))
-        return {name: _named_run(name, run) for name, run in runs.items()}
-    if isinstance(runs, list | tuple) and all(isinstance(each, Run | str | os.PathLike) for each in runs):
-        found = [Run.of(each) for each in runs]
-        if not found:
-            raise OptionError("there is no run to evaluate")
-        if any(run.name is None for run in found) and len(found) > 1:
-            raise OptionError("each run of a list needs a name: make it with name=, or pass a mapping of name to run")
-        check_unique([run.name for run in found], "names of runs", OptionError)
-        return {run.name or ONLY_RUN: run for run in found}
-    run = Run.of(runs)
-    return {run.name or ONLY_RUN: run}
-
-
-def _is_one(runs: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is one run, of query to a mapping of document to number, and not of name to run."""
-    for found in runs.values():
-        if not isinstance(found, Mapping) or isinstance(found, QueryColumns):
-            return False
-        if found:
-            return not isinstance(next(iter(found.values())), Mapping)
-    return bool(runs)
-
-
-def _named_run(name: str, run: Any) -> Run:
-    try:
-        return Run.of(run)
-    except ColumnError as error:
-        raise ColumnError(f"run {shown(name)}: {error}") from error
-
-
 def _grouped(gold: Qrels, run: str, metric: str, found: QueryValues) -> list[Undefined]:
     """Queries without a value by reason, the reasons in the order of their first queries."""
     by_reason: dict[str, list[Any]] = {}
@@ -238,3 +371,138 @@ def _grouped(gold: Qrels, run: str, metric: str, found: QueryValues) -> list[Und
 
 def _none(values: NDArray[np.float64]) -> bool:
     return bool(np.isnan(values).all())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class GroupCorrelations(Computed, TableResult):
+    """A rank correlation of each group; numpy reads it as the array `values`.
+
+    Attributes
+    ----------
+    groups : tuple
+        In the order of their first rows.
+    values : ndarray of float64, shape (n_groups,), read-only
+        nan where it is undefined, or 0 with ``undefined="zero"``.
+    standardized : ndarray of float64, shape (n_groups,), read-only, or None
+        Standardized each by its own null, so that chance gives 0; None if it was not asked for.
+    sizes : ndarray of int64, shape (n_groups,), read-only
+        Number of rows of each group.
+    undefined : dict of reason to tuple of groups
+        Which groups have no coefficient, and why.
+    n_items, coefficient, scheme, n0, weigher, tied_weights, variant
+        As in `RankCorrelation`; `n_items` counts the rows.
+    """
+
+    groups: tuple[Hashable, ...]
+    values: NDArray[np.float64]
+    standardized: NDArray[np.float64] | None
+    sizes: NDArray[np.int64]
+    undefined: dict[str, tuple[Hashable, ...]]
+
+    @property
+    def mean(self) -> float:
+        """Mean over the groups that have a value."""
+        return mean_of(self.values)
+
+    @property
+    def standardized_mean(self) -> float:
+        """Mean of the standardized values; nan if there are none."""
+        return float("nan") if self.standardized is None else mean_of(self.standardized)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {"group": self.groups, self.coefficient: self.values}
+        if self.standardized is not None:
+            columns[f"{self.coefficient} standardized"] = self.standardized
+        return columns | {"n_items": self.sizes}
+
+    def __repr__(self) -> str:
+        n_groups = counted(len(self.groups), "group")
+        return f"<GroupCorrelations of {n_groups}, {self.n_items:,} rows, {self.coefficient}: mean {self.mean:.4f}>"
+
+
+def correlate_groups(
+    values: Any,
+    gold: Any,
+    groups: Any,
+    *,
+    coefficient: CoefficientLike = "tau_w",
+    undefined: UndefinedPolicy = "omit",
+    standardized: bool = False,
+    n_resamples: int = RESAMPLES,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> GroupCorrelations:
+    """Correlate scores with gold scores within each group of rows, in one pass over the columns.
+
+    Each value equals that of the coefficient of the group's rows alone, to 1e-12.
+
+    Parameters
+    ----------
+    values, gold : array_like of shape (n_rows,), or a column of a data frame
+        Scores without nan, larger is better; gold takes the place of x in `weighted_tau`.
+    groups : array_like of str or int, shape (n_rows,), or a column of a data frame
+        The group of each row, in any order.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+    undefined, standardized, n_resamples, seed, workers
+        As in `evaluate`.
+    progress : callable, optional
+        Called with the number of groups done since the last call.
+
+    Returns
+    -------
+    GroupCorrelations
+
+    Raises
+    ------
+    RankingError
+        `ColumnError` for columns that differ in length, `MissingValueError`, `NonNumericError`, `UndefinedQueryError`.
+
+    Examples
+    --------
+    >>> found = correlate_groups([3, 2, 1, 1, 2], [9, 7, 8, 4, 5], ["q", "q", "q", "r", "r"], coefficient="tau")
+    >>> found.groups, found.values.round(4).tolist()
+    (('q', 'r'), [0.3333, 1.0])
+    """
+    chosen = as_coefficient(coefficient)
+    check_choice("undefined", undefined, UNDEFINED)
+    wanted, n_workers = checked_flag(standardized, "standardized"), checked_workers(workers)
+    number, key = checked_resamples(n_resamples), checked_seed(seed)
+    codes, ids = coded(groups, "group")
+    x, y = checked_values(gold, "gold score"), checked_values(values, "score")
+    if not codes.size == x.size == y.size:
+        raise ColumnError(
+            f"columns must have the same length; got {codes.size} groups, {x.size} gold scores and {y.size} scores"
+        )
+    if codes.size == 0:
+        raise ColumnError("there is no row: a group, a gold score and a score are wanted")
+    if (np.diff(codes) < 0).any():
+        order = np.argsort(codes, kind="stable")
+        codes, x, y = codes[order], x[order], y[order]
+    sizes = np.bincount(codes, minlength=len(ids)).astype(np.int64)
+    offsets = np.append(0, np.cumsum(sizes))
+    found = grouped(chosen, x, y, offsets, workers=n_workers, progress=progress)
+    by_reason: dict[str, list[Hashable]] = {}
+    for group, reason in reasons(found, x, y, offsets).items():
+        by_reason.setdefault(reason.replace("documents", "rows").replace("of the run ", ""), []).append(ids[group])
+    if by_reason and undefined == "error":
+        reason, which = next(iter(by_reason.items()))
+        raise UndefinedQueryError(offending(f"{chosen.name}: {reason}; groups", which))
+    mapped = None
+    if wanted:
+        null = standardization(chosen, x, y, offsets, n_resamples=number, seed=key, workers=n_workers)
+        mapped = standardize(found, null.exponents)
+    if undefined == "zero":
+        found = np.nan_to_num(found)
+        mapped = None if mapped is None else np.nan_to_num(mapped)
+    return GroupCorrelations(
+        groups=ids,
+        values=read_only(found),
+        standardized=None if mapped is None else read_only(mapped),
+        sizes=read_only(sizes),
+        undefined={reason: tuple(which) for reason, which in by_reason.items()},
+        **chosen.described(codes.size),
+    )

@@ -1,6 +1,7 @@
-"""Read qrels and runs from the files of the field; anything doubtful is an error that names file, line and column.
+"""Read qrels, runs and groups of queries from files; anything doubtful is an error that names file, line and column.
 
 bytes -> text -> lines -> columns -> `Qrels` or `Run`. The whole file is read at once, about 200 bytes for each row.
+`qrels_of` and `runs_of` take paths beside everything that holds qrels and runs in memory.
 """
 
 from __future__ import annotations
@@ -9,26 +10,29 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankcorr.checks import check_choice, real_text
-from rankcorr.errors import TableError
+from rankcorr.checks import check_choice, check_unique, counted, offending, real_text, shown
+from rankcorr.errors import ColumnError, DuplicateDocumentError, OptionError, RankColumnWarning, TableError, give_notice
 from rankcorr.evaluation.columns import DUPLICATES, Duplicates
-from rankcorr.evaluation.errors import DuplicateDocumentError, RankColumnWarning
-from rankcorr.evaluation.judgements import Qrels, Run
+from rankcorr.evaluation.qrels import GROUP, QUERY, Qrels, QueryColumns, Run
 from rankcorr.io.records import TextTable, printable
-from rankcorr.notices import give_notice
 
 Form: TypeAlias = Literal["trec", "msmarco", "beir", "json"]
 
 FORMATS: Final = ("trec", "msmarco", "beir", "json")
 BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
 MOST_DIGITS: Final = 310  # of a whole number; the largest float has 309
+ONLY_RUN: Final = "run"
 _WANTED: Final = "an id of a query, an id of a document and a number are wanted"
+
+QrelsLike: TypeAlias = Qrels | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
+RunLike: TypeAlias = Run | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
+RunsLike: TypeAlias = RunLike | Mapping[str, RunLike] | Sequence[Run]
 
 
 class Layout(NamedTuple):
@@ -151,6 +155,104 @@ def read_run(
     stem = "stdin" if path == "-" else re.sub(r"(\.(gz|txt|tsv|run|trec|json))+$", "", Path(path).name)
     made: Run = _read(Run, path, form, duplicates, stem if name is None else name)
     return made
+
+
+def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
+    r"""Read the group of each query from a CSV or TSV file with two columns: query, group.
+
+    The first line is a head if it begins with "query", "query_id", "qid" or "q_id".
+
+    Raises
+    ------
+    TableError
+        With file and line: another number of columns, an empty cell, or two groups for one query.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "genres.csv")
+    ...     _ = file.write_text("query,group\nq1,drama\nq2,war\n")
+    ...     read_groups(file)
+    {'q1': 'drama', 'q2': 'war'}
+    """
+    table = TextTable(os.fspath(path), wanted="a query and a group are wanted")
+    text = table.text()
+    found: dict[str, str] = {}
+    for number, record in enumerate(table.records(text, table.delimiter(text, ()))):
+        cells = [cell.strip() for cell in record.cells]
+        if len(cells) != 2:
+            table.fail(f"two columns are wanted, query and group; got {len(cells)}", record.line)
+        query, group = cells
+        if number == 0 and query.lower() in QUERY:
+            continue
+        for cell, column in ((query, "query"), (group, GROUP)):
+            if not cell:
+                table.fail("empty cell; every query needs a group", record.line, column)
+        if found.setdefault(query, group) != group:
+            table.fail(
+                f'query "{printable(query)}" has two groups, "{printable(found[query])}" and "{printable(group)}"',
+                record.line,
+            )
+    if not found:
+        table.fail("there is no line besides the head")
+    return found
+
+
+def qrels_of(given: QrelsLike) -> Qrels:
+    """Return qrels from a file or from whatever holds them; see `Qrels.of`."""
+    return read_qrels(given) if isinstance(given, str | os.PathLike) else Qrels.of(given)
+
+
+def run_of(given: RunLike) -> Run:
+    """Return a run from a file or from whatever holds it; see `Run.of`."""
+    return read_run(given) if isinstance(given, str | os.PathLike) else Run.of(given)
+
+
+def runs_of(runs: Any) -> dict[str, Run]:
+    """Runs by name; a single one without a name is called "run".
+
+    Raises
+    ------
+    OptionError
+        There is no run, or a name is no text or comes twice.
+    RankingError
+        A run cannot be read; the message names it.
+    """
+    if isinstance(runs, Mapping) and not _is_one(runs):
+        if not runs:
+            raise OptionError("there is no run to evaluate")
+        if wrong := [name for name in runs if not isinstance(name, str) or not name]:
+            raise OptionError(offending("names of runs must be text; got", wrong))
+        return {name: _named_run(name, run) for name, run in runs.items()}
+    if isinstance(runs, list | tuple) and all(isinstance(each, Run | str | os.PathLike) for each in runs):
+        found = [run_of(each) for each in runs]
+        if not found:
+            raise OptionError("there is no run to evaluate")
+        if any(run.name is None for run in found) and len(found) > 1:
+            raise OptionError("each run of a list needs a name: make it with name=, or pass a mapping of name to run")
+        check_unique([run.name for run in found], "names of runs", OptionError)
+        return {run.name or ONLY_RUN: run for run in found}
+    run = run_of(runs)
+    return {run.name or ONLY_RUN: run}
+
+
+def _is_one(runs: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is one run, of query to a mapping of document to number, and not of name to run."""
+    for found in runs.values():
+        if not isinstance(found, Mapping) or isinstance(found, QueryColumns):
+            return False
+        if found:
+            return not isinstance(next(iter(found.values())), Mapping)
+    return bool(runs)
+
+
+def _named_run(name: str, run: Any) -> Run:
+    try:
+        return run_of(run)
+    except ColumnError as error:
+        raise ColumnError(f"run {shown(name)}: {error}") from error
 
 
 def is_trec(path: str | os.PathLike[str]) -> bool:
@@ -317,7 +419,7 @@ def _check_ranks(table: TextTable, found: Columns) -> None:
         line = found.lines[int(order[wrong[0] + 1])]
         give_notice(
             f"{table.name}:{line}: the rank contradicts the score, which is larger than that of a smaller rank; so in "
-            f"{'1 query' if queries == 1 else f'{queries:,} queries'}. Scores decide",
+            f"{counted(queries, 'query', 'queries')}. Scores decide",
             RankColumnWarning,
             stacklevel=5,
         )

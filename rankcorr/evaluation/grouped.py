@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import WeightError
-from rankcorr.evaluation.columns import read_only
+from rankcorr.scores import read_only
 from rankcorr.weights import READY_WEIGHERS, SCHEMES, rank_table
 from rankcorr.workers import Progress, in_threads
 
@@ -63,7 +63,7 @@ def grouped(
     >>> grouped(Tau(), x, y, np.array([0, 3, 5])).tolist()
     [1.0, -1.0]
     """
-    from rankcorr.evaluation import grouped_kernels
+    from rankcorr.evaluation.kernels import grouped_coefficients
 
     x, y, offsets = (read_only(column) for column in (x, y, offsets))
     n_groups = offsets.size - 1
@@ -71,9 +71,7 @@ def grouped(
     options = (*tables_of(coefficient, np.diff(offsets)), kind_of(coefficient))
 
     def run(block: slice) -> None:
-        grouped_kernels.grouped_coefficients(
-            x, y, offsets[block.start : block.stop + 1], *options, values[block.start : block.stop]
-        )
+        grouped_coefficients(x, y, offsets[block.start : block.stop + 1], *options, values[block.start : block.stop])
 
     in_threads(run, blocks_of(offsets), workers, progress, lambda block: block.stop - block.start)
     return values

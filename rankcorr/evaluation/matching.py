@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import shown, whole_number
-from rankcorr.errors import OptionError
-from rankcorr.evaluation.columns import Codes, read_only
-from rankcorr.evaluation.errors import QueryMismatchError, UnjudgedError
+from rankcorr.errors import OptionError, QueryMismatchError, UnjudgedError
+from rankcorr.evaluation.columns import Codes
 from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of
-from rankcorr.evaluation.judgements import Qrels, Run
+from rankcorr.evaluation.qrels import Qrels, Run
 from rankcorr.results import Result
+from rankcorr.scores import read_only
 from rankcorr.workers import Progress, in_threads
 
 Unjudged: TypeAlias = Literal["zero", "omit", "error"]
@@ -163,7 +163,7 @@ def matched(
     UnjudgedError
         A retrieved document has no judgement, and `unjudged` is "error".
     """
-    from rankcorr.evaluation.matching_kernels import count_matches, fill_matches
+    from rankcorr.evaluation.kernels import count_matches, fill_matches
 
     qrels = joint.qrels
     n_queries, n_documents = qrels.n_queries, len(joint.documents)
@@ -221,7 +221,7 @@ def trec_order(joint: Joined) -> Codes:
 
     Scores are compared in single precision, as trec_eval keeps them.
     """
-    from rankcorr.evaluation.matching_kernels import best_first
+    from rankcorr.evaluation.kernels import best_first
 
     sizes = joint.stops - joint.starts
     with np.errstate(over="ignore"):  # beyond 3.4e38 all tie, as they do in trec_eval

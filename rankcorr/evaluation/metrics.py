@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from rankcorr.checks import check_choice, checked_level, shown, whole_number
 from rankcorr.coefficients import BY_NAME, Coefficient, as_coefficient
-from rankcorr.errors import OptionError
-from rankcorr.evaluation.errors import MetricError
-from rankcorr.evaluation.familiar import Familiar, checked, familiar_of
+from rankcorr.errors import MetricError, MissingMeasuresError, OptionError
 from rankcorr.measures.ap_correlation import AP_TIES, ApTies
 from rankcorr.measures.overlap import OVERLAP_TIES, OverlapTies
+
+# trec_eval reserves 8 bytes for each grade up to the largest, and its nDCG takes steps by the square of their number:
+# 0.3 ms a query for 1,000 grades, 28 ms for 10,000.
+LARGEST_GRADE: Final = 1_000
+LARGEST_CUTOFF: Final = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,68 @@ class RBO:
         """Name in tables."""
         options = [f"p={self.p:g}"] * (self.p != 0.9) + [self.ties] * (self.ties != "w")
         return f"rbo({', '.join(options)})" if options else "rbo"
+
+
+@dataclass(frozen=True)
+class Familiar:
+    """A measure of ir_measures."""
+
+    measure: Any
+    name: str
+
+
+def ir_measures_package() -> Any:
+    """Import ir_measures, or say what to install."""
+    try:
+        import ir_measures
+    except ImportError as error:
+        raise MissingMeasuresError(
+            "nDCG and the other familiar measures need ir_measures: pip install 'rankcorr[trec]'"
+        ) from error
+    return ir_measures
+
+
+def familiar_of(name: str) -> Familiar:
+    """Find a measure of ir_measures by its name, in upper or lower case.
+
+    Raises
+    ------
+    MetricError
+        The name is unknown, or an option of the measure cannot be used.
+    """
+    package = ir_measures_package()
+    head, known = re.split(r"[@(]", name, maxsplit=1)[0], package.measures.registry
+    exact = known if head in known else {each.lower(): each for each in known}
+    if head not in known and head.lower() in exact:
+        head = exact[head.lower()]
+    try:
+        measure = package.parse_measure(head + name[len(head) :])
+    except (NameError, ValueError, SyntaxError, TypeError, AssertionError) as error:
+        raise MetricError(
+            f"{shown(name)} is no metric: tau_w, rho_w, tau, rho, ap, p@K, tau_ap, rbo, or one of ir_measures, such as "
+            "ndcg@10"
+        ) from error
+    return checked(measure, name.lower())
+
+
+def checked(measure: Any, name: str) -> Familiar:
+    """Refuse options of a measure that would end the process, such as ``nDCG@0`` and ``Bpref(rel=1000000000)``.
+
+    Raises
+    ------
+    MetricError
+    """
+    for option, least, most in (("cutoff", 1, LARGEST_CUTOFF), ("rel", 0, LARGEST_GRADE)):
+        given = measure.params.get(option)
+        number = whole_number(given)
+        if given is not None and (number is None or not least <= number <= most):
+            raise MetricError(f"{name}: {option} must be a whole number from {least} to {most:,}; got {shown(given)}")
+    gains = measure.params.get("gains", {})
+    if not isinstance(gains, Mapping) or not all(map(_is_whole, (*gains, *gains.values()))):
+        raise MetricError(f"{name}: gains must be a whole number for each grade, as {{1: 1, 2: 3}}; got {shown(gains)}")
+    if max(gains.values(), default=0) > LARGEST_GRADE:
+        raise MetricError(f"{name}: gains must be at most {LARGEST_GRADE:,}; got {shown(gains)}")
+    return Familiar(measure, name)
 
 
 Metric: TypeAlias = Coefficient | AveragePrecision | PrecisionAt | TauAP | RBO | Familiar
@@ -186,3 +251,7 @@ def name_of(metric: Metric) -> str:
     if isinstance(metric, Coefficient):
         return metric.name if metric == BY_NAME[metric.name] else repr(metric)
     return metric.name
+
+
+def _is_whole(number: object) -> bool:
+    return whole_number(number) is not None

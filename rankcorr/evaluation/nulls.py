@@ -20,17 +20,19 @@ from numpy.typing import NDArray
 from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import StandardizationError
-from rankcorr.evaluation.columns import Codes, read_only
+from rankcorr.evaluation.columns import Codes
 from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, kind_of, tables_of
 from rankcorr.inference.null import MAX_EXACT_ITEMS, null_of
 from rankcorr.inference.resampling import derived_seed
-from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardized
+from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
 from rankcorr.ranking import Ranking
+from rankcorr.scores import read_only
 from rankcorr.weights import Uniform
 from rankcorr.workers import Progress, in_threads
 
 Values = NDArray[np.float64]
 
+RESAMPLES: Final = 500
 # Patterns that are drawn: all of them where there are no more, otherwise so many, from which the others follow.
 MOST_DRAWN: Final = 128
 # Patterns of short lists, which are cheap to draw, and whose exponents are no smooth function of the traits.
@@ -190,10 +192,10 @@ def _traits(
     coefficient: Coefficient, x: Values, y: Values, offsets: Codes, workers: int, progress: Progress | None
 ) -> tuple[Codes, Values]:
     """Length and patterns of ties of each group, shape (n_groups, 3), and its traits."""
-    from rankcorr.evaluation import null_kernels
+    from rankcorr.evaluation.kernels import N_TRAITS, group_traits
 
     n_groups = offsets.size - 1
-    patterns, traits = np.zeros((n_groups, 2), np.int64), np.zeros((n_groups, null_kernels.N_TRAITS))
+    patterns, traits = np.zeros((n_groups, 2), np.int64), np.zeros((n_groups, N_TRAITS))
     tables, starts, expected, _ = tables_of(coefficient, np.diff(offsets))
     x, y, offsets = (read_only(column) for column in (x, y, offsets))
 
@@ -201,7 +203,7 @@ def _traits(
 
     def run(block: slice) -> None:
         part = offsets[block.start : block.stop + 1]
-        null_kernels.group_traits(x, y, part, tables, starts, expected, scrambles, patterns[block], traits[block])
+        group_traits(x, y, part, tables, starts, expected, scrambles, patterns[block], traits[block])
 
     in_threads(run, blocks_of(offsets), workers, progress)
     return np.column_stack([np.diff(offsets), patterns]), traits
@@ -257,7 +259,7 @@ def _drawn(
         options = {"missing": "raise", "n_resamples": n_resamples, "seed": seed, "workers": 1, "progress": None}
         return null_of(coefficient, *rankings, **options).values  # type: ignore[arg-type]
 
-    from rankcorr.evaluation.grouped_kernels import permuted_coefficients
+    from rankcorr.evaluation.kernels import permuted_coefficients
 
     tables, starts, expected, scheme = tables_of(coefficient, np.array([x.size]))
     first = int(starts[x.size])
@@ -298,7 +300,7 @@ def _error(nulls: list[Values], exponents: Values) -> float:
     squares, noise = [], []
     for values, exponent in zip(nulls, exponents.tolist(), strict=True):
         squares.append(mean_standardized(values, exponent) ** 2)
-        noise.append(standardized(values, exponent).var() / values.size)
+        noise.append(standardize(values, exponent).var() / values.size)
     return math.sqrt(max(0.0, float(np.mean(squares)) - float(np.mean(noise))))
 
 

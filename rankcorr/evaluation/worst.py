@@ -11,13 +11,12 @@ import numpy as np
 from rankcorr.checks import check_choice, shown, whole_number
 from rankcorr.coefficients import Coefficient, TauW
 from rankcorr.contributions import contributions
-from rankcorr.errors import OptionError
-from rankcorr.evaluation.evaluate import RunsLike, evaluate, runs_of
-from rankcorr.evaluation.evaluation import Evaluation
-from rankcorr.evaluation.judgements import Qrels, QrelsLike, Run
+from rankcorr.errors import OptionError, collected_notices
+from rankcorr.evaluation.evaluate import Evaluation, evaluate
+from rankcorr.evaluation.files import QrelsLike, RunsLike, qrels_of, runs_of
 from rankcorr.evaluation.matching import Matched, Unjudged, Unretrieved, joined, matched
 from rankcorr.evaluation.metrics import Metric, MetricLike, as_metrics, name_of
-from rankcorr.notices import collected_notices
+from rankcorr.evaluation.qrels import Qrels, Run
 from rankcorr.ranking import Ranking
 from rankcorr.results import Result
 
@@ -133,15 +132,23 @@ def worst(
     pair = {str(first): found[str(first)], str(second): found[str(second)]}
     if len(pair) < 2:
         raise OptionError(f"two different runs are wanted; got {shown(first)} twice")
-    gold = Qrels.of(qrels)
+    gold = qrels_of(qrels)
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     evaluation = evaluate(gold, pair, metrics=[chosen], standardized=False, **policies)
-    return worst_evaluated(gold, found, evaluation, chosen, str(first), str(second), k=k, n_documents=n_documents)
+    matches = matches_of(gold, pair, evaluation)
+    return worst_evaluated(gold, matches, evaluation, chosen, str(first), str(second), k=k, n_documents=n_documents)
+
+
+def matches_of(gold: Qrels, runs: Mapping[str, Run], evaluation: Evaluation) -> dict[str, Matched]:
+    """Match runs with qrels by the options that they were evaluated with; `worst_evaluated` takes it."""
+    options = evaluation.options
+    policies = {name: options[name] for name in ("unjudged", "unretrieved")}
+    return {name: matched(joined(gold, run, options["depth"]), **policies) for name, run in runs.items()}
 
 
 def worst_evaluated(
     gold: Qrels,
-    runs: Mapping[str, Run],
+    matches: Mapping[str, Matched],
     evaluation: Evaluation,
     metric: Metric,
     first: str,
@@ -150,19 +157,10 @@ def worst_evaluated(
     k: int,
     n_documents: int = FIVE,
 ) -> tuple[QueryDifference, ...]:
-    """Do what `worst` does where the values of two runs are known; arguments are as checked there."""
-    options = evaluation.options
+    """Do what `worst` does where runs are evaluated and matched already; arguments are as checked there."""
     values = [evaluation.of(name_of(metric), run) for run in (first, second)]
     differences = values[0] - values[1]
     order = np.argsort(-np.abs(differences), kind="stable")[: np.count_nonzero(~np.isnan(differences))]
-    matches = [
-        matched(
-            joined(gold, runs[run], options["depth"]),
-            unjudged=options["unjudged"],
-            unretrieved=options["unretrieved"],
-        )
-        for run in (first, second)
-    ]
     coefficient = metric if isinstance(metric, Coefficient) else TauW()
     return tuple(
         QueryDifference(
@@ -170,7 +168,7 @@ def worst_evaluated(
             first=float(values[0][query]),
             second=float(values[1][query]),
             difference=float(differences[query]),
-            documents=_documents(gold, matches, coefficient, query)[:n_documents],
+            documents=_documents(gold, [matches[first], matches[second]], coefficient, query)[:n_documents],
         )
         for query in order[:k].tolist()
     )

@@ -12,9 +12,9 @@ import numpy as np
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, checked_level
 from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
+from rankcorr.errors import warn_undefined
 from rankcorr.inference.copula import MIN_RESAMPLES, ROUNDING, TCopula, coefficient_interval, inverted
 from rankcorr.inference.resampling import BLOCK_NUMBERS, Draws, SortedItems, Values, derived_seed
-from rankcorr.notices import warn_undefined
 from rankcorr.ranking import RankingLike, as_ranking
 from rankcorr.results import Computed
 from rankcorr.workers import Progress, in_threads

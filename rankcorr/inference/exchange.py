@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import OptionError
 from rankcorr.inference.resampling import SortedItems, Values
-from rankcorr.inference.standardization import standardized_columns
+from rankcorr.inference.standardization import standardize
 from rankcorr.ranking import Ranking, RankingLike
 from rankcorr.scores import checked_numbers, split_labels
 
@@ -200,7 +200,7 @@ class Exchange:
             items.kind,
             values,
         )
-        return standardized_columns(values, self.exponents) if self.exponents is not None else values
+        return standardize(values, self.exponents) if self.exponents is not None else values
 
 
 def score_codes(rankings: Sequence[RankingLike], names: Sequence[str]) -> list[Codes]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankcorr.alignment import MISSING, Missing
 from rankcorr.checks import N_SHOWN, check_choice, checked_flag, checked_level, offending, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
+from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError, give_notice, warn_undefined
 from rankcorr.frames import by_name
 from rankcorr.inference.bootstrap import percentile_interval, resampled
 from rankcorr.inference.exchange import SWAPS, Codes, Swap, score_codes
@@ -35,8 +35,7 @@ from rankcorr.inference.leaderboard_groups import (
 from rankcorr.inference.null import null_of
 from rankcorr.inference.paired import MAX_EXACT
 from rankcorr.inference.resampling import Draws, SortedItems, Values, derived_seed
-from rankcorr.inference.standardization import standardized_columns
-from rankcorr.notices import give_notice, warn_undefined
+from rankcorr.inference.standardization import standardize
 from rankcorr.ranking import Ranking, RankingLike
 from rankcorr.results import Computed, Result, TableResult, json_ready
 from rankcorr.workers import Progress
@@ -330,7 +329,7 @@ def leaderboard(
     values = np.column_stack([_coefficients(chosen, [row[g] for row in entries]) for g in range(len(sets))])
     exponents = _exponents(chosen, entries, draws, list(found), list(sets)) if standardized else None
     if exponents is not None:
-        values = standardized_columns(values.reshape(1, -1), exponents.ravel()).reshape(values.shape)
+        values = standardize(values, exponents)
     deciding = values[:, columns].sum(axis=1)
     best_first = np.argsort(-deciding, kind="stable")  # nan sorts last
     defined = best_first[: np.count_nonzero(~np.isnan(deciding))]
@@ -349,7 +348,7 @@ def leaderboard(
 
     resamples = _resample(chosen, entries, draws)
     if exponents is not None:
-        resamples = [standardized_columns(drawn, exponents[:, number]) for number, drawn in enumerate(resamples)]
+        resamples = [standardize(drawn, exponents[:, number]) for number, drawn in enumerate(resamples)]
     scores, totals = _score(values, resamples, entries, confidence, draws)
     tests = draws.of_part(1)
     golds = {

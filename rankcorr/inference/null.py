@@ -20,10 +20,9 @@ from rankcorr.coefficients import (
     CoefficientLike,
     as_coefficient,
 )
-from rankcorr.errors import OptionError, StandardizationError
+from rankcorr.errors import OptionError, StandardizationError, warn_undefined
 from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
-from rankcorr.inference.standardization import MAX_EXPONENT, TOLERANCE, exponent_of, standardized
-from rankcorr.notices import warn_undefined
+from rankcorr.inference.standardization import MAX_EXPONENT, TOLERANCE, exponent_of, standardize
 from rankcorr.ranking import Ranking, RankingLike
 from rankcorr.results import Computed, RankCorrelation, described_by
 from rankcorr.scores import Ranks, is_masked
@@ -188,7 +187,7 @@ class NullDistribution(Computed):
         observed = self._checked(statistic)
         if self.saturates:
             raise StandardizationError(self.why_saturated)
-        return _as_given(standardized(observed, self.exponent))
+        return _as_given(standardize(observed, self.exponent))
 
     @property
     def saturates(self) -> bool:

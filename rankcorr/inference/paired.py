@@ -14,13 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from rankcorr.alignment import MISSING, Missing, align
 from rankcorr.checks import check_choice, checked_level, offending
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr.errors import DimensionError, NonNumericError, OptionError, TooFewItemsError
+from rankcorr.errors import DimensionError, NonNumericError, OptionError, TooFewItemsError, warn_undefined
 from rankcorr.inference.bootstrap import difference_interval
 from rankcorr.inference.copula import MIN_RESAMPLES, ROUNDING
 from rankcorr.inference.exchange import SWAPS, Exchange, Swap, codes_of_items, score_codes
 from rankcorr.inference.null import ALTERNATIVES, Alternative
 from rankcorr.inference.resampling import Draws, SortedItems, Values, derived_seed
-from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed
 from rankcorr.workers import Progress

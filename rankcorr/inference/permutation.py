@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from rankcorr.alignment import Missing, align
 from rankcorr.checks import check_choice
 from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
+from rankcorr.errors import warn_undefined
 from rankcorr.inference.null import ALTERNATIVES, Alternative, NullDistribution, left_out, null_of
-from rankcorr.notices import warn_undefined
 from rankcorr.ranking import RankingLike
 from rankcorr.results import Computed
 from rankcorr.workers import Progress

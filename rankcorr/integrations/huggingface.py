@@ -12,7 +12,7 @@ import evaluate
 from rankcorr.coefficients import COEFFICIENTS, CoefficientLike, as_coefficient
 from rankcorr.correlation import correlate
 from rankcorr.errors import NonNumericError
-from rankcorr.evaluation.groups import correlate_groups
+from rankcorr.evaluation.evaluate import correlate_groups
 from rankcorr.evaluation.metrics import name_of
 
 DESCRIPTION: Final = "Rank correlations with ties in which the top of the list counts most, and the plain ones."

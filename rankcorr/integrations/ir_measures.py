@@ -20,11 +20,10 @@ import numpy as np
 
 from rankcorr.checks import shown
 from rankcorr.coefficients import VARIANTS, Coefficient, named_coefficient
-from rankcorr.errors import OptionError
-from rankcorr.evaluation.errors import MissingMeasuresError
+from rankcorr.errors import MissingMeasuresError, OptionError
 from rankcorr.evaluation.evaluate import evaluate
-from rankcorr.evaluation.evaluation import mean_of
 from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED, checked_depth
+from rankcorr.results import mean_of
 from rankcorr.weights import DEFAULT_N0, SCHEMES, TIED_WEIGHTS, named_weigher
 
 try:

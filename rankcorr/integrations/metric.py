@@ -12,7 +12,7 @@ from rankcorr.checks import shown
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import DimensionError, LengthError, OptionError
 from rankcorr.evaluation.columns import checked_values
-from rankcorr.evaluation.groups import correlate_groups
+from rankcorr.evaluation.evaluate import correlate_groups
 
 
 class RankMetric:

@@ -10,7 +10,7 @@ from sklearn.metrics import make_scorer
 
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
-from rankcorr.evaluation.groups import correlate_groups
+from rankcorr.evaluation.evaluate import correlate_groups
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from rankcorr.measures.agreement import (
 )
 from rankcorr.measures.alpha import krippendorff_alpha
 from rankcorr.measures.ap_correlation import tau_ap
-from rankcorr.measures.errors import AnnotatorError, ComparisonError, RelevanceError
 from rankcorr.measures.overlap import RankBiasedOverlap, rank_biased_overlap
 from rankcorr.measures.pearson_correlation import pearson
-from rankcorr.measures.precision import average_precision, precision_at
-from rankcorr.measures.reliability import ReliabilityScore, reliability_weighted_score
+from rankcorr.measures.precision import RelevanceError, average_precision, precision_at
+from rankcorr.measures.ratings import AnnotatorError
+from rankcorr.measures.reliability import ComparisonError, ReliabilityScore, reliability_weighted_score
 from rankcorr.measures.submissions import CombinedSubmissions, best_per_team, combine_submissions
 from rankcorr.measures.vigna_correlation import vigna_tau
 

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, offending, real_number, shown, whole_number
 from rankcorr.coefficients import CoefficientLike, as_coefficient
-from rankcorr.errors import OptionError
-from rankcorr.measures.errors import AnnotatorError
-from rankcorr.measures.ratings import Ratings, RatingsLike, read_ratings
-from rankcorr.notices import warn_undefined
+from rankcorr.errors import OptionError, warn_undefined
+from rankcorr.measures.ratings import AnnotatorError, Ratings, RatingsLike, read_ratings
 from rankcorr.ranking import Ranking
-from rankcorr.results import Result, TableResult, described_by
+from rankcorr.results import Result, TableResult, described_by, mean_of
 
 FewCommon: TypeAlias = Literal["raise", "leave_out"]
 
@@ -138,13 +136,13 @@ def mean_pairwise_agreement(
             undefined.append((found.name(j), found.name(i)))
     if undefined:
         warn_undefined(offending("all items are tied in one of the ratings of", undefined), stacklevel=3)
-    with_others = np.array([_mean(row) for row in pairs])
+    with_others = np.array([mean_of(row) for row in pairs])
     for array in (pairs, n_common, with_others):
         array.flags.writeable = False
     return PairwiseAgreement(
         tuple(map(found.name, range(n_annotators))),
         with_others,
-        _mean(pairs[np.tril_indices(n_annotators, -1)]),
+        mean_of(pairs[np.tril_indices(n_annotators, -1)]),
         pairs,
         n_common,
         len(few),
@@ -240,12 +238,6 @@ def outlying_annotators(agreement: PairwiseAgreement, *, n_std: float = 1.0, ddo
         wanted,
         freedom,
     )
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    """Mean of the values that are not nan."""
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if defined.size else math.nan
 
 
 def _few(found: Ratings, few: list[tuple[int, int]], n_common: NDArray[np.int64], least: int) -> str:

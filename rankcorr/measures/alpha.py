@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, offending
-from rankcorr.errors import NonNumericError
-from rankcorr.measures.errors import AnnotatorError
-from rankcorr.measures.ratings import RatingsLike, read_ratings
-from rankcorr.notices import warn_undefined
+from rankcorr.errors import NonNumericError, warn_undefined
+from rankcorr.measures.ratings import AnnotatorError, RatingsLike, read_ratings
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 Floats: TypeAlias = NDArray[np.float64]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice
+from rankcorr.errors import warn_undefined
 from rankcorr.measures.lists import ListLike, as_list
-from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking
 from rankcorr.results import RankCorrelation
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rankcorr.alignment import align, n_missing
 from rankcorr.checks import check_choice
 from rankcorr.coefficients import ratio
-from rankcorr.measures.scores import read_scores
-from rankcorr.notices import warn_undefined
+from rankcorr.errors import warn_undefined
+from rankcorr.measures.lists import read_scores
 from rankcorr.results import RankCorrelation
 from rankcorr.scores import ScoresLike
 

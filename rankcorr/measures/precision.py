@@ -7,11 +7,13 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align
 from rankcorr.checks import offending, shown, whole_number
-from rankcorr.errors import OptionError
-from rankcorr.measures.errors import RelevanceError
-from rankcorr.measures.lists import ListLike, as_list
-from rankcorr.measures.scores import read_scores
+from rankcorr.errors import OptionError, RankingError
+from rankcorr.measures.lists import ListLike, as_list, read_scores
 from rankcorr.scores import ScoresLike
+
+
+class RelevanceError(RankingError):
+    """Gold relevance that is not 0 or 1, or a gold standard without a relevant item."""
 
 
 def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = "raise") -> float:

@@ -18,14 +18,18 @@ from rankcorr.errors import (
     LabelError,
     LengthError,
     NonNumericError,
+    RankingError,
 )
 from rankcorr.frames import by_name
-from rankcorr.measures.errors import AnnotatorError
 from rankcorr.scores import ScoresLike, is_masked, split_labels
 
 RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike
 
 EXACT: Final = 2**53  # up to here every integer is a float
+
+
+class AnnotatorError(RankingError):
+    """Too few annotators, or annotators with too few items in common, to measure how they agree."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

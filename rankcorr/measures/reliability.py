@@ -11,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, offending, real_number, shown
-from rankcorr.errors import LabelError, LabelMismatchError
-from rankcorr.measures.errors import ComparisonError
+from rankcorr.errors import LabelError, LabelMismatchError, RankingError, warn_undefined
 from rankcorr.measures.lists import ListLike, as_list
-from rankcorr.notices import warn_undefined
 from rankcorr.results import TableResult, described_by
 
 SystemTies: TypeAlias = Literal["expected", "wrong"]
 
 SYSTEM_TIES: Final = ("expected", "wrong")
+
+
+class ComparisonError(RankingError):
+    """A comparison that does not name two items and a share of votes between 0 and 1."""
 
 
 @dataclass(frozen=True, eq=False)

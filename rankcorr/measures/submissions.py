@@ -13,7 +13,7 @@ from rankcorr.alignment import align
 from rankcorr.checks import check_choice, offending, shown
 from rankcorr.errors import DimensionError, LabelMismatchError, OptionError
 from rankcorr.frames import by_name
-from rankcorr.measures.scores import read_scores
+from rankcorr.measures.lists import read_scores
 from rankcorr.results import TableResult
 from rankcorr.scores import ScoresLike
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, offending, real_number, shown
-from rankcorr.errors import LabelError, LabelMismatchError, LengthError, OptionError
+from rankcorr.errors import LabelError, LabelMismatchError, LengthError, OptionError, warn_undefined
 from rankcorr.measures.lists import ListLike, as_list
-from rankcorr.notices import warn_undefined
 from rankcorr.ranking import Ranking
 from rankcorr.results import RankCorrelation
 from rankcorr.scores import ScoresLike, split_labels

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from rankcorr.checks import check_choice, checked_flag, counted, offending
-from rankcorr.evaluation.evaluate import RESAMPLES, evaluate
-from rankcorr.evaluation.evaluation import Evaluation
-from rankcorr.evaluation.judgements import Qrels, Run
+from rankcorr.evaluation.evaluate import Evaluation, evaluate
 from rankcorr.evaluation.metrics import MetricLike
+from rankcorr.evaluation.nulls import RESAMPLES
+from rankcorr.evaluation.qrels import Qrels, Run
 from rankcorr.results import JsonResult, json_ready
 from rankcorr.vectors.pairs import OOV, Oov, Pair, PairsLike, as_pairs, words_of
 from rankcorr.vectors.reading import as_vectors

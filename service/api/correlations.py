@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankcorr import Ranking, align, batch, contributions, correlation, correlation_matrix
+from rankcorr.errors import collected_notices
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test
-from rankcorr.notices import collected_notices
 from service.api import weighing, work
 from service.http import deadline
 from service.openapi.blueprint import Blueprint, operation

@@ -8,9 +8,9 @@ from typing import Any
 from marshmallow import ValidationError
 
 from rankcorr.coefficients import COEFFICIENTS, Coefficient
+from rankcorr.errors import collected_notices
 from rankcorr.evaluation import Evaluation, Qrels, Run, RunComparison, compare_evaluated, evaluate
 from rankcorr.evaluation.metrics import Metric, as_metrics
-from rankcorr.notices import collected_notices
 from rankcorr.results import json_ready
 from service.api import weighing, work
 from service.http import deadline

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankcorr import Ranking
+from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.notices import collected_notices
 from service.api import weighing, work
 from service.http import deadline
 from service.openapi.blueprint import Blueprint, operation

@@ -9,7 +9,7 @@ import numpy as np
 from marshmallow import ValidationError
 
 from adaptive import Token, pair_tokens
-from rankcorr.notices import collected_notices
+from rankcorr.errors import collected_notices
 from service.api import work
 from service.http import deadline
 from service.http.problems import invalid

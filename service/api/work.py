@@ -19,8 +19,7 @@ from adaptive.simulation.approaches import Approach, simulated_comparisons
 from rankcorr import Ranking
 from rankcorr.coefficients import Coefficient
 from rankcorr.evaluation import RBO, Qrels, Run, TauAP
-from rankcorr.evaluation.familiar import Familiar
-from rankcorr.evaluation.metrics import Metric
+from rankcorr.evaluation.metrics import Familiar, Metric
 from rankcorr.evaluation.nulls import MOST_DRAWN, MOST_SHORT
 from rankcorr.inference.copula import MIN_RESAMPLES
 from rankcorr.inference.null import MAX_EXACT_ITEMS

@@ -14,7 +14,6 @@ from werkzeug.routing import WebsocketMismatch
 
 import adaptive.errors
 import rankcorr.errors
-import rankcorr.evaluation.errors
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError, checks
 
@@ -73,7 +72,7 @@ LIBRARY_KINDS: Final = tuple(
     sorted(
         {
             kind_of(error)
-            for module in (rankcorr.errors, rankcorr.evaluation.errors, adaptive.errors)
+            for module in (rankcorr.errors, adaptive.errors)
             for error in vars(module).values()
             if isinstance(error, type) and issubclass(error, RankingError | AdaptiveError)
         }

@@ -13,8 +13,8 @@ from marshmallow.fields import Integer, List, String
 
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.evaluation import Qrels, Run
-from rankcorr.evaluation.evaluate import RESAMPLES
-from rankcorr.evaluation.familiar import ir_measures_package
+from rankcorr.evaluation.metrics import ir_measures_package
+from rankcorr.evaluation.nulls import RESAMPLES
 from service.http import deadline
 from service.http.problems import Name, shown
 from service.schemas.base import Answer, ItemWeights, Request

@@ -17,15 +17,15 @@ from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
 
 from adaptive.model.estimators import MODELS
-from adaptive.model.vote_model import TIES
+from adaptive.model.likelihood import TIES
 from adaptive.simulation.approaches import PAPER_APPROACHES
 from adaptive.simulation.similarity import SIMILARITIES
 from adaptive.votes import WORDS
 from rankcorr.alignment import MISSING
 from rankcorr.coefficients import COEFFICIENTS, VARIANTS
-from rankcorr.evaluation.evaluate import UNDEFINED
 from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED
 from rankcorr.evaluation.query_tests import TESTS
+from rankcorr.evaluation.values import UNDEFINED
 from rankcorr.inference.bootstrap import METHODS
 from rankcorr.inference.exchange import SWAPS
 from rankcorr.inference.null import ALTERNATIVES

@@ -26,12 +26,12 @@ from adaptive.simulation.similarity import SIMILARITIES, named_similarity
 from rankcorr import Ranking, TauW, contributions, correlate_many, correlation_matrix
 from rankcorr.coefficients import COEFFICIENTS, named_coefficient
 from rankcorr.correlation import correlate
+from rankcorr.errors import collected_notices
 from rankcorr.evaluation import MissingMeasuresError, compare_evaluated, evaluate
 from rankcorr.evaluation.query_tests import TESTS
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.permutation import permutation_test
-from rankcorr.notices import collected_notices
 from rankcorr.weights import TIED_WEIGHTS
 
 # Whole numbers and floats are ranked by two compiled kernels; ties lead to kernels that other rankings do not reach.

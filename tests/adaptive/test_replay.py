@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from adaptive import BallotProtocol, BallotVotes, plan_ballots, score_ballots
+from adaptive import BallotVotes, plan_ballots, score_ballots
 from adaptive.errors import ProtocolError, VoteError
 from adaptive.protocol import ballot_rng
 from adaptive.votes import LEFT, TIE, UNANSWERED
 from tests.adaptive import naive
 from tests.adaptive.ballots import PLANS, SEEDS, answers_to, spelt_out
+from tests.adaptive.votings import Voting
 
 PLAN = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
 LEFTS, RIGHTS, ANSWERS = ["a", "b", "c", "d"], ["b", "c", "d", "a"], [LEFT, LEFT, TIE, UNANSWERED]
@@ -28,9 +29,9 @@ def test_scores_are_those_of_a_protocol_and_of_the_paper(plan, seed, labelled):
     """Equal to the last bit, whatever the order of the comparisons; ties at the cut are common."""
     items = [f"item {number}" for number in range(plan.n_items)] if labelled else plan.n_items
     rng = np.random.default_rng(seed)
-    protocol = BallotProtocol(plan, items, voters=4, seed=seed)
+    protocol = Voting(plan, items, voters=4, seed=seed)
     collected, seen = [], []
-    while protocol.status().state != "finished":
+    while not protocol.is_finished:
         ballot = protocol.open_ballot()
         answers = answers_to(ballot, seed + ballot.n_comparisons)
         words = [vote for *_, vote in spelt_out(ballot, answers)[1]]

@@ -14,7 +14,7 @@ from adaptive.model.accuracy import N_SAMPLES
 from adaptive.tables import item_cells
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
-from rankcorr.progress import progress_bar
+from rankcorr.workers import progress_bar
 
 _STATUS_EXAMPLE = """\b
 Example:

@@ -14,8 +14,8 @@ from adaptive.cli.run.voting import check_other
 from adaptive.cli.verify import print_verified
 from adaptive.cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
+from adaptive.formats.saved_voting import FORMAT, read_saved_voting
 from adaptive.ledger import FORMATS, Campaign, Ledger
-from adaptive.session.ballot_protocol import BallotProtocol
 from rankcorr import OptionError
 from rankcorr.io.records import printable
 
@@ -106,7 +106,7 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
         click.echo(f"campaign {name} is restored: {counted(made.info.n_items, 'item')}")
         return
     if _is_json_voting(file):
-        protocol = BallotProtocol.load(file)
+        protocol = read_saved_voting(file)
         with created(ledger) as found:
             made = found.import_protocol(protocol, name)
         click.echo(f"campaign {printable(name, limit=None)} is made: {counted(made.info.n_items, 'item')}")
@@ -149,6 +149,6 @@ def verify(campaign: Campaign, as_json: bool) -> None:
 def _is_json_voting(path: str) -> bool:
     try:
         with open(path, "rb") as file:
-            return b'"adaptive.BallotProtocol"' in file.read(200)
+            return f'"{FORMAT}"'.encode() in file.read(200)
     except OSError:
         return False

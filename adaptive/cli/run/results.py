@@ -11,7 +11,7 @@ from adaptive.ledger import Campaign, CampaignResult
 from adaptive.model.accuracy import N_SAMPLES
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json
-from rankcorr.progress import progress_bar
+from rankcorr.workers import progress_bar
 
 _RESULT_EXAMPLE = """\b
 Example:

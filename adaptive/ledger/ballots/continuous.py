@@ -28,8 +28,7 @@ from adaptive.ledger.voters.identity import excluded_voters
 from adaptive.ledger.voters.newcomers import forget_addresses
 from adaptive.ledger.votes.casting import votes_digest
 from adaptive.model.comparisons import Comparisons
-from adaptive.model.matching import Matches, next_comparisons
-from adaptive.model.matching_run import interim_strengths
+from adaptive.model.matching import Matches, interim_strengths, next_comparisons
 from adaptive.model.strengths import Strengths
 from adaptive.protocol import ballot_rng
 from adaptive.record import BallotRecord

@@ -22,9 +22,9 @@ from adaptive.ledger.store.encoding import guarded
 from adaptive.ledger.voters.identity import excluded_voters, names_of
 from adaptive.ledger.votes.casting import CANNOT_SAY, standing_votes
 from adaptive.model.accuracy import Cut
+from adaptive.model.columns import ShownPairs
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
-from adaptive.model.shown_pairs import ShownPairs
 from adaptive.model.strengths import Strengths
 from adaptive.plan import BallotPlan
 from adaptive.record import ProtocolResult, places_best_first

@@ -34,7 +34,7 @@ __all__ = ["Voting", "import_protocol"]
 
 
 class Voting(Protocol):
-    """What `import_protocol` takes: `adaptive.BallotProtocol` is one."""
+    """What `import_protocol` takes: `adaptive.formats.saved_voting.SavedVoting` is one."""
 
     @property
     def plan(self) -> BallotPlan:
@@ -69,13 +69,13 @@ def import_protocol(
 ) -> CampaignInfo:
     """Make a campaign of a voting, with its ballots, votes and records as they are; nothing is drawn or scored anew.
 
-    `BallotProtocol.load` has held the draws against their digests. Here all of it is stored, checked as
+    `read_saved_voting` has held the draws against their digests. Here all of it is stored, checked as
     `verify_bundle` checks a bundle, and kept only if every number agrees. Each slot of the voting becomes a voter of
     its name, whose votes those of the slot are; when they came is not known, and now is written.
 
     Parameters
     ----------
-    protocol : BallotProtocol
+    protocol : SavedVoting
     name : str
         Of the campaign.
     settings : Settings

@@ -20,7 +20,7 @@ from adaptive.ledger.errors import LedgerError, NoCampaignError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.columns import insert_columns
 from adaptive.ledger.store.encoding import json_of, label_of, label_text, now, value_of
-from adaptive.model.matching_run import Matching
+from adaptive.model.matching import Matching
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, checked_items, checked_labels
 from adaptive.tables import item_cells

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from adaptive.ledger.quality.answers import Answers
 from adaptive.ledger.quality.flags import Share
 from adaptive.ledger.votes.casting import CANNOT_SAY
-from adaptive.model.judged_votes import wilson_interval
+from adaptive.model.voters import wilson_interval
 
 __all__ = ["LEAST_PAIRS", "Ratings", "consistency", "ratings_of"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adaptive.ledger.errors import LedgerError
-from adaptive.model.judged_votes import wilson_interval
+from adaptive.model.voters import wilson_interval
 from rankcorr.checks import real_number, shown, whole_number
 
 __all__ = ["Flag", "Limits", "Share", "VoterQuality", "flags_of", "is_low"]

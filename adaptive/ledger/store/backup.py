@@ -37,12 +37,13 @@ def back_up(
     Raises
     ------
     LedgerError
-        When the database is not of SQLite, or the file exists.
+        When the database is no file of SQLite, or the target exists.
     UnreachableError
         When the copy cannot be written, or is damaged.
     """
-    if not database.is_sqlite:
-        raise LedgerError(f"{database.name}: a PostgreSQL database is backed up with pg_dump")
+    if not database.is_file:
+        how = "has no file to copy" if database.is_sqlite else "a PostgreSQL database is backed up with pg_dump"
+        raise LedgerError(f"{database.name}: {how}")
     target = Path(path)
     if os.path.lexists(target):
         raise LedgerError(f"{target}: exists already; a backup replaces nothing")

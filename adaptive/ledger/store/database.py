@@ -1,4 +1,4 @@
-"""A database and its transactions: SQLite in a file, or PostgreSQL by URL.
+"""A database and its transactions: SQLite in a file or in memory, or PostgreSQL by URL.
 
 `Database.write` is the only way to change anything. It runs a function in one transaction and, where the database
 asks for it, runs the function again: it must do nothing but use its connection.
@@ -89,26 +89,32 @@ class Database:
 
     Parameters
     ----------
-    target : str or path-like
-        Path of a file, or URL of a PostgreSQL database.
+    target : str, path-like, or None
+        Path of a file, or URL of a PostgreSQL database. None: SQLite in memory, which only this object of this process
+        has, and which is gone once it is closed. It has one connection: a step inside another would wait for itself.
     patience : float
         Seconds for which a transaction is tried in all. A file with votes may wait for long; whoever looks at a page
         would rather hear soon that others are in the way.
     """
 
-    def __init__(self, target: str | os.PathLike[str], *, patience: float = PATIENCE_SECONDS) -> None:
-        self.url = checked_target(target)
+    def __init__(self, target: str | os.PathLike[str] | None, *, patience: float = PATIENCE_SECONDS) -> None:
+        self.url = sa.URL.create("sqlite") if target is None else checked_target(target)
         self.patience = patience
         self._mine: _Connections | None = None
         self._inherited: list[_Connections] = []
         self._was_reached = False
-        if self.is_sqlite:
+        if self.is_file:
             _files.add(self)
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is a file of SQLite."""
+        """Whether it is of SQLite."""
         return self.url.get_backend_name() == "sqlite"
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file of SQLite, and not in memory."""
+        return self.is_sqlite and self.url.database is not None
 
     @property
     def path(self) -> Path:
@@ -119,7 +125,7 @@ class Database:
     def name(self) -> str:
         """What messages call it: the path, or host and database, since a URL may hold a password in several places."""
         if self.is_sqlite:
-            return str(self.path)
+            return str(self.path) if self.is_file else "the ledger in memory"
         port = "" if self.url.port is None else f":{self.url.port}"
         host = (self.url.host or "").rpartition("@")[2]  # a password with an @ that is not %40 reaches into it
         return f"postgresql://{host}{port}/{self.url.database or ''}"
@@ -131,11 +137,11 @@ class Database:
 
     def exists(self) -> bool:
         """Whether there is anything at the place; a database of PostgreSQL is there, or every use fails."""
-        return not self.is_sqlite or os.path.lexists(self.path)
+        return not self.is_file or os.path.lexists(self.path)
 
     def write_ahead(self) -> None:
         """Let readers and the writer of a file go on side by side; the file remembers it."""
-        if not self.is_sqlite:
+        if not self.is_file:
             return
         # A file that can only be read stays as it is, and so does one in a folder that is not there.
         with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self.path, timeout=1.0)) as connection:
@@ -205,7 +211,7 @@ class Database:
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
     def _tried(self, work: Callable[[Connection], T], writes: bool, asks: bool, deadline: float, level: str) -> T:
-        before = file_state(self.path) if self.is_sqlite else None
+        before = file_state(self.path) if self.is_file else None
         with self.engine.connect() as connection:
             self._was_reached = True
             options: dict[str, Any] = {"ledger_deadline": deadline if writes else None}
@@ -225,7 +231,9 @@ class Database:
             return found
 
     def _turn(self, writes: bool, deadline: float) -> AbstractContextManager[None]:
-        return self._connections().turns.turn(deadline) if writes and self.is_sqlite else nullcontext()
+        # In memory there is one connection, which readers and writers use in turns.
+        waits = writes if self.is_file else self.is_sqlite
+        return self._connections().turns.turn(deadline) if waits else nullcontext()
 
     def _is_committed(self, transaction: str, deadline: float) -> bool:
         """Ask what became of a transaction whose commit got no answer."""
@@ -266,7 +274,7 @@ class Database:
         return error
 
     def _reason(self, error: DBAPIError) -> str:
-        return reason(error, self.path if self.is_sqlite else None)
+        return reason(error, self.path if self.is_file else None)
 
     def _connections(self) -> _Connections:
         mine = self._mine
@@ -280,9 +288,11 @@ class Database:
 
     def _made(self) -> sa.Engine:
         if self.is_sqlite:
-            if is_read_only(self.path):
+            if not self.is_file:
+                pool: dict[str, Any] = {"poolclass": sa.StaticPool, "connect_args": {"check_same_thread": False}}
+            elif is_read_only(self.path):
                 # Each reader has a connection of its own, since one without locks sees what it has read before.
-                pool: dict[str, Any] = {"creator": lambda: connected(self.path), "poolclass": sa.NullPool}
+                pool = {"creator": lambda: connected(self.path), "poolclass": sa.NullPool}
             else:
                 # A writer waits in `_begin_sqlite`, and whoever finds the database locked elsewhere in `_run`.
                 pool = {"connect_args": {"timeout": 0}, "max_overflow": -1}

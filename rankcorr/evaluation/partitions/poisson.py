@@ -7,15 +7,16 @@ drawing as many queries as there are gives (Chamandy et al. 2012, Estimating unc
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.evaluation.columns import read_only
-from rankcorr.evaluation.partitions.arrow import arrow
+from rankcorr.evaluation.partitions.joined_columns import arrow
 from rankcorr.inference.resampling import derived_seed
+from rankcorr.scores import read_only
 from rankcorr.workers import in_threads
 
 Keys = NDArray[np.uint64]
@@ -41,7 +42,7 @@ def query_keys(queries: Any, seed: int) -> Keys:
     queries : pyarrow.Array of string or int64
     seed : int
     """
-    from rankcorr.evaluation.partitions.partition_kernels import scrambled
+    from rankcorr.evaluation.kernels import scrambled
 
     start = np.uint64(derived_seed(seed) & WORD)
     if arrow().types.is_integer(queries.type):
@@ -86,7 +87,7 @@ def resampled(keys: Keys, columns: Values, n_resamples: int, workers: int = 1) -
     columns : ndarray of float64, shape (n_queries, n_columns)
         Between -2 and 2, or nan.
     """
-    from rankcorr.evaluation.partitions.partition_kernels import add_resamples
+    from rankcorr.evaluation.kernels import add_resamples
 
     n_steps = (n_resamples + 1) // 2
     steps = np.array([(number + 1) * STEP & WORD for number in range(n_steps)], np.uint64)
@@ -152,3 +153,23 @@ def _words(queries: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[
         held[:n_bytes] = np.frombuffer(data, np.uint8)[limits[0] : limits[-1]]
     words = np.lib.stride_tricks.sliding_window_view(held, 8)
     return np.diff(limits), limits[:-1] - limits[0], words
+
+
+def exact_sum(numbers: Iterable[float]) -> tuple[float, ...]:
+    """Sum as a few floats that hold it exactly: the nearest float, then that nearest to what is left, and so on.
+
+    They depend on the sum alone, so that sums of parts, added, give the same floats as the sum of the whole.
+
+    Examples
+    --------
+    >>> exact_sum([1.0, 1e-30, 1.0])
+    (2.0, 1e-30)
+    >>> exact_sum([*exact_sum([1.0, 1e-30]), *exact_sum([1.0])])
+    (2.0, 1e-30)
+    """
+    listed = list(numbers)
+    parts: list[float] = []
+    while rest := math.fsum(listed):
+        parts.append(rest)
+        listed.append(-rest)
+    return tuple(parts)

@@ -1,4 +1,4 @@
-"""Batches in which the rows of a query follow each other -> whole queries -> their values; Parquet files in batches.
+"""Batches in which the rows of a query follow each other -> tables of whole queries; Parquet files in batches.
 
 A query that straddles two batches is carried over to the second. So is one that goes on in the next file of several.
 A query whose rows come again after those of another is refused. Where the batches are cut makes no difference.
@@ -9,20 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from rankcorr.checks import shown, whole_number
-from rankcorr.errors import OptionError, TableError
-from rankcorr.evaluation.errors import ColumnError, SplitQueryError
-from rankcorr.evaluation.partitions.arrow import arrow, as_table
-from rankcorr.evaluation.partitions.joined_columns import ids_of
+from rankcorr.errors import ColumnError, OptionError, SplitQueryError, TableError
+from rankcorr.evaluation.partitions.joined_columns import arrow, as_table, ids_of
 from rankcorr.evaluation.partitions.poisson import repeated_ids
-from rankcorr.workers import checked_workers, mapped
-
-if TYPE_CHECKING:
-    from rankcorr.evaluation.partitions.evaluator import QueryEvaluator
+from rankcorr.workers import checked_workers
 
 # Rows that are evaluated at once: engines hand over far fewer at a time, and a call takes as long as 50 queries.
 LEAST_ROWS: Final = 1 << 17
@@ -161,12 +156,6 @@ class _Runs:
                         "after other queries: sort the rows by query"
                     )
                 seen.add(query)
-
-
-def evaluated(evaluator: QueryEvaluator, batches: Iterable[Any], workers: int) -> Iterator[Any]:
-    """Values of the queries of a stream of batches; see `QueryEvaluator.batches`."""
-    tables = whole_queries(batches, evaluator.query, evaluator.inputs)
-    return mapped(evaluator.batch, tables, checked_workers(workers))
 
 
 def _joined(tables: list[Any]) -> Any:

@@ -7,9 +7,10 @@ from typing import Any
 
 from flask import request as asked
 
+from adaptive.advice import Advice
 from adaptive.ledger import ContinuousPlan, ItemSheet, Settings, planned_spending, time_text
-from adaptive.model.matching_run import Matching
-from adaptive.plan import Advice, BallotPlan
+from adaptive.model.matching import Matching
+from adaptive.plan import BallotPlan
 from adaptive.tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
 from service.collect.access import founder, organiser, own_origin
 from service.collect.api.blueprints import CAMPAIGNS, OF_ADMINS, of_organisers

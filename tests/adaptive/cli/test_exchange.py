@@ -9,8 +9,8 @@ import zipfile
 import pytest
 
 from adaptive.plan import plan_ballots
-from adaptive.session.ballot_protocol import BallotProtocol
 from tests.adaptive.cli.commands import as_csv, invoke, refusal, rows_of, run_ok, vote
+from tests.adaptive.votings import Voting
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_votes_leave_and_come_back(folder):
 
 
 def test_a_voting_in_json_becomes_a_campaign(folder):
-    protocol = BallotProtocol(plan_ballots(4, n_ballots=2, fraction=0.5, presentations=3), ["a", "b", "c", "d"], 2, 1)
+    protocol = Voting(plan_ballots(4, n_ballots=2, fraction=0.5, presentations=3), ["a", "b", "c", "d"], 2, 1)
     protocol.open_ballot()
     protocol.record({each.id: "left" if each.left < each.right else "right" for each in protocol.comparisons()})
     protocol.close_ballot()

@@ -6,9 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from adaptive import BallotProtocol, Comparisons, borda, bradley_terry, plan_ballots, read_comparisons, thurstone
+from adaptive import Comparisons, borda, bradley_terry, plan_ballots, read_comparisons, thurstone
 from adaptive.tables import read_items
 from tests.adaptive.cli.commands import as_csv, contents, invoke, refusal, rows_of, run_ok, vote
+from tests.adaptive.votings import Voting
 
 VOTES = """comparison,voter,left,right,winner
 0,Ann,fig,kiwi,left
@@ -116,16 +117,14 @@ def test_several_files_are_one_list_of_votes(folder, votes):
 def test_a_voting_of_ballots_run(folder):
     vote(folder / "ballot.csv", folder / "some.csv", skipped={"1-0-3", "1-1-0"})
     run_ok("run", "record", "v.db", "some.csv")
-    protocol = BallotProtocol(
-        plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4), read_items("items.csv"), 3, 1
-    )
+    protocol = Voting(plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4), read_items("items.csv"), 3, 1)
     protocol.open_ballot()
     sides = ("voter", "left_1", "left_2", "right_1", "right_2")
     said = {tuple(row[side] for side in sides): row["winner"] for row in rows_of((folder / "some.csv").read_text())}
     answers = {each.id: said[str(each.voter), *each.left, *each.right] for each in protocol.comparisons()}
     protocol.record({name: answer for name, answer in answers.items() if answer})
     protocol.save("voting.json")
-    expected = bradley_terry(Comparisons.from_protocol(protocol))
+    expected = bradley_terry(Comparisons.from_ballots(protocol.answers(), items=protocol.items, voters=protocol.voters))
     assert json.loads(invoke("fit", "voting.json", "--json").stdout)["items"] == expected.to_dict()["items"]
     found = json.loads(invoke("fit", "v.db", "--json").stdout)
     assert found["items"] == expected.to_dict()["items"]

@@ -12,8 +12,8 @@ import pytest
 from adaptive.ledger import Ledger
 from adaptive.ledger.ballots.results import votes_of
 from adaptive.plan import plan_ballots
-from adaptive.session.ballot_protocol import BallotProtocol
 from tests.adaptive.cli.commands import INIT, as_csv, invoke, refusal, rows_of, run_ok, vote
+from tests.adaptive.votings import Voting
 
 
 def rows_in(path):
@@ -70,7 +70,7 @@ def test_the_ballot_is_the_one_that_a_protocol_in_python_draws(folder, opened):
     ledger = Ledger.open(opened)
     info = ledger.campaign().info
     ledger.close()
-    protocol = BallotProtocol(info.plan, info.items, 3, 1)
+    protocol = Voting(info.plan, info.items, 3, 1)
     protocol.open_ballot()
     asked = [(str(each.voter), each.left, each.right) for each in protocol.comparisons()]
     rows = rows_of((folder / "ballot.csv").read_text())
@@ -123,7 +123,7 @@ def test_the_papers_result_is_that_of_a_protocol_in_python(folder, opened):
     ledger = Ledger.open(opened)
     info = ledger.campaign().info
     ledger.close()
-    protocol = BallotProtocol(info.plan, info.items, 3, 1)
+    protocol = Voting(info.plan, info.items, 3, 1)
     for number in (1, 2):
         protocol.open_ballot()
         rows = rows_of((folder / "votes.csv").read_text())
@@ -387,7 +387,7 @@ def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
 def test_refused(folder, arguments, message):
     run_ok("run", "init", "ready.db", *INIT[3:])
     (folder / "voting.json").write_text(
-        BallotProtocol(plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2), 4, 2, 1).to_json()
+        Voting(plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2), 4, 2, 1).to_json()
     )
     (folder / "empty.db").touch()
     before = {name: rows_in(folder / name) | {"ballot": None} for name in ("v.db", "ready.db")}

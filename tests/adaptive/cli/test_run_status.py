@@ -6,8 +6,8 @@ import zipfile
 import pytest
 
 from adaptive.ledger import Ledger
-from adaptive.session.ballot_protocol import BallotProtocol
 from tests.adaptive.cli.commands import refusal, run_ok
+from tests.adaptive.votings import Voting
 
 
 def test_status_by_voter_has_whole_seconds_and_no_blanks_at_the_end(opened):
@@ -59,7 +59,7 @@ def test_two_votings_in_json_do_not_get_one_name(opened, folder):
     ledger = Ledger.open(opened)
     info = ledger.campaign().info
     ledger.close()
-    BallotProtocol(info.plan, info.items, 3, 1).save(folder / "voting.json")
+    Voting(info.plan, info.items, 3, 1).save(folder / "voting.json")
     run_ok("run", "import", "new.db", "voting.json")
     wanted = r"the ledger has a campaign called 'campaign' already, with the key [0-9a-f]{32}: another name is wanted"
     assert re.fullmatch(wanted, refusal("run", "import", "new.db", "voting.json"))

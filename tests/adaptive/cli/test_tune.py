@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from adaptive import Comparisons, VoterPopulation, draw_ballot, exponential_similarity, tune_plan, votes_needed
-from adaptive.model.matching_run import Matching
+from adaptive.model.matching import Matching
 from adaptive.tuning.candidates import candidates_for
 from tests.adaptive.cli.commands import contents, invoke, refusal, run_ok
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from adaptive.errors import VoteError
-from adaptive.session import BallotProtocol
+from tests.adaptive.votings import Voting
 
 
 @dataclass(eq=False)
@@ -190,7 +190,7 @@ class Model:
 
     def protocol(self):
         """The closed ballots, voted anew in the state machine that knows no database."""
-        protocol = BallotProtocol(self.plan, self.items, self.slots, self.seed)
+        protocol = Voting(self.plan, self.items, self.slots, self.seed)
         for number, ballot in enumerate(self.ballots, 1):
             if ballot.state == "closed":
                 protocol.open_ballot()

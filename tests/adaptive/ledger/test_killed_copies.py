@@ -12,10 +12,10 @@ import adaptive.cli.run.campaign
 import adaptive.ledger.store.backup
 from adaptive.cli.main import main
 from adaptive.ledger import Ledger
-from adaptive.session.ballot_protocol import BallotProtocol
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import PLAN, answer_all, asked, campaign_of, check_ledger, query, vote
 from tests.adaptive.ledger.faults import Points
+from tests.adaptive.votings import Voting
 
 
 class Lines:
@@ -155,7 +155,7 @@ def test_a_new_ledger_of_an_import_killed_at_its_statements_is_not_there(source,
 @pytest.mark.parametrize(("what", "every"), [("bundle", 1), ("voting", 7)])
 def test_an_import_into_a_ledger_killed_at_a_statement_is_whole_or_not_there(ledger, what, every, source, tmp_path):
     (tmp_path / "b.zip").write_bytes(source.bundle(names=True))
-    protocol = BallotProtocol(PLAN, 6, 3, 1)
+    protocol = Voting(PLAN, 6, 3, 1)
     protocol.open_ballot()
     beside = campaign_of(ledger)
     answer_all(beside)

@@ -63,7 +63,7 @@ def as_reader(folder, work):
 def test_a_ledger_in_a_folder_of_somebody_else_is_read(folder):
     ledger, campaign = voted(folder)
     expected = campaign.bundle()
-    campaign.result(interim=True)  # compiles: the reader may not write numba's cache
+    campaign.result(interim=True)  # compiles the loops, which the reader has no place to keep
     ledger.close()
     assert os.listdir(folder) == ["ledger.db"]
 

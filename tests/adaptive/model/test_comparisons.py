@@ -6,12 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from adaptive import BallotProtocol, ComparisonError, Comparisons, Vote, VoteError, draw_ballot, plan_ballots
+from adaptive import ComparisonError, Comparisons, Vote, VoteError, draw_ballot, plan_ballots
 from adaptive.errors import AdaptiveError
+from adaptive.formats.saved_voting import saved_voting
 from adaptive.scores import tally
 from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED
 from tests.adaptive.ballots import PLAN, SEEDS, answers_to, run_and_watch
 from tests.adaptive.model.votes import LABELS, comparisons, rows_of, small
+from tests.adaptive.votings import Voting
 
 ANN, BOB = "Ann", "Bob"
 
@@ -174,36 +176,28 @@ def test_ballots_that_do_not_fit_are_refused():
 
 
 @given(SEEDS)
-def test_a_protocol_gives_the_answers_of_closed_and_open_ballots(seed):
+def test_ballots_of_a_voting_give_the_answers_of_closed_and_open_ones(seed):
     plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=3)
-    protocol = BallotProtocol(plan, list("hgfedcba"), voters=[ANN, BOB], seed=seed)
-    assert Comparisons.from_protocol(protocol).n_comparisons == 0
-    assert Comparisons.from_protocol(protocol).items == tuple("hgfedcba")
+    voting = Voting(plan, list("hgfedcba"), [ANN, BOB], seed)
+    known = {"items": voting.items, "voters": voting.voters}
+    assert Comparisons.from_ballots(voting.answers(), **known).n_comparisons == 0
+    assert Comparisons.from_ballots(voting.answers(), **known).items == tuple("hgfedcba")
     cast = []
     for n_left_out in (0, 2):
-        protocol.open_ballot()
-        for place, shown in enumerate(protocol.comparisons()):
+        voting.open_ballot()
+        for place, shown in enumerate(voting.comparisons()):
             if place >= n_left_out:
                 word = "left" if shown.left < shown.right else "tie"
-                protocol.record({shown.id: word})
+                voting.record({shown.id: word})
                 cast.append((shown.voter, shown.left, shown.right, word))
         if not n_left_out:
-            protocol.close_ballot()
-    votes = Comparisons.from_protocol(protocol)
+            voting.close_ballot()
+    votes = Comparisons.from_ballots(voting.answers(), **known)
     assert rows_of(votes) == cast
     assert votes.n_unanswered == 2
-    assert (votes.items, votes.voters) == (protocol.items, protocol.voters)
-    again = BallotProtocol.from_json(protocol.to_json())
-    assert Comparisons.from_protocol(again) == votes
-
-
-def test_answers_of_a_protocol_are_copies():
-    protocol = BallotProtocol(PLAN, 8, voters=2, seed=1)
-    protocol.open_ballot()
-    ((ballot, answers),) = protocol.answers()
-    assert ballot is protocol.ballot
-    answers[:] = LEFT
-    assert protocol.status().n_answered == 0
+    assert (votes.items, votes.voters) == (voting.items, voting.voters)
+    saved = saved_voting(voting.to_json(), "JSON")
+    assert Comparisons.from_ballots(saved.voted, items=saved.items, voters=saved.voters) == votes
 
 
 @given(comparisons())

@@ -1,8 +1,10 @@
-"""Estimators against other packages, at the hard end of numbers, and on arguments that cannot be."""
+"""Estimators against other packages, formulas in fractions and each other by name, and on arguments that cannot be."""
 
 import csv
+import json
 import tracemalloc
 from collections import Counter
+from fractions import Fraction
 
 import choix
 import evalica
@@ -10,13 +12,27 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
-from adaptive import Comparisons, ModelError, bradley_terry, read_comparisons, thurstone
+from adaptive import (
+    BordaScores,
+    ComparisonError,
+    Comparisons,
+    ModelError,
+    borda,
+    borda_scores,
+    bradley_terry,
+    draw_ballot,
+    read_comparisons,
+    thurstone,
+)
+from adaptive.model.estimators import fit_named
 from adaptive.votes import LEFT, RIGHT, TIE
-from rankcorr import OptionError
+from rankcorr import OptionError, TooFewItemsError
+from tests.adaptive import naive
+from tests.adaptive.ballots import SEEDS, answers_to
 from tests.adaptive.model.fits import simulated
-from tests.adaptive.model.votes import comparisons
+from tests.adaptive.model.votes import comparisons, spelt_out
 
 PLAIN = {"ties": "half", "oversight": 0}
 WINNERS = {LEFT: evalica.Winner.X, TIE: evalica.Winner.Draw, RIGHT: evalica.Winner.Y}
@@ -238,3 +254,124 @@ def test_voters_change_nothing_where_they_all_vote_alike(votes, side_bias):
     for of_voters in (found.parameters.discrimination, found.parameters.oversight, found.parameters.side):
         assert_allclose(of_voters, of_voters[0], atol=1e-9)
     assert_allclose(found.parameters.discrimination, 1, atol=1e-9)
+
+
+@given(comparisons())
+def test_scores_are_eq_1(votes):
+    items, triples = spelt_out(votes)
+    compared = [item for item in items if item not in votes.never_compared]
+    expected = naive.borda_scores(compared, triples)
+    scores = borda(votes)
+    assert scores.items == votes.items
+    assert scores.never_compared == votes.never_compared
+    assert_allclose(
+        scores.scores, [float(expected.get(item, Fraction(0))) if item in expected else np.nan for item in items]
+    )
+    assert not scores.scores.flags.writeable
+    # Never compared: last, tied.
+    ranks = scores.ranking.ranks
+    known = [ranks[place] for place, item in enumerate(items) if item in expected]
+    unknown = [ranks[place] for place, item in enumerate(items) if item not in expected]
+    assert max(known, default=0) < min(unknown, default=np.inf)
+    assert len(set(unknown)) <= 1
+
+
+@given(SEEDS)
+def test_one_ballot_has_the_scores_of_the_protocol(seed):
+    ballot = draw_ballot(list("abcdef"), 4, 3, np.random.default_rng(seed))
+    answers = answers_to(ballot, seed)
+    assert_array_equal(borda(Comparisons.from_ballots([(ballot, answers)])).scores, borda_scores(ballot, answers))
+
+
+def test_the_table_is_best_first():
+    votes = Comparisons.from_labels(["b", "b", "d"], ["d", "c", "c"], ["left", "left", "tie"], items=list("abcd"))
+    scores = borda(votes)
+    assert repr(scores) == "<BordaScores of 4 items, 1 never compared>"
+    assert repr(borda(votes.select([]))) == "<BordaScores of 4 items, 4 never compared>"
+    assert repr(borda(Comparisons(2, [0], [1], [LEFT]))) == "<BordaScores of 2 items>"
+    frame = scores.to_frame()
+    assert frame["item"].tolist() == ["b", "c", "d", "a"]
+    assert frame["rank"].tolist() == [1, 2.5, 2.5, 4]
+    assert frame["presentations"].tolist() == [2, 2, 2, 0]
+    content = json.loads(json.dumps(scores.to_dict(), allow_nan=False))
+    assert content["never_compared"] == ["a"]
+    row = {"item": "a", "rank": 4, "score": None, "presentations": 0, "wins": 0, "ties": 0, "losses": 0}
+    assert content["items"][-1] == row
+    assert [row["score"] for row in content["items"]] == [1, 0.25, 0.25, None]
+
+
+def test_what_is_not_scored():
+    with pytest.raises(ComparisonError, match=r"borda takes Comparisons; got \[\(0, 1\)\]"):
+        borda([(0, 1)])
+    nothing = borda(Comparisons.from_labels([], [], []))
+    assert isinstance(nothing, BordaScores)
+    with pytest.raises(TooFewItemsError):
+        _ = nothing.ranking
+
+
+VOTES = Comparisons.from_labels(list("abca"), list("bcab"), ["left", "tie", "right", "right"], voter=[1, 1, 2, 2])
+
+
+def test_a_model_by_name():
+    assert fit_named(VOTES, prior=2, ties="half").to_dict() == bradley_terry(VOTES, prior=2, ties="half").to_dict()
+    assert fit_named(VOTES, "thurstone", voters=True).to_dict() == thurstone(VOTES, voters=True).to_dict()
+    assert fit_named(VOTES, "borda", ties=None).to_dict() == borda(VOTES).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        ("elo", {}, "model must be one of 'bradley-terry', 'thurstone', 'borda'; got 'elo'"),
+        ("thurstone", {"ties": "half"}, "ties is an option of bradley-terry; thurstone does not have it"),
+        ("borda", {"prior": 1}, "prior is an option of bradley-terry and thurstone; borda does not have it"),
+        ("borda", {"prier": 1}, "prier is an option of no model"),
+    ],
+)
+def test_refused(model, options, message):
+    with pytest.raises(OptionError, match=message):
+        fit_named(VOTES, model, **options)
+
+
+def test_strengths_as_a_document():
+    """What is asked of it: nan is null, tuples are lists, items are best first."""
+    votes = Comparisons.from_labels([("a", "b"), ("a", "b")], ["c", "d"], ["left", "tie"])
+    strengths = bradley_terry(votes, prior=1)
+    found = strengths.to_dict()
+    assert [row["item"] for row in found["items"]] == [["a", "b"], "d", "c"]
+    assert found["items"][0]["strength"] == strengths.theta[0]
+    assert found["items"][0]["standard_error"] == strengths.standard_errors[0]
+    assert found["parameters"] == {
+        "prior_sd": 1.0,
+        "tie_parameter": strengths.tie_parameter,
+        "side_bias": 0.0,
+        "opinion_sd": None,
+    }
+    assert found["voters"] is None
+    assert found["warnings"] == list(strengths.warnings)
+    by_voter = bradley_terry(VOTES, voters=True, side_bias=True)
+    assert [list(row.values()) for row in by_voter.to_dict()["voters"]] == [
+        [voter, by_voter.parameters.discrimination[n], by_voter.parameters.oversight[n], by_voter.parameters.side[n]]
+        for n, voter in enumerate([1, 2])
+    ]
+
+
+def test_standard_errors_may_be_left_out():
+    strengths = bradley_terry(VOTES)
+    rows = strengths.to_dict(standard_errors=False)["items"]
+    assert [row.pop("standard_error") for row in rows] == [None] * 3
+    assert rows == [
+        {name: row[name] for name in row if name != "standard_error"} for row in strengths.to_dict()["items"]
+    ]
+
+
+@pytest.mark.parametrize("fit", [bradley_terry, thurstone, fit_named])
+def test_progress_is_called_for_each_iteration_and_may_end_the_fit(fit):
+    calls = []
+    strengths = fit(VOTES, progress=calls.append)
+    assert calls == [1] * strengths.n_iterations
+
+    def stop(_done):
+        raise TimeoutError("the time is up")
+
+    with pytest.raises(TimeoutError, match="the time is up"):
+        fit(VOTES, progress=stop)

@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive import Comparisons, bradley_terry, next_comparisons
 from adaptive.model import matching
-from adaptive.model.far_rank_kernels import far_doubts
-from adaptive.model.far_ranks import rank_groups
 from adaptive.model.matching import FAR, STEP
+from adaptive.model.matching_kernels import far_doubts
+from adaptive.model.posterior import rank_groups
 from adaptive.votes import LEFT, RIGHT
 from tests.adaptive import naive
 from tests.adaptive.model.fits import MODELS, OVERSIGHT, rows, simulated

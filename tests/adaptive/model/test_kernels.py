@@ -8,7 +8,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from adaptive.model.curvature import Parameters, curvature_at
 from adaptive.model.kernels import (
     LOGISTIC,
     NORMAL,
@@ -18,7 +17,7 @@ from adaptive.model.kernels import (
     solve_curvature,
     vote_terms,
 )
-from adaptive.model.vote_model import VoteModel, rows_of
+from adaptive.model.likelihood import Parameters, VoteModel, curvature_at, kernel_input, rows_of
 from adaptive.votes import LEFT, RIGHT, TIE
 from tests.adaptive import naive
 from tests.adaptive.model.fits import rows
@@ -120,7 +119,7 @@ def test_slopes_in_the_parameters_of_voters_and_ties(votes, kind, seed):
     a, e, s = rng.uniform(0.5, 2, 3), rng.uniform(0.01, 0.5, 3), rng.normal(0, 0.5, 3)
     theta = rng.normal(0, 1, votes.n_items)
     out = np.empty((8, 3))
-    group_slopes(found.left, found.right, found.winner, found.group, theta, a, e, s, nu, LINKS[link], half, out)
+    group_slopes(*kernel_input(found, Parameters(theta, a, e, s, nu, 2.0)), theta, out)
 
     def of(log_a, oversights, sides, log_nu):
         tie = math.exp(log_nu) if nu > 0 else 0.0

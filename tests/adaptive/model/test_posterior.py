@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive import Comparisons, ModelError, bradley_terry, thurstone
 from adaptive.model import posterior_kernels
-from adaptive.model.curvature import Curvature
+from adaptive.model.likelihood import Curvature
 from adaptive.model.posterior import (
     MOST_READ,
     Opinions,

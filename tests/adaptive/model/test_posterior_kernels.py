@@ -12,10 +12,10 @@ from scipy.integrate import quad
 from scipy.stats import t
 
 from adaptive import bradley_terry
-from adaptive.model.kernels import LOGISTIC, NORMAL
+from adaptive.model.kernels import LOGISTIC, NORMAL, Voters, chance
+from adaptive.model.likelihood import Rows, VoteModel, rows_of
 from adaptive.model.posterior import Opinions, PooledVotes, shared_opinions
-from adaptive.model.posterior_kernels import Shape, Voters, chance, log_shape, sweep
-from adaptive.model.vote_model import Rows, VoteModel, rows_of
+from adaptive.model.posterior_kernels import Shape, log_shape, sweep
 from tests.adaptive import naive
 from tests.adaptive.model.votes import comparisons
 

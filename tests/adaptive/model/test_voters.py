@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from adaptive import Comparisons, bradley_terry, influence, thurstone, voter_report
 from adaptive.errors import ComparisonError, ModelError
-from adaptive.model.judged_votes import step_without
+from adaptive.model.voters import step_without
 
 N_ITEMS = 30
 NAMES = tuple(f"v{number}" for number in range(12))

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from adaptive.errors import PlanError, SimilarityError, TableError
 from adaptive.paper import figures
 from adaptive.paper.figures import (
-    MissingMatplotlibError,
     draw_rescaling,
     draw_scores,
     draw_similarities,
@@ -20,6 +19,7 @@ from adaptive.paper.figures import (
 )
 from adaptive.simulation.similarity import SIMILARITIES, exponential_similarity
 from adaptive.simulation.voters import VoterPool, true_ranking
+from rankcorr.plots import MissingMatplotlibError
 
 N_ITEMS = 130
 NAMES = [f"figure_{number}.{form}" for number in (2, 3, 4) for form in ("png", "svg")]

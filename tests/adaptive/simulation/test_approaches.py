@@ -12,7 +12,7 @@ from adaptive.errors import PlanError, SimilarityError
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
-from adaptive.model.matching_run import Matching, run_matching
+from adaptive.model.matching import Matching, run_matching
 from adaptive.plan import plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.simulation.approaches import APPROACHES, simulate_once, simulated_comparisons

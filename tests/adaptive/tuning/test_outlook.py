@@ -2,7 +2,7 @@
 
 import pytest
 
-from adaptive.model.matching_run import Matching
+from adaptive.model.matching import Matching
 from adaptive.plan import plan_ballots
 from adaptive.simulation.similarity import exponential_similarity
 from adaptive.simulation.simulate import simulate

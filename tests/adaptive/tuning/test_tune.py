@@ -23,7 +23,7 @@ from adaptive import (
     tune_plan,
 )
 from adaptive.model.matched_ballots import MatchedBallots
-from adaptive.model.matching_run import Matching
+from adaptive.model.matching import Matching
 from adaptive.simulation.approaches import simulate_once
 from adaptive.tuning.candidates import CANDIDATES, paper_candidate
 from adaptive.tuning.trials import Trial

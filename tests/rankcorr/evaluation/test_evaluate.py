@@ -5,11 +5,14 @@ from itertools import product
 import ir_measures
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rankcorr import (
+    MissingValueError,
     NonNumericError,
     OptionError,
     RhoW,
@@ -18,6 +21,7 @@ from rankcorr import (
     null_distribution,
     weighted_tau,
 )
+from rankcorr.errors import collected_notices
 from rankcorr.evaluation import (
     RBO,
     ColumnError,
@@ -28,21 +32,23 @@ from rankcorr.evaluation import (
     Run,
     TauAP,
     UndefinedQueryError,
+    correlate_groups,
     evaluate,
     read_qrels,
     read_run,
 )
-from rankcorr.evaluation.by_query import NOT_IN_RUN
-from rankcorr.evaluation.evaluation import mean_of
 from rankcorr.evaluation.grouped import GOLD_TIED, ONE_ITEM
 from rankcorr.evaluation.metrics import as_metric, as_metrics
+from rankcorr.evaluation.values import NOT_IN_RUN
 from rankcorr.measures import rank_biased_overlap, tau_ap
-from rankcorr.notices import collected_notices
+from rankcorr.results import mean_of
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match
 
 GOLD = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1}, "q3": {"a": 1, "b": 1}, "q4": {"a": 0, "b": 3}}
 SYSTEM = {"q1": {"a": 9.0, "c": 8.0, "b": 7.0}, "q2": {"a": 1.0}, "q3": {"a": 2.0, "b": 1.0}, "q5": {"a": 1.0}}
 FAMILIAR = ["ap", "p@1", "p@3", "p@10"]
+SCORES, GOLD_SCORES = [0.3, 0.1, 0.2, 5.0, 0.9, 0.8, 0.7], [2, 0, 1, 3, 1, 2, 2]
+GROUPS = ["q", "q", "q", "lone", "r", "r", "r"]
 
 
 @given(QRELS, RUNS, st.sampled_from(["zero", "omit"]), st.sampled_from(["last", "omit"]))
@@ -286,3 +292,49 @@ def test_progress_counts_runs():
     seen = []
     evaluate(GOLD, {"one": SYSTEM, "two": SYSTEM}, progress=seen.append)
     assert [done for done in seen if done] == [1, 1]
+
+
+@pytest.mark.parametrize("column", [list, np.array, pd.Series, pl.Series, pa.array])
+def test_groups_of_columns_of_every_kind(column):
+    order = np.random.default_rng(0).permutation(len(GROUPS)).tolist()
+    columns = [column([values[row] for row in order]) for values in (SCORES, GOLD_SCORES, GROUPS)]
+    found = correlate_groups(*columns, coefficient=TauW(n0=1))
+    by_group = dict(zip(found.groups, found.values.tolist(), strict=True))
+    assert by_group["q"] == pytest.approx(float(weighted_tau(GOLD_SCORES[:3], SCORES[:3], n0=1)), abs=1e-12)
+    assert by_group["r"] == pytest.approx(float(weighted_tau(GOLD_SCORES[4:], SCORES[4:], n0=1)), abs=1e-12)
+    assert math.isnan(by_group["lone"])
+    assert found.undefined == {"fewer than two rows": ("lone",)}
+    assert sorted(found.sizes.tolist()) == [1, 3, 3]
+    assert (found.n0, found.coefficient, found.n_items) == (1.0, "tau_w", 7)
+
+
+def test_means_of_groups_and_policies():
+    found = correlate_groups(SCORES, GOLD_SCORES, GROUPS, standardized=True)
+    assert found.mean == pytest.approx(np.nanmean(found.values))
+    assert found.standardized_mean == pytest.approx(np.nanmean(found.standardized))
+    assert np.isnan(found.standardized[1])
+    zero = correlate_groups(SCORES, GOLD_SCORES, GROUPS, undefined="zero", standardized=True)
+    assert zero.values[1] == zero.standardized[1] == 0.0
+    assert math.isnan(correlate_groups(SCORES, GOLD_SCORES, GROUPS).standardized_mean)
+    with pytest.raises(UndefinedQueryError, match="tau_w: fewer than two rows; groups: 'lone'"):
+        correlate_groups(SCORES, GOLD_SCORES, GROUPS, undefined="error")
+
+
+def test_values_of_groups_are_an_array_and_a_table():
+    found = correlate_groups(SCORES, GOLD_SCORES, GROUPS)
+    assert np.asarray(found).tolist()[0] == found.values[0]
+    assert found.to_frame().columns.tolist() == ["group", "tau_w", "n_items"]
+    assert repr(found) == f"<GroupCorrelations of 3 groups, 7 rows, tau_w: mean {found.mean:.4f}>"
+
+
+def test_bad_columns_of_groups():
+    with pytest.raises(ColumnError, match="same length; got 7 groups, 6 gold scores and 7 scores"):
+        correlate_groups(SCORES, GOLD_SCORES[:-1], GROUPS)
+    with pytest.raises(ColumnError, match="there is no row"):
+        correlate_groups([], [], [])
+    with pytest.raises(MissingValueError, match="every document needs a gold score; nan in row 0"):
+        correlate_groups(SCORES, [math.nan, *GOLD_SCORES[1:]], GROUPS)
+    with pytest.raises(ColumnError, match="group ids must be all text or all whole numbers"):
+        correlate_groups(SCORES, GOLD_SCORES, [*GROUPS[:-1], 3])
+    with pytest.raises(OptionError, match="undefined must be one of"):
+        correlate_groups(SCORES, GOLD_SCORES, GROUPS, undefined="nan")

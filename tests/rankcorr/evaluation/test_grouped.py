@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankcorr import Rho, RhoW, Tau, TauW, Uniform, WeightError
+from rankcorr.errors import collected_notices
 from rankcorr.evaluation.grouped import GOLD_TIED, NO_WEIGHT, ONE_ITEM, RUN_TIED, blocks_of, grouped, reasons
-from rankcorr.evaluation.grouped_kernels import MOST_PAIRED
-from rankcorr.notices import collected_notices
+from rankcorr.evaluation.kernels import MOST_PAIRED
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS, TopK
 from tests import naive
 from tests.strategies import scores, weighings

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from rankcorr.evaluation.query_contest import QueryContest
-from rankcorr.evaluation.query_tests import TESTS, Means, effect_sizes, intervals, pvalues, studentized
+from rankcorr.evaluation.query_tests import TESTS, Means, QueryContest, effect_sizes, intervals, pvalues, studentized
 from rankcorr.inference.leaderboard_groups import contested
 from rankcorr.inference.resampling import Draws
 from tests.distributions import ROOT

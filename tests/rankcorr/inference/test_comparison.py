@@ -21,12 +21,12 @@ from rankcorr import (
     weighted_tau,
 )
 from rankcorr.coefficients import named_coefficient
+from rankcorr.errors import collected_notices
 from rankcorr.inference import paired
 from rankcorr.inference.bootstrap import difference_interval
 from rankcorr.inference.exchange import Exchange
 from rankcorr.inference.paired import align_three, compare_systems, paired_tests
 from rankcorr.inference.resampling import Draws
-from rankcorr.notices import collected_notices
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import sorted_items
 

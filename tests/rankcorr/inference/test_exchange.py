@@ -13,7 +13,7 @@ from rankcorr import NonNumericError, OptionError, Ranking, Tau, UndefinedCorrel
 from rankcorr.coefficients import named_coefficient
 from rankcorr.inference import exchange_kernels
 from rankcorr.inference.exchange import BELOW_ALL, Exchange, codes_of_items, score_codes
-from rankcorr.inference.standardization import standardized
+from rankcorr.inference.standardization import standardize
 from tests.strategies import TIED_WEIGHT, scores, weighings
 
 SYSTEMS = st.integers(2, 9).flatmap(lambda n: st.tuples(scores(n), st.lists(scores(n), min_size=2, max_size=4)))
@@ -235,7 +235,7 @@ def test_coefficients_are_standardized_by_system():
     plain = Exchange.of_ranks(Tau(), Ranking.from_scores(gold), rankings)
     mapped = Exchange(**{name: getattr(plain, name) for name in plain.__slots__} | {"exponents": np.array([-1.0, 2.0])})
     values = plain.drawn(np.random.default_rng(1), 50)
-    expected = np.column_stack([standardized(values[:, 0], -1.0), standardized(values[:, 1], 2.0)])
+    expected = np.column_stack([standardize(values[:, 0], -1.0), standardize(values[:, 1], 2.0)])
     assert_array_equal(mapped.drawn(np.random.default_rng(1), 50), expected)
 
 

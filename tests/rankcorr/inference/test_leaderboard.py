@@ -19,10 +19,10 @@ from rankcorr import (
     weighted_tau,
 )
 from rankcorr.coefficients import named_coefficient
+from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.null import null_distribution
 from rankcorr.inference.paired import compare_systems
-from rankcorr.notices import collected_notices
 from tests.rankcorr.inference.cases import data
 
 

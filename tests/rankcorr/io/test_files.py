@@ -1,11 +1,16 @@
 """Files that are written whole: the old one or the new one, whatever happens in between."""
 
+import json
 import os
+import signal
 import stat
+import subprocess
+import sys
 
 import pytest
 
 from rankcorr.io.files import prepared_file, write_atomically
+from tests.distributions import ROOT
 
 
 def test_a_file_is_written_and_nothing_else_is_left(tmp_path):
@@ -72,3 +77,71 @@ def test_mode_and_link_are_kept(tmp_path):
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
     assert target.stat().st_mode & 0o777 == 0o640
+
+
+KILLED_WHILE_WRITING = """
+import json, os, resource, signal, sys
+from pathlib import Path
+from rankcorr.io.files import write_atomically
+
+replace = os.replace
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def replace_and_die(*arguments):
+    replace(*arguments)
+    die()
+
+def write(path, moment):
+    if moment == "while writing":  # the kernel ends the process at byte 100
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    elif moment == "before the disk has it":
+        os.fsync = die
+    elif moment == "before the exchange":
+        os.replace = die
+    elif moment == "after the exchange":
+        os.replace = replace_and_die
+    write_atomically(Path(path), b"new" * 100)
+
+ended = {}
+for path, moment in json.loads(sys.argv[1]):
+    child = os.fork()
+    if child == 0:
+        write(path, moment)
+        os._exit(0)
+    ended[moment] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+print(json.dumps(ended))
+"""
+KILLED = {
+    "while writing": (signal.SIGXFSZ, b"old"),
+    "before the disk has it": (signal.SIGKILL, b"old"),
+    "before the exchange": (signal.SIGKILL, b"old"),
+    "after the exchange": (signal.SIGKILL, b"new" * 100),
+}
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """Files that a process was writing when it was killed, by the moment, and how it ended."""
+    paths = {moment: tmp_path_factory.mktemp("killed") / "ranking.csv" for moment in KILLED}
+    for path in paths.values():
+        path.write_bytes(b"old")
+    given = json.dumps([(str(path), moment) for moment, path in paths.items()])
+    command = [sys.executable, "-c", KILLED_WHILE_WRITING, given]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    ended = json.loads(done.stdout)
+    return {moment: (path, ended[moment]) for moment, path in paths.items()}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+@pytest.mark.parametrize("moment", KILLED)
+def test_a_process_killed_while_it_writes_leaves_the_old_file_or_the_new_one(moment, killed):
+    (path, ended), (by_signal, data) = killed[moment], KILLED[moment]
+    assert -ended == by_signal
+    assert path.read_bytes() == data
+    leftover = [name for name in os.listdir(path.parent) if name != "ranking.csv"]
+    assert len(leftover) == (data == b"old")
+    write_atomically(path, b"again")

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive import BallotProtocol, DrawError, draw_ballot, plan_ballots
+from adaptive import DrawError, draw_ballot, plan_ballots
 from adaptive.protocol import ballot_rng
+from tests.adaptive.votings import Voting
 from tests.service.answers import answer, example, problem, validator
 
 PATH = "/v1/ballots"
@@ -71,7 +72,7 @@ def test_another_seed_or_number_draws_another_ballot():
 
 def test_the_first_ballot_is_that_of_a_protocol_with_the_seed():
     plan = plan_ballots(9, n_ballots=2, fraction=0.5, presentations=3)
-    ballot = BallotProtocol(plan, 9, voters=4, seed=7).open_ballot()
+    ballot = Voting(plan, 9, voters=4, seed=7).open_ballot()
     found = answer(PATH, items=9, presentations=3, voters=4, seed=7)
     assert {one["voter"]: list(zip(one["left"], one["right"], strict=True)) for one in found["comparisons"]} == rows(
         ballot

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptive import BallotProtocol, plan_ballots, run_protocol
+from adaptive import plan_ballots, run_protocol
 from adaptive.votes import Vote
 from rankcorr import Ranking, correlate
 from tests.adaptive.ballots import PLANS, SEEDS, answers_to
+from tests.adaptive.votings import Voting
 from tests.service.answers import answer, example, problem, validator
 
 PATH = "/v1/scores"
@@ -84,9 +85,9 @@ def test_the_example():
 
 @given(PLANS, SEEDS, st.integers(0, 2**63 - 1), LABELS)
 def test_every_answer_is_the_protocol_of_the_library_to_the_last_bit(plan, vote_seed, seed, label):
-    """Ties at the cut too: they are common here, and broken as by a `BallotProtocol` of the same seed."""
+    """Ties at the cut too: they are common here, and broken as by a `Voting` of the same seed."""
     items = plan.n_items if label is None else [label(number) for number in range(plan.n_items)]
-    protocol = BallotProtocol(plan, items, voters=3, seed=seed)
+    protocol = Voting(plan, items, voters=3, seed=seed)
     ballots = []
     for number in range(1, plan.n_ballots + 1):
         ballot = protocol.open_ballot()
@@ -134,7 +135,7 @@ def test_every_answer_is_that_of_run_protocol_where_no_cut_is_tied(plan, seed):
 @settings(max_examples=10)
 @given(st.integers(0, 2**63 - 1), st.integers(1, 7), st.booleans())
 def test_a_whole_session(seed, n_voters, labelled):
-    """plan -> (ballot -> votes -> scores) until there is no next ballot; a `BallotProtocol` gives the same."""
+    """plan -> (ballot -> votes -> scores) until there is no next ballot; a `Voting` gives the same."""
     sizes = {"n_items": 13, "n_ballots": 3, "fraction": 0.6}
     plan = answer("/v1/plans", **sizes, top_presentations=36)["plan"]  # M = 12: all pairs of ballot 1
     items = [f"item {number}" for number in range(13)] if labelled else 13
@@ -145,7 +146,7 @@ def test_a_whole_session(seed, n_voters, labelled):
         return "tie" if truth[left] == truth[right] else "left" if truth[left] < truth[right] else "right"
 
     gold = Ranking.from_ranks(list(truth.values()), labels)
-    protocol = BallotProtocol(plan_ballots(**plan), items, voters=n_voters, seed=seed)
+    protocol = Voting(plan_ballots(**plan), items, voters=n_voters, seed=seed)
     ballots, following = [], {"items": items, "presentations": plan["presentations"]}
     while following is not None:
         ballot = answer("/v1/ballots", **following, voters=n_voters, seed=seed)

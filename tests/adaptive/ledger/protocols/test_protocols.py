@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from adaptive.formats.saved_voting import read_saved_voting, saved_voting
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.formats.exports import gathered
-from adaptive.session.ballot_protocol import BallotProtocol
 from adaptive.votes import Vote
-from tests.adaptive import session
+from tests.adaptive import formats
 from tests.adaptive.ledger.campaigns import pair_ids
 from tests.adaptive.ledger.voted import ledger_at, record, rows_of
-from tests.adaptive.session.protocols import PAIRS, opened, run, started, votes_on
+from tests.adaptive.votings import PAIRS, opened, run, started, votes_on
 
-VERSION_1 = Path(session.__file__).parent / "version_1"
+VERSION_1 = Path(formats.__file__).parent / "version_1"
 
 
 @pytest.mark.parametrize("n_closed", [0, 1, 2, 3])
@@ -46,7 +46,7 @@ def test_a_voting_is_the_same_in_the_ledger(n_closed, items, target):
 
 @pytest.mark.parametrize("name", ["opened.json", "ready.json", "finished.json"])
 def test_files_of_version_1_come_in_too(name, sqlite):
-    protocol = BallotProtocol.load(VERSION_1 / name)
+    protocol = read_saved_voting(VERSION_1 / name)
     campaign = ledger_at(sqlite).import_protocol(protocol, name)
     assert campaign.info.name == name
     assert campaign.standing()[0] == protocol.records
@@ -55,7 +55,7 @@ def test_files_of_version_1_come_in_too(name, sqlite):
 def test_the_voting_goes_on_in_the_ledger(sqlite):
     """To the end: the same ballots, cuts and ranking as without the ledger."""
     protocol = opened()
-    campaign = ledger_at(sqlite).import_protocol(BallotProtocol.from_json(protocol.to_json()), "Fruit")
+    campaign = ledger_at(sqlite).import_protocol(saved_voting(protocol.to_json(), "JSON"), "Fruit")
     for number in (2, 3):
         if number == 3:
             campaign.open_next()

@@ -9,9 +9,17 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankcorr.evaluation.partitions.exact import exact_sum
-from rankcorr.evaluation.partitions.partition_kernels import scrambled
-from rankcorr.evaluation.partitions.poisson import STEP, WORD, parts_of, query_keys, resampled, sums_of, thresholds
+from rankcorr.evaluation.kernels import scrambled
+from rankcorr.evaluation.partitions.poisson import (
+    STEP,
+    WORD,
+    exact_sum,
+    parts_of,
+    query_keys,
+    resampled,
+    sums_of,
+    thresholds,
+)
 from rankcorr.inference.resampling import derived_seed
 from tests import naive
 

@@ -1,0 +1,426 @@
+"""Qrels and runs: immutable flat columns of queries, documents and values, sorted by query once; groups of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Final, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.checks import check_choice, counted, offending, shown
+from rankcorr.errors import ColumnError, LabelError, MissingValueError, NonNumericError, OptionError
+from rankcorr.evaluation.columns import (
+    DUPLICATES,
+    Codes,
+    Duplicates,
+    Ids,
+    Rows,
+    checked_values,
+    coded,
+    is_number,
+    sorted_rows,
+)
+from rankcorr.frames import columns_of
+from rankcorr.scores import read_only
+
+QUERY: Final = ("query", "query_id", "qid", "q_id")
+DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid")
+GROUP: Final = "group"
+
+
+class QueryColumns:
+    """Base of `Qrels` and `Run`: rows of a query, a document and a value, sorted by query.
+
+    Queries come in the order of their first rows, and the rows of a query in the order in which they were given.
+
+    Attributes
+    ----------
+    queries : tuple of str or int
+    offsets : ndarray of int64, shape (n_queries + 1,), read-only
+        The rows of query q are those from ``offsets[q]`` to ``offsets[q + 1] - 1``.
+    documents : tuple of str or int
+        The distinct documents.
+    codes : ndarray of int64, shape (n_rows,), read-only
+        Where in `documents` the document of each row is.
+    values : ndarray of float64, shape (n_rows,), read-only
+    name : str or None
+    """
+
+    value_name: ClassVar[str]
+    value_columns: ClassVar[tuple[str, ...]]
+
+    _rows: Rows
+    name: str | None
+
+    def __init__(self, *_args: object, **_options: object) -> None:
+        kind = type(self).__name__
+        raise TypeError(f"make it by {kind}.from_dict, {kind}.from_columns, {kind}.from_frame or read_{kind.lower()}")
+
+    @classmethod
+    def from_columns(
+        cls,
+        queries: Any,
+        documents: Any,
+        values: Any,
+        *,
+        duplicates: Duplicates = "error",
+        name: str | None = None,
+    ) -> Self:
+        """Make it of three columns of one length, in any order of rows.
+
+        Parameters
+        ----------
+        queries, documents : sequence or series of str or int
+            Ids, all of one type in each column. Those of Arrow are encoded by Arrow.
+        values : array_like or series
+            Real numbers without nan. Values of Arrow in doubles, sorted by query already, are not copied.
+        duplicates : {"error", "first", "max"}
+            What becomes of a document that a query has more than once: an error, or the first or the largest value
+            counts.
+        name : str, optional
+            What results call it.
+
+        Raises
+        ------
+        RankingError
+            `ColumnError` for ids that cannot be used, `DuplicateDocumentError`, `MissingValueError` for null and nan,
+            `NonNumericError`.
+
+        Examples
+        --------
+        >>> Run.from_columns(["q1", "q1", "q2"], ["a", "b", "a"], [0.9, 0.4, 0.7])
+        <Run of 2 queries, 3 documents>
+        """
+        check_choice("duplicates", duplicates, DUPLICATES)
+        return cls._of(
+            coded(queries, "query"),
+            coded(documents, "document"),
+            checked_values(values, cls.value_name),
+            duplicates,
+            name,
+        )
+
+    @classmethod
+    def from_dict(cls, values: Mapping[Any, Mapping[Any, float]], *, name: str | None = None) -> Self:
+        """Make it of a mapping of query to a mapping of document to value.
+
+        A query without documents has no rows, and is left out.
+
+        Raises
+        ------
+        RankingError
+            As `from_columns`.
+
+        Examples
+        --------
+        >>> Qrels.from_dict({"q1": {"a": 2, "b": 0}, "q2": {"a": 1}})
+        <Qrels of 2 queries, 3 documents>
+        """
+        if not isinstance(values, Mapping) or not all(isinstance(each, Mapping) for each in values.values()):
+            raise ColumnError(f"a mapping of query to a mapping of document to value is wanted; got {shown(values)}")
+        queries = [query for query, found in values.items() for _ in found]
+        documents = [document for found in values.values() for document in found]
+        numbers = [value for found in values.values() for value in found.values()]
+        try:
+            return cls.from_columns(queries, documents, numbers, name=name)
+        except (MissingValueError, NonNumericError) as error:
+            pairs = zip(queries, documents, numbers, strict=True)
+            wrong = next((pair for pair in pairs if not is_number(pair[2])), None)
+            if wrong is None:
+                raise
+            query, document, value = wrong
+            raise type(error)(
+                f"every {cls.value_name} must be a real number; that of document {document!r} of query {query!r} is "
+                f"{shown(value)}"
+            ) from error
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        query: str | None = None,
+        document: str | None = None,
+        value: str | None = None,
+        duplicates: Duplicates = "error",
+        name: str | None = None,
+    ) -> Self:
+        """Make it of a data frame of pandas, polars or pyarrow with a row for each document of a query.
+
+        Parameters
+        ----------
+        frame : data frame
+        query, document, value : str, optional
+            Names of the columns. By default the one of these names that the frame has: "query", "query_id", "qid",
+            "q_id"; "document", "document_id", "doc_id", "docno", "docid"; for qrels "relevance", "rel", "label",
+            "gold"; for a run "score", "sim".
+        duplicates, name
+            As in `from_columns`.
+
+        Raises
+        ------
+        RankingError
+            As `from_columns`; `ColumnError` for a column that the frame does not have.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["a", "b"], "score": [0.9, 0.4]})
+        >>> Run.from_frame(frame)
+        <Run of 1 query, 2 documents>
+        """
+        columns = columns_of(frame)
+        if columns is None:
+            raise ColumnError(f"a data frame is wanted; got {shown(frame)}")
+        found = [
+            _column(columns, asked, known, what)
+            for asked, known, what in (
+                (query, QUERY, "query"),
+                (document, DOCUMENT, "document"),
+                (value, cls.value_columns, cls.value_name),
+            )
+        ]
+        return cls.from_columns(*found, duplicates=duplicates, name=name)
+
+    @classmethod
+    def of(cls, given: Any) -> Self:
+        """Make it of whatever holds it in memory: itself, a dict, a data frame, or an object of ranx or ir_measures.
+
+        Objects of ranx are known by their method ``to_dict``, those of ir_measures by the fields ``query_id`` and
+        ``doc_id`` of the entries of an iterable. `read_qrels` and `read_run` read files.
+
+        Raises
+        ------
+        RankingError
+            As `from_columns`.
+
+        Examples
+        --------
+        >>> from collections import namedtuple
+        >>> ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
+        >>> Run.of([ScoredDoc("q1", "a", 0.9), ScoredDoc("q1", "b", 0.4)])
+        <Run of 1 query, 2 documents>
+        """
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, QueryColumns):
+            raise ColumnError(f"{type(given).__name__} was given where {cls.__name__} is wanted")
+        if isinstance(given, Mapping):
+            return cls.from_dict(given)
+        if columns_of(given) is not None:
+            return cls.from_frame(given)
+        if hasattr(given, "to_dict") and hasattr(given, cls.__name__.lower()):
+            return cls.from_dict(given.to_dict(), name=getattr(given, "name", None))
+        rows = list(given) if isinstance(given, Iterable) and not isinstance(given, bytes) else []
+        fields = ("query_id", "doc_id", next((each for each in cls.value_columns if _all_have(rows, each)), ""))
+        if not rows or not all(_all_have(rows, field) for field in fields):
+            raise ColumnError(
+                f"{cls.__name__} can be read from a dict of dicts, a data frame, a file (read_{cls.__name__.lower()}), "
+                f"an object of ranx, and "
+                f"entries of ir_measures; got {shown(given)}"
+            )
+        return cls.from_columns(*([getattr(row, field) for row in rows] for field in fields))
+
+    @classmethod
+    def _of(cls, queries: Ids, documents: Ids, values: NDArray[np.float64], duplicates: str, name: str | None) -> Self:
+        return cls._unchecked(sorted_rows(queries, documents, values, cls.value_name, duplicates), name)
+
+    @classmethod
+    def _unchecked(cls, rows: Rows, name: str | None) -> Self:
+        made = object.__new__(cls)
+        object.__setattr__(made, "_rows", rows)
+        object.__setattr__(made, "name", name)
+        return made
+
+    @property
+    def queries(self) -> tuple[Hashable, ...]:
+        """Ids of the queries."""
+        return self._rows.queries
+
+    @property
+    def offsets(self) -> Codes:
+        """Where the rows of each query begin, and the number of rows."""
+        return self._rows.offsets
+
+    @property
+    def documents(self) -> tuple[Hashable, ...]:
+        """Ids of the distinct documents."""
+        return self._rows.documents
+
+    @property
+    def codes(self) -> Codes:
+        """Where in `documents` the document of each row is."""
+        return self._rows.codes
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The value of each row."""
+        return self._rows.values
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self._rows.queries)
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return self.values.size
+
+    def __getitem__(self, query: Hashable) -> dict[Hashable, float]:
+        """Documents of a query with their values."""
+        place = self.places.get(query)
+        if place is None:
+            raise LabelError(offending("there is no query", [query]))
+        rows = slice(int(self.offsets[place]), int(self.offsets[place + 1]))
+        ids = (self.documents[code] for code in self.codes[rows].tolist())
+        return dict(zip(ids, self.values[rows].tolist(), strict=True))
+
+    @cached_property
+    def places(self) -> dict[Hashable, int]:
+        """Where in `queries` each query is."""
+        return {query: place for place, query in enumerate(self.queries)}
+
+    def to_dict(self) -> dict[Hashable, dict[Hashable, float]]:
+        """Return a dict of query to a dict of document to value."""
+        return {query: self[query] for query in self.queries}
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.queries, self.values.tobytes()))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a {type(self).__name__} is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (type(self), self._rows, self.name)
+
+    def __repr__(self) -> str:
+        named = "" if self.name is None else f" {self.name!r}"
+        queries = counted(self.n_queries, "query", "queries")
+        return f"<{type(self).__name__}{named} of {queries}, {counted(len(self), 'document')}>"
+
+
+class Qrels(QueryColumns):
+    """Relevance of documents to queries: the gold scores.
+
+    Relevance is any number. The coefficients rank by it, so that a negative one is worse than 0; measures of
+    relevance count documents of at least 1, as trec_eval does.
+
+    Made by `Qrels.from_dict`, `Qrels.from_columns`, `Qrels.from_frame`, `Qrels.of` or `read_qrels`.
+    """
+
+    value_name = "relevance"
+    value_columns = ("relevance", "rel", "label", "gold")
+
+
+class Run(QueryColumns):
+    """Scores that a system gives to documents for queries; larger is better.
+
+    Made by `Run.from_dict`, `Run.from_columns`, `Run.from_frame`, `Run.of` or `read_run`.
+    """
+
+    value_name = "score"
+    value_columns = ("score", "sim")
+
+
+def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColumns:
+    """Make it again after pickle, which forgets that arrays are read-only."""
+    arrays = {"offsets": read_only(rows.offsets), "codes": read_only(rows.codes), "values": read_only(rows.values)}
+    return kind._unchecked(Rows(rows.queries, documents=rows.documents, **arrays), name)
+
+
+def _column(columns: Mapping[Any, Any], asked: str | None, known: tuple[str, ...], what: str) -> Any:
+    """The column that was asked for, or the only one of a known name."""
+    listed = ", ".join(map(repr, columns))
+    if asked is not None:
+        if asked not in columns:
+            raise ColumnError(f"the frame has no column {asked!r} for the {what}; it has {listed}")
+        return columns[asked]
+    found = [name for name in known if name in columns]
+    if len(found) != 1:
+        many = f"several columns may hold the {what}: {', '.join(map(repr, found))}"
+        none = f"the frame has no column for the {what}, such as {', '.join(map(repr, known))}; it has {listed}"
+        raise ColumnError(f"{many if found else none}; name one by {_option(what)}=")
+    return columns[found[0]]
+
+
+def _option(what: str) -> str:
+    return what if what in ("query", "document") else "value"
+
+
+def _all_have(rows: list[Any], field: str) -> bool:
+    return bool(rows) and all(hasattr(row, field) for row in rows)
+
+
+def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable, list[int]]:
+    """Places of the queries of each group; groups in the order of their first queries, and none without groups.
+
+    Parameters
+    ----------
+    groups : mapping of query to group, data frame, or None
+        A frame has a column of queries, called as in `Qrels.from_frame`, and either one other column or one called
+        "group". It may repeat a query with the same group.
+    queries : tuple
+        Those of qrels, each of which needs a group.
+
+    Raises
+    ------
+    OptionError
+        Anything else, or a query without a group.
+    ColumnError
+        A frame without these columns, or with two groups for one query.
+
+    Examples
+    --------
+    >>> grouped_queries({"q1": "drama", "q2": "war", "q3": "drama"}, ("q1", "q2", "q3"))
+    {'drama': [0, 2], 'war': [1]}
+    """
+    if groups is None:
+        return {}
+    if not isinstance(groups, Mapping):
+        columns = columns_of(groups)
+        if columns is None:
+            raise OptionError(f"groups must be a mapping of query to group, or a data frame; got {shown(groups)}")
+        groups = _of_frame(columns)
+    found: dict[Hashable, list[int]] = {}
+    if lacking := [query for query in queries if query not in groups]:
+        raise OptionError(offending("every query of qrels needs a group; without one", lacking))
+    for place, query in enumerate(queries):
+        group = groups[query]
+        if group is None or group != group:  # noqa: PLR0124 - nan is not equal to itself
+            raise OptionError(f"every query of qrels needs a group; that of {shown(query)} is {shown(group)}")
+        found.setdefault(group, []).append(place)
+    return found
+
+
+def _of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:
+    """Group of each query, from the columns of a frame."""
+    listed = ", ".join(map(repr, columns))
+    names = [name for name in QUERY if name in columns]
+    if len(names) != 1:
+        raise ColumnError(f"groups need one column of queries, such as {', '.join(map(repr, QUERY))}; got {listed}")
+    others = [name for name in columns if name != names[0]]
+    if len(others) != 1 and GROUP not in others:
+        raise ColumnError(f"groups need one column besides {names[0]!r}, or one called {GROUP!r}; got {listed}")
+    queries = coded(columns[names[0]], "query")
+    groups = _listed(columns[others[0] if len(others) == 1 else GROUP])
+    found: dict[Hashable, Hashable] = {}
+    for code, group in zip(queries.codes.tolist(), groups, strict=True):
+        query = queries.ids[code]
+        if found.setdefault(query, group) != group:
+            raise ColumnError(f"query {shown(query)} has two groups, {shown(found[query])} and {shown(group)}")
+    return found
+
+
+def _listed(column: Any) -> Iterable[Hashable]:
+    """Cells of a column of pandas, polars or pyarrow as values of Python."""
+    import narwhals.stable.v2 as nw
+
+    cells: list[Hashable] = nw.from_native(column, series_only=True).to_list()
+    return cells

@@ -1,0 +1,290 @@
+"""A metric and a run -> a value for each query of qrels.
+
+Most measures of ir_measures are computed by trec_eval: C code that trusts what it is given. It reserves a table with an
+entry for each grade up to the largest, which it keeps from one query to the next, and reads it at places that it does
+not check. So documents and queries get names of our own where theirs would be misread, grades have a limit, and a first
+query reserves the table for all others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.checks import shown
+from rankcorr.coefficients import Coefficient
+from rankcorr.errors import MetricError, collected_notices
+from rankcorr.evaluation.columns import Codes
+from rankcorr.evaluation.grouped import grouped, reasons
+from rankcorr.evaluation.matching import Joined, Matched, id_places, trec_order
+from rankcorr.evaluation.metrics import (
+    LARGEST_GRADE,
+    RBO,
+    AveragePrecision,
+    Familiar,
+    Metric,
+    PrecisionAt,
+    TauAP,
+    ir_measures_package,
+)
+from rankcorr.evaluation.qrels import Qrels
+from rankcorr.measures.ap_correlation import tau_ap
+from rankcorr.measures.overlap import rank_biased_overlap
+from rankcorr.ranking import Ranking
+from rankcorr.scores import read_only
+from rankcorr.workers import Progress
+
+Values = NDArray[np.float64]
+
+UndefinedPolicy: TypeAlias = Literal["omit", "zero", "error"]
+
+UNDEFINED: Final = ("omit", "zero", "error")
+NOT_IN_RUN: Final = "the run does not have the query"
+SHORT_LIST: Final = "fewer than two documents in qrels or in the run"
+FIRST: Final = "0"  # name, for ir_measures, of a query before all others, which are named "1", "2", ...
+
+
+@dataclass(eq=False, slots=True)
+class QueryValues:
+    """Values of one metric and run, nan where undefined, and why, by the number of the query."""
+
+    values: Values
+    undefined: dict[int, str] = field(default_factory=dict)
+
+
+class Competition:
+    """One run, joined and matched with qrels, of which metrics are computed."""
+
+    def __init__(self, joint: Joined, pairs: Matched, workers: int, progress: Progress | None = None) -> None:
+        self._joint = joint
+        self._pairs = pairs
+        self._workers = workers
+        self._progress = progress
+        self._ordered: tuple[Any, ...] | None = None
+
+    def values(self, metrics: dict[str, Metric]) -> dict[str, QueryValues]:
+        """Values of each metric by its name; those of ir_measures are computed in one pass."""
+        familiar = [metric for metric in metrics.values() if isinstance(metric, Familiar)]
+        found = self._familiar(familiar) if familiar else {}
+        return {name: found[name] if name in found else self._of(metric) for name, metric in metrics.items()}
+
+    def _of(self, metric: Metric) -> QueryValues:
+        if isinstance(metric, Coefficient):
+            return self._correlation(metric)
+        if isinstance(metric, AveragePrecision):
+            return self._average_precision()
+        if isinstance(metric, PrecisionAt):
+            return self._precision(metric.k)
+        return self._tau_ap(metric) if isinstance(metric, TauAP) else self._overlap(metric)  # type: ignore[arg-type]
+
+    def _correlation(self, coefficient: Coefficient) -> QueryValues:
+        x, y, offsets = self._pairs.x, self._pairs.y, self._pairs.offsets
+        values = grouped(coefficient, x, y, offsets, workers=self._workers, progress=self._progress)
+        return self._explained(values, reasons(values, x, y, offsets))
+
+    def _tau_ap(self, metric: TauAP) -> QueryValues:
+        pairs, values = self._pairs, np.full(self._pairs.offsets.size - 1, math.nan)
+        for query in np.flatnonzero(np.diff(pairs.offsets) > 1).tolist():
+            self._step()
+            rows = slice(int(pairs.offsets[query]), int(pairs.offsets[query + 1]))
+            with collected_notices():  # the reasons say it
+                values[query] = tau_ap(pairs.x[rows], pairs.y[rows], ties=metric.ties)
+        return self._explained(values, reasons(values, pairs.x, pairs.y, pairs.offsets))
+
+    def _overlap(self, metric: RBO) -> QueryValues:
+        joint, qrels = self._joint, self._joint.qrels
+        values, undefined = np.full(qrels.n_queries, math.nan), {}
+        for query in range(qrels.n_queries):
+            self._step()
+            gold = slice(int(qrels.offsets[query]), int(qrels.offsets[query + 1]))
+            run = slice(int(joint.starts[query]), int(joint.stops[query]))
+            if gold.stop - gold.start < 2 or run.stop - run.start < 2:
+                undefined[query] = SHORT_LIST
+                continue
+            lists = [
+                Ranking.from_scores(scores[rows], labels=codes[rows])
+                for scores, codes, rows in ((qrels.values, qrels.codes, gold), (joint.values, joint.codes, run))
+            ]
+            values[query] = rank_biased_overlap(*lists, p=metric.p, ties=metric.ties).extrapolated
+        return self._explained(values, undefined)
+
+    def _average_precision(self) -> QueryValues:
+        place, relevant, group, n_relevant = self._relevance()
+        before = np.cumsum(relevant) - relevant
+        starts = np.searchsorted(group, np.arange(n_relevant.size))
+        above = before - before[np.minimum(starts, before.size - 1)][group]
+        precision = np.where(relevant, (above + 1) / (place + 1), 0.0)
+        sums = np.bincount(group, weights=precision, minlength=n_relevant.size)
+        return QueryValues(sums / np.maximum(n_relevant, 1))
+
+    def _precision(self, k: int) -> QueryValues:
+        place, relevant, group, n_relevant = self._relevance()
+        return QueryValues(np.bincount(group, weights=relevant & (place < k), minlength=n_relevant.size) / k)
+
+    def _relevance(self) -> tuple[Any, ...]:
+        """Place, relevance and query of each row of the run, best first; number of relevant documents of each query."""
+        if self._ordered is None:
+            from rankcorr.evaluation.kernels import mark_relevant
+
+            joint, qrels = self._joint, self._joint.qrels
+            sizes = joint.stops - joint.starts
+            group = np.repeat(np.arange(sizes.size), sizes)
+            place = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            is_relevant = read_only(qrels.values >= 1)
+            relevant = np.zeros(joint.codes.size, bool)
+            table = np.zeros(len(joint.documents), bool)
+            run = joint.starts, joint.stops, joint.codes
+            mark_relevant(qrels.offsets, qrels.codes, is_relevant, *run, table, relevant)
+            relevant = relevant[trec_order(joint)]
+            n_relevant = np.diff(np.append(0, np.cumsum(is_relevant))[qrels.offsets])
+            self._ordered = (place, relevant, group, n_relevant)
+        return self._ordered
+
+    def _familiar(self, metrics: Sequence[Familiar]) -> dict[str, QueryValues]:
+        found = familiar_values(metrics, self._joint, lambda _: self._step())
+        return {name: QueryValues(values, _without_value(values)) for name, values in found.items()}
+
+    def _step(self) -> None:
+        """Report that the next query begins."""
+        if self._progress is not None:
+            self._progress(1)
+
+    def _explained(self, values: Values, why: dict[int, str]) -> QueryValues:
+        missing = ~self._joint.retrieved
+        return QueryValues(values, {query: NOT_IN_RUN if missing[query] else reason for query, reason in why.items()})
+
+
+def _without_value(values: Values) -> dict[int, str]:
+    return dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), "ir_measures gives no value")
+
+
+def familiar_values(metrics: Sequence[Familiar], joint: Joined, step: Progress) -> dict[str, NDArray[np.float64]]:
+    """Value of each query of qrels by each metric, by the names of the metrics; nan where ir_measures has none.
+
+    Raises
+    ------
+    MetricError
+        A grade that ir_measures cannot take, or a metric that it cannot compute here.
+    """
+    together: dict[Any, list[Familiar]] = {}
+    for metric in metrics:
+        together.setdefault(_company(metric.measure), []).append(metric)
+    found: dict[str, NDArray[np.float64]] = {}
+    for own in together.values():
+        found |= _of_company(own, joint, step)
+    return found
+
+
+def _of_company(metrics: list[Familiar], joint: Joined, step: Progress) -> dict[str, NDArray[np.float64]]:
+    """Values of measures that keep each other company."""
+    qrels, listed = joint.qrels, ", ".join(metric.name for metric in metrics)
+    gold: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    if _is_function(metrics[0].measure):  # it sees ids and relevance as they are
+        queries, documents = [str(query) for query in qrels.queries], [str(document) for document in joint.documents]
+        grades = np.array([int(value) for value in _whole(qrels, listed).tolist()], object)
+    else:
+        queries, documents = [str(number) for number in range(1, qrels.n_queries + 1)], _document_names(joint)
+        grades = _limited(qrels, metrics[0].measure.params.get("gains", {}), listed)
+        levels = max(int(grades.max()), 0, *(metric.measure.params.get("rel", 1) - 1 for metric in metrics))
+        gold[FIRST], run[FIRST] = {"a": levels}, {"a": 2.0, "b": 1.0}
+    gold |= _by_query(queries, documents, qrels.offsets[:-1], qrels.offsets[1:], qrels.codes, grades, step)
+    run |= _by_query(queries, documents, joint.starts, joint.stops, joint.codes, joint.values, step)
+    named = {_without_gains(metric.measure): metric.name for metric in metrics}
+    places = {query: place for place, query in enumerate(queries)}
+    found = {metric.name: np.full(qrels.n_queries, np.nan) for metric in metrics}
+    for each in _calculated(list(named), listed, gold, run):
+        if each.query_id in places:
+            found[named[each.measure]][places[each.query_id]] = each.value
+        step(1)
+    return found
+
+
+def _company(measure: Any) -> Any:
+    """Measures of one company are computed at once: ir_measures gives some the gains or documents of another."""
+    params = measure.params
+    return _is_function(measure), params.get("judged_only", False), tuple(params.get("gains", {}).items())
+
+
+def _is_function(measure: Any) -> bool:
+    """Whether a measure is a function of the user, made by ``ir_measures.define``."""
+    return type(measure).__module__ == "ir_measures.providers.runtime_provider"
+
+
+def _calculated(measures: list[Any], names: str, *judged: Any) -> Iterator[Any]:
+    """Values of ir_measures, one after the other; an error in the caller's loop is not caught here."""
+    try:
+        yield from ir_measures_package().iter_calc(measures, *judged)
+    except Exception as error:  # its programs raise errors of any kind
+        raise MetricError(f"ir_measures cannot compute {names}: {error}") from error
+
+
+def _whole(qrels: Qrels, names: str) -> NDArray[np.float64]:
+    values = qrels.values
+    wrong = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)))
+    if wrong.size:
+        raise MetricError(
+            f"{names}: ir_measures needs whole numbers as relevance; it is {_named(qrels, values, int(wrong[0]))}"
+        )
+    return values
+
+
+def _limited(qrels: Qrels, gains: dict[int, int], names: str) -> NDArray[np.int64]:
+    """Grades from -1 to the largest, by the gains of a measure if it has any; all below 0 mean the same: unjudged."""
+    values = _whole(qrels, names)
+    if gains:
+        values = np.select([values == grade for grade in gains], list(gains.values()), values)
+    wrong = np.flatnonzero(values > LARGEST_GRADE)
+    if wrong.size:
+        raise MetricError(
+            f"{names}: relevance must be at most {LARGEST_GRADE:,}; it is "
+            f"{_named(qrels, values, int(wrong[0]))}; rank correlations, ap and p@k take any"
+        )
+    return np.maximum(values, -1).astype(np.int64)
+
+
+def _named(qrels: Qrels, values: NDArray[np.float64], row: int) -> str:
+    """The relevance of a row of qrels, for a message."""
+    query = int(np.searchsorted(qrels.offsets, row, side="right")) - 1
+    where = (qrels.queries[query], qrels.documents[int(qrels.codes[row])])
+    return f"{values[row]:.13g} for (query, document) {shown(where)}"
+
+
+def _without_gains(measure: Any) -> Any:
+    """The same measure of grades that are gains already."""
+    if "gains" not in measure.params:
+        return measure
+    return type(measure)(**{name: value for name, value in measure.params.items() if name != "gains"})
+
+
+def _document_names(joint: Joined) -> list[str]:
+    """Ids as text, or other names in their order if an id holds a NUL, a space or a surrogate, which C or files cut."""
+    ids = [str(document) for document in joint.documents]
+    text = " ".join(ids)
+    if text.isprintable() and text.count(" ") == len(ids) - 1:
+        return ids
+    return [f"{place:010d}" for place in id_places(joint).tolist()]
+
+
+def _by_query(
+    queries: list[str],
+    documents: list[str],
+    starts: Codes,
+    stops: Codes,
+    codes: Codes,
+    values: NDArray[Any],
+    step: Progress,
+) -> dict[str, dict[str, Any]]:
+    """By query, documents with their values; a query without any is left out."""
+    found = {}
+    for query, start, stop in zip(queries, starts.tolist(), stops.tolist(), strict=True):
+        step(1)
+        if stop > start:
+            names = map(documents.__getitem__, codes[start:stop].tolist())
+            found[query] = dict(zip(names, values[start:stop].tolist(), strict=True))
+    return found

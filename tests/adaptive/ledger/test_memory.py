@@ -1,0 +1,229 @@
+"""A campaign in memory is the protocol of the paper, whatever the order of its votes, and has nothing on a disk."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from adaptive.draw import draw_ballot
+from adaptive.errors import AdaptiveError, VoteError
+from adaptive.ledger import Ledger, LedgerError, NotReadyError
+from adaptive.ledger.ballots.draws import load_ballot
+from adaptive.ledger.store.backup import back_up
+from adaptive.selection import select_top
+from tests.adaptive import naive
+from tests.adaptive.ballots import PLANS, SEEDS, answers_to
+from tests.adaptive.votings import PAIRS, PLAN, Voting
+
+
+@pytest.fixture(scope="module")
+def memory():
+    """One ledger of many campaigns: to make the tables takes a fifth of a second."""
+    made = Ledger.in_memory()
+    yield made
+    made.close()
+
+
+def drawn(campaign, number):
+    stored = campaign.ballots()[number - 1]
+    return campaign.database.read(lambda connection: load_ballot(connection, campaign.info, stored))
+
+
+def votes_on(campaign, number, seed=0):
+    """A vote for most comparisons of a ballot, by id; every item has one."""
+    ballot, pairs = drawn(campaign, number), campaign.asked(number=number)
+    words = {1: "left", 0: "tie", -1: "right"}
+    said = {}
+    for place, code in enumerate(answers_to(ballot, seed).tolist()):
+        left, right = ballot.items[ballot.left[place]], ballot.items[ballot.right[place]]
+        said.setdefault((str(ballot.voters[ballot.voter[place]]), str(left), str(right)), []).append(words.get(code))
+    votes = {pair.id: said[str(pair.voter), str(pair.left), str(pair.right)].pop(0) for pair in pairs}
+    return {name: word for name, word in votes.items() if word is not None}
+
+
+@given(PLANS, SEEDS, st.randoms(use_true_random=False))
+def test_votes_in_any_order_and_in_parts_give_the_protocol_of_the_paper(plan, seed, random):
+    ledger = Ledger.in_memory()
+    straight, scattered = (ledger.new_campaign(plan, plan.n_items, 4, seed) for _ in range(2))
+    ballots = []
+    for number in range(1, plan.n_ballots + 1):
+        assert straight.open_next() == scattered.open_next() == number
+        assert drawn(straight, number) == drawn(scattered, number)
+        votes = votes_on(straight, number, seed)
+        assert straight.record(votes).n_new == len(votes)
+        parts = random.sample(list(votes.items()), len(votes))
+        cut = random.randint(0, len(parts))
+        assert scattered.record(dict(parts[:cut])).n_new == cut
+        assert scattered.record(dict(parts)).n_new == len(parts) - cut
+        again = scattered.record(votes)
+        assert (again.n_new, again.n_known) == (0, len(votes))
+        shown = [(pair.left, pair.right, votes.get(pair.id)) for pair in straight.asked(number=number)]
+        ballots.append((list(drawn(straight, number).items), shown))
+        record = straight.close(number, least_answered=0.1)
+        assert scattered.close(number, least_answered=0.1) == record
+        x, y, b, ybar = naive.protocol(ballots)[-1]
+        assert_allclose(record.b, float(b), rtol=1e-9)
+        for ours, theirs in ((record.x, x), (record.y, y), (record.ybar, ybar)):
+            assert_allclose(ours, [float(theirs[item]) for item in record.items], rtol=1e-9, atol=1e-12)
+    assert scattered.paper_result().to_json() == straight.paper_result().to_json()
+    ledger.close()
+
+
+def test_the_seed_decides_the_ballots(memory):
+    def first(seed):
+        campaign = memory.new_campaign(PLAN, 8, 5, seed)
+        campaign.open_next()
+        return drawn(campaign, 1)
+
+    assert first(1) == first(1)
+    assert first(1) != first(2)
+    assert first(2**70) == first(2**70)
+    assert first(1) == Voting(PLAN, 8, 5, 1).open_ballot()
+
+
+def test_each_ballot_has_a_stream_for_its_draw_and_one_for_its_cut(memory):
+    def stream(ballot, purpose):
+        return np.random.default_rng(np.random.SeedSequence(1, spawn_key=(ballot, purpose)))
+
+    campaign, items = memory.new_campaign(PLAN, 8, 5, 1), list(range(8))
+    for number, size in enumerate(PLAN.sizes, start=1):
+        campaign.open_next()
+        assert drawn(campaign, number) == draw_ballot(items, 3, 5, stream(number, 0))
+        campaign.record({pair.id: "tie" for pair in campaign.asked()})
+        record = campaign.close(number)
+        if number < 3:
+            assert record.n_tied_at_cut == size
+            chosen = select_top(record.ybar, PLAN.sizes[number], stream(number, 1)).chosen
+            items = [items[place] for place in chosen]
+
+
+def test_comparisons_name_voters_and_items(memory):
+    campaign = memory.new_campaign(PLAN, PAIRS, ["Ann", "Bob", "Eve"], 1)
+    campaign.open_next()
+    ballot = drawn(campaign, 1)
+    rows = zip(ballot.voter.tolist(), ballot.left.tolist(), ballot.right.tolist(), strict=True)
+    expected = [(ballot.voters[voter], PAIRS[left], PAIRS[right]) for voter, left, right in rows]
+    assert sorted((pair.voter, pair.left, pair.right) for pair in campaign.asked(number=1)) == sorted(expected)
+    assert campaign.asked() == campaign.asked(number=1)
+    assert campaign.asked(number=2) == ()
+
+
+def test_steps_out_of_order(memory):
+    campaign = memory.new_campaign(PLAN, 8, 5, 1)
+    with pytest.raises(VoteError, match="ballot 1 has not been opened"):
+        campaign.record({"1-0-0": "left"})
+    with pytest.raises(LedgerError, match="ballot 1 is not open: there is nothing to close"):
+        campaign.close(1)
+    with pytest.raises(LedgerError, match="the result needs all 3 ballots; 0 are closed"):
+        campaign.paper_result()
+    for number in (1, 2, 3):
+        campaign.open_next()
+        with pytest.raises(LedgerError, match=f"ballot {number} is open: close it before the next is opened"):
+            campaign.open_next()
+        campaign.record({pair.id: "tie" for pair in campaign.asked()})
+        campaign.close(number)
+    with pytest.raises(LedgerError, match="all 3 ballots are closed: none is left to open"):
+        campaign.open_next()
+
+
+def test_a_ballot_with_a_silent_item_stays_open(memory):
+    campaign = memory.new_campaign(PLAN, PAIRS, 5, 1)
+    campaign.open_next()
+    first, *_ = pairs = campaign.asked()
+    silent = first.left
+    campaign.record({pair.id: "tie" for pair in pairs if silent not in (pair.left, pair.right)})
+    with pytest.raises(NotReadyError, match="every item needs an answered comparison"):
+        campaign.close(1, least_answered=0.1)
+    assert campaign.ballots()[0].state == "open"
+    campaign.record({first.id: "left"})
+    assert campaign.close(1, least_answered=0.1).number == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"items": 7}, "the plan is for 8 items; got 7"),
+        ({"items": [*"abcdefg", 0.5]}, "JSON holds labels that are strings, integers or tuples of those; got 0.5"),
+        ({"items": [*"abcdefg", "a"]}, "items must be unique; more than once: 'a'"),
+        ({"voters": 0}, "voting needs at least one voter"),
+        ({"voters": []}, "voting needs at least one voter"),
+        ({"voters": ["Ann", "Ann"]}, "voters must be unique; more than once: 'Ann'"),
+        ({"voters": "Ann"}, "voters must be a number or a list of labels; got 'Ann'"),
+        ({"seed": -1}, "seed must be a whole number, not negative; got -1"),
+        ({"seed": 1.5}, "seed must be a whole number, not negative; got 1.5"),
+        ({"seed": True}, "seed must be a whole number, not negative; got True"),
+    ],
+)
+def test_what_makes_no_campaign(arguments, message, memory):
+    with pytest.raises(AdaptiveError, match=message):
+        memory.new_campaign(PLAN, **{"items": 8, "voters": 5, "seed": 1, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("votes", "message"),
+    [
+        ({"2-0-99": "left"}, "votes:2: comparison '2-0-99' is unknown"),
+        ({"3-0-0": "left"}, "votes:2: comparison '3-0-0' is unknown: ballot 3 has not been opened"),
+        ({"two": "left"}, "votes:2: a comparison has an id like \"2-17\"|votes:2: .* got 'two'"),
+        ({2: "left"}, "votes:2: .* got 2"),
+        ({"2-0-1": "Left"}, "an answer is 'left', 'right', 'tie' or 'cannot say'; got 'Left'"),
+        ({"2-0-1": ["left"]}, "an answer is 'left'"),
+        ({"2-0-1": 1}, "an answer is .* got 1"),
+    ],
+)
+def test_votes_that_are_refused_leave_nothing_behind(votes, message, memory):
+    campaign = memory.new_campaign(PLAN, 8, 1, 1)
+    campaign.open_next()
+    campaign.record({pair.id: "tie" for pair in campaign.asked()})
+    campaign.close(1)
+    campaign.open_next()
+    with pytest.raises(VoteError, match=message):
+        campaign.record({"2-0-0": "tie", **votes})
+    assert campaign.record({"2-0-0": "tie"}).n_new == 1
+
+
+def test_votes_that_contradict_or_come_late_are_kept_aside(memory):
+    campaign = memory.new_campaign(PLAN, 8, 1, 1)
+    campaign.open_next()
+    votes = {pair.id: "tie" for pair in campaign.asked()}
+    campaign.record(votes)
+    assert campaign.record({"1-0-0": "left"}).n_conflicts == 1
+    campaign.close(1)
+    assert campaign.record(votes).n_known == len(votes)
+    assert campaign.record({"1-0-1": "right"}).n_late == 1
+
+
+def test_two_ledgers_share_nothing_and_leave_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first, other = Ledger.in_memory(), Ledger.in_memory()
+    first.new_campaign(PLAN, 8, 5, 1)
+    with pytest.raises(LedgerError, match="no campaign"):
+        other.campaign()
+    with pytest.raises(LedgerError, match="the ledger in memory: has no file to copy"):
+        back_up(first.database, tmp_path / "copy.db")
+    first.close()
+    with pytest.raises(LedgerError):
+        first.campaign()
+    other.close()
+    assert os.listdir(tmp_path) == []
+
+
+def test_threads_record_in_turns(memory):
+    campaign = memory.new_campaign(PLAN, 8, 1, 1)
+    campaign.open_next()
+    votes, counts = {pair.id: "tie" for pair in campaign.asked()}, []
+
+    def work(name):
+        counts.append(campaign.record({name: votes[name]}).n_new)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in votes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [1] * len(votes)
+    assert campaign.close(1).number == 1

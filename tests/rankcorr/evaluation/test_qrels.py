@@ -1,0 +1,340 @@
+import math
+import pickle
+from collections import namedtuple
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from rankcorr import MissingValueError, NonNumericError, OptionError, TableError
+from rankcorr.errors import LabelError
+from rankcorr.evaluation import ColumnError, DuplicateDocumentError, Qrels, Run, compare_runs, read_groups
+from rankcorr.evaluation.qrels import grouped_queries
+from tests.rankcorr.evaluation.test_compare import case
+
+COLUMNS = {"qid": ["q2", "q1", "q2"], "docno": ["a", "b", "c"], "score": [1.0, 2.0, 3.0]}
+WANTED = {"q2": {"a": 1.0, "c": 3.0}, "q1": {"b": 2.0}}
+FRAMES = [pd.DataFrame, pl.DataFrame, pa.table, pa.RecordBatch.from_pydict]
+
+
+def test_rows_are_sorted_by_query_once_in_the_order_of_their_first_rows():
+    run = Run.from_columns(COLUMNS["qid"], COLUMNS["docno"], COLUMNS["score"], name="mine")
+    assert (run.queries, run.offsets.tolist(), run.documents) == (("q2", "q1"), [0, 2, 3], ("a", "b", "c"))
+    assert (run.codes.tolist(), run.values.tolist()) == ([0, 2, 1], [1.0, 3.0, 2.0])
+    assert run.to_dict() == WANTED
+    assert repr(run) == "<Run 'mine' of 2 queries, 3 documents>"
+    assert len(run) == 3
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_frames_of_every_kind_are_read(frame):
+    assert Run.from_frame(frame(COLUMNS)).to_dict() == WANTED
+    assert Run.of(frame(COLUMNS)).to_dict() == WANTED
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_whole_numbers_are_ids_too(frame):
+    columns = {"query": [7, 3, 7], "document": [1, 1, 2], "relevance": [1, 0, 2]}
+    assert Qrels.from_frame(frame(columns)).to_dict() == {7: {1: 1.0, 2: 2.0}, 3: {1: 0.0}}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_frame_without_the_column_says_what_it_has(frame):
+    with pytest.raises(ColumnError, match=r"no column for the document, such as 'document'.*it has 'qid', 'score'"):
+        Run.from_frame(frame({"qid": ["a"], "score": [1.0]}))
+    with pytest.raises(ColumnError, match="no column 'id' for the query; it has 'qid', 'docno', 'score'"):
+        Run.from_frame(frame(COLUMNS), query="id")
+    with pytest.raises(ColumnError, match="several columns may hold the query: 'query', 'qid'; name one by query="):
+        Run.from_frame(frame({**COLUMNS, "query": ["x", "y", "z"]}))
+
+
+def test_whole_numbers_of_128_bits_are_ids_too():
+    run = Run.from_columns(pl.Series([2**70, 3], dtype=pl.Int128), ["a", "b"], [1, 2])
+    assert run.queries == (2**70, 3)
+
+
+def test_values_of_a_sorted_arrow_table_are_not_copied():
+    table = pa.table({"query": ["q"] * 3 + ["r"], "document": ["a", "b", "c", "a"], "score": [1.0, 2.0, 3.0, 4.0]})
+    run = Run.from_frame(table)
+    (chunk,) = table["score"].chunks
+    assert np.shares_memory(run.values, chunk.to_numpy())
+
+
+def test_numbers_of_the_caller_are_copied():
+    values = np.array([1.0, 2.0])
+    run = Run.from_columns(["q", "q"], ["a", "b"], values)
+    values[0] = 9.0
+    assert run.values.tolist() == [1.0, 2.0]
+
+
+def test_an_encoded_column_of_arrow_may_have_its_own_order_and_unused_ids():
+    queries = pa.DictionaryArray.from_arrays([2, 2, 0], ["late", "unused", "early"])
+    run = Run.from_columns(queries, pa.chunked_array([["a"], ["b", "a"]]), pa.array([1.0, 2.0, 3.0]))
+    assert run.to_dict() == {"early": {"a": 1.0, "b": 2.0}, "late": {"a": 3.0}}
+
+
+@pytest.mark.parametrize("values", [[2.5, 0.0, 2.5], [3, 1, 3], [Decimal("0.5"), Decimal(2), Decimal("0.5")]])
+def test_numbers_that_arrow_keeps_in_a_dictionary(values):
+    table = pa.table({"query": ["q"] * 3, "document": ["a", "b", "c"], "score": pa.array(values).dictionary_encode()})
+    assert Run.of(table).values.tolist() == [float(value) for value in values]
+    with pytest.raises(NonNumericError, match=r"every score .* in polars by \.cast\(pl\.String\)\.cast\(pl\.Float64\)"):
+        Run.of(pl.DataFrame({"query": ["q"], "document": ["a"], "score": pl.Series(["1"], dtype=pl.Enum(["1"]))}))
+
+
+def test_columns_of_arrow_in_chunks():
+    table = pa.concat_tables([pa.table(COLUMNS), pa.table({name: column[:1] for name, column in COLUMNS.items()})])
+    with pytest.raises(DuplicateDocumentError, match=r"\('q2', 'a'\)"):
+        Run.from_frame(table)
+    assert Run.from_frame(table, duplicates="first").to_dict() == WANTED
+
+
+@pytest.mark.parametrize(("duplicates", "kept"), [("first", 1.0), ("max", 5.0)])
+def test_duplicates_are_an_error_or_chosen(duplicates, kept):
+    columns = ["q", "q", "r", "q"], ["a", "a", "a", "a"], [1.0, 5.0, 2.0, 3.0]
+    with pytest.raises(DuplicateDocumentError, match=r"more than once \(query, document\): \('q', 'a'\); duplicates="):
+        Run.from_columns(*columns)
+    assert Run.from_columns(*columns, duplicates=duplicates).to_dict() == {"q": {"a": kept}, "r": {"a": 2.0}}
+    with pytest.raises(OptionError, match="duplicates must be one of"):
+        Run.from_columns(*columns, duplicates="last")
+
+
+def test_many_duplicates_are_counted():
+    n = 100_000
+    with pytest.raises(DuplicateDocumentError, match=r"\(20 in all\)"):
+        Run.from_columns(np.arange(n) % 20, np.zeros(n, int), np.zeros(n))
+
+
+ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
+Qrel = namedtuple("Qrel", "query_id doc_id relevance iteration")
+
+
+class RanxRun:
+    """As ranx has it: the scores in `run`, and `to_dict`."""
+
+    name = "theirs"
+
+    def __init__(self, scores):
+        self.run = scores
+
+    def to_dict(self):
+        return self.run
+
+
+def test_objects_of_other_packages_are_read_by_what_they_have():
+    scored = [ScoredDoc("q2", "a", 1.0), ScoredDoc("q1", "b", 2.0), ScoredDoc("q2", "c", 3.0)]
+    assert Run.of(scored).to_dict() == WANTED
+    assert Run.of(iter(scored)).to_dict() == WANTED
+    assert Qrels.of([Qrel("q", "a", 2, "0")]).to_dict() == {"q": {"a": 2.0}}
+    run = Run.of(RanxRun(WANTED))
+    assert (run.to_dict(), run.name) == (WANTED, "theirs")
+
+
+@pytest.mark.parametrize("wrong", [3, [], None, [("q", "a", 1.0)], b"text", [Qrel("q", "a", 1, "0"), 3]])
+def test_what_cannot_be_read_is_said(wrong):
+    with pytest.raises(ColumnError, match="Qrels can be read from a dict of dicts"):
+        Qrels.of(wrong)
+
+
+@pytest.mark.parametrize("path", ["qrels.txt", Path("qrels.txt")])
+def test_a_path_is_read_by_a_function_of_its_own(path):
+    with pytest.raises(ColumnError, match=r"a file \(read_run\), .*; got .*qrels.txt"):
+        Run.of(path)
+
+
+def test_qrels_are_no_run():
+    qrels = Qrels.from_dict(WANTED)
+    with pytest.raises(ColumnError, match="Qrels was given where Run is wanted"):
+        Run.of(qrels)
+    assert Qrels.of(qrels) is qrels
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        (["q", 3], "query ids must be all text or all whole numbers; got both, such as 'q' and 3"),
+        (["q", None], "query id must be text or a whole number; got: None"),
+        (["q", 1.5], "got: 1.5"),
+        (["q", True], "got: True"),
+        (["q", ""], "each query needs an id; one is empty"),
+        (["q", ["r"]], "one cannot be hashed"),
+        ("qr", "must be a list or a series; got 'qr'"),
+        (pa.array(["q", None]), "each row needs a query id; 1 row have none"),
+        (pd.Series([1.0, np.nan]), "got: 1.0, nan, of type float"),
+        ([np.str_("q"), "r"], "got: 'q', of type str_"),
+        (pa.compute.run_end_encode(pa.array(["q", "r"])), "got a column of type run_end_encoded"),
+        (["q"], "same length; got 1 queries, 2 documents, 2 scores"),
+    ],
+)
+def test_ids_that_cannot_be_used(queries, message):
+    with pytest.raises(ColumnError, match=message):
+        Run.from_columns(queries, ["a", "b"], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        ([1.0, np.nan], MissingValueError, "every document needs a score; nan in row 1"),
+        ([1.0, None], MissingValueError, "null in row 1"),
+        (pa.array([1.0, None]), MissingValueError, "null or masked in row 1"),
+        (pl.Series([None, 1.0]), MissingValueError, "null or masked in row 0"),
+        (np.ma.MaskedArray([1.0, 2.0], mask=[True, False]), MissingValueError, "null or masked in row 0"),
+        (pd.Series([np.nan, np.nan]), MissingValueError, "nan in row 0, 1"),
+        ([1.0, "2"], NonNumericError, "every score must be a real number; row 1 is '2'"),
+        ([1, 2**60], NonNumericError, r"beyond 2\^53"),
+        ([[1.0, 2.0], [3.0, 4.0]], ColumnError, "must have one dimension"),
+        ([[1.0], [3.0, 4.0]], ColumnError, "rows differ in length"),
+    ],
+)
+def test_values_that_cannot_be_used(values, error, message):
+    with pytest.raises(error, match=message):
+        Run.from_columns(["q", "q"], ["a", "b"], values)
+
+
+def test_infinite_scores_and_numbers_of_other_kinds_can_be_ordered():
+    assert Run.from_columns(["q", "q"], ["a", "b"], [np.inf, -np.inf]).values.tolist() == [np.inf, -np.inf]
+    assert Run.from_columns(["q", "q"], ["a", "b"], [Decimal("0.5"), 1]).values.tolist() == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [2**53, 2**53 + 1],
+        [-(2**53) - 1, 0],
+        [2**53 + 1, 0.5],  # numpy makes floats of both
+        [2**63, -1],  # here too
+        [2**64, 2**64 + 1],
+        [10**400, 1],
+        [Decimal(2**53 + 1), Decimal(2**53)],
+        np.array([2**53, 2**53 + 1], np.uint64),
+        pd.Series([2**53 + 1, 0.5], dtype=object),
+        pl.Series([2**53, 2**53 + 1]),
+    ],
+)
+def test_no_two_whole_numbers_become_a_tie(scores):
+    with pytest.raises(NonNumericError, match=r"beyond 2\^53"):
+        Run.from_columns(["q", "q"], ["a", "b"], scores)
+
+
+def test_large_floats_and_decimals_that_are_no_number():
+    run = Run.from_columns(["q"] * 3, ["a", "b", "c"], [1e300, 2**53, Decimal("-Infinity")])
+    assert run.values.tolist() == [1e300, 2.0**53, -np.inf]
+    with pytest.raises(MissingValueError, match="nan in row 1"):
+        Run.from_columns(["q", "q"], ["a", "b"], [1, Decimal("sNaN")])
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "came"), [(np.nan, MissingValueError, "nan"), (None, MissingValueError, "None")]
+)
+def test_a_dict_names_query_and_document(value, error, came):
+    with pytest.raises(error, match=f"relevance must be a real number; that of document 'b' of query 'q' is {came}"):
+        Qrels.from_dict({"q": {"a": 1, "b": value}})
+    with pytest.raises(NonNumericError, match=r"beyond 2\^53"):
+        Qrels.from_dict({"q": {"a": 1, "b": 2**60}})
+
+
+def test_there_is_a_row():
+    with pytest.raises(ColumnError, match="there is no row: a query, a document and a relevance are wanted"):
+        Qrels.from_dict({})
+    with pytest.raises(ColumnError, match="there is no row"):
+        Run.from_dict({"q": {}})
+    with pytest.raises(ColumnError, match="a mapping of query to a mapping of document to value is wanted"):
+        Run.from_dict({"q": 3})
+
+
+def test_they_are_values():
+    run = Run.from_dict(WANTED, name="mine")
+    other = Run.from_dict(WANTED)
+    assert run == other
+    assert hash(run) == hash(other)
+    assert run != Qrels.from_dict(WANTED)
+    assert run != Run.from_dict({"q": {"a": 1.0}})
+    again = pickle.loads(pickle.dumps(run))
+    assert again == run
+    assert again.name == "mine"
+    with pytest.raises(AttributeError, match="a Run is immutable"):
+        run.name = "yours"
+    with pytest.raises(ValueError, match="read-only"):
+        run.values[0] = 3.0
+    with pytest.raises(ValueError, match="read-only"):
+        again.values[0] = 3.0
+    with pytest.raises(TypeError, match=r"make it by Run\.from_dict"):
+        Run()
+    with pytest.raises(LabelError, match="there is no query: 'q9'"):
+        run["q9"]
+
+
+QUERIES = ("q1", "q2", "q3")
+GENRES = {"qid": ["q3", "q1", "q2", "q1", "q9"], "genre": ["war", "drama", "war", "drama", "farce"]}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_column_of_a_frame_is_what_a_mapping_is(frame):
+    assert grouped_queries(frame(GENRES), QUERIES) == {"drama": [0], "war": [1, 2]}
+    assert grouped_queries(dict(zip(*GENRES.values(), strict=True)), QUERIES) == {"drama": [0], "war": [1, 2]}
+    # Of several columns the one that is called group.
+    assert grouped_queries(frame({**GENRES, "group": [1, 2, 1, 2, 3]}), QUERIES) == {2: [0], 1: [1, 2]}
+    assert grouped_queries(None, QUERIES) == {}
+
+
+def test_groups_from_a_frame_reach_the_comparison():
+    qrels, runs = case(14)
+    groups = {query: len(query) for query in qrels}
+    frame = pd.DataFrame({"query": list(groups), "length": list(groups.values())})
+    by_mapping = compare_runs(qrels, runs, groups=groups, n_resamples=50)
+    assert [each.group for each in by_mapping.groups] == [2, 3]
+    assert compare_runs(qrels, runs, groups=frame, n_resamples=50) == by_mapping
+
+
+@pytest.mark.parametrize(
+    ("groups", "error", "message"),
+    [
+        (pd.DataFrame({"genre": ["a"]}), ColumnError, "groups need one column of queries, such as 'query'"),
+        (pd.DataFrame({"qid": ["q1"], "query": ["q1"]}), ColumnError, "groups need one column of queries"),
+        (pd.DataFrame({"qid": ["q1"]}), ColumnError, "one column besides 'qid'"),
+        (pd.DataFrame({"qid": ["q1"], "a": [1], "b": [1]}), ColumnError, "or one called 'group'; got 'qid', 'a', 'b'"),
+        (
+            pd.DataFrame({"qid": ["q1", "q1"], "a": [1, 2]}),
+            ColumnError,
+            "query 'q1' has two groups, 1 and 2",
+        ),
+        (pd.DataFrame({"qid": ["q1", "q2"], "a": [1, 2]}), OptionError, "every query of qrels needs a group; without"),
+        (pd.DataFrame({"qid": [1, 2, 3], "a": [1, 2, 3]}), OptionError, "without one: 'q1', 'q2', 'q3'"),
+        ({"q1": "a", "q2": math.nan, "q3": "b"}, OptionError, "that of 'q2' is nan"),
+        ({"q1": "a", "q2": None, "q3": "b"}, OptionError, "that of 'q2' is None"),
+        (["a", "b", "c"], OptionError, "groups must be a mapping of query to group, or a data frame"),
+    ],
+)
+def test_groups_that_cannot_be_used(groups, error, message):
+    with pytest.raises(error, match=message):
+        grouped_queries(groups, QUERIES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["query,group\nq1,drama\nq2,war\n", "q1,drama\nq2,war\n", "QID\tgenre\nq1\tdrama\n\nq2\twar\nq2\twar\n"],
+)
+def test_files_of_groups(tmp_path, text):
+    (tmp_path / "groups").write_text(text)
+    assert read_groups(tmp_path / "groups") == {"q1": "drama", "q2": "war"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("q1,drama,x\n", r"groups:1: two columns are wanted, query and group; got 3"),
+        ("q1,a\nq2,\n", r'groups:2: column "group": empty cell'),
+        ("q1,a\n ,b\n", r'groups:2: column "query": empty cell'),
+        ("q1,a\nq1,b\n", r'groups:2: query "q1" has two groups, "a" and "b"'),
+        ("query,group\n", "there is no line besides the head"),
+        ("", "the file is empty"),
+        ("q1\n", "one column; a query and a group are wanted"),
+    ],
+)
+def test_files_that_hold_no_groups(tmp_path, text, message):
+    (tmp_path / "groups").write_text(text)
+    with pytest.raises(TableError, match=message):
+        read_groups(tmp_path / "groups")
