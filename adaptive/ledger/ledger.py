@@ -73,8 +73,6 @@ from adaptive.record import BallotRecord, ProtocolResult
 from adaptive.votes import Comparison
 from rankcorr.workers import Progress
 
-__all__ = ["Campaign", "Ledger"]
-
 
 class Ledger:
     """A database of campaigns: a file of SQLite, a PostgreSQL database, or SQLite in memory.

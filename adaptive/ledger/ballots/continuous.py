@@ -35,8 +35,6 @@ from adaptive.record import BallotRecord
 from rankcorr import TauW
 from rankcorr.workers import Progress
 
-__all__ = ["Continuous", "draw_batch", "finish"]
-
 Slots: TypeAlias = NDArray[np.int64]
 
 

@@ -33,8 +33,6 @@ from rankcorr import TauW
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
 
-__all__ = ["MOST_WITH_INTERVALS", "CampaignResult", "ClosePreview", "Preview", "preview_of", "result_of", "votes_of"]
-
 # Draws from the posterior of more items take a minute and more; standard errors alone would cost as much.
 MOST_WITH_INTERVALS: Final = 3_000
 _LEVEL: Final = 0.9

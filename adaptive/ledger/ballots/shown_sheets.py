@@ -17,18 +17,6 @@ from adaptive.ledger.voters.identity import names_of
 from adaptive.ledger.votes.casting import answer_name
 from adaptive.votes import Comparison, Vote
 
-__all__ = [
-    "Answered",
-    "KnownEvent",
-    "ShownPair",
-    "answer_at",
-    "answers_on",
-    "asked",
-    "pair_of_event",
-    "place_of",
-    "shown_pairs",
-]
-
 _WORDS = {int(vote): vote.name.lower() for vote in Vote}
 
 
