@@ -198,6 +198,11 @@ class Preview:
     of_ballot: ClosePreview | None
 
 
+def counted_votes(connection: sa.Connection, info: CampaignInfo) -> Comparisons:
+    """The votes of `votes_of` by voters who are not left out."""
+    return votes_of(connection, info, without=excluded_voters(connection, info.id))
+
+
 def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collection[int] = ()) -> Comparisons:
     """All votes that stand as `Comparisons`, in the order of ballots and comparisons; who cannot say has not answered.
 
