@@ -21,7 +21,7 @@ from adaptive.ledger.ballots.closing import reopen, standing_after
 from adaptive.ledger.ballots.continuous import Continuous
 from adaptive.ledger.ballots.draws import StoredBallot, stored_ballots
 from adaptive.ledger.ballots.planned import Ballots
-from adaptive.ledger.ballots.results import CampaignResult, Preview, result_of, votes_of
+from adaptive.ledger.ballots.results import CampaignResult, Preview, counted_votes, result_of
 from adaptive.ledger.ballots.shown_sheets import ShownPair, asked, place_of, shown_pairs
 from adaptive.ledger.bundle import Verified, bundle_bytes, restore_bundle, verify_campaign, write_bundle
 from adaptive.ledger.bundle.archive import MOST_BYTES
@@ -49,16 +49,13 @@ from adaptive.ledger.campaign.status import (
 )
 from adaptive.ledger.campaign.steps import Steps
 from adaptive.ledger.campaign.voting_pages import VotingPages, pages_of, set_pages
-from adaptive.ledger.errors import LedgerError, RevisionError
+from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.formats import Export, export_votes, import_votes
 from adaptive.ledger.formats.exports import Format as ExportFormat
 from adaptive.ledger.quality import CampaignQuality, Limits, quality_of
-from adaptive.ledger.store import schema
 from adaptive.ledger.store.backup import back_up
 from adaptive.ledger.store.database import PATIENCE_SECONDS, Database
-from adaptive.ledger.store.locks import lock_tables
-from adaptive.ledger.store.migrations import HEAD, check_revision, migrate, revision_of
-from adaptive.ledger.voters.identity import excluded_voters, voter_named
+from adaptive.ledger.store.migrations import bring_up, check_revision, make_tables, migrate
 from adaptive.ledger.voters.tokens import Tokens, issue
 from adaptive.ledger.voters.voter import Voter, Voters
 from adaptive.ledger.votes import casting
@@ -72,8 +69,6 @@ from adaptive.protocol import Items, Position
 from adaptive.record import BallotRecord, ProtocolResult
 from adaptive.votes import Comparison
 from rankcorr.workers import Progress
-
-__all__ = ["Campaign", "Ledger"]
 
 
 class Ledger:
@@ -124,22 +119,10 @@ class Ledger:
             When its tables are those of another release.
         """
         ledger = cls(target, patience=patience)
-        name = ledger.database.name
-
-        def made(connection: sa.Connection) -> None:
-            lock_tables(connection)
-            if revision_of(connection) is None:
-                others = sa.inspect(connection).get_table_names()
-                if others and (ledger.database.is_sqlite or set(others) & set(schema.metadata.tables)):
-                    raise RevisionError(f"{name}: has tables of other software: {', '.join(sorted(others)[:5])}")
-                migrate(connection)
-            else:
-                check_revision(connection, name)
-
         if ledger.database.is_sqlite and (not ledger.database.exists() or not ledger.database.path.stat().st_size):
             ledger.database.write_ahead()  # but no file of others is touched
         with ledger._closed_if_refused():
-            ledger.database.write(made)
+            ledger.database.write(lambda connection: make_tables(connection, ledger.database.name))
         return ledger
 
     @classmethod
@@ -257,16 +240,7 @@ class Ledger:
         RevisionError
             Where there is no ledger, or one of a newer release.
         """
-        name = self.database.name
-
-        def work(connection: sa.Connection) -> str | None:
-            before = revision_of(connection)
-            if before is not None and before < HEAD:
-                migrate(connection)
-            check_revision(connection, name)
-            return None if before == HEAD else before
-
-        return self.database.write(work)
+        return self.database.write(lambda connection: bring_up(connection, self.database.name))
 
     def check(self) -> None:
         """Ask whether the database answers, and has the tables of this release.
@@ -325,7 +299,7 @@ class Campaign(Steps):
 
     def is_kept_in(self, path: str | os.PathLike[str]) -> bool:
         """Whether a path is the ledger's own file."""
-        return self.database.is_sqlite and os.path.realpath(path) == os.path.realpath(self.database.path)
+        return self.database.is_file and os.path.realpath(path) == os.path.realpath(self.database.path)
 
     # Ballots and batches
 
@@ -420,12 +394,7 @@ class Campaign(Steps):
         unanswered : bool
             Only comparisons without an answer.
         """
-
-        def read(connection: sa.Connection) -> tuple[Comparison, ...]:
-            voter_id = None if voter is None else voter_named(connection, self.info, voter)
-            return asked(connection, self.info, number=number, voter_id=voter_id, unanswered=unanswered)
-
-        return self.database.read(read)
+        return self._read(asked, number=number, voter=voter, unanswered=unanswered)
 
     def shown_pairs(self, number: int, sheet: int) -> tuple[ShownPair, ...]:
         """List all pairs of a sheet; see `shown_sheets.shown_pairs`."""
@@ -566,11 +535,7 @@ class Campaign(Steps):
 
     def counted_votes(self) -> Comparisons:
         """Return the votes in force, without those of excluded voters."""
-
-        def read(connection: sa.Connection) -> Comparisons:
-            return votes_of(connection, self.info, without=excluded_voters(connection, self.info.id))
-
-        return self.database.read(read)
+        return self._read(counted_votes)
 
     # Files
 

@@ -11,8 +11,6 @@ from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import clock
 
-__all__ = ["may_draw", "n_unanswered", "n_waiting", "note_in_vain"]
-
 
 def may_draw(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
     """Whether a batch is due, and the budget of a continuous campaign not spent; False for a campaign of ballots.

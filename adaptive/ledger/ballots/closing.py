@@ -32,8 +32,6 @@ from adaptive.record import BallotRecord
 from adaptive.scores import Tally
 from adaptive.selection import Selection, select_by_mean
 
-__all__ = ["chain_digest", "close", "record_dict", "record_of", "reopen", "scored", "standing_after"]
-
 
 @dataclass(frozen=True, eq=False)
 class Scored:

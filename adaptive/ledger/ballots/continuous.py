@@ -13,7 +13,7 @@ from adaptive.ledger.ballots.batches import n_unanswered, n_waiting
 from adaptive.ledger.ballots.closing import chain_digest
 from adaptive.ledger.ballots.draws import store_ballot, stored_ballots
 from adaptive.ledger.ballots.refusals import Refusal, state_of, write_refusal
-from adaptive.ledger.ballots.results import Preview, result_of, votes_of
+from adaptive.ledger.ballots.results import Preview, counted_votes, result_of
 from adaptive.ledger.ballots.sheets import assign_slots
 from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, audit, slots_of_batch
 from adaptive.ledger.campaign.stamps import ballot_stamp
@@ -34,8 +34,6 @@ from adaptive.protocol import ballot_rng
 from adaptive.record import BallotRecord
 from rankcorr import TauW
 from rankcorr.workers import Progress
-
-__all__ = ["Continuous", "draw_batch", "finish"]
 
 Slots: TypeAlias = NDArray[np.int64]
 
@@ -126,7 +124,7 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
             )
         if voter_id is not None and not _n_unseen(connection, info, voter_id):
             return Refusal("the voter has seen all pairs", "pairs", state_of(connection, info), voter_id)
-        votes = votes_of(connection, info, without=excluded_voters(connection, info.id))
+        votes = counted_votes(connection, info)
         strengths = interim_strengths(votes, None)
         if plan.target is not None and votes.n_comparisons >= info.n_items:
             reached = strengths.expected_correlation(TauW()).mean

@@ -25,22 +25,6 @@ from adaptive.ledger.store.encoding import digest_of, json_of, label_text, now, 
 from adaptive.protocol import ballot_rng
 from adaptive.votes import WORDS
 
-__all__ = [
-    "StoredBallot",
-    "ballot_probes",
-    "draw_digest",
-    "draw_lines",
-    "drawn_columns",
-    "load_ballot",
-    "n_checks",
-    "probe_lines",
-    "probes_for",
-    "sheets_of",
-    "store_ballot",
-    "store_comparisons",
-    "stored_ballots",
-]
-
 _WORDS: Final = {int(vote): word for word, vote in WORDS.items()}
 
 Array = NDArray[np.int64]

@@ -15,8 +15,6 @@ import sqlalchemy as sa
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.store import schema
 
-__all__ = ["KnownPairs", "Sheet", "has_begun", "known_pairs", "unused_practice", "without_known_pairs"]
-
 Sheet: TypeAlias = tuple[int, int]  # ballot's id, and number in it
 Pair: TypeAlias = tuple[int, int]
 KnownPairs: TypeAlias = Mapping[Pair, Collection[Sheet]]

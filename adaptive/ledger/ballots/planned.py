@@ -21,8 +21,6 @@ from adaptive.protocol import ballot_rng
 from adaptive.record import BallotRecord
 from rankcorr.workers import Progress
 
-__all__ = ["Ballots"]
-
 
 @dataclass(frozen=True, eq=False)
 class Ballots:

@@ -11,8 +11,6 @@ from adaptive.ledger.campaign.info import CampaignInfo, audit
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import value_of
 
-__all__ = ["Refusal", "Waits", "last_refusal", "state_of", "why_it_waits", "write_refusal"]
-
 Waits: TypeAlias = Literal["target", "pairs"]
 
 _REFUSED: Final = "no batch"

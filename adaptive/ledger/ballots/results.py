@@ -33,8 +33,6 @@ from rankcorr import TauW
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
 
-__all__ = ["MOST_WITH_INTERVALS", "CampaignResult", "ClosePreview", "Preview", "preview_of", "result_of", "votes_of"]
-
 # Draws from the posterior of more items take a minute and more; standard errors alone would cost as much.
 MOST_WITH_INTERVALS: Final = 3_000
 _LEVEL: Final = 0.9
@@ -198,6 +196,11 @@ class Preview:
     expected: float | None
     cut: Cut | None
     of_ballot: ClosePreview | None
+
+
+def counted_votes(connection: sa.Connection, info: CampaignInfo) -> Comparisons:
+    """The votes of `votes_of` by voters who are not left out."""
+    return votes_of(connection, info, without=excluded_voters(connection, info.id))
 
 
 def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collection[int] = ()) -> Comparisons:

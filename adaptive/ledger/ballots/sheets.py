@@ -31,19 +31,6 @@ from adaptive.ledger.store.locks import lock_ballot
 from adaptive.ledger.voters.identity import file_name, register, voter_named
 from adaptive.ledger.voters.newcomers import MINUTE, Origin, first_end, forget_addresses, lease_end
 
-__all__ = [
-    "Lease",
-    "assign_slots",
-    "claim_sheet",
-    "give_sheet",
-    "give_sheets",
-    "is_sheet_left",
-    "lease_of_voter",
-    "n_unanswered_for",
-    "renew_lease",
-    "unfinished_sheets",
-]
-
 _FIRST_SHEETS: Final = 8  # read at first, of which the voter mostly gets one
 
 

@@ -13,21 +13,9 @@ from adaptive.errors import VoteError
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import pair_at, pair_id
-from adaptive.ledger.voters.identity import names_of
+from adaptive.ledger.voters.identity import names_of, voter_named
 from adaptive.ledger.votes.casting import answer_name
 from adaptive.votes import Comparison, Vote
-
-__all__ = [
-    "Answered",
-    "KnownEvent",
-    "ShownPair",
-    "answer_at",
-    "answers_on",
-    "asked",
-    "pair_of_event",
-    "place_of",
-    "shown_pairs",
-]
 
 _WORDS = {int(vote): vote.name.lower() for vote in Vote}
 
@@ -180,7 +168,7 @@ def asked(
     info: CampaignInfo,
     *,
     number: int | None = None,
-    voter_id: int | None = None,
+    voter: str | None = None,
     unanswered: bool = False,
 ) -> tuple[Comparison, ...]:
     """Comparisons of all open ballots, checks among them, sheet by sheet in the order in which they are shown.
@@ -191,8 +179,8 @@ def asked(
     ----------
     number : int or None
         Only of this ballot.
-    voter_id : int or None
-        Only the sheets that this voter has.
+    voter : str or None
+        Only the sheets that this voter has, by the name of a file or by key.
     unanswered : bool
         Only what has no answer that stands.
     """
@@ -215,8 +203,8 @@ def asked(
     )
     if number is not None:
         wanted = wanted.where(ballot.c.number == number)
-    if voter_id is not None:
-        wanted = wanted.where(lease.c.voter_id == voter_id)
+    if voter is not None:
+        wanted = wanted.where(lease.c.voter_id == voter_named(connection, info, voter))
     if unanswered:
         later = event.alias("later")
         newer = sa.exists().where(

@@ -25,8 +25,6 @@ from adaptive.selection import select_again, select_top
 from adaptive.tables import csv_text, item_cells, item_columns
 from adaptive.votes import UNANSWERED
 
-__all__ = ["Verified", "checked", "events_by_ballot", "label_cells", "result_csv", "votes_csv", "votes_that_count"]
-
 # Fields that nothing else tells, so that whoever makes sums and digests anew may change them.
 UNCHECKED: Final[Mapping[str, tuple[str, ...]]] = {
     "plan.json": ("created_at", "key", "name", "settings", "slots"),

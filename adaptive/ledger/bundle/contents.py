@@ -20,8 +20,6 @@ from adaptive.ledger.store.encoding import label_of, value_of
 from adaptive.ledger.votes.casting import answer_name
 from adaptive.plan import BallotPlan
 
-__all__ = ["ANSWERED", "Contents", "gathered"]
-
 Array = NDArray[np.int64]
 Row = dict[str, Any]
 

@@ -12,8 +12,6 @@ from adaptive.ledger.bundle.contents import Contents
 from adaptive.ledger.store.encoding import time_text
 from adaptive.tables import item_columns
 
-__all__ = ["croissant", "data_sheet"]
-
 _FILES: Final = {
     "items.csv": "Items by place, counted from 0: label as JSON, kind and content as shown.",
     "plan.json": "The plan, its seed and settings, and when the campaign was made (microseconds since 1970, UTC).",

@@ -18,8 +18,6 @@ from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.database import Database
 from rankcorr.io.files import write_atomically
 
-__all__ = ["bundle_bytes", "contents_of", "read_bundle", "verify_bundle", "verify_campaign", "write_bundle"]
-
 
 def write_bundle(database: Database, info: CampaignInfo, path: str | os.PathLike[str], *, names: bool = False) -> None:
     """Write a campaign as a zip: see `bundle_bytes`.

@@ -21,8 +21,6 @@ from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import guarded, json_of, pair_at, pair_id, unguarded
 from adaptive.tables import csv_text
 
-__all__ = ["BALLOTS_FORMAT", "data_members", "parsed"]
-
 BALLOTS_FORMAT: Final = "adaptive.ledger.bundle"
 BALLOTS_VERSION: Final = 2
 

@@ -30,8 +30,6 @@ from adaptive.record import BallotRecord
 from adaptive.votes import UNANSWERED
 from rankcorr.checks import shown
 
-__all__ = ["Voting", "import_protocol"]
-
 
 class Voting(Protocol):
     """What `import_protocol` takes: `adaptive.formats.saved_voting.SavedVoting` is one."""

@@ -25,8 +25,6 @@ from adaptive.ledger.store.encoding import json_of
 from adaptive.ledger.voters.identity import external_hash
 from adaptive.ledger.votes.casting import answer_code, correction_hash, retraction_hash, vote_hash
 
-__all__ = ["restore_bundle"]
-
 
 def restore_bundle(database: Database, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> CampaignInfo:
     """Make the campaign of a bundle in a ledger, once the bundle is verified; all of it, or nothing.

@@ -23,8 +23,6 @@ from adaptive.model.estimators import bradley_terry
 from adaptive.record import places_best_first
 from adaptive.tables import csv_text
 
-__all__ = ["check_strengths", "strengths_csv"]
-
 _DIGITS: Final = 4
 _TOLERANCE: Final = 0.001  # a hundredth of the smallest standard errors
 

@@ -14,8 +14,6 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from rankcorr.checks import shown
 
-__all__ = ["MOST_OF_ITEM", "ItemContent", "Kind", "content_faults", "contents_of", "is_asset"]
-
 Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]
 
 MOST_OF_ITEM: Final = 10_000  # of what is shown of an item

@@ -26,19 +26,6 @@ from adaptive.protocol import Items, checked_items, checked_labels
 from adaptive.tables import item_cells
 from rankcorr.checks import checked_seed, real_number, shown, whole_number
 
-__all__ = [
-    "CampaignInfo",
-    "ContinuousPlan",
-    "Pay",
-    "Settings",
-    "audit",
-    "batch_for",
-    "insert_campaign",
-    "load_by_id",
-    "load_campaign",
-    "slots_of_batch",
-]
-
 _LEAST_BATCH: Final = 10
 _LARGEST_BATCH: Final = 50
 _SHEET_OF_BATCH: Final = 20  # comparisons, where the campaign does not say

@@ -13,8 +13,6 @@ from adaptive.tables import Label, header_and_records, label_columns, label_in, 
 from rankcorr.checks import shown
 from rankcorr.io.records import Record, TextTable, listed
 
-__all__ = ["ItemFault", "ItemSheet", "read_item_file", "read_item_sheet"]
-
 T = TypeVar("T")
 
 _MOST_FAULTS: Final = 100

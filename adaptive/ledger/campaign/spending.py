@@ -11,8 +11,6 @@ from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings
 from adaptive.ledger.store import schema
 from adaptive.plan import BallotPlan
 
-__all__ = ["PlannedSpending", "Spending", "expected_probes", "planned_spending", "spending_of"]
-
 
 @dataclass(frozen=True)
 class Spending:

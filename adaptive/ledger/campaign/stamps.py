@@ -10,8 +10,6 @@ from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import digest_of
 from adaptive.ledger.voters.newcomers import awaited
 
-__all__ = ["ballot_stamp", "campaign_stamp", "progress_stamp"]
-
 _DECIDING = ("opened", "closed", "reopened", "excluded", "included", "left")
 
 

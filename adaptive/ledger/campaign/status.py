@@ -25,23 +25,6 @@ from adaptive.ledger.votes.casting import n_left_out, standing_votes
 from adaptive.plan import BallotPlan
 from rankcorr.checks import shown
 
-__all__ = [
-    "BallotProgress",
-    "BallotState",
-    "CampaignStatus",
-    "ItemProgress",
-    "VoterProgress",
-    "VoterRow",
-    "ballot_state",
-    "by_ballot",
-    "by_item",
-    "by_voter",
-    "items_shown",
-    "status_of",
-    "voter_of_key",
-    "voter_rows",
-]
-
 State = Literal["ready", "open", "closing", "finished"]
 _RECENT: Final = 200  # votes that the rate is of
 _SEARCHED: Final = 20_000  # events of the ledger, the latest, that they are among

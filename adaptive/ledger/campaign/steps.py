@@ -11,8 +11,6 @@ import sqlalchemy as sa
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.store.database import Database
 
-__all__ = ["Steps"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -17,8 +17,6 @@ from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import json_of, now, value_of
 from rankcorr.checks import real_number, shown, whole_number
 
-__all__ = ["MOST_OF_TEXT", "Outcome", "PageTexts", "VotingPages", "pages_of", "set_pages"]
-
 Platform: TypeAlias = Literal["prolific", "mturk"]
 Outcome: TypeAlias = Literal["complete", "screened out", "quota full"]
 

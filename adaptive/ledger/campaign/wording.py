@@ -5,8 +5,6 @@ from __future__ import annotations
 import unicodedata
 from typing import Final
 
-__all__ = ["MOST_BRACKETS", "is_line", "is_prose", "is_quick_to_render"]
-
 MOST_BRACKETS: Final = 1_000  # markdown looks for a link at each "[", which takes up to 80 microseconds
 
 # Invisible and needed: ZWNJ in Persian, ZWJ in Indic scripts and emoji, soft hyphens and joiners of words, and the

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from adaptive.ledger.checks.probing import Probing, n_repeatable
 
-__all__ = ["Drawn", "Known", "Probe", "draw_probes"]
-
 Array = NDArray[np.int64]
 
 _TRIES: Final = 20

@@ -14,8 +14,6 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store.encoding import label_text, value_of
 from rankcorr.checks import real_number, shown, whole_number
 
-__all__ = ["KINDS", "MOST", "KnownPair", "Probing", "n_repeatable", "read_known_pairs"]
-
 Kind = Literal["practice", "attention", "gold"]
 Expected = Literal["left", "right", "tie"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

@@ -43,21 +43,6 @@ from adaptive.record import json_label
 from adaptive.tables import csv_text, item_cells, item_columns
 from rankcorr.checks import check_choice, shown
 
-__all__ = [
-    "FORMATS",
-    "Answered",
-    "Export",
-    "Format",
-    "arena_lines",
-    "choix_files",
-    "csv_votes",
-    "export_votes",
-    "gathered",
-    "label_studio_tasks",
-    "potato_lines",
-    "presented",
-]
-
 _MODEL: Final = {"left": "model_a", "right": "model_b", "tie": "tie"}
 _SELECTION: Final = {"left": "A", "right": "B", "tie": "tie"}
 

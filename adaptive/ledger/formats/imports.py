@@ -21,8 +21,6 @@ from adaptive.ledger.votes.recording import Recorded, record_file
 from adaptive.tables import Label, item_cells
 from rankcorr.checks import shown
 
-__all__ = ["import_votes"]
-
 _FLIPPED: Final = {"left": "right", "right": "left"}
 Pair = frozenset[str]
 

@@ -13,8 +13,6 @@ from adaptive.ledger.quality.flags import Share
 from adaptive.ledger.votes.casting import CANNOT_SAY
 from adaptive.model.voters import wilson_interval
 
-__all__ = ["LEAST_PAIRS", "Ratings", "consistency", "ratings_of"]
-
 Array = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

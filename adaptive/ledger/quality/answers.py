@@ -13,8 +13,6 @@ from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.columns import integer_columns
 
-__all__ = ["NOTHING", "Answers", "answers_of"]
-
 Array = NDArray[np.int64]
 
 NOTHING: Final = -9

@@ -13,8 +13,6 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.model.voters import wilson_interval
 from rankcorr.checks import real_number, shown, whole_number
 
-__all__ = ["Flag", "Limits", "Share", "VoterQuality", "flags_of", "is_low"]
-
 
 @dataclass(frozen=True)
 class Flag:

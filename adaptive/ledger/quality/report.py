@@ -24,8 +24,6 @@ from adaptive.model.estimators import bradley_terry
 from adaptive.model.voters import voter_report
 from rankcorr import TauW
 
-__all__ = ["CampaignQuality", "ExclusionPreview", "exclusion_preview", "quality_of"]
-
 _SHOWN: Final = 5
 
 _LEVEL: Final = 0.9

@@ -14,8 +14,6 @@ from adaptive.ledger.store.database import Database
 from adaptive.ledger.store.read_only import address
 from rankcorr.io.files import put_new
 
-__all__ = ["back_up"]
-
 _PAGES: Final = 4_096  # 16 MB in one step; votes go on between two steps
 
 

@@ -10,8 +10,6 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-__all__ = ["insert_columns", "integer_columns"]
-
 _BLOCK: Final = 50_000  # rows: 10 MB of Python numbers
 
 

@@ -30,8 +30,6 @@ from adaptive.ledger.store.failures import is_clash, is_damaged, is_transient, r
 from adaptive.ledger.store.read_only import connected, file_state, is_read_only
 from rankcorr.checks import shown
 
-__all__ = ["PATIENCE_SECONDS", "SERVER_CLOCK", "Database", "FairLock", "checked_target", "clock"]
-
 T = TypeVar("T")
 Connection = sa.Connection
 

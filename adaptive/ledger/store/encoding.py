@@ -14,20 +14,6 @@ from adaptive.errors import VoteError
 from adaptive.record import json_label
 from rankcorr.checks import shown
 
-__all__ = [
-    "digest_of",
-    "guarded",
-    "json_of",
-    "label_of",
-    "label_text",
-    "now",
-    "pair_at",
-    "pair_id",
-    "time_text",
-    "unguarded",
-    "value_of",
-]
-
 _PAIR_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})")
 _PADDED_ID: Final = re.compile(r"0{0,20}([1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,8})")
 

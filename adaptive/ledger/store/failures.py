@@ -9,8 +9,6 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-__all__ = ["is_clash", "is_damaged", "is_transient", "reason"]
-
 # PostgreSQL: serialization failure, deadlock, a lock that did not come, a transaction that stood still too long, and a
 # server that stops, starts or has no connection left.
 _TRANSIENT: Final = (

@@ -20,19 +20,6 @@ from adaptive.ledger.store.database import SERVER_CLOCK, clock
 from adaptive.ledger.store.encoding import now
 from rankcorr.checks import shown
 
-__all__ = [
-    "ballot_numbered",
-    "closer_time",
-    "count_answers",
-    "count_statement",
-    "is_overdue",
-    "lock_ballot",
-    "lock_tables",
-    "locked_state",
-    "open_if_overdue",
-    "open_overdue",
-]
-
 _CLOSER_TIME: Final = 60_000_000  # microseconds
 _CLOSER_TIME_EACH: Final = 200  # and for each comparison: thrice what one of 400,000 took on a busy machine
 _LIMIT: Final = 2**31

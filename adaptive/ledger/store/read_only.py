@@ -11,8 +11,6 @@ import os
 import sqlite3
 from pathlib import Path
 
-__all__ = ["address", "connected", "file_state", "is_read_only"]
-
 
 def is_read_only(path: Path) -> bool:
     """Whether a ledger is there, and no file can be made beside it."""

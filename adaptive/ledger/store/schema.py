@@ -16,24 +16,6 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, SmallInteger, Text
 
-__all__ = [
-    "HISTORY",
-    "audit_event",
-    "ballot",
-    "campaign",
-    "comparison",
-    "item",
-    "late_vote",
-    "lease",
-    "metadata",
-    "sheet",
-    "token",
-    "vote_event",
-    "voter",
-    "voter_identity",
-    "voting_pages",
-]
-
 metadata = sa.MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",

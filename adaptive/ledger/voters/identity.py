@@ -18,19 +18,6 @@ from adaptive.ledger.voters.tokens import revoke_of_voter
 from adaptive.tables import item_cells
 from rankcorr.checks import shown
 
-__all__ = [
-    "erase",
-    "excluded_voters",
-    "find_voter",
-    "keys_of",
-    "names_of",
-    "register",
-    "set_excluded",
-    "voter_named",
-    "voters_named",
-    "withdraw",
-]
-
 FILE = "file"
 
 

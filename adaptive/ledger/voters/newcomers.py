@@ -22,8 +22,6 @@ from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import clock
 from adaptive.ledger.store.encoding import time_text
 
-__all__ = ["Awaited", "Origin", "awaited", "forget_addresses", "has_room", "lease_end", "mark_answered", "seconds_left"]
-
 MINUTE: Final = 60_000_000  # microseconds
 _REMEMBERED: Final = 60 * MINUTE  # for which an address answers for the sheets that it let lapse
 _DIGITS: Final = 6  # of the hash, in hexadecimal

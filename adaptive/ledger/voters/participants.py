@@ -14,8 +14,6 @@ from adaptive.ledger.store.encoding import value_of
 from adaptive.ledger.voters.identity import excluded_voters
 from adaptive.ledger.voters.newcomers import PLATFORMS
 
-__all__ = ["DECISIONS", "Decision", "Participant", "is_participant", "participants", "write_outcome"]
-
 Decision: TypeAlias = Literal["approve", "reject"]
 DECISIONS: Final[tuple[Decision, ...]] = ("approve", "reject")
 _ENDED: Final = "ended"

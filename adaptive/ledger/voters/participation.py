@@ -32,24 +32,6 @@ from adaptive.ledger.voters.tokens import issue
 from adaptive.plan import BallotPlan
 from rankcorr.checks import shown
 
-__all__ = [
-    "Journey",
-    "SheetInHand",
-    "ask_others",
-    "consent",
-    "ended_early",
-    "has_turn",
-    "invite",
-    "is_turned_away",
-    "join_openly",
-    "join_platform",
-    "journey_of",
-    "journey_with",
-    "leave",
-    "next_sheet",
-    "why_none_left",
-]
-
 Step: TypeAlias = Literal["consent", "vote", "finish"]
 Reason: TypeAlias = Literal["limit", "none left", "not open", "wait"]
 

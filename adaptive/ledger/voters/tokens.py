@@ -18,20 +18,6 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import now, time_text
 
-__all__ = [
-    "Holder",
-    "TokenKind",
-    "TokenRow",
-    "Tokens",
-    "holder_of",
-    "issue",
-    "revoke",
-    "revoke_listed",
-    "revoke_of_voter",
-    "token_rows",
-    "voter_of_session",
-]
-
 TokenKind: TypeAlias = Literal["organiser", "organiser session", "invitation", "session", "study"]
 
 # Those of voters' browsers are not listed: they end with the invitation.

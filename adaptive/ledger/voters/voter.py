@@ -24,8 +24,6 @@ from adaptive.ledger.voters.tokens import issue, voter_of_session
 from adaptive.ledger.votes import casting
 from adaptive.ledger.votes.casting import Receipt, VoteCast
 
-__all__ = ["Ending", "PlatformVoters", "Visit", "Voter", "Voters"]
-
 
 @dataclass(frozen=True)
 class Visit:

@@ -37,27 +37,6 @@ from adaptive.ledger.voters.newcomers import lease_end, mark_answered
 from adaptive.votes import UNANSWERED, Vote
 from rankcorr.checks import shown
 
-__all__ = [
-    "ANSWERS",
-    "CANNOT_SAY",
-    "Receipt",
-    "StandingVotes",
-    "VoteCast",
-    "answer_code",
-    "answer_name",
-    "cast",
-    "correct",
-    "correction_hash",
-    "event_lines",
-    "is_scored",
-    "n_left_out",
-    "retract",
-    "retraction_hash",
-    "standing_votes",
-    "vote_hash",
-    "votes_digest",
-]
-
 Array = NDArray[np.int64]
 _NOTHING: Final = -9  # what was taken back or voided has no answer
 

@@ -15,8 +15,6 @@ from adaptive.ledger.store.locks import lock_ballot
 from adaptive.ledger.voters.identity import names_of
 from adaptive.ledger.votes.casting import answer_name
 
-__all__ = ["Conflict", "LedgerEvent", "conflicts", "events_after"]
-
 MOST: Final = 1_000
 
 

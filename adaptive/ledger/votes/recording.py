@@ -31,8 +31,6 @@ from adaptive.ledger.voters.newcomers import mark_answered
 from adaptive.ledger.votes.casting import answer_code, vote_hash
 from adaptive.tables import item_cells
 
-__all__ = ["Recorded", "record_file"]
-
 _SHOWN: Final = 10  # rows that a message names
 _NO_VOTE: Final = -9
 _VOIDED: Final = -8

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Final
 import sqlalchemy as sa
 
 from adaptive.ledger.errors import RevisionError
+from adaptive.ledger.store.locks import lock_tables
+from adaptive.ledger.store.schema import metadata
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
-__all__ = ["HEAD", "check_revision", "migrate", "revision_of"]
+__all__ = ["HEAD", "bring_up", "check_revision", "make_tables", "migrate", "revision_of"]
 
 # A test holds it against the files in versions/, whose loading would take a third of a second in each command.
 HEAD: Final = "0003"
@@ -45,6 +47,39 @@ def check_revision(connection: sa.Connection, name: str) -> None:
         raise RevisionError(f"{name}: holds no ledger")
     advice = "`ballots run migrate` brings an older one up, after a backup; a newer one needs the newer release"
     raise RevisionError(f"{name}: its tables are of revision {found}, and this release reads {HEAD}; {advice}")
+
+
+def make_tables(connection: sa.Connection, name: str) -> None:
+    """Make the tables of this release in an empty database; of two who do it at once, the second finds them.
+
+    Raises
+    ------
+    RevisionError
+        Where the tables are those of another release or of other software; PostgreSQL may have others beside ours.
+    """
+    lock_tables(connection)
+    if revision_of(connection) is not None:
+        check_revision(connection, name)
+        return
+    others = sa.inspect(connection).get_table_names()
+    if others and (connection.dialect.name == "sqlite" or set(others) & set(metadata.tables)):
+        raise RevisionError(f"{name}: has tables of other software: {', '.join(sorted(others)[:5])}")
+    migrate(connection)
+
+
+def bring_up(connection: sa.Connection, name: str) -> str | None:
+    """Bring the tables up to this release; the revision that they had is returned, None if it was this one.
+
+    Raises
+    ------
+    RevisionError
+        Where there is no ledger, or one of a newer release.
+    """
+    before = revision_of(connection)
+    if before is not None and before < HEAD:
+        migrate(connection)
+    check_revision(connection, name)
+    return None if before == HEAD else before
 
 
 def migrate(connection: sa.Connection) -> None:
