@@ -1,4 +1,4 @@
-"""Conditions of requests: 304 where nothing has changed, 412 and 428 where something must be as it was."""
+"""Conditions of requests: 304, 412 and 428; and the last answers, which are made once for all who look on."""
 
 from __future__ import annotations
 

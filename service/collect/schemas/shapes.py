@@ -1,4 +1,4 @@
-"""JSON Schema of the ledger's frozen dataclasses, which orjson writes as they are."""
+"""JSON Schema of the dataclasses of the ledger, which orjson writes as they are, and fields of the collection alone."""
 
 from __future__ import annotations
 
