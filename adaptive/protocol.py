@@ -27,7 +27,7 @@ _STREAMS: Final = {"draw": 0, "cut": 1, "probe": 2}
 
 
 @dataclass(frozen=True, eq=False)
-class Standing(Result):
+class Position(Result):
     """Where a protocol stands between two ballots.
 
     Attributes
@@ -49,7 +49,7 @@ class Standing(Result):
             array.flags.writeable = False
 
     @classmethod
-    def first(cls, plan: BallotPlan) -> Standing:
+    def first(cls, plan: BallotPlan) -> Position:
         """Before ballot 1, which has all items."""
         return cls(0, np.arange(plan.n_items), np.full(plan.n_items, np.nan))
 
@@ -116,7 +116,7 @@ def run_protocol(
     (array([1., 2., 3., 4., 5., 6., 7., 8.]), array([3, 3, 2, 2, 1, 1, 1, 1]))
     """
     labels = checked_items(plan, items)
-    standing, records = Standing.first(plan), []
+    standing, records = Position.first(plan), []
     while standing.n_closed < plan.n_ballots:
         ballot = draw_ballot(standing.labels(labels), plan.presentations, voters, rng)
         record, standing = close_ballot(plan, standing, ballot, vote(ballot), rng=rng, select=select, average=average)
@@ -126,20 +126,20 @@ def run_protocol(
 
 def close_ballot(
     plan: BallotPlan,
-    standing: Standing,
+    standing: Position,
     ballot: Ballot,
     answers: ArrayLike,
     *,
     rng: np.random.Generator,
     select: Select = select_by_mean,
     average: Average = running_mean,
-) -> tuple[BallotRecord, Standing]:
+) -> tuple[BallotRecord, Position]:
     """Score a ballot and select the items of the next one; the arguments stay as they are.
 
     Parameters
     ----------
     plan : BallotPlan
-    standing : Standing
+    standing : Position
         Where the protocol stood when the ballot was drawn.
     ballot : Ballot
     answers : array_like of shape (n_comparisons,)
@@ -171,7 +171,7 @@ def close_ballot(
         ybar=scores.ybar,
         n_tied_at_cut=selection.n_tied_at_cut,
     )
-    return record, Standing(number, places[selection.chosen], mean)
+    return record, Position(number, places[selection.chosen], mean)
 
 
 def ballot_rng(seed: int, number: int, use: Literal["draw", "cut", "probe"]) -> np.random.Generator:

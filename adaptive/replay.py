@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive.draw import Ballot, Names
 from adaptive.errors import ProtocolError, VoteError
 from adaptive.plan import BallotPlan
-from adaptive.protocol import Items, Standing, ballot_rng, checked_items, close_ballot
+from adaptive.protocol import Items, Position, ballot_rng, checked_items, close_ballot
 from adaptive.record import ProtocolResult
 from rankcorr.checks import offending, shown
 from rankcorr.results import Result
@@ -111,7 +111,7 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
     if not 1 <= len(ballots) <= plan.n_ballots:
         raise ProtocolError(f"from 1 to {plan.n_ballots} ballots of the plan can be scored; got {len(ballots)}")
     known = set(labels)
-    standing, records = Standing.first(plan), []
+    standing, records = Position.first(plan), []
     for number, votes in enumerate(ballots, start=1):
         rng = ballot_rng(seed, number, "cut")
         try:

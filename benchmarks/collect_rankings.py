@@ -21,9 +21,7 @@ from report import heading, machine, row
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from adaptive.ledger.campaigns import ContinuousPlan
-from adaptive.ledger.continuous import finish
-from adaptive.ledger.results import result_of, votes_of
+from adaptive.ledger import ContinuousPlan
 from adaptive.model.estimators import bradley_terry
 from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.simulation.approaches import simulate_once
@@ -59,9 +57,9 @@ def over_http(plan: BallotPlan | ContinuousPlan, seed: int) -> dict[str, float]:
             run_ballots(campaign, asks, minds, rng)
         else:
             answer_all(asks, minds, rng)
-            finish(campaign.database, campaign.info, least_answered=0.0)
-        found = campaign.database.read(lambda connection: result_of(connection, campaign.info))
-        votes = campaign.database.read(lambda connection: votes_of(connection, campaign.info))
+            campaign.close(len(campaign.ballots()), least_answered=0.0)
+        found = campaign.result()
+        votes = campaign.counted_votes()
         state(app).resources.close()
         campaign.database.close()
     asked = Counter(zip(votes.voter, np.minimum(votes.left, votes.right), np.maximum(votes.left, votes.right)))  # noqa: B905

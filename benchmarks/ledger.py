@@ -58,7 +58,7 @@ def opened(target: str, n_items: int, presentations: int, n_voters: int = 24) ->
     """A campaign whose first ballot is open, with a sheet for each voter."""
     plan = plan_ballots(n_items, n_ballots=2, fraction=0.5, presentations=presentations)
     campaign = Ledger.create(target).new_campaign(plan, n_items, n_voters, seed=1)
-    campaign.open_ballot()
+    campaign.open_next()
     return campaign
 
 
@@ -201,7 +201,7 @@ def race(campaign: Campaign) -> tuple[int, int, int, float]:
             time.sleep(0.01)
         start = time.monotonic()
         with contextlib.suppress(AdaptiveError):
-            records.append(campaign.close_ballot(1, least_answered=0.0))
+            records.append(campaign.close(1, least_answered=0.0))
             took.append(time.monotonic() - start)
 
     parts = by_voter(to_vote(campaign), 24)
@@ -232,7 +232,7 @@ def print_size(server: str, sizes: list[tuple[str, int, int]]) -> None:
                 cast(campaign, *each)
                 took.append(time.monotonic() - start)
             start = time.monotonic()
-            campaign.close_ballot(1)
+            campaign.close(1)
             closing = time.monotonic() - start
             p50, p99 = 1e3 * np.quantile(took, [0.5, 0.99])
             row(
@@ -279,17 +279,14 @@ def print_reading(server: str, sizes: list[tuple[str, int, int]]) -> None:
 
 def read(target: str, pipe: SimpleQueue) -> None:
     """Seconds of status, 50 times, and of an interim result; megabytes that both took."""
-    from adaptive.ledger.results import result_of
-    from adaptive.ledger.status import status_of
-
     campaign = Ledger.open(target).campaign()
     took = []
     for _ in range(50):
         start = time.monotonic()
-        now = campaign.database.read(lambda c: status_of(c, campaign.info))
+        now = campaign.status()
         took.append(time.monotonic() - start)
     start = time.monotonic()
-    campaign.database.read(lambda c: result_of(c, campaign.info, interim=True))
+    campaign.result(interim=True)
     result = time.monotonic() - start
     pipe.put((now.n_votes, took, result, most_memory()))
     campaign.database.close()
@@ -303,8 +300,8 @@ def most_memory() -> float:
 
 def fill(campaign: Campaign, places: Places) -> None:
     """Votes on many comparisons at once, as a file brings them."""
-    from adaptive.ledger import schema
-    from adaptive.ledger.columns import insert_columns
+    from adaptive.ledger.store import schema
+    from adaptive.ledger.store.columns import insert_columns
 
     def work(connection: sa.Connection) -> None:
         ballot = connection.execute(sa.text("SELECT id FROM ballot")).scalar_one()

@@ -33,7 +33,7 @@ from ties import ties_at_random
 
 from adaptive.draw import Ballot
 from adaptive.plan import BallotPlan, plan_ballots
-from adaptive.protocol import Standing, close_ballot
+from adaptive.protocol import Position, close_ballot
 from adaptive.scores import BallotScores, Scores, borda_scores
 from adaptive.selection import Selection, select_top
 from adaptive.simulation.approaches import STREAMS, simulate_once
@@ -121,7 +121,7 @@ def rank_as_published(plan: BallotPlan, similarity: np.ndarray, approach: str, r
     if approach == "uniform":
         ballot = draw_with_repeats(plan.n_items, round(plan.uniform_presentations), N_VOTERS, rng)
         return Ranking.from_scores(borda_scores(ballot, pool.answer(ballot, opinions, rng)))
-    standing = Standing.first(plan)
+    standing = Position.first(plan)
     while standing.n_closed < plan.n_ballots:
         ballot = draw_with_repeats(standing.labels(range(plan.n_items)), plan.presentations, N_VOTERS, rng)
         answers = pool.answer(ballot, opinions, rng)

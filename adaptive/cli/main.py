@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from adaptive.cli.draw import draw_command
+from adaptive.cli.draw import draw_command, pair_command
 from adaptive.cli.fit import fit_command
 from adaptive.cli.next import next_command
-from adaptive.cli.pair import pair_command
 from adaptive.cli.paper import figures_command, table2_command
 from adaptive.cli.plan import plan_command
 from adaptive.cli.plot import plot

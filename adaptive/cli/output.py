@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 
 import click
 
 from adaptive.errors import TableError
+from rankcorr import UndefinedCorrelationWarning
 from rankcorr.io.files import prepared_file
 from rankcorr.io.records import printable
 
@@ -65,3 +69,18 @@ def _named_errors(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise TableError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def quiet_executor(workers: int) -> Iterator[Executor | None]:
+    """Give an executor of processes, or None for one process; the caller reports undefined coefficients once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        if workers == 1:
+            yield None
+            return
+        # A forked process would lack the thread of a progress bar, but might inherit its lock.
+        with ProcessPoolExecutor(
+            workers, get_context("spawn"), warnings.simplefilter, ("ignore", UndefinedCorrelationWarning)
+        ) as executor:
+            yield executor

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 import numpy as np
 
-from adaptive.cli.output import print_note
-from adaptive.cli.processes import quiet_executor
+from adaptive.cli.output import print_note, quiet_executor
 from adaptive.paper.figures import write_figures
 from adaptive.paper.table2 import row_seeds, table2
 from adaptive.simulation.similarity import SIMILARITIES, read_similarities

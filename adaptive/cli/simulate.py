@@ -9,9 +9,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.cli.output import print_note
-from adaptive.cli.plan_options import PlanOptions, plan_options
-from adaptive.cli.processes import quiet_executor
+from adaptive.cli.output import print_note, quiet_executor
+from adaptive.cli.plan import PlanOptions, plan_options
 from adaptive.model.matched_ballots import MatchedBallots
 from adaptive.plan import BallotPlan
 from adaptive.simulation.approaches import APPROACHES, PAPER_APPROACHES, Approach, uniform_presentations

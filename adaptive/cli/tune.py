@@ -13,7 +13,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.cli.processes import quiet_executor
+from adaptive.cli.output import quiet_executor
 from adaptive.cli.simulate import given_similarity
 from adaptive.model.comparisons import Comparisons, read_comparisons
 from adaptive.model.matching import Matching

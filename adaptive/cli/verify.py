@@ -10,7 +10,7 @@ from rankcorr.cli.console import print_json
 from rankcorr.io.records import printable
 
 if TYPE_CHECKING:
-    from adaptive.ledger.bundle import Verified
+    from adaptive.ledger import Verified
 
 _EXAMPLE = """\b
 Example:
@@ -30,7 +30,7 @@ def verify_command(bundle: str, as_json: bool) -> None:
     that tie at a cut; README.md, croissant.json, votes.csv and result.csv must follow from the other files. Fields that
     cannot be checked are listed.
     """
-    from adaptive.ledger.bundle import verify_bundle
+    from adaptive.ledger import verify_bundle
 
     print_verified(verify_bundle(bundle), as_json)
 

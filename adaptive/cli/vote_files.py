@@ -205,13 +205,10 @@ def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tupl
 def _of_ledger(path: str) -> Comparisons:
     """Votes that count, of the only campaign of a ledger, without those of excluded voters."""
     from adaptive.ledger import Ledger
-    from adaptive.ledger.results import votes_of
-    from adaptive.ledger.voters import excluded_voters
 
     ledger = Ledger.open(path)
     try:
-        info = ledger.campaign().info
-        return ledger.database.read(lambda c: votes_of(c, info, without=excluded_voters(c, info.id)))
+        return ledger.campaign().counted_votes()
     finally:
         ledger.close()
 

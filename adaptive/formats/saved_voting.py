@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from adaptive.draw import Ballot, draw_ballot
 from adaptive.errors import AdaptiveError, ProtocolError, TableError
 from adaptive.plan import BallotPlan
-from adaptive.protocol import Standing, ballot_rng, checked_items, checked_labels, close_ballot
+from adaptive.protocol import Position, ballot_rng, checked_items, checked_labels, close_ballot
 from adaptive.record import BallotRecord, json_label
 from adaptive.selection import Select, select_again, select_by_mean
 from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, comparison_place, parse_vote
@@ -75,7 +75,7 @@ class SavedVoting:
         Each ballot that was opened, and the answer to each of its comparisons: LEFT, RIGHT, TIE or UNANSWERED.
     records : tuple of BallotRecord
         Of the closed ballots.
-    standing : Standing
+    standing : Position
         Items of the ballot that is open or comes next.
     """
 
@@ -85,10 +85,10 @@ class SavedVoting:
     seed: int
     voted: tuple[tuple[Ballot, NDArray[np.int8]], ...]
     records: tuple[BallotRecord, ...]
-    standing: Standing
+    standing: Position
 
     def answers(self) -> tuple[tuple[Ballot, NDArray[np.int8]], ...]:
-        """Ballots opened so far, with their answers, as `adaptive.ledger.protocols.import_protocol` asks for them."""
+        """Ballots opened so far, with their answers, as `Ledger.import_protocol` asks for them."""
         return self.voted
 
 
@@ -140,7 +140,7 @@ def _replayed(state: dict[str, Any]) -> SavedVoting:
     seed = checked_seed(state["seed"], ProtocolError)
     agrees = {"plan": plan.to_dict(), "items": _json_labels(items), "voters": _json_labels(voters), "seed": seed}
     is_replayed = agrees == {key: state[key] for key in _HEADER}
-    voting = SavedVoting(plan, items, voters, seed, (), (), Standing.first(plan))
+    voting = SavedVoting(plan, items, voters, seed, (), (), Position.first(plan))
     for entry in state["ballots"]:
         number, standing = entry["number"], voting.standing
         if len(voting.voted) > len(voting.records):
@@ -240,7 +240,7 @@ def _answers_of(entry: dict[str, Any]) -> NDArray[np.int8]:
     return np.array([_CODES[word] for word in entry["votes"]], np.int8)
 
 
-def _selection_of(entry: dict[str, Any], standing: Standing) -> Select:
+def _selection_of(entry: dict[str, Any], standing: Position) -> Select:
     """The selection that was written down; that of the last ballot, which selects nothing, is not asked."""
     number, chosen = entry["number"], entry["selected"]
     if chosen is None or entry["n_tied_at_cut"] is None:

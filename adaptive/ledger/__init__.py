@@ -1,13 +1,31 @@
 """The ledger: campaigns that lose nothing, whoever writes, on SQLite or PostgreSQL.
 
-database (transactions) -> schema, migrations (tables) -> campaigns, draws, voters, sheets, votes (what happens) ->
-counting, closing (what counts) -> ledger (all of it, step by step). Only this package has SQL, and nothing imports it
-but commands and servers, so that `import adaptive` does not load SQLAlchemy.
+store (tables, transactions) -> campaign, voters, checks -> ballots, votes (what happens, and what counts) -> quality,
+formats, bundle (what leaves) -> ledger (all of it, step by step). Callers use what this module exports: `Ledger`,
+`Campaign` and the values that they take and return. Only this package has SQL, and nothing imports it but commands and
+servers, so that `import adaptive` does not load SQLAlchemy.
 """
 
-from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
-from adaptive.ledger.contents import ItemContent
+from adaptive.ledger.ballots.results import MOST_WITH_INTERVALS, CampaignResult, ClosePreview, Preview
+from adaptive.ledger.ballots.shown_sheets import ShownPair
+from adaptive.ledger.bundle import Verified, verify_bundle
+from adaptive.ledger.campaign.contents import MOST_OF_ITEM, ItemContent, is_asset
+from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Pay, Settings, batch_for
+from adaptive.ledger.campaign.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet
+from adaptive.ledger.campaign.spending import PlannedSpending, planned_spending
+from adaptive.ledger.campaign.status import (
+    BallotProgress,
+    BallotState,
+    CampaignStatus,
+    ItemProgress,
+    VoterProgress,
+    VoterRow,
+)
+from adaptive.ledger.campaign.voting_pages import MOST_OF_TEXT, Outcome, PageTexts, VotingPages
+from adaptive.ledger.campaign.wording import is_line, is_quick_to_render
+from adaptive.ledger.checks.probing import KnownPair, Probing, read_known_pairs
 from adaptive.ledger.errors import (
+    BundleError,
     ChangedError,
     ConflictError,
     LateVoteError,
@@ -15,36 +33,99 @@ from adaptive.ledger.errors import (
     LedgerError,
     NoCampaignError,
     NotReadyError,
+    NoVoterError,
     RevisionError,
+    UnfinishedError,
     UnreachableError,
 )
+from adaptive.ledger.formats import FORMATS, Export
 from adaptive.ledger.ledger import Campaign, Ledger
-from adaptive.ledger.pay import Pay
-from adaptive.ledger.probes.probing import KnownPair, Probing
-from adaptive.ledger.votes import Receipt, VoteCast
-from adaptive.ledger.voting_pages import PageTexts, VotingPages
+from adaptive.ledger.quality import CampaignQuality, ExclusionPreview, Flag, Limits
+from adaptive.ledger.store.encoding import digest_of, guarded, pair_at, pair_id, time_text
+from adaptive.ledger.voters.newcomers import Origin
+from adaptive.ledger.voters.participants import DECISIONS, Participant
+from adaptive.ledger.voters.participation import Journey, Reason, SheetInHand
+from adaptive.ledger.voters.tokens import Holder, TokenKind, TokenRow
+from adaptive.ledger.voters.voter import PlatformVoters, Visit, Voter
+from adaptive.ledger.votes.casting import ANSWERS, Receipt, VoteCast
+from adaptive.ledger.votes.listing import LedgerEvent
 
 __all__ = [
+    "ANSWERS",
+    "DECISIONS",
+    "FORMATS",
+    "MOST_OF_ITEM",
+    "MOST_OF_TEXT",
+    "MOST_WITH_INTERVALS",
+    "BallotProgress",
+    "BallotState",
+    "BundleError",
     "Campaign",
     "CampaignInfo",
+    "CampaignQuality",
+    "CampaignResult",
+    "CampaignStatus",
     "ChangedError",
+    "ClosePreview",
     "ConflictError",
     "ContinuousPlan",
+    "ExclusionPreview",
+    "Export",
+    "Flag",
+    "Holder",
     "ItemContent",
+    "ItemFault",
+    "ItemProgress",
+    "ItemSheet",
+    "Journey",
     "KnownPair",
     "LateVoteError",
     "Ledger",
     "LedgerBusyError",
     "LedgerError",
+    "LedgerEvent",
+    "Limits",
     "NoCampaignError",
+    "NoVoterError",
     "NotReadyError",
+    "Origin",
+    "Outcome",
     "PageTexts",
+    "Participant",
     "Pay",
+    "PlannedSpending",
+    "PlatformVoters",
+    "Preview",
     "Probing",
+    "Reason",
     "Receipt",
     "RevisionError",
     "Settings",
+    "SheetInHand",
+    "ShownPair",
+    "TokenKind",
+    "TokenRow",
+    "UnfinishedError",
     "UnreachableError",
+    "Verified",
+    "Visit",
     "VoteCast",
+    "Voter",
+    "VoterProgress",
+    "VoterRow",
     "VotingPages",
+    "batch_for",
+    "digest_of",
+    "guarded",
+    "is_asset",
+    "is_line",
+    "is_quick_to_render",
+    "pair_at",
+    "pair_id",
+    "planned_spending",
+    "read_item_file",
+    "read_item_sheet",
+    "read_known_pairs",
+    "time_text",
+    "verify_bundle",
 ]

@@ -25,6 +25,24 @@ class NoCampaignError(LedgerError):
     """The ledger has no campaign of this key or name, or none at all."""
 
 
+class NoVoterError(LedgerError):
+    """The campaign has no voter of this key or name."""
+
+
+class UnfinishedError(LedgerError):
+    """A voter who asks for the end has pairs, or sheets, still to answer.
+
+    Attributes
+    ----------
+    missing : int
+        How many.
+    """
+
+    def __init__(self, message: str, *, missing: int) -> None:
+        super().__init__(message)
+        self.missing = missing
+
+
 class ConflictError(LedgerError):
     """Another vote stands where this one was to go, or an event id was used for another vote.
 
@@ -47,7 +65,7 @@ class LateVoteError(LedgerError):
 
 
 class ChangedError(LedgerError):
-    """What the caller has seen is past: somebody else changed it; nothing was done."""
+    """The object has changed since it was read; nothing was done."""
 
 
 class NotReadyError(LedgerError):

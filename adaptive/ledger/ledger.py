@@ -1,37 +1,74 @@
-"""A ledger: one database with campaigns in it; and one campaign, step by step."""
+"""A ledger: one database with campaigns in it; and one campaign, step by step.
+
+This is the only way in: callers hold no transaction, and see no table.
+"""
 
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any
 
 import sqlalchemy as sa
 
-from adaptive.draw import draw_ballot
-from adaptive.formats.votes import VoteFile, VoteRow
-from adaptive.ledger import closing, schema, sheets, votes
-from adaptive.ledger.asking import asked
-from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings, audit, create_campaign, load_campaign
-from adaptive.ledger.closing import standing_after
-from adaptive.ledger.contents import ItemContent
-from adaptive.ledger.database import PATIENCE_SECONDS, Database
-from adaptive.ledger.draws import StoredBallot, store_ballot, stored_ballots
-from adaptive.ledger.errors import LedgerError, RevisionError
-from adaptive.ledger.locking import lock_ballot, lock_tables
-from adaptive.ledger.migrations import HEAD, check_revision, migrate, revision_of
-from adaptive.ledger.recording import Recorded, record_file
+from adaptive.formats.answers import Answers
+from adaptive.formats.votes import Columns, Format, VoteFile, VoteRow
+from adaptive.ledger.ballots.closing import reopen, standing_after
+from adaptive.ledger.ballots.continuous import Continuous
+from adaptive.ledger.ballots.draws import StoredBallot, stored_ballots
+from adaptive.ledger.ballots.planned import Ballots
+from adaptive.ledger.ballots.results import CampaignResult, Preview, counted_votes, result_of
+from adaptive.ledger.ballots.shown_sheets import ShownPair, asked, place_of, shown_pairs
+from adaptive.ledger.bundle import Verified, bundle_bytes, restore_bundle, verify_campaign, write_bundle
+from adaptive.ledger.bundle.archive import MOST_BYTES
+from adaptive.ledger.bundle.protocols import Voting, import_protocol
+from adaptive.ledger.campaign.contents import ItemContent, contents_of
+from adaptive.ledger.campaign.info import (
+    CampaignInfo,
+    ContinuousPlan,
+    Settings,
+    insert_campaign,
+    load_by_id,
+    load_campaign,
+)
+from adaptive.ledger.campaign.stamps import campaign_stamp, progress_stamp
+from adaptive.ledger.campaign.status import (
+    BallotProgress,
+    BallotState,
+    CampaignStatus,
+    ItemProgress,
+    ballot_state,
+    by_ballot,
+    by_item,
+    items_shown,
+    status_of,
+)
+from adaptive.ledger.campaign.steps import Steps
+from adaptive.ledger.campaign.voting_pages import VotingPages, pages_of, set_pages
+from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.formats import Export, export_votes, import_votes
+from adaptive.ledger.formats.exports import Format as ExportFormat
+from adaptive.ledger.quality import CampaignQuality, Limits, quality_of
+from adaptive.ledger.store.backup import back_up
+from adaptive.ledger.store.database import PATIENCE_SECONDS, Database
+from adaptive.ledger.store.migrations import bring_up, check_revision, make_tables, migrate
+from adaptive.ledger.voters.tokens import Tokens, issue
+from adaptive.ledger.voters.voter import Voter, Voters
+from adaptive.ledger.votes import casting
+from adaptive.ledger.votes.casting import Receipt, VoteCast
+from adaptive.ledger.votes.listing import MOST as MOST_EVENTS
+from adaptive.ledger.votes.listing import Conflict, LedgerEvent, conflicts, events_after
+from adaptive.ledger.votes.recording import Recorded, record_file
+from adaptive.model.comparisons import Comparisons
 from adaptive.plan import BallotPlan
-from adaptive.protocol import Items, Standing, ballot_rng
+from adaptive.protocol import Items, Position
 from adaptive.record import BallotRecord, ProtocolResult
 from adaptive.votes import Comparison
-
-__all__ = ["Campaign", "Ledger"]
-
-T = TypeVar("T")
+from rankcorr.workers import Progress
 
 
 class Ledger:
@@ -82,22 +119,10 @@ class Ledger:
             When its tables are those of another release.
         """
         ledger = cls(target, patience=patience)
-        name = ledger.database.name
-
-        def made(connection: sa.Connection) -> None:
-            lock_tables(connection)
-            if revision_of(connection) is None:
-                others = sa.inspect(connection).get_table_names()
-                if others and (ledger.database.is_sqlite or set(others) & set(schema.metadata.tables)):
-                    raise RevisionError(f"{name}: has tables of other software: {', '.join(sorted(others)[:5])}")
-                migrate(connection)
-            else:
-                check_revision(connection, name)
-
         if ledger.database.is_sqlite and (not ledger.database.exists() or not ledger.database.path.stat().st_size):
             ledger.database.write_ahead()  # but no file of others is touched
         with ledger._closed_if_refused():
-            ledger.database.write(made)
+            ledger.database.write(lambda connection: make_tables(connection, ledger.database.name))
         return ledger
 
     @classmethod
@@ -143,13 +168,49 @@ class Ledger:
         made = self.database.write(
             lambda connection: load_by_id(
                 connection,
-                create_campaign(connection, plan, items, voters, seed, name=name, settings=chosen, contents=contents),
+                insert_campaign(connection, plan, items, voters, seed, name=name, settings=chosen, contents=contents),
             )
         )
         return Campaign(self.database, made)
 
+    def create_campaign(
+        self,
+        plan: BallotPlan | ContinuousPlan,
+        items: Items,
+        voters: Items,
+        seed: int,
+        *,
+        name: str,
+        settings: Settings,
+        pages: VotingPages,
+        contents: Sequence[ItemContent] | None = None,
+    ) -> tuple[Campaign, str]:
+        """Make a campaign for the web, with its pages and its organiser's token: all of it, or nothing.
+
+        Nobody can read the token again later. Parameters and errors are those of `new_campaign`.
+        """
+
+        def work(connection: sa.Connection) -> tuple[CampaignInfo, str]:
+            made = insert_campaign(
+                connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
+            )
+            info = load_by_id(connection, made)
+            set_pages(connection, info, pages, replaces=0)
+            return info, issue(connection, info, "organiser")
+
+        info, token = self.database.write(work)
+        return Campaign(self.database, info), token
+
+    def restore(self, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Campaign:
+        """Make the campaign of a bundle, once it is verified; see `adaptive.ledger.bundle.restore_bundle`."""
+        return Campaign(self.database, restore_bundle(self.database, path, most_bytes=most_bytes))
+
+    def import_protocol(self, protocol: Voting, name: str, *, settings: Settings | None = None) -> Campaign:
+        """Make a campaign of a voting in a file; see `protocols.import_protocol`."""
+        return Campaign(self.database, import_protocol(self.database, protocol, name, settings=settings))
+
     def campaign(self, key: str | None = None) -> Campaign:
-        """The campaign of a key, or the only one.
+        """Return the campaign of a key or name, or the only one.
 
         Raises
         ------
@@ -157,6 +218,19 @@ class Ledger:
             Where there is no such campaign, or several and no key.
         """
         return Campaign(self.database, self.database.read(lambda connection: load_campaign(connection, key)))
+
+    @property
+    def name(self) -> str:
+        """What messages call it: the path, or host and database."""
+        return self.database.name
+
+    def exists(self) -> bool:
+        """Whether there is anything at the place; a database of PostgreSQL is there, or every use fails."""
+        return self.database.exists()
+
+    def back_up(self, path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> None:
+        """Copy a ledger of SQLite to a new file while votes arrive; see `backup.back_up`."""
+        back_up(self.database, path, progress)
 
     def migrate(self) -> str | None:
         """Bring the tables up to this release; the revision that they had is returned, None if it was this one.
@@ -166,16 +240,7 @@ class Ledger:
         RevisionError
             Where there is no ledger, or one of a newer release.
         """
-        name = self.database.name
-
-        def work(connection: sa.Connection) -> str | None:
-            before = revision_of(connection)
-            if before is not None and before < HEAD:
-                migrate(connection)
-            check_revision(connection, name)
-            return None if before == HEAD else before
-
-        return self.database.write(work)
+        return self.database.write(lambda connection: bring_up(connection, self.database.name))
 
     def check(self) -> None:
         """Ask whether the database answers, and has the tables of this release.
@@ -200,65 +265,154 @@ class Ledger:
             raise
 
 
-def load_by_id(connection: sa.Connection, campaign_id: int) -> CampaignInfo:
-    """Load the campaign of an id."""
-    key = connection.execute(sa.select(schema.campaign.c.key).where(schema.campaign.c.id == campaign_id)).scalar_one()
-    return load_campaign(connection, key)
-
-
 @dataclass(frozen=True, eq=False)
-class Campaign:
-    """One campaign in a ledger; every step is one transaction, and safe beside any other writer."""
+class Campaign(Steps):
+    """One campaign in a ledger.
 
-    database: Database
-    info: CampaignInfo
+    Each step is one transaction, or says otherwise, and is safe beside any other writer. `voters` and `tokens` have the
+    steps of those.
+    """
+
+    @property
+    def key(self) -> str:
+        """Random name, the same in every copy."""
+        return self.info.key
+
+    @cached_property
+    def voters(self) -> Voters:
+        """The voters."""
+        return Voters(self.database, self.info)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """Links and sessions."""
+        return Tokens(self.database, self.info)
+
+    @cached_property
+    def _rounds(self) -> Ballots | Continuous:
+        kind = Continuous if self.info.mode == "continuous" else Ballots
+        return kind(self.database, self.info)
+
+    def voter(self, voter_id: int) -> Voter:
+        """Return the voter of an id, which is not looked up."""
+        return Voter(self.database, self.info, voter_id)
+
+    def is_kept_in(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a path is the ledger's own file."""
+        return self.database.is_file and os.path.realpath(path) == os.path.realpath(self.database.path)
+
+    # Ballots and batches
 
     def ballots(self) -> list[StoredBallot]:
-        """All ballots so far."""
+        """List all ballots so far."""
         return self.database.read(lambda connection: stored_ballots(connection, self.info.id))
 
-    def open_ballot(self) -> int:
-        """Draw the next ballot and store it; its number is returned.
+    def open_next(self, *, at_once: bool = False) -> int:
+        """Draw the next ballot, or batch, from the votes so far, and store it; its number is returned.
+
+        Votes are read in one transaction, and the ballot is stored in another, which checks that nothing has changed.
+
+        Parameters
+        ----------
+        at_once : bool
+            Draw a batch although much of the last one is unanswered.
+
+        Raises
+        ------
+        NotReadyError
+            When too much of the last batch is unanswered.
+        LedgerError
+            When a ballot is open, all are closed, or the campaign needs no further batch.
+        """
+        return self._rounds.open_next(at_once=at_once)
+
+    def preview(
+        self, number: int | None = None, *, least_answered: float | None = None, progress: Progress | None = None
+    ) -> Preview:
+        """Say what closing the open ballot, or all batches, would do; nothing is changed.
+
+        Parameters
+        ----------
+        number : int or None
+            The ballot that the stamp is of; None: the last one.
+        least_answered : float or None
+            Share of the comparisons that must be answered; None: that of the campaign.
+        progress : callable, optional
+            That of `Strengths.drawn`.
 
         Raises
         ------
         LedgerError
-            When a ballot is open, or all are closed.
+            When no ballot is open.
         """
-        plan, info = self.info.ballot_plan, self.info
-        ballots = self.ballots()
-        if ballots and ballots[-1].state != "closed":
-            raise LedgerError(
-                f"ballot {len(ballots)} is open: close it before the next is opened, or write it once more"
-            )
-        if len(ballots) == plan.n_ballots:
-            raise LedgerError(f"all {plan.n_ballots} ballots are closed: none is left to open")
-        number = len(ballots) + 1
-        _, standing = standing_after(info, ballots)
-        rng = ballot_rng(info.seed, number, "draw")
-        drawn = draw_ballot(standing.labels(info.items), plan.presentations, info.slots, rng)
+        return self._rounds.preview(number, least_answered=least_answered, progress=progress)
 
-        def work(connection: sa.Connection) -> int:
-            if ballots:  # nobody opens the last one again meanwhile
-                lock_ballot(connection, ballots[-1].id, exclusive=False)
-            fresh = stored_ballots(connection, info.id)
-            if len(fresh) != len(ballots):
-                raise LedgerError(f"ballot {number} was opened by somebody else at the same moment")
-            if ballots and fresh[-1].chain_digest != ballots[-1].chain_digest:
-                raise LedgerError(f"ballot {number - 1} was opened again at the same moment: its scores may change")
-            ballot_id = store_ballot(
-                connection, info, drawn, standing.places, number=number, presentations=plan.presentations
-            )
-            if info.settings.assigned:
-                sheets.assign_slots(connection, info, ballot_id)
-            audit(connection, info.id, "opened", {"numpy": _numpy_version()}, ballot_id=ballot_id)
-            return number
+    def close(
+        self, number: int, *, least_answered: float | None = None, stamp: str | None = None
+    ) -> BallotRecord | None:
+        """Close a ballot and return its record, or end a continuous campaign, whose batches have none.
 
-        return self.database.write(work)
+        A ballot is scored between two transactions; see `closing.close`. Batches are closed in one.
 
-    def asked(self, *, number: int | None = None) -> tuple[Comparison, ...]:
-        """Comparisons of the open ballots, or of one of them; see `adaptive.ledger.asking.asked`."""
-        return self.database.read(lambda connection: asked(connection, self.info, number=number))
+        Parameters
+        ----------
+        number : int
+            The open ballot, so that two who close at once do not close two.
+        least_answered : float or None
+            Share of the comparisons that must be answered; None: that of the campaign.
+        stamp : str or None
+            What the caller has seen, of `preview` or `ballot`; None: whatever it is.
+
+        Raises
+        ------
+        LedgerError
+            When that ballot, or no batch, is open.
+        ChangedError
+            When it has another stamp by now.
+        NotReadyError
+            When too few comparisons are answered, or an item has no answer; it stays open.
+        ConflictError
+            When another caller is closing it.
+        """
+        return self._rounds.close(number, least_answered=least_answered, stamp=stamp)
+
+    def reopen(self, number: int, reason: str) -> None:
+        """Open the last closed ballot again; see `closing.reopen`."""
+        reopen(self.database, self.info, number, reason)
+
+    def asked(
+        self, *, number: int | None = None, voter: str | None = None, unanswered: bool = False
+    ) -> tuple[Comparison, ...]:
+        """List the comparisons of all open ballots, including checks, in the order shown to voters.
+
+        Parameters
+        ----------
+        number : int or None
+            Only of this ballot.
+        voter : str or None
+            Only the sheets of this voter, by the name of a file or by key.
+        unanswered : bool
+            Only comparisons without an answer.
+        """
+        return self._read(asked, number=number, voter=voter, unanswered=unanswered)
+
+    def shown_pairs(self, number: int, sheet: int) -> tuple[ShownPair, ...]:
+        """List all pairs of a sheet; see `shown_sheets.shown_pairs`."""
+        return self._read(shown_pairs, number, sheet)
+
+    # Votes
+
+    def cast(self, vote: VoteCast) -> Receipt:
+        """Record one vote; see `casting.cast`."""
+        return casting.cast(self.database, self.info, vote)
+
+    def correct(self, comparison: str, answer: str | None, reason: str) -> Receipt:
+        """Correct the vote on a comparison like "1-0-17"; the answer None voids it.
+
+        A separate transaction finds the comparison; see `casting.correct`.
+        """
+        number, place = self._read(place_of, comparison)
+        return casting.correct(self.database, self.info, str(uuid.uuid4()), number, place, answer, reason)
 
     def record(self, votes: Mapping[str, str]) -> Recorded:
         """Record answers by the id of their comparison: "left", "right", "tie" or "cannot say", all of them or none.
@@ -268,26 +422,86 @@ class Campaign:
         rows = [VoteRow(line, pair, None, None, None, answer) for line, (pair, answer) in enumerate(votes.items(), 1)]
         return record_file(self.database, self.info, VoteFile("votes", tuple(rows)))
 
-    def cast(self, vote: votes.VoteCast) -> votes.Receipt:
-        """Record one vote; see `adaptive.ledger.votes.cast`."""
-        return votes.cast(self.database, self.info, vote)
+    def record_file(self, file: VoteFile) -> Recorded:
+        """Record the votes of a file, all or none; see `recording.record_file`."""
+        return record_file(self.database, self.info, file)
 
-    def close_ballot(
-        self, number: int, *, least_answered: float | None = None, stamp: str | None = None
-    ) -> BallotRecord:
-        """Close a ballot; see `adaptive.ledger.closing.close`."""
-        return closing.close(self.database, self.info, number, least_answered=least_answered, stamp=stamp)
+    def conflicts(self) -> list[Conflict]:
+        """List the votes that contradict a recorded vote, oldest first."""
+        return self._read(conflicts)
 
-    def reopen(self, number: int, reason: str) -> None:
-        """Open the last closed ballot again; see `adaptive.ledger.closing.reopen`."""
-        closing.reopen(self.database, self.info, number, reason)
+    def events_after(self, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
+        """List vote events with a higher number, in their order; see `listing.events_after`."""
+        return self._write(events_after, after, most=most)
 
-    def standing(self) -> tuple[tuple[BallotRecord, ...], Standing]:
-        """Records of the closed ballots, and where the campaign stands."""
+    # What voters read
+
+    def pages(self) -> tuple[int, VotingPages]:
+        """Return the version of the voting pages and the pages; version 0 with the defaults where none were set."""
+        return self._read(pages_of)
+
+    def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
+        """Show these pages from now on, and return their version; see `voting_pages.set_pages`."""
+        return self._write(set_pages, pages, replaces=replaces)
+
+    def contents(self) -> tuple[ItemContent, ...]:
+        """Return what is shown for each item, by place."""
+        return self.database.read(lambda connection: contents_of(connection, self.info.id))
+
+    # Progress
+
+    def stamp(self) -> str:
+        """Return a short text that differs whenever anything in the campaign has changed."""
+        return self._read(campaign_stamp)
+
+    def progress_stamp(self) -> str:
+        """Return a stamp of `progress`, which changes as time passes too."""
+        return self._read(progress_stamp)
+
+    def status(self) -> CampaignStatus:
+        """Report the state of the campaign."""
+        return self._read(status_of)
+
+    def progress(self) -> tuple[CampaignStatus, list[BallotProgress]]:
+        """Report the state of the campaign, and of each ballot at the same moment."""
+        return self.database.read(
+            lambda connection: (status_of(connection, self.info), by_ballot(connection, self.info))
+        )
+
+    def ballot_progress(self) -> list[BallotProgress]:
+        """Say how far each ballot, or batch, has come."""
+        return self._read(by_ballot)
+
+    def ballot(self, number: int) -> BallotState:
+        """Return one ballot with its stamp, which closing takes.
+
+        Raises
+        ------
+        LedgerError
+            When it has not been opened.
+        """
+        return self._read(ballot_state, number)
+
+    def item_progress(self) -> list[ItemProgress]:
+        """Count the answers about each item in the ballots that are open; those with the fewest first."""
+        return self._read(by_item)
+
+    def items_shown(self) -> list[tuple[ItemProgress, ItemContent]]:
+        """List all items with their answers, as `item_progress`, and their contents."""
+        return self._read(items_shown)
+
+    def quality(self, limits: Limits | None = None) -> CampaignQuality:
+        """Say how far the votes can be trusted, voter by voter."""
+        return self._read(quality_of, limits)
+
+    # What it has found
+
+    def standing(self) -> tuple[tuple[BallotRecord, ...], Position]:
+        """Return the records of the closed ballots, and the standing after them."""
         return standing_after(self.info, [each for each in self.ballots() if each.state == "closed"])
 
-    def result(self) -> ProtocolResult:
-        """The paper's ranking, once all ballots are closed.
+    def paper_result(self) -> ProtocolResult:
+        """Return the paper's ranking, once all ballots are closed.
 
         Raises
         ------
@@ -300,17 +514,66 @@ class Campaign:
             raise LedgerError(f"the result needs all {wanted} ballots; {standing.n_closed} are closed")
         return ProtocolResult(self.info.ballot_plan, self.info.items, standing.mean, records)
 
-    @cached_property
-    def key(self) -> str:
-        """Random name, the same in every copy."""
-        return self.info.key
+    def result(
+        self, *, interim: bool = False, top: int | None = None, progress: Progress | None = None
+    ) -> CampaignResult:
+        """Rank all items, with uncertainty; `interim` gives the ranking of now, which is the final one at the end.
 
-    def run(self, step: Callable[[sa.Connection], T]) -> T:
-        """Run a step of this campaign as one writing transaction."""
-        return self.database.write(step)
+        Parameters
+        ----------
+        top : int or None
+            k of the cut; None: the size of the last ballot, or a tenth of the items.
+        progress : callable, optional
+            That of `Strengths.drawn`.
 
+        Raises
+        ------
+        LedgerError
+            When not all ballots are closed and it is not to be an interim one, or there is no vote yet.
+        """
+        return self._read(result_of, interim=interim, top=top, progress=progress)
 
-def _numpy_version() -> str:
-    import numpy as np
+    def counted_votes(self) -> Comparisons:
+        """Return the votes in force, without those of excluded voters."""
+        return self._read(counted_votes)
 
-    return np.__version__
+    # Files
+
+    def export_votes(
+        self,
+        format: ExportFormat,  # noqa: A002 - the name of the option
+        *,
+        ballots: Sequence[int] | None = None,
+        unanswered: bool = False,
+        names: bool = False,
+        guard: bool = True,
+    ) -> Export:
+        """Write the votes that count for another program; see `adaptive.ledger.formats.export_votes`."""
+        options: dict[str, Any] = {"ballots": ballots, "unanswered": unanswered, "names": names, "guard": guard}
+        return export_votes(self.database, self.info, format, **options)
+
+    def import_votes(
+        self,
+        path: str | os.PathLike[str],
+        format: Format = "auto",  # noqa: A002 - the name of the option
+        *,
+        columns: Columns | None = None,
+        answers: Answers | None = None,
+        encoding: str = "utf-8",
+        guard: bool = True,
+    ) -> Recorded:
+        """Record the votes of a file of another program; see `adaptive.ledger.formats.import_votes`."""
+        options: dict[str, Any] = {"columns": columns, "answers": answers, "encoding": encoding, "guard": guard}
+        return import_votes(self.database, self.info, path, format, **options)
+
+    def bundle(self, *, names: bool = False) -> bytes:
+        """Return the campaign as a zip; see `adaptive.ledger.bundle.bundle_bytes`."""
+        return bundle_bytes(self.database, self.info, names=names)
+
+    def write_bundle(self, path: str | os.PathLike[str], *, names: bool = False) -> None:
+        """Write the campaign as a zip; see `adaptive.ledger.bundle.bundle_bytes`."""
+        write_bundle(self.database, self.info, path, names=names)
+
+    def verify(self) -> Verified:
+        """Check all digests, and score all votes again; see `adaptive.ledger.bundle.verify_bundle`."""
+        return verify_campaign(self.database, self.info)

@@ -12,6 +12,7 @@ import click
 
 from rankcorr import RankingError
 from rankcorr.alignment import Missing, align
+from rankcorr.checks import counted
 from rankcorr.cli.console import text_width
 from rankcorr.cli.options import Named
 from rankcorr.inference.null import MAX_EXACT_ITEMS
@@ -45,7 +46,7 @@ class ItemMatch:
 
     def line(self, system: Named) -> str:
         """How many of gold's items a system has, as a line above a table."""
-        others = f", and {self.n_other:,} other{'s' * (self.n_other > 1)}" if self.n_other else ""
+        others = f", and {counted(self.n_other, 'other')}" if self.n_other else ""
         return f"coverage: {system.shown} has {self.n_shared:,} of gold's {self.n_gold:,} items{others}"
 
 
@@ -95,12 +96,12 @@ def gold_line(ranking: Named, what: str = "gold") -> str:
 
 def resamples_text(number: int, seed: int, of: str | None = None) -> str:
     """How many resamples were drawn, and of what, unless of a model."""
-    return f"{number:,} resample{'' if number == 1 else 's'}{'' if of is None else f' of {of}'}, seed {seed}"
+    return f"{counted(number, 'resample')}{'' if of is None else f' of {of}'}, seed {seed}"
 
 
 def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:
     """How many permutations were drawn; `sizes` are the numbers of items of the comparisons."""
-    drawn = f"{number:,} permutation{'' if number == 1 else 's'}, seed {seed}"
+    drawn = f"{counted(number, 'permutation')}, seed {seed}"
     exact = [size <= MAX_EXACT_ITEMS for size in sizes]
     if all(exact):
         return "all permutations"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice, checked_flag, checked_resamples, checked_seed, offending, shown
+from rankcorr.checks import check_choice, checked_flag, checked_resamples, checked_seed, counted, offending, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError, warn_undefined
 from rankcorr.evaluation.columns import checked_values, coded
@@ -208,8 +208,7 @@ class Evaluation(TableResult):
     def __repr__(self) -> str:
         best = ", ".join(f"{row['run']} {row['metric']} {row['mean']:.4f}" for row in self.table()[:5])
         more = ", ..." if len(self.runs) * len(self.metrics) > 5 else ""
-        queries = "1 query" if len(self.queries) == 1 else f"{len(self.queries):,} queries"
-        return f"<Evaluation of {queries}: {best}{more}>"
+        return f"<Evaluation of {counted(len(self.queries), 'query', 'queries')}: {best}{more}>"
 
     def _place(self, names: tuple[str, ...], asked: str | None, what: str) -> int:
         if asked is None and len(names) == 1:
@@ -420,7 +419,7 @@ class GroupCorrelations(Computed, TableResult):
         return columns | {"n_items": self.sizes}
 
     def __repr__(self) -> str:
-        n_groups = "1 group" if len(self.groups) == 1 else f"{len(self.groups):,} groups"
+        n_groups = counted(len(self.groups), "group")
         return f"<GroupCorrelations of {n_groups}, {self.n_items:,} rows, {self.coefficient}: mean {self.mean:.4f}>"
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankcorr.checks import check_choice, check_unique, offending, real_text, shown
+from rankcorr.checks import check_choice, check_unique, counted, offending, real_text, shown
 from rankcorr.errors import ColumnError, DuplicateDocumentError, OptionError, RankColumnWarning, TableError, give_notice
 from rankcorr.evaluation.columns import DUPLICATES, Duplicates
 from rankcorr.evaluation.qrels import GROUP, QUERY, Qrels, QueryColumns, Run
@@ -419,7 +419,7 @@ def _check_ranks(table: TextTable, found: Columns) -> None:
         line = found.lines[int(order[wrong[0] + 1])]
         give_notice(
             f"{table.name}:{line}: the rank contradicts the score, which is larger than that of a smaller rank; so in "
-            f"{'1 query' if queries == 1 else f'{queries:,} queries'}. Scores decide",
+            f"{counted(queries, 'query', 'queries')}. Scores decide",
             RankColumnWarning,
             stacklevel=5,
         )

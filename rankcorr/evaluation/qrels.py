@@ -302,7 +302,7 @@ class QueryColumns:
 
     def __repr__(self) -> str:
         named = "" if self.name is None else f" {self.name!r}"
-        queries = "1 query" if self.n_queries == 1 else f"{self.n_queries:,} queries"
+        queries = counted(self.n_queries, "query", "queries")
         return f"<{type(self).__name__}{named} of {queries}, {counted(len(self), 'document')}>"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, overload
 
 import numpy as np
 
-from rankcorr.checks import shown
+from rankcorr.checks import counted, shown
 from rankcorr.errors import OptionError
 from rankcorr.evaluation.compare import RunComparison
 from rankcorr.inference.copula import ROUNDING
@@ -94,7 +94,7 @@ def plot_queries(
     what = f"{metric}{', standardized' * comparison.standardized}: {label_text(one)} \N{MINUS SIGN} {label_text(other)}"
     better, worse = int((values > ROUNDING).sum()), int((values < -ROUNDING).sum())
     counts = f"{label_text(one)} better in {better:,}, equal in {values.size - better - worse:,}, worse in {worse:,}"
-    queries = f"{'1 query' if values.size == 1 else f'{values.size:,} queries'}, sorted: {counts}"
+    queries = f"{counted(values.size, 'query', 'queries')}, sorted: {counts}"
     axes = own_axes(ax, queries, what)
     ink = Ink.of(axes)
     places = np.arange(1, values.size + 1)

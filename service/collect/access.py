@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from ipaddress import ip_address
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-import sqlalchemy as sa
 from flask import Request, Response, g, request
 
-from adaptive.ledger import Campaign
-from adaptive.ledger.newcomers import Origin
-from adaptive.ledger.tokens import Holder, TokenKind, holder_of, voter_of_session
-from adaptive.ledger.voters import excluded_voters
+from adaptive.ledger import Campaign, Holder, Origin, TokenKind, Voter
 from service.collect.state import collecting
 from service.environment import variable
 from service.http import logs
@@ -158,6 +154,12 @@ def voter() -> tuple[Campaign, Holder]:
     return found
 
 
+def voter_of(campaign: Campaign, holder: Holder) -> Voter:
+    """The voter of a session, which always has one."""
+    voter_id: Any = holder.voter_id
+    return campaign.voter(voter_id)
+
+
 def voter_of_cookie(campaign: Campaign) -> Holder | None:
     """The voter of a campaign whose cookie came along; None where none did, or the voter has left."""
     return _held(campaign, _cookie(VOTER_COOKIE, campaign), "session")
@@ -166,12 +168,7 @@ def voter_of_cookie(campaign: Campaign) -> Holder | None:
 def is_left_out(campaign: Campaign) -> bool:
     """Whether the browser has, or had, the session of a voter who is left out: one who then left goes on to send it."""
     token = _cookie(VOTER_COOKIE, campaign)
-
-    def read(connection: sa.Connection) -> bool:
-        voter_id = voter_of_session(connection, campaign.info, token)
-        return voter_id is not None and voter_id in excluded_voters(connection, campaign.info.id)
-
-    return bool(token) and campaign.database.read(read)
+    return bool(token) and campaign.voters.is_left_out(token)
 
 
 def organiser(key: str) -> Campaign:
@@ -264,12 +261,7 @@ def _cookie(prefix: str, campaign: Campaign) -> str:
 
 
 def _held(campaign: Campaign, token: str, kind: TokenKind) -> Holder | None:
-    if not token:
-        return None
-    found = campaign.database.look_up(lambda connection: holder_of(connection, token, (kind,)))
-    if found is None or found.campaign_key != campaign.key or found.withdrawn:
-        return None
-    return found
+    return campaign.tokens.holder(token, kind) if token else None
 
 
 def _foreign() -> Problem:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from adaptive.ledger.contents import is_asset
+from flask import Blueprint, Response, abort, send_file
+
+from adaptive.ledger import is_asset
 from service.collect.state import collecting
 
-__all__ = ["TYPES", "asset_file", "why_no_asset"]
+__all__ = ["POLICY", "TYPES", "asset", "asset_file", "blueprint", "why_no_asset"]
+
 
 # What a browser shows or plays; anything else in the folder is not served. The types are ours, not the system's.
 TYPES: Final = {
@@ -47,3 +50,22 @@ def why_no_asset(name: str) -> str | None:
     if Path(name).suffix.lower() not in TYPES:
         return f"a file that ends with {', '.join(TYPES)} is wanted; got {name}"
     return f"there is no file {name} in the folder for images and sounds"
+
+
+# An SVG may hold scripts. In a page it is an image, which runs none; opened by its address, it is in a sandbox.
+POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
+_DAY: Final = 86_400
+
+blueprint = Blueprint("assets", __name__)
+
+
+@blueprint.get("/assets/<path:name>")
+def asset(name: str) -> Response:
+    """Serve a file of the folder; 404 for what is outside it, hidden, or neither image nor sound."""
+    found = asset_file(name)
+    if found is None:
+        abort(404)
+    kind = TYPES[Path(name).suffix.lower()]
+    response = send_file(found, mimetype=kind, conditional=True, max_age=_DAY)
+    response.headers["Content-Security-Policy"] = POLICY
+    return response

@@ -10,11 +10,7 @@ import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from adaptive.ledger import ItemContent
-from adaptive.ledger.contents import MOST_CHARACTERS as MOST_OF_ITEM
-from adaptive.ledger.contents import is_asset
-from adaptive.ledger.voting_pages import MOST_CHARACTERS
-from adaptive.ledger.wording import is_quick_to_render
+from adaptive.ledger import MOST_OF_ITEM, MOST_OF_TEXT, ItemContent, is_asset, is_quick_to_render
 from adaptive.tables import item_cells
 
 Content: TypeAlias = dict[str, Any]
@@ -57,7 +53,7 @@ def rendered(markdown: str, *, below: int = 1) -> str:
     >>> rendered("# Trees")
     '<h2>Trees</h2>\n'
     """
-    if not is_quick_to_render(markdown, MOST_CHARACTERS):
+    if not is_quick_to_render(markdown, MOST_OF_TEXT):
         return f"<p>{escape(markdown).replace(chr(10), Markup('<br>'))}</p>"
     tokens = _markdown().parse(markdown)
     for token in tokens:

@@ -11,6 +11,7 @@ from adaptive.ledger import (
     LedgerBusyError,
     LedgerError,
     NotReadyError,
+    NoVoterError,
     RevisionError,
     UnreachableError,
 )
@@ -22,6 +23,7 @@ KINDS: Final = (
     (LedgerBusyError, 503, "busy"),
     (UnreachableError, 503, "ledger-unreachable"),
     (RevisionError, 503, "ledger-unreachable"),
+    (NoVoterError, 404, "no-such-voter"),
     (ChangedError, 412, "changed"),
     (ConflictError, 409, "conflict"),
     (LateVoteError, 409, "late"),

@@ -25,8 +25,6 @@ from adaptive.ledger import (
     Settings,
     VotingPages,
 )
-from adaptive.ledger.tokens import issue
-from adaptive.ledger.voting_pages import set_pages
 from service.collect.settings import CollectSettings
 from service.environment import SettingError
 
@@ -106,8 +104,8 @@ def sample(ledger: Ledger, url: str) -> Links:
     """
     campaign = _found(ledger) or _made(ledger)
     if not campaign.ballots():
-        campaign.open_ballot()
-    token = campaign.run(lambda connection: issue(connection, campaign.info, "organiser"))
+        campaign.open_next()
+    token = campaign.tokens.issue("organiser")
     return Links(f"{url}/v/{campaign.key}", f"{url}/o/{campaign.key}#{token}")
 
 
@@ -130,7 +128,7 @@ def _made(ledger: Ledger) -> Campaign:
         contents=[ItemContent("text", f"{first} – {second}") for first, second in PAIRS],  # noqa: RUF001 - a dash
     )
     pages = VotingPages(texts=TEXTS, open_link=True, completion_code=CODE)
-    campaign.run(lambda connection: set_pages(connection, campaign.info, pages, replaces=0))
+    campaign.set_pages(pages, replaces=0)
     return campaign
 
 

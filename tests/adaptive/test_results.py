@@ -26,7 +26,7 @@ from adaptive import (
     simulate,
 )
 from adaptive.paper.table2 import Table2
-from adaptive.protocol import Standing
+from adaptive.protocol import Position
 from adaptive.scores import score_ballot
 
 PLAN = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=3)
@@ -82,7 +82,7 @@ MAKE = {
     "Rescaled": lambda seed=0: rescale([0.25 + seed / 8, 0.5, 0.75], [0.5, 0.75, 0.75]),
     "Selection": lambda seed=0: select_top([0.2 + seed, 0.9, 0.4], 2, np.random.default_rng(0)),
     "SimulationResult": simulation,
-    "Standing": lambda seed=0: replace(Standing.first(PLAN), n_closed=seed),
+    "Position": lambda seed=0: replace(Position.first(PLAN), n_closed=seed),
     "Table2": lambda seed=0: Table2({"exponential": simulation(seed)}),
     "Tally": lambda seed=0: scores(seed).tally,
     "VoterPool": lambda seed=0: VoterPool([0.1, 0.2 + seed], [0.0, 0.01]),

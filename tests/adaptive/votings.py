@@ -9,7 +9,7 @@ import numpy as np
 from adaptive.draw import draw_ballot
 from adaptive.errors import ProtocolError
 from adaptive.plan import plan_ballots
-from adaptive.protocol import Standing, ballot_rng, checked_items, checked_labels, close_ballot
+from adaptive.protocol import Position, ballot_rng, checked_items, checked_labels, close_ballot
 from adaptive.record import ProtocolResult, json_label
 from adaptive.votes import UNANSWERED, Vote, comparison_place, comparisons_of
 from tests.adaptive.ballots import answers_to
@@ -25,7 +25,7 @@ class Voting:
     def __init__(self, plan, items, voters, seed):
         self.plan, self.seed = plan, seed
         self.items, self.voters = checked_items(plan, items), checked_labels(voters, "voters")
-        self.standing, self.records, self.boxes = Standing.first(plan), (), []
+        self.standing, self.records, self.boxes = Position.first(plan), (), []
         self.places, self.cuts = [], []  # of each ballot, and what its closing selected
 
     @property

@@ -12,8 +12,7 @@ import click
 from rankcorr import OptionError
 
 if TYPE_CHECKING:
-    from adaptive.ledger.pay import Pay
-    from adaptive.ledger.probes.probing import Probing
+    from adaptive.ledger import Pay, Probing
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -55,8 +54,7 @@ class AskingOptions:
 
     def probing(self, items: Collection[Hashable]) -> Probing | None:
         """Probes of a campaign; None where none are asked for."""
-        from adaptive.ledger.probes.pair_files import read_known_pairs
-        from adaptive.ledger.probes.probing import Probing
+        from adaptive.ledger import Probing, read_known_pairs
 
         if self.probes is None and self.probes_per_sheet is not None:
             raise OptionError("--probes-per-sheet goes with --probes")
@@ -67,7 +65,7 @@ class AskingOptions:
 
     def pay(self, seconds: float | None) -> Pay | None:
         """Pay of a campaign; None where nothing is said of it."""
-        from adaptive.ledger.pay import Pay
+        from adaptive.ledger import Pay
 
         if self.pay_per_vote is None and self.pay_per_hour is None:
             if self.fee is not None or self.currency is not None:

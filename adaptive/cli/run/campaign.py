@@ -16,8 +16,7 @@ from rankcorr.io.files import put_new
 from rankcorr.io.records import printable
 
 if TYPE_CHECKING:
-    from adaptive.ledger import Campaign, Ledger
-    from adaptive.ledger.status import CampaignStatus
+    from adaptive.ledger import Campaign, CampaignStatus, Ledger
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

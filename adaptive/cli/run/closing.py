@@ -9,11 +9,7 @@ import click
 from adaptive.cli.output import print_note
 from adaptive.cli.run.campaign import counted, described, ledger_argument
 from adaptive.errors import ProtocolError
-from adaptive.ledger import Campaign
-from adaptive.ledger.conflicts import conflicts
-from adaptive.ledger.continuous import finish
-from adaptive.ledger.results import ClosePreview, preview_of, result_of
-from adaptive.ledger.status import by_ballot, by_item, by_voter, status_of
+from adaptive.ledger import Campaign, CampaignStatus, ClosePreview, Preview
 from adaptive.model.accuracy import N_SAMPLES
 from adaptive.tables import item_cells
 from rankcorr import OptionError
@@ -44,11 +40,10 @@ Example:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
     """Say where the voting in LEDGER stands."""
-    database, info = campaign.database, campaign.info
     if by is not None:
         {"voter": _show_voters, "item": _show_items, "ballot": _show_ballots}[by](campaign, as_json)
         return
-    now = database.read(lambda c: status_of(c, info))
+    now = campaign.status()
     if as_json:
         print_json(asdict(now))
         return
@@ -75,7 +70,7 @@ def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
 
 
 def _show_voters(campaign: Campaign, as_json: bool) -> None:
-    voters = campaign.database.read(lambda c: by_voter(c, campaign.info))
+    voters = campaign.voters.progress()
     if as_json:
         print_json([asdict(each) for each in voters])
         return
@@ -93,7 +88,7 @@ def _show_voters(campaign: Campaign, as_json: bool) -> None:
 
 
 def _show_items(campaign: Campaign, as_json: bool) -> None:
-    items = campaign.database.read(lambda c: by_item(c, campaign.info))
+    items = campaign.item_progress()
     if as_json:
         print_json([{**asdict(each), "item": item_cells(each.item)} for each in items])
         return
@@ -104,7 +99,7 @@ def _show_items(campaign: Campaign, as_json: bool) -> None:
 
 
 def _show_ballots(campaign: Campaign, as_json: bool) -> None:
-    ballots = campaign.database.read(lambda c: by_ballot(c, campaign.info))
+    ballots = campaign.ballot_progress()
     if as_json:
         print_json([asdict(each) for each in ballots])
         return
@@ -143,23 +138,29 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
 
     A continuous campaign ends with it.
     """
-    database, info = campaign.database, campaign.info
     if least_answered is not None and not 0 <= least_answered <= 1:
         raise OptionError(f"--least-answered is a share from 0 to 1; got {least_answered:g}")
-    if info.mode == "continuous":
-        _close_batches(campaign, preview, least_answered, as_json)
-        return
-    if preview:
-        with progress_bar(N_SAMPLES, "draw") as advance:
-            seen = database.read(lambda c: preview_of(c, info, least_answered=least_answered, progress=advance))
-        _show(seen, as_json)
-        return
     open_ones = [each for each in campaign.ballots() if each.state != "closed"]
     if not open_ones:
-        raise ProtocolError("no ballot is open: there is nothing to close")
-    before = database.read(lambda c: status_of(c, info))
-    closed = campaign.close_ballot(open_ones[0].number, least_answered=least_answered)
-    now = database.read(lambda c: status_of(c, info))
+        raise ProtocolError(f"no {campaign.info.unit} is open: there is nothing to close")
+    if preview:
+        with progress_bar(N_SAMPLES, "draw") as advance:
+            seen = campaign.preview(least_answered=least_answered, progress=advance)
+        if seen.of_ballot is None:
+            _show_batches(seen, campaign.status(), as_json)
+        else:
+            _show(seen.of_ballot, as_json)
+        return
+    before = campaign.status()
+    closed = campaign.close(open_ones[0].number, least_answered=least_answered)
+    now = campaign.status()
+    if closed is None:
+        if as_json:
+            print_json({"batches": now.ballot, "status": asdict(now)})
+        else:
+            click.echo(described(now))
+            _note_conflicts(campaign)
+        return
     if as_json:
         about = {"number": closed.number, "b": closed.b, "n_tied_at_cut": closed.n_tied_at_cut}
         print_json({"closed": {**about, "n_answered": before.n_answered}, "status": asdict(now)})
@@ -181,45 +182,30 @@ def reopen(campaign: Campaign, reason: str) -> None:
     ballots = campaign.ballots()
     if not ballots:
         raise ProtocolError("no ballot is closed: there is nothing to open again")
-    what = "batch" if campaign.info.mode == "continuous" else "ballot"
+    what = campaign.info.unit
     if not reason.strip():
         raise OptionError("--reason wants some words")
     campaign.reopen(ballots[-1].number, reason)
     click.echo(f"{what} {ballots[-1].number} is open again")
 
 
-def _close_batches(campaign: Campaign, preview: bool, least_answered: float | None, as_json: bool) -> None:
-    database, info = campaign.database, campaign.info
-    if not preview:
-        n_batches = finish(database, info, least_answered=least_answered)
-        now = database.read(lambda c: status_of(c, info))
-        if as_json:
-            print_json({"batches": n_batches, "status": asdict(now)})
-        else:
-            click.echo(described(now))
-            _note_conflicts(campaign)
-        return
-    now = database.read(lambda c: status_of(c, info))
-    if now.state != "open":
-        raise ProtocolError("no batch is open: there is nothing to close")
-    with progress_bar(N_SAMPLES, "draw") as advance:
-        found = database.read(lambda c: result_of(c, info, interim=True, progress=advance))
-    wanted = info.settings.least_answered if least_answered is None else least_answered
-    ready = now.n_answered >= wanted * now.n_comparisons
+def _show_batches(seen: Preview, now: CampaignStatus, as_json: bool) -> None:
+    wanted, ready = seen.least_answered, seen.is_ready
     if as_json:
-        print_json({"status": asdict(now), "expected_tau_w": found.expected, "least_answered": wanted, "ready": ready})
+        about = {"expected_tau_w": seen.expected, "least_answered": wanted, "ready": ready}
+        print_json({"status": asdict(now), **about})
         return
     click.echo(described(now) + f" ({now.n_answered / now.n_comparisons:.0%}; {wanted:.0%} are wanted)")
-    if found.expected is not None and found.cut is not None:
+    if seen.expected is not None and seen.cut is not None:
         click.echo(
-            f"expected tau_w {found.expected:.2f}; the top {found.top:,} are the true ones with probability "
-            f"{found.cut.confidence:.2f}"
+            f"expected tau_w {seen.expected:.2f}; the top {seen.cut.k:,} are the true ones with probability "
+            f"{seen.cut.confidence:.2f}"
         )
     click.echo("it can be closed, which ends the campaign" if ready else "it cannot be closed yet")
 
 
 def _note_conflicts(campaign: Campaign) -> None:
-    found = campaign.database.read(lambda c: conflicts(c, campaign.info))
+    found = campaign.conflicts()
     if undecided := sum(not each.corrected for each in found):
         print_note(f"{counted(undecided, 'conflict')} undecided: see `ballots run conflicts`")
 

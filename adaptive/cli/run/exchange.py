@@ -15,11 +15,7 @@ from adaptive.cli.verify import print_verified
 from adaptive.cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
 from adaptive.formats.saved_voting import FORMAT, read_saved_voting
-from adaptive.ledger import Campaign, Ledger
-from adaptive.ledger.backup import back_up
-from adaptive.ledger.bundle import restore_bundle, verify_campaign, write_bundle
-from adaptive.ledger.formats import FORMATS, export_votes, import_votes
-from adaptive.ledger.protocols import import_protocol
+from adaptive.ledger import FORMATS, Campaign, Ledger
 from rankcorr import OptionError
 from rankcorr.io.records import printable
 
@@ -70,10 +66,10 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
     if form == "bundle":
         if unanswered or no_guard:
             raise OptionError("--unanswered and --no-guard are for the formats of votes; a bundle has everything")
-        write_bundle(campaign, out, names=names)
+        campaign.write_bundle(out, names=names)
         click.echo(f"the campaign is written to {printable(out, limit=None)}")
         return
-    found = export_votes(campaign, cast(Any, form), unanswered=unanswered, names=names, guard=not no_guard)
+    found = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=not no_guard)
     if len(found.files) == 1:
         (text,) = found.files.values()
         emit(text, out, found.to_text())
@@ -105,14 +101,14 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
     """
     if file != "-" and zipfile.is_zipfile(file):
         with created(ledger) as found:
-            made = restore_bundle(file, found)
+            made = found.restore(file)
         name = printable(made.info.name, limit=None)
         click.echo(f"campaign {name} is restored: {counted(made.info.n_items, 'item')}")
         return
     if _is_json_voting(file):
         protocol = read_saved_voting(file)
         with created(ledger) as found:
-            made = import_protocol(found, protocol, name)
+            made = found.import_protocol(protocol, name)
         click.echo(f"campaign {printable(name, limit=None)} is made: {counted(made.info.n_items, 'item')}")
         return
     if "://" not in ledger and not Path(ledger).exists():
@@ -120,7 +116,7 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
             f"{ledger}: does not exist, and {file} is neither a bundle nor a voting in JSON, which make a new ledger"
         )
     with opened(ledger, campaign) as into:
-        recorded = import_votes(into, file, **reading._asdict())
+        recorded = into.import_votes(file, **reading._asdict())
     aside = recorded.n_conflicts + recorded.n_late
     kept = f", {aside:,} kept aside" if aside else ""
     click.echo(f"{counted(recorded.n_new, 'new vote')}{kept}")
@@ -136,7 +132,7 @@ def backup(ledger: str, copy: str) -> None:
     """
     found = Ledger.open(ledger)
     try:
-        back_up(found.database, copy)
+        found.back_up(copy)
     finally:
         found.close()
     click.echo(f"{printable(ledger, limit=None)} is copied to {printable(copy, limit=None)}")
@@ -147,7 +143,7 @@ def backup(ledger: str, copy: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def verify(campaign: Campaign, as_json: bool) -> None:
     """Check that draws, votes and records of LEDGER have their digests, and that the votes give the records again."""
-    print_verified(verify_campaign(campaign), as_json)
+    print_verified(campaign.verify(), as_json)
 
 
 def _is_json_voting(path: str) -> bool:

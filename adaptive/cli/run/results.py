@@ -7,8 +7,7 @@ import click
 from adaptive.cli.output import emit, print_note
 from adaptive.cli.run.campaign import counted, ledger_argument
 from adaptive.cli.run.voting import check_other
-from adaptive.ledger import Campaign
-from adaptive.ledger.results import CampaignResult, result_of
+from adaptive.ledger import Campaign, CampaignResult
 from adaptive.model.accuracy import N_SAMPLES
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json
@@ -42,14 +41,12 @@ def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, 
     if paper and (interim or top is not None):
         raise OptionError("--paper goes with neither --interim nor --top")
     if paper:
-        scores = campaign.result()
+        scores = campaign.paper_result()
         text = scores.to_json() + "\n" if as_json else scores.to_csv()
         emit(text, out, f"{len(scores.items):,} items written to {out}")
         return
     with progress_bar(N_SAMPLES, "draw") as advance:
-        found = campaign.database.read(
-            lambda c: result_of(c, campaign.info, interim=interim, top=top, progress=advance)
-        )
+        found = campaign.result(interim=interim, top=top, progress=advance)
     if as_json:
         print_json(found.to_dict())
     else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptive.cli.plan_options import PlanOptions, plan_options
+from adaptive.cli.plan import PlanOptions, plan_options
 from adaptive.cli.run.asking_options import AskingOptions, asking_options
 from adaptive.cli.run.campaign import counted, created
 from adaptive.errors import ProtocolError
@@ -77,11 +77,9 @@ def init(
     asked again with the sides swapped (--repeats), and those of another voter (--overlap). `ballots run quality` says
     what they tell of each voter.
     """
-    from adaptive.ledger import Settings
-    from adaptive.ledger.database import Database
-    from adaptive.ledger.item_sheets import read_item_file
+    from adaptive.ledger import Ledger, Settings, read_item_file
 
-    if "://" not in ledger and Database(ledger).exists():
+    if "://" not in ledger and Ledger(ledger).exists():
         raise ProtocolError(f"{ledger}: exists already; a ledger is never replaced")
     labels, contents = read_item_file(items)
     plan: Any = _continuous_plan(options, len(labels), batch, target) if continuous else options.plan(len(labels))
@@ -95,7 +93,7 @@ def init(
         raise ProtocolError(f"voting needs at least one voter; got {voters}")
     with created(ledger) as made:
         made.new_campaign(plan, labels, voters, seed, name=name, settings=settings, contents=contents)
-    where = printable(made.database.name if "://" in ledger else ledger, limit=None)
+    where = printable(made.name if "://" in ledger else ledger, limit=None)
     if continuous:
         click.echo(f"{len(labels):,} items, batches of {plan.batch:,}, at most {plan.budget:,} comparisons")
         _say_cost(plan, voters, settings)
@@ -113,17 +111,17 @@ def migrate(ledger: str) -> None:
     from adaptive.ledger import Ledger
 
     found = Ledger(ledger)
-    if not found.database.exists():
+    if not found.exists():
         raise ProtocolError(f"{ledger}: does not exist")
     before = found.migrate()
     found.close()
     done = "is up to date" if before is None else f"is brought up from revision {before}"
-    click.echo(f"{printable(found.database.name, limit=None)} {done}")
+    click.echo(f"{printable(found.name, limit=None)} {done}")
 
 
 def _say_cost(plan: Any, n_voters: int, settings: Settings) -> None:
     """What is asked beside the plan, and what all of it costs."""
-    from adaptive.ledger.spending import planned_spending
+    from adaptive.ledger import planned_spending
 
     planned = planned_spending(plan, n_voters, settings)
     if settings.probing is not None:
@@ -138,8 +136,7 @@ def _say_cost(plan: Any, n_voters: int, settings: Settings) -> None:
 
 
 def _continuous_plan(options: PlanOptions, n_items: int, batch: int | None, target: float | None) -> Any:
-    from adaptive.ledger import ContinuousPlan
-    from adaptive.ledger.batches import batch_for
+    from adaptive.ledger import ContinuousPlan, batch_for
 
     if options.budget is None or any((options.presentations, options.hours, options.top)):
         raise OptionError("--continuous takes --budget, the most comparisons, and neither --presentations nor --top")

@@ -7,10 +7,7 @@ from dataclasses import asdict
 import click
 
 from adaptive.cli.run.campaign import counted, ledger_argument
-from adaptive.ledger import Campaign
-from adaptive.ledger.quality import CampaignQuality, ExclusionPreview, Limits, exclusion_preview, quality_of
-from adaptive.ledger.tokens import issue
-from adaptive.ledger.voters import set_excluded, voter_named
+from adaptive.ledger import Campaign, CampaignQuality, ExclusionPreview, Limits
 from adaptive.tables import item_cells
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
@@ -45,7 +42,7 @@ def link(campaign: Campaign, url: str) -> None:
     What stands behind # is a secret, of which the ledger keeps only a hash: whoever has lost a link gets another one
     here. Those of before go on working.
     """
-    token = campaign.run(lambda connection: issue(connection, campaign.info, "organiser"))
+    token = campaign.tokens.issue("organiser")
     click.echo(f"{url.rstrip('/')}/o/{campaign.key}#{token}")
 
 
@@ -67,8 +64,7 @@ def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
     expected, repeats those that were the same again with the sides swapped, agreement the answers of others on the
     same pairs that are the same. random is the probability, by a model of all votes, that the voter flips coins.
     """
-    limits = Limits(fast_seconds=fast)
-    found = campaign.database.read(lambda c: quality_of(c, campaign.info, limits))
+    found = campaign.quality(Limits(fast_seconds=fast))
     if as_json:
         print_json(asdict(found))
     else:
@@ -88,11 +84,10 @@ def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, prev
     Ballots that are closed keep their scores. `ballots run result` says how the ranking differs from the one with all
     voters.
     """
-    info = campaign.info
     if preview:
         if reason is not None or back:
             raise OptionError("--preview goes with neither --reason nor --back: it changes nothing")
-        seen = campaign.database.read(lambda c: exclusion_preview(c, info, voter_named(c, info, voter)))
+        seen = campaign.voters.named(voter).preview_exclusion()
         if as_json:
             changes = [{"item": item_cells(item), "now": now, "then": then} for item, now, then in seen.changes]
             print_json({**asdict(seen), "changes": changes})
@@ -103,7 +98,11 @@ def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, prev
         raise OptionError("--json goes with --preview")
     if reason is None:
         raise OptionError("--reason is wanted, which is kept; --preview says what would change")
-    campaign.database.write(lambda c: set_excluded(c, info, voter_named(c, info, voter), not back, reason))
+    found = campaign.voters.named(voter)
+    if back:
+        found.include(reason)
+    else:
+        found.exclude(reason)
     click.echo(f"voter {voter} {'counts again' if back else 'is left out'}")
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import uuid
 from dataclasses import asdict
 
 import click
-from sqlalchemy import Connection
 
 from adaptive.cli.output import emit
 from adaptive.cli.run.campaign import counted, described, ledger_argument
@@ -15,15 +12,6 @@ from adaptive.cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
 from adaptive.formats.votes import comparisons_csv, read_votes
 from adaptive.ledger import Campaign
-from adaptive.ledger.asking import asked
-from adaptive.ledger.conflicts import conflicts as conflicts_in
-from adaptive.ledger.continuous import draw_batch
-from adaptive.ledger.recording import record_file
-from adaptive.ledger.sheets import give_sheet, unfinished_sheets
-from adaptive.ledger.shown_sheets import place_of
-from adaptive.ledger.status import status_of
-from adaptive.ledger.voters import register, voter_named
-from adaptive.ledger.votes import correct as correct_vote
 from rankcorr import OptionError
 from rankcorr.cli.console import print_json, print_table
 
@@ -68,23 +56,18 @@ def open_command(
     and an empty winner to fill in: left, right, tie or "cannot say". Checks on voters, if the campaign asks any, are
     among them and look the same: record them with the others. They are never scored.
     """
-    database, info = campaign.database, campaign.info
     check_other(out, campaign)
     if (voter is not None or unanswered) and not again:
         raise OptionError("--voter and --unanswered go with --again")
-    what = "batch" if info.mode == "continuous" else "ballot"
+    what = campaign.info.unit
     if again:
-        shown = database.read(
-            lambda c: asked(
-                c, info, voter_id=None if voter is None else voter_named(c, info, voter), unanswered=unanswered
-            )
-        )
+        shown = campaign.asked(voter=voter, unanswered=unanswered)
         if not shown and not any(each.state == "open" for each in campaign.ballots()):
             raise ProtocolError(f"no {what} is open: there is nothing to show")
         number = len(campaign.ballots())
     else:
-        number = draw_batch(database, info, at_once=at_once) if what == "batch" else campaign.open_ballot()
-        shown = database.read(lambda c: asked(c, info, number=number))
+        number = campaign.open_next(at_once=at_once)
+        shown = campaign.asked(number=number)
     about = "open batches" if again and what == "batch" else f"{what} {number}"
     emit(comparisons_csv(shown), out, f"{about}: {len(shown):,} comparisons written to {out}")
 
@@ -103,10 +86,9 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
     recorded already change nothing; one that contradicts the vote that stands is kept aside, see `ballots run
     conflicts`.
     """
-    database, info = campaign.database, campaign.info
     file = read_votes(votes, **reading._asdict(), needed=["comparison", "winner"]).file()
-    recorded = record_file(database, info, file)
-    status = database.read(lambda c: status_of(c, info))
+    recorded = campaign.record_file(file)
+    status = campaign.status()
     if as_json:
         print_json({**asdict(recorded), "status": asdict(status)})
         return
@@ -132,9 +114,8 @@ def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> No
     """
     if not reason.strip():
         raise OptionError("--reason wants some words")
-    number, place = campaign.database.read(lambda c: place_of(c, campaign.info, comparison))
     answer = None if winner == "none" else winner
-    correct_vote(campaign.database, campaign.info, str(uuid.uuid4()), number, place, answer, reason)
+    campaign.correct(comparison, answer, reason)
     click.echo(f"comparison {comparison}: {'voided' if answer is None else f'the vote is {answer!r} now'}")
 
 
@@ -143,7 +124,7 @@ def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> No
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def conflicts(campaign: Campaign, as_json: bool) -> None:
     """List the votes of LEDGER that were kept aside because another vote stood; `ballots run correct` decides."""
-    found = campaign.database.read(lambda c: conflicts_in(c, campaign.info))
+    found = campaign.conflicts()
     if as_json:
         print_json([asdict(each) for each in found])
     elif not found:
@@ -168,31 +149,13 @@ def assign(campaign: Campaign, voter: str, giver: str | None, sheets: tuple[int,
 
     What the former voter has answered stays; whatever still comes from them is kept as late.
     """
-    database, info = campaign.database, campaign.info
     if (giver is None) == (not sheets):
         raise OptionError("one of --from and --sheet is wanted")
-    open_ones = [each for each in campaign.ballots() if each.state == "open"]
-    if not open_ones:
-        raise ProtocolError("no ballot is open: there is no sheet to give")
-
-    def given(connection: Connection) -> int:
-        taker = register(connection, info, voter)
-        wanted = [(open_ones[-1].id, sheet - 1) for sheet in sheets]
-        if giver is not None:
-            wanted = unfinished_sheets(connection, voter_named(connection, info, giver))
-            if not wanted:
-                raise ProtocolError(f"voter {giver!r} has no unfinished sheet")
-        for ballot_id, sheet in wanted:
-            give_sheet(connection, info, ballot_id, sheet, taker)
-        return len(wanted)
-
-    number = database.write(given)
+    number = campaign.voters.give_sheets(voter, giver=giver, sheets=sheets)
     click.echo(f"{counted(number, 'sheet')} given to {voter}")
 
 
 def check_other(out: str | None, campaign: Campaign) -> None:
     """Refuse to write over the ledger itself."""
-    if out is None or not campaign.database.is_sqlite:
-        return
-    if os.path.realpath(out) == os.path.realpath(campaign.database.path):
+    if out is not None and campaign.is_kept_in(out):
         raise ProtocolError(f"{out}: is the ledger itself; --out needs another one")

@@ -11,8 +11,6 @@ from typing import Final
 from adaptive.ledger.errors import BundleError
 from rankcorr.checks import repeated, shown
 
-__all__ = ["MOST_BYTES", "NAMES", "SUMS", "packed", "sum_of", "unpacked"]
-
 SUMS: Final = "SHA256SUMS"
 NAMES: Final = (
     "README.md",

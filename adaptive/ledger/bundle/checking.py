@@ -12,21 +12,18 @@ import numpy as np
 
 from adaptive.draw import Ballot, draw_ballot
 from adaptive.errors import AdaptiveError
+from adaptive.ledger.ballots.closing import Scored, chain_digest, record_dict
+from adaptive.ledger.ballots.draws import StoredBallot, draw_digest, sheets_of
 from adaptive.ledger.bundle.contents import Contents, Row
-from adaptive.ledger.closing import Scored, chain_digest, record_dict
-from adaptive.ledger.draws import StoredBallot, draw_digest, sheets_of
-from adaptive.ledger.encoding import digest_of, json_of, pair_id
+from adaptive.ledger.checks.probing import KINDS
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.formats.guard import guarded
-from adaptive.ledger.probes.probing import KINDS
-from adaptive.ledger.votes import ANSWERS, CANNOT_SAY
-from adaptive.protocol import Standing, ballot_rng, close_ballot
+from adaptive.ledger.store.encoding import digest_of, guarded, json_of, pair_id
+from adaptive.ledger.votes.casting import ANSWERS, CANNOT_SAY
+from adaptive.protocol import Position, ballot_rng, close_ballot
 from adaptive.record import BallotRecord, ProtocolResult
 from adaptive.selection import select_again, select_top
 from adaptive.tables import csv_text, item_cells, item_columns
 from adaptive.votes import UNANSWERED
-
-__all__ = ["Verified", "checked", "events_by_ballot", "label_cells", "result_csv", "votes_csv", "votes_that_count"]
 
 # Fields that nothing else tells, so that whoever makes sums and digests anew may change them.
 UNCHECKED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -336,7 +333,7 @@ def _replayed(contents: Contents, by_ballot: defaultdict[int, list[Row]]) -> Pro
     closed = [stored for stored in contents.stored if stored.state == "closed"]
     if info.mode != "ballots" or not closed:
         return None
-    standing, records = Standing.first(info.ballot_plan), []
+    standing, records = Position.first(info.ballot_plan), []
     for stored in closed:
         record, standing = _scored_again(contents, stored, standing, by_ballot[stored.number])
         records.append(record)
@@ -344,8 +341,8 @@ def _replayed(contents: Contents, by_ballot: defaultdict[int, list[Row]]) -> Pro
 
 
 def _scored_again(
-    contents: Contents, stored: StoredBallot, before: Standing, events: Sequence[Row]
-) -> tuple[BallotRecord, Standing]:
+    contents: Contents, stored: StoredBallot, before: Position, events: Sequence[Row]
+) -> tuple[BallotRecord, Position]:
     info, number, written = contents.info, stored.number, stored.record or {}
     if stored.places.tolist() != before.places.tolist():
         raise BundleError(f"draw of ballot {number}: its items are not those that ballot {number - 1} selected")

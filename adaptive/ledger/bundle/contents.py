@@ -11,17 +11,14 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive.ledger import schema
-from adaptive.ledger.campaigns import CampaignInfo, ContinuousPlan, Settings
-from adaptive.ledger.columns import integer_columns
-from adaptive.ledger.draws import DrawnColumns, StoredBallot
-from adaptive.ledger.encoding import label_of, value_of
-from adaptive.ledger.probes.drawing import Probe
-from adaptive.ledger.probes.rows import ballot_probes
-from adaptive.ledger.votes import answer_name
+from adaptive.ledger.ballots.draws import DrawnColumns, StoredBallot, ballot_probes
+from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings
+from adaptive.ledger.checks.drawing import Probe
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.columns import integer_columns
+from adaptive.ledger.store.encoding import label_of, value_of
+from adaptive.ledger.votes.casting import answer_name
 from adaptive.plan import BallotPlan
-
-__all__ = ["ANSWERED", "Contents", "gathered"]
 
 Array = NDArray[np.int64]
 Row = dict[str, Any]

@@ -9,10 +9,8 @@ from typing import Any, Final
 from adaptive.ledger.bundle.archive import SUMS, sum_of
 from adaptive.ledger.bundle.checking import Verified
 from adaptive.ledger.bundle.contents import Contents
-from adaptive.ledger.encoding import time_text
+from adaptive.ledger.store.encoding import time_text
 from adaptive.tables import item_columns
-
-__all__ = ["croissant", "data_sheet"]
 
 _FILES: Final = {
     "items.csv": "Items by place, counted from 0: label as JSON, kind and content as shown.",

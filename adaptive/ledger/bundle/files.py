@@ -13,14 +13,13 @@ from adaptive.ledger.bundle.contents import Contents, gathered
 from adaptive.ledger.bundle.documents import croissant, data_sheet
 from adaptive.ledger.bundle.members import data_members, parsed
 from adaptive.ledger.bundle.strengths import check_strengths, strengths_csv
+from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.ledger import Campaign
+from adaptive.ledger.store.database import Database
 from rankcorr.io.files import write_atomically
 
-__all__ = ["bundle_bytes", "contents_of", "read_bundle", "verify_bundle", "verify_campaign", "write_bundle"]
 
-
-def write_bundle(campaign: Campaign, path: str | os.PathLike[str], *, names: bool = False) -> None:
+def write_bundle(database: Database, info: CampaignInfo, path: str | os.PathLike[str], *, names: bool = False) -> None:
     """Write a campaign as a zip: see `bundle_bytes`.
 
     Raises
@@ -28,14 +27,14 @@ def write_bundle(campaign: Campaign, path: str | os.PathLike[str], *, names: boo
     BundleError
         When the ledger contradicts itself, or the file cannot be written.
     """
-    data = bundle_bytes(campaign, names=names)
+    data = bundle_bytes(database, info, names=names)
     try:
         write_atomically(Path(path), data)
     except OSError as error:
         raise BundleError(f"{os.fspath(path)}: cannot be written: {error.strerror or error}") from error
 
 
-def bundle_bytes(campaign: Campaign, *, names: bool = False) -> bytes:
+def bundle_bytes(database: Database, info: CampaignInfo, *, names: bool = False) -> bytes:
     """Return a campaign as a zip; the same campaign gives the same bytes.
 
     It holds every row of the campaign but the keys, tokens and addresses that only its ledger needs: items, plan,
@@ -44,7 +43,6 @@ def bundle_bytes(campaign: Campaign, *, names: bool = False) -> bytes:
 
     Parameters
     ----------
-    campaign : Campaign
     names : bool
         Whether it has the names that voters go by, for a ledger of the same people elsewhere. Without them it can be
         published, as far as columns of files and reasons that people typed in name nobody.
@@ -54,7 +52,7 @@ def bundle_bytes(campaign: Campaign, *, names: bool = False) -> bytes:
     BundleError
         When the ledger contradicts itself.
     """
-    contents = campaign.database.read(lambda connection: gathered(connection, campaign.info, names=names))
+    contents = database.read(lambda connection: gathered(connection, info, names=names))
     members = data_members(contents)
     found = checked(contents)
     members |= {"votes.csv": votes_csv(contents), "result.csv": _result(contents, found)}
@@ -107,7 +105,7 @@ def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES)
     return verified(path, most_bytes=most_bytes, strict=True)[1]
 
 
-def verify_campaign(campaign: Campaign) -> Verified:
+def verify_campaign(database: Database, info: CampaignInfo) -> Verified:
     """Check a campaign in its ledger, as `verify_bundle` checks a bundle.
 
     Raises
@@ -115,7 +113,7 @@ def verify_campaign(campaign: Campaign) -> Verified:
     BundleError
         The message says which part fails, and how.
     """
-    contents = campaign.database.read(lambda connection: gathered(connection, campaign.info, names=False))
+    contents = database.read(lambda connection: gathered(connection, info, names=False))
     return checked(contents, seed=True)
 
 

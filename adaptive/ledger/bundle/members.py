@@ -12,17 +12,14 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from adaptive.errors import AdaptiveError, VoteError
+from adaptive.ledger.ballots.draws import DrawnColumns
 from adaptive.ledger.bundle.contents import ANSWERED, Contents, Row
-from adaptive.ledger.contents import ItemContent
-from adaptive.ledger.draws import DrawnColumns
-from adaptive.ledger.encoding import json_of, pair_at, pair_id
+from adaptive.ledger.campaign.contents import ItemContent
+from adaptive.ledger.campaign.voting_pages import VotingPages
+from adaptive.ledger.checks.drawing import Probe
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.formats.guard import guarded, unguarded
-from adaptive.ledger.probes.drawing import Probe
-from adaptive.ledger.voting_pages import VotingPages
+from adaptive.ledger.store.encoding import guarded, json_of, pair_at, pair_id, unguarded
 from adaptive.tables import csv_text
-
-__all__ = ["BALLOTS_FORMAT", "data_members", "parsed"]
 
 BALLOTS_FORMAT: Final = "adaptive.ledger.bundle"
 BALLOTS_VERSION: Final = 2

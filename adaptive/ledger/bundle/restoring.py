@@ -12,24 +12,21 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from adaptive.ledger import schema
+from adaptive.ledger.ballots.draws import n_checks, store_comparisons
 from adaptive.ledger.bundle.archive import MOST_BYTES
 from adaptive.ledger.bundle.contents import ANSWERED, Contents, Row
 from adaptive.ledger.bundle.files import verified
-from adaptive.ledger.campaigns import load_campaign
-from adaptive.ledger.columns import insert_columns
-from adaptive.ledger.draws import n_checks, store_comparisons
-from adaptive.ledger.encoding import json_of
+from adaptive.ledger.campaign.info import CampaignInfo, load_campaign
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.ledger import Campaign, Ledger
-from adaptive.ledger.payloads import correction_hash, retraction_hash, vote_hash
-from adaptive.ledger.voters import external_hash
-from adaptive.ledger.votes import answer_code
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.columns import insert_columns
+from adaptive.ledger.store.database import Database
+from adaptive.ledger.store.encoding import json_of
+from adaptive.ledger.voters.identity import external_hash
+from adaptive.ledger.votes.casting import answer_code, correction_hash, retraction_hash, vote_hash
 
-__all__ = ["restore_bundle"]
 
-
-def restore_bundle(path: str | os.PathLike[str], ledger: Ledger, *, most_bytes: int = MOST_BYTES) -> Campaign:
+def restore_bundle(database: Database, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> CampaignInfo:
     """Make the campaign of a bundle in a ledger, once the bundle is verified; all of it, or nothing.
 
     Voters keep their keys. Those whose names the bundle does not have are found by key alone, and the links that they
@@ -42,21 +39,20 @@ def restore_bundle(path: str | os.PathLike[str], ledger: Ledger, *, most_bytes: 
     """
     contents, _ = verified(path, most_bytes=most_bytes)
 
-    def work(connection: sa.Connection) -> Any:
+    def work(connection: sa.Connection) -> CampaignInfo:
         _insert(connection, contents)
         return load_campaign(connection, contents.info.key)
 
     key = contents.info.key
     try:
-        info = ledger.database.write(work)
+        return database.write(work)
     except (KeyError, sa.exc.DataError) as error:
         raise BundleError(f"{os.fspath(path)}: its rows contradict each other, or cannot be stored: {error}") from error
     except sa.exc.IntegrityError as error:
         raise BundleError(
-            f"{os.fspath(path)}: the ledger {ledger.database.name} has rows of the campaign {key} already, or the "
+            f"{os.fspath(path)}: the ledger {database.name} has rows of the campaign {key} already, or the "
             f"bundle has one twice: {str(error.orig).splitlines()[0]}"
         ) from error
-    return Campaign(ledger.database, info)
 
 
 def _insert(connection: sa.Connection, contents: Contents) -> None:

@@ -17,13 +17,11 @@ import numpy as np
 from adaptive.ledger.bundle.checking import events_by_ballot, label_cells, votes_that_count
 from adaptive.ledger.bundle.contents import Contents
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.votes import ANSWERS, CANNOT_SAY
+from adaptive.ledger.votes.casting import ANSWERS, CANNOT_SAY
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
 from adaptive.record import places_best_first
 from adaptive.tables import csv_text
-
-__all__ = ["check_strengths", "strengths_csv"]
 
 _DIGITS: Final = 4
 _TOLERANCE: Final = 0.001  # a hundredth of the smallest standard errors

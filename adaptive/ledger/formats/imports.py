@@ -11,25 +11,23 @@ import sqlalchemy as sa
 
 from adaptive.formats.answers import Answers
 from adaptive.formats.votes import Columns, Format, VoteFile, VoteRow, read_votes
-from adaptive.ledger import schema
-from adaptive.ledger.campaigns import CampaignInfo
-from adaptive.ledger.draws import drawn_columns
-from adaptive.ledger.encoding import pair_id
-from adaptive.ledger.formats.guard import unguarded
-from adaptive.ledger.ledger import Campaign
-from adaptive.ledger.recording import Recorded, record_file
-from adaptive.ledger.voters import voters_named
+from adaptive.ledger.ballots.draws import drawn_columns
+from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.database import Database
+from adaptive.ledger.store.encoding import pair_id, unguarded
+from adaptive.ledger.voters.identity import voters_named
+from adaptive.ledger.votes.recording import Recorded, record_file
 from adaptive.tables import Label, item_cells
 from rankcorr.checks import shown
-
-__all__ = ["import_votes"]
 
 _FLIPPED: Final = {"left": "right", "right": "left"}
 Pair = frozenset[str]
 
 
 def import_votes(
-    campaign: Campaign,
+    database: Database,
+    info: CampaignInfo,
     path: str | os.PathLike[str],
     format: Format = "auto",  # noqa: A002 - the name of the option
     *,
@@ -46,7 +44,6 @@ def import_votes(
 
     Parameters
     ----------
-    campaign : Campaign
     path, format, answers, encoding
         As in `adaptive.read_comparisons`; numbers of "choix" count the items of the campaign.
     columns : mapping of {"left", "right", "winner", "voter"} to str or sequence of str, optional
@@ -62,7 +59,6 @@ def import_votes(
         With file and line: what cannot be read, an unknown winner, comparison, pair or voter.
     """
     votes = read_votes(path, format=format, columns=columns, answers=answers, encoding=encoding, needed=["winner"])
-    info = campaign.info
     if votes.format == "choix":
         votes = votes.of_items(info.items)
     rows = list(votes.file().rows)
@@ -72,8 +68,8 @@ def import_votes(
     if votes.format == "csv" and guard:
         rows = [_without_guard(row) for row in rows]
     file = VoteFile(votes.records.table.name, tuple(rows))
-    about = campaign.database.read(lambda connection: _matched(connection, info, file))
-    return record_file(campaign.database, info, about)
+    about = database.read(lambda connection: _matched(connection, info, file))
+    return record_file(database, info, about)
 
 
 def _without_guard(row: VoteRow) -> VoteRow:

@@ -1,12 +1,10 @@
 """How far the votes of each voter, and of all together, can be trusted.
 
-answers (what was said, in flat columns) -> agreement (between voters), shares -> flags -> report.
+answers (what was said, in flat columns) -> agreement (between voters) -> flags -> report.
 """
 
-from adaptive.ledger.quality.exclusion import ExclusionPreview, exclusion_preview
-from adaptive.ledger.quality.flags import Flag, Limits
-from adaptive.ledger.quality.report import CampaignQuality, VoterQuality, quality_of
-from adaptive.ledger.quality.shares import Share
+from adaptive.ledger.quality.flags import Flag, Limits, Share, VoterQuality
+from adaptive.ledger.quality.report import CampaignQuality, ExclusionPreview, exclusion_preview, quality_of
 
 __all__ = [
     "CampaignQuality",

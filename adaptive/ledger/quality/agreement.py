@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.ledger.quality.answers import Answers
-from adaptive.ledger.quality.shares import Share
-from adaptive.ledger.votes import CANNOT_SAY
+from adaptive.ledger.quality.flags import Share
+from adaptive.ledger.votes.casting import CANNOT_SAY
 from adaptive.model.voters import wilson_interval
-
-__all__ = ["LEAST_PAIRS", "Ratings", "consistency", "ratings_of"]
 
 Array = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -9,11 +9,9 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive.ledger import schema
-from adaptive.ledger.campaigns import CampaignInfo
-from adaptive.ledger.columns import integer_columns
-
-__all__ = ["NOTHING", "Answers", "answers_of"]
+from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.columns import integer_columns
 
 Array = NDArray[np.int64]
 

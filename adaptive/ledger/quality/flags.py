@@ -1,23 +1,17 @@
-"""Flags: what about a voter an organiser should look at, and why. Nobody is left out by a flag."""
+"""Shares of answers, what is known of a voter, and flags: what to look at, and why. No flag leaves anybody out."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from adaptive.ledger.errors import LedgerError
 from adaptive.model.voters import wilson_interval
 from rankcorr.checks import real_number, shown, whole_number
-
-if TYPE_CHECKING:
-    from adaptive.ledger.quality.report import VoterQuality
-    from adaptive.ledger.quality.shares import Share
-
-__all__ = ["Flag", "Limits", "flags_of", "is_low", "side_interval"]
 
 
 @dataclass(frozen=True)
@@ -85,13 +79,55 @@ class Limits:
                 raise LedgerError(f"{name} must be a positive whole number; got {shown(getattr(self, name))}")
 
 
-def side_interval(left: Share, level: float) -> tuple[float, float] | None:
-    """Wilson's interval of the share of answers for the left side; None without any."""
-    if left.share is None:
-        return None
-    from scipy.special import ndtri
+@dataclass(frozen=True)
+class VoterQuality:
+    """What the answers of one voter say.
 
-    return wilson_interval(left.share, left.n, float(ndtri((1 + level) / 2)))
+    Attributes
+    ----------
+    voter, key : str
+        Name, and the random key that exports have.
+    excluded : bool
+    n_votes, n_cannot_say : int
+        Votes that stand, and those of them that say "cannot say".
+    seconds : float or None
+        Median time of a vote; None where no time is known.
+    fast : Share
+        Votes, of those with a time, that took less than the limit.
+    left : Share
+        Votes for the left side, of those that are no ties.
+    left_low, left_high : float or None
+        90 % interval of it.
+    attention, gold : Share
+        Answers as expected.
+    repeats : Share
+        Comparisons answered alike when they came again with the sides swapped.
+    agreement : Share
+        Answers of other voters, who are not left out, on the same pairs that are the same.
+    discrimination, oversight, random : float or None
+        By the vote model: a_v, e_v and the probability to flip coins; None for voters with few votes or who are left
+        out, and above 3,000 items.
+    flags : tuple of Flag
+    """
+
+    voter: str
+    key: str
+    excluded: bool
+    n_votes: int
+    n_cannot_say: int
+    seconds: float | None
+    fast: Share
+    left: Share
+    left_low: float | None
+    left_high: float | None
+    attention: Share
+    gold: Share
+    repeats: Share
+    agreement: Share
+    discrimination: float | None = None
+    oversight: float | None = None
+    random: float | None = None
+    flags: tuple[Flag, ...] = ()
 
 
 def flags_of(voter: VoterQuality, limits: Limits, repeats: Share, agreement: Share) -> Iterator[Flag]:
@@ -105,7 +141,7 @@ def flags_of(voter: VoterQuality, limits: Limits, repeats: Share, agreement: Sha
     fast = voter.fast
     if fast.share is not None and fast.share > limits.fast_share:
         yield Flag("speed", f"{fast} answers took less than {limits.fast_seconds:g} s")
-    ends = side_interval(voter.left, limits.side_level)
+    ends = voter.left.interval(limits.side_level)
     if ends is not None and not ends[0] <= 0.5 <= ends[1]:
         yield Flag("side", f"{voter.left} answers that were no ties are for the left side")
     for kind, share in (("attention", voter.attention), ("gold", voter.gold)):
@@ -137,3 +173,41 @@ def _log_choose(n: int, k: Any) -> Any:
     from scipy.special import gammaln
 
     return gammaln(n + 1) - gammaln(np.asarray(k) + 1) - gammaln(n - np.asarray(k) + 1)
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of n are so.
+
+    Attributes
+    ----------
+    n, n_so : int
+    share : float or None
+        None of nothing.
+    """
+
+    n: int
+    n_so: int
+    share: float | None
+
+    @classmethod
+    def of(cls, n_so: int, n: int) -> Share:
+        """Share of `n_so` in `n`.
+
+        Examples
+        --------
+        >>> Share.of(3, 4), str(Share.of(0, 0))
+        (Share(n=4, n_so=3, share=0.75), '-')
+        """
+        return cls(n, n_so, n_so / n if n else None)
+
+    def interval(self, level: float) -> tuple[float, float] | None:
+        """Wilson's interval of the share at this level; None of nothing."""
+        if self.share is None:
+            return None
+        from scipy.special import ndtri
+
+        return wilson_interval(self.share, self.n, float(ndtri((1 + level) / 2)))
+
+    def __str__(self) -> str:
+        return f"{self.n_so:,} of {self.n:,}" if self.n else "-"

@@ -1,8 +1,8 @@
-"""The report: a row for each voter, and the agreement of all."""
+"""The report: a row for each voter, and the agreement of all; and what leaving a voter out would change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -10,74 +10,24 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive.ledger import schema
-from adaptive.ledger.campaigns import CampaignInfo
+from adaptive.ledger.ballots.results import MOST_WITH_INTERVALS, votes_of
+from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.quality.agreement import LEAST_PAIRS, Ratings, consistency, ratings_of
 from adaptive.ledger.quality.answers import NOTHING, Answers, answers_of
-from adaptive.ledger.quality.flags import Flag, Limits, flags_of, side_interval
-from adaptive.ledger.quality.shares import Share
-from adaptive.ledger.results import MOST_WITH_INTERVALS
-from adaptive.ledger.voters import excluded_voters, names_of
-from adaptive.ledger.votes import CANNOT_SAY
+from adaptive.ledger.quality.flags import Limits, Share, VoterQuality, flags_of
+from adaptive.ledger.store import schema
+from adaptive.ledger.voters.identity import excluded_voters, names_of
+from adaptive.ledger.votes.casting import CANNOT_SAY
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.voters import voter_report
+from rankcorr import TauW
 
-__all__ = ["CampaignQuality", "VoterQuality", "quality_of"]
+_SHOWN: Final = 5
 
 _LEVEL: Final = 0.9
 _COUNTS: Final = ("n_so", "n")
-
-
-@dataclass(frozen=True)
-class VoterQuality:
-    """What the answers of one voter say.
-
-    Attributes
-    ----------
-    voter, key : str
-        Name, and the random key that exports have.
-    excluded : bool
-    n_votes, n_cannot_say : int
-        Votes that stand, and those of them that say "cannot say".
-    seconds : float or None
-        Median time of a vote; None where no time is known.
-    fast : Share
-        Votes, of those with a time, that took less than the limit.
-    left : Share
-        Votes for the left side, of those that are no ties.
-    left_low, left_high : float or None
-        90 % interval of it.
-    attention, gold : Share
-        Answers as expected.
-    repeats : Share
-        Comparisons answered alike when they came again with the sides swapped.
-    agreement : Share
-        Answers of other voters, who are not left out, on the same pairs that are the same.
-    discrimination, oversight, random : float or None
-        By the vote model: a_v, e_v and the probability to flip coins; None for voters with few votes or who are left
-        out, and above 3,000 items.
-    flags : tuple of Flag
-    """
-
-    voter: str
-    key: str
-    excluded: bool
-    n_votes: int
-    n_cannot_say: int
-    seconds: float | None
-    fast: Share
-    left: Share
-    left_low: float | None
-    left_high: float | None
-    attention: Share
-    gold: Share
-    repeats: Share
-    agreement: Share
-    discrimination: float | None = None
-    oversight: float | None = None
-    random: float | None = None
-    flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -182,7 +132,7 @@ def _of_votes(own: Answers, limits: Limits) -> dict[str, Any]:
     times = own.milliseconds[own.milliseconds != NOTHING]
     decided = own.answer[np.abs(own.answer) == 1]
     left = Share.of(int((decided == 1).sum()), decided.size)
-    low, high = side_interval(left, _LEVEL) or (None, None)
+    low, high = left.interval(_LEVEL) or (None, None)
     return {
         "n_votes": own.answer.size,
         "n_cannot_say": int((own.answer == CANNOT_SAY).sum()),
@@ -240,3 +190,62 @@ def _by_model(
         int(ids[place]): {name: float(column[place]) for name, column in columns_of.items()}
         for place in enough.tolist()
     }
+
+
+@dataclass(frozen=True)
+class ExclusionPreview:
+    """What leaving a voter out, or taking one back in, would change in the ranking by strengths.
+
+    Attributes
+    ----------
+    voter : str
+    excluded : bool
+        Whether the voter is left out now.
+    n_votes, n_others : int
+        Votes of the voter, and of all others who count; who cannot say has not voted.
+    tau_w : float
+        Between the rankings with and without the voter.
+    changes : tuple of (hashable, float, float)
+        Items that would change their rank most, with the rank now and then; at most five.
+    """
+
+    voter: str
+    excluded: bool
+    n_votes: int
+    n_others: int
+    tau_w: float
+    changes: tuple[tuple[Hashable, float, float], ...]
+
+
+def exclusion_preview(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> ExclusionPreview:
+    """What leaving a voter out would change, or taking back in one who is left out; nothing is changed.
+
+    Raises
+    ------
+    LedgerError
+        When the voter has no votes, or nobody else has.
+    """
+    excluded = excluded_voters(connection, info.id)
+    name = names_of(connection, info)[voter_id]
+    everybody = votes_of(connection, info, without=set(excluded) - {voter_id})
+    others = votes_of(connection, info, without={*excluded, voter_id})
+    n_votes = everybody.n_comparisons - others.n_comparisons
+    if not n_votes or not others.n_comparisons:
+        who = f"voter {name!r} has" if not n_votes else "all others who count have"
+        raise LedgerError(f"{who} no votes: there is no difference to show")
+    with_voter, without = bradley_terry(everybody).ranking, bradley_terry(others).ranking
+    now, then = (without, with_voter) if voter_id in excluded else (with_voter, without)
+    moved = np.abs(then.ranks - now.ranks)
+    order = np.lexsort((now.ranks, -moved))[:_SHOWN]
+    return ExclusionPreview(
+        voter=name,
+        excluded=voter_id in excluded,
+        n_votes=n_votes,
+        n_others=others.n_comparisons,
+        tau_w=float(TauW()(with_voter, without)),
+        changes=tuple(
+            (info.items[place], float(now.ranks[place]), float(then.ranks[place]))
+            for place in order.tolist()
+            if moved[place]
+        ),
+    )

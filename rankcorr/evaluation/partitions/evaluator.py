@@ -1,4 +1,4 @@
-"""What to compute of each query, as one value: the function that engines call on their partitions."""
+"""What to compute of each query, as one value, and how: the function that engines call on their partitions."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, offending, shown
+from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, counted, offending, shown
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError, warn_undefined
 from rankcorr.evaluation.partitions.evaluator import OPTIONS, QueryEvaluator
 from rankcorr.evaluation.partitions.joined_columns import arrow, as_table, ids_of
@@ -373,8 +373,7 @@ class QueryMeans(TableResult):
             f"{row.run} {row.metric}{' standardized' * row.standardized} {row.mean:.4f}" for row in self.rows[:5]
         )
         more = ", ..." if len(self.rows) > 5 else ""
-        queries = "1 query" if self.n_queries == 1 else f"{self.n_queries:,} queries"
-        return f"<QueryMeans of {queries}: {means}{more}>"
+        return f"<QueryMeans of {counted(self.n_queries, 'query', 'queries')}: {means}{more}>"
 
 
 def _only(rows: tuple[Any, ...], asked: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Batches in which the rows of a query follow each other -> whole queries -> their values; Parquet files in batches.
+"""Batches in which the rows of a query follow each other -> tables of whole queries; Parquet files in batches.
 
 A query that straddles two batches is carried over to the second. So is one that goes on in the next file of several.
 A query whose rows come again after those of another is refused. Where the batches are cut makes no difference.

@@ -8,11 +8,7 @@ from typing import Any
 from flask import request as asked
 
 from adaptive.advice import Advice
-from adaptive.ledger import ContinuousPlan, Settings
-from adaptive.ledger.encoding import time_text
-from adaptive.ledger.founding import found
-from adaptive.ledger.item_sheets import ItemSheet
-from adaptive.ledger.spending import planned_spending
+from adaptive.ledger import ContinuousPlan, ItemSheet, Settings, planned_spending, time_text
 from adaptive.model.matching import Matching
 from adaptive.plan import BallotPlan
 from adaptive.tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
@@ -62,9 +58,9 @@ _TENTH_IS_TWO = 20  # items; of fewer, 10 % are not the two that the last ballot
 @making.response(201, CampaignMade)
 def make(request: dict[str, Any]) -> dict[str, str]:
     """Make a campaign; its organiser's token is in the answer, and nowhere else."""
-    made = found(ledger(), **request)
-    key = made.campaign.key
-    return {"campaign": key, "token": made.token, "organiser_url": organiser_url(key, made.token)}
+    campaign, token = ledger().create_campaign(**request)
+    key = campaign.key
+    return {"campaign": key, "token": token, "organiser_url": organiser_url(key, token)}
 
 
 @making.route("/check", methods=["POST"])

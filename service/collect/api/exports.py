@@ -9,10 +9,7 @@ from typing import Any, Final, cast
 
 from flask import Response
 
-from adaptive.ledger import Campaign
-from adaptive.ledger.bundle import bundle_bytes
-from adaptive.ledger.formats import FORMATS, export_votes
-from adaptive.ledger.results import result_of
+from adaptive.ledger import FORMATS
 from service.collect.access import organiser
 from service.collect.api.blueprints import of_organisers
 from service.collect.schemas.answers import ExportQuery
@@ -44,15 +41,15 @@ def export(query: dict[str, bool], key: str, form: str) -> Response:
     """
     campaign = organiser(key)
     if form == "bundle":
-        return file_of("campaign.zip", bundle_bytes(campaign, names=query["names"]), key)
+        return file_of("campaign.zip", campaign.bundle(names=query["names"]), key)
     if form == "ranking":
-        found = campaign.database.read(lambda c: result_of(c, campaign.info, interim=not is_over(campaign)))
+        found = campaign.result(interim=True)
         return file_of("ranking.csv", found.to_csv(guard=query["guard"]).encode(), key)
     if form not in FORMATS:
         known = ", ".join(("bundle", "ranking", *FORMATS))
         raise Problem(404, f"there is no export of this name; there are {known}", kind="no-such-format")
-    made = export_votes(
-        campaign, cast(Any, form), unanswered=query["unanswered"], names=query["names"], guard=query["guard"]
+    made = campaign.export_votes(
+        cast(Any, form), unanswered=query["unanswered"], names=query["names"], guard=query["guard"]
     )
     if len(made.files) == 1:
         ((name, text),) = made.files.items()
@@ -62,15 +59,6 @@ def export(query: dict[str, bool], key: str, form: str) -> Response:
     response.headers["Rankcorr-Votes"] = str(made.n_votes)
     response.headers["Rankcorr-Left-Out"] = str(sum(made.left_out.values()))
     return response
-
-
-def is_over(campaign: Campaign) -> bool:
-    """Whether the ranking is the final one."""
-    ballots = campaign.ballots()
-    closed = all(each.state == "closed" for each in ballots)
-    if campaign.info.mode == "continuous":
-        return bool(ballots) and closed
-    return closed and len(ballots) == campaign.info.ballot_plan.n_ballots
 
 
 def file_of(name: str, content: bytes, key: str) -> Response:

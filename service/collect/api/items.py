@@ -6,14 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 from adaptive.ledger import Campaign
-from adaptive.ledger.contents import contents_of
-from adaptive.ledger.stamps import campaign_stamp
-from adaptive.ledger.status import by_item
 from service.collect.access import organiser
 from service.collect.api.blueprints import of_organisers
 from service.collect.api.campaigns import looked_at
-from service.collect.conditional import tagged
-from service.collect.remembered import Remembered
+from service.collect.conditional import Remembered, tagged
 from service.collect.schemas.answers import ItemsAnswer, PageQuery
 from service.collect.schemas.campaigns import OutlookAnswer
 from service.openapi.blueprint import operation
@@ -30,7 +26,7 @@ _items = Remembered(2)  # rows of 200,000 items take 80 MB
 def read(query: dict[str, int], key: str) -> Any:
     """Items, with their answers in the ballots that are open; those with the fewest first."""
     campaign = organiser(key)
-    stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
+    stamp = campaign.stamp()
 
     start, most = query["offset"], query["limit"]
 
@@ -53,17 +49,12 @@ def plan(key: str) -> Any:
 
 def item_rows(campaign: Campaign) -> list[dict[str, Any]]:
     """Items with their contents and answers."""
-
-    def work(connection: Any) -> list[dict[str, Any]]:
-        info = campaign.info
-        contents = dict(zip(info.items, contents_of(connection, info.id), strict=True))
-        asked = by_item(connection, info)
-        rows = [(each.item, each.presentations, each.n_answered) for each in asked]
-        known = {item for item, _, _ in rows}
-        rows += [(item, 0, 0) for item in info.items if item not in known]
-        return [
-            {"item": item, **asdict(contents[item]), "presentations": shown, "n_answered": answered}
-            for item, shown, answered in rows
-        ]
-
-    return campaign.database.read(work)
+    return [
+        {
+            "item": each.item,
+            **asdict(content),
+            "presentations": each.presentations,
+            "n_answered": each.n_answered,
+        }
+        for each, content in campaign.items_shown()
+    ]

@@ -10,10 +10,7 @@ from urllib.parse import quote
 import segno
 from flask import request as asked
 
-from adaptive.ledger.formats.guard import guarded
-from adaptive.ledger.participation import invite
-from adaptive.ledger.tokens import issue
-from adaptive.ledger.voting_pages import pages_of
+from adaptive.ledger import guarded
 from adaptive.tables import csv_text
 from service.collect.access import organiser, own_origin
 from service.collect.api.blueprints import of_organisers
@@ -39,9 +36,8 @@ _PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID=
 @blueprint.response(201, InvitationsAnswer)
 def invitations(request: dict[str, Any], key: str) -> Any:
     """Make a link for each voter, which lets that voter alone vote; one who has a link already gets another one too."""
-    campaign = organiser(key)
     names = request.get("voters") or [f"guest {secrets.token_hex(4)}" for _ in range(request["number"])]
-    tokens = campaign.run(lambda connection: invite(connection, campaign.info, names))
+    tokens = organiser(key).voters.invite(names)
     urls = [f"{voter_url(key)}#{token}" for token in tokens]
     rows = zip(names, urls, strict=True)
     return {
@@ -57,8 +53,7 @@ def invitations(request: dict[str, Any], key: str) -> Any:
 @blueprint.response(200, LinksAnswer)
 def links(key: str) -> Any:
     """The page of voters, and the open link where the pages of the campaign allow it."""
-    campaign = organiser(key)
-    _, pages = campaign.database.read(lambda c: pages_of(c, campaign.info))
+    _, pages = organiser(key).pages()
     url = voter_url(key)
     is_open = pages.open_link
     return {"voter_url": url, "open_url": url if is_open else None, "open_qr": qr_code(url) if is_open else None}
@@ -71,10 +66,10 @@ def links(key: str) -> Any:
 def study_link(_request: dict[str, Any], key: str) -> Any:
     """Make the link for the campaign's platform; links that were made before still work."""
     campaign = organiser(key)
-    _, pages = campaign.database.read(lambda c: pages_of(c, campaign.info))
+    _, pages = campaign.pages()
     if pages.platform is None:
         raise Problem(409, "the campaign is on no platform: set one in its pages first", kind="not-possible")
-    token = campaign.run(lambda connection: issue(connection, campaign.info, "study"))
+    token = campaign.tokens.issue("study")
     query = f"?{_PROLIFIC}" if pages.platform == "prolific" else ""
     return {"url": f"{voter_url(key)}{query}#{token}", "platform": pages.platform}
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from flask import Response
 
-from adaptive.ledger.tokens import issue, revoke
 from service.collect import access
 from service.collect.api.blueprints import of_organisers
 from service.collect.schemas.answers import OrganiserSessionRequest
@@ -25,9 +24,7 @@ def begin(request: dict[str, str]) -> Response:
     """Take an organiser's token, and give a browser the cookie of a session of a week."""
     campaign = collecting().campaigns.of(request["campaign"])
     access.holder_of_link(campaign, request["token"], "organiser")
-    session = campaign.run(
-        lambda connection: issue(connection, campaign.info, "organiser session", hours=access.ORGANISER_HOURS)
-    )
+    session = campaign.tokens.issue("organiser session", hours=access.ORGANISER_HOURS)
     response = Response(status=204)
     access.set_cookie(response, access.ORGANISER_COOKIE, campaign, session)
     return response
@@ -41,7 +38,7 @@ def end(_request: dict[str, Any], key: str) -> Response:
     """End the session of a browser, whose cookie opens nothing from now on."""
     campaign = access.organiser(key)
     if token := access.organiser_session(campaign):
-        campaign.run(lambda connection: revoke(connection, token))
+        campaign.tokens.revoke(token)
     response = Response(status=204)
     access.set_cookie(response, access.ORGANISER_COOKIE, campaign, "")
     return response

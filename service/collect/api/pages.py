@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from adaptive.ledger.voting_pages import pages_of, set_pages
 from service.collect.access import organiser
 from service.collect.api.blueprints import CONDITIONAL, of_organisers
 from service.collect.conditional import stamped, wanted_stamp
@@ -21,8 +20,7 @@ blueprint = of_organisers("pages", __name__, "What voters read")
 @blueprint.response(200, PagesAnswer)
 def read(key: str) -> Any:
     """The pages that hold; their ETag is asked for when they are changed."""
-    campaign = organiser(key)
-    version, pages = campaign.database.read(lambda c: pages_of(c, campaign.info))
+    version, pages = organiser(key).pages()
     return stamped(str(version).zfill(4), {"version": version, "pages": pages.to_dict()})
 
 
@@ -37,9 +35,9 @@ def change(pages: Any, key: str) -> Any:
     If-Match must hold the ETag of the pages that were changed: 412 where somebody changed them since.
     """
     campaign, stamp = organiser(key), wanted_stamp()
-    version, _ = campaign.database.read(lambda c: pages_of(c, campaign.info))
+    version, _ = campaign.pages()
     if stamp != str(version).zfill(4):
         raise Problem(412, f"the pages are of version {version} by now: somebody changed them")
-    made = campaign.run(lambda c: set_pages(c, campaign.info, pages, replaces=version))
+    made = campaign.set_pages(pages, replaces=version)
     collecting().campaigns.forget_pages(campaign)
     return stamped(str(made).zfill(4), {"version": made, "pages": pages.to_dict()})

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import sqlalchemy as sa
 from flask import Response
 
-from adaptive.ledger.participants import DECISIONS, participants
-from adaptive.ledger.stamps import campaign_stamp
-from adaptive.ledger.voting_pages import pages_of
+from adaptive.ledger import DECISIONS, PlatformVoters
 from service.collect.access import organiser
 from service.collect.api.blueprints import of_organisers
 from service.collect.api.exports import file_of
-from service.collect.conditional import tagged
-from service.collect.remembered import Remembered
+from service.collect.conditional import Remembered, tagged
 from service.collect.schemas.answers import ParticipantsAnswer, StudyQuery
 from service.http.problems import Problem
 from service.openapi.blueprint import operation
@@ -34,13 +30,12 @@ def read(key: str) -> Any:
     left out. Others have no submission to decide on.
     """
     campaign = organiser(key)
-    stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
+    stamp = campaign.stamp()
 
-    def answer(connection: sa.Connection) -> dict[str, Any]:
-        _, pages = pages_of(connection, campaign.info)
-        return {"platform": pages.platform, "participants": participants(connection, campaign.info)}
+    def answer(found: PlatformVoters) -> dict[str, Any]:
+        return {"platform": found.platform, "participants": found.participants}
 
-    return tagged(_participants, key, stamp, lambda: campaign.database.read(answer), dict)
+    return tagged(_participants, key, stamp, campaign.voters.of_platform, answer)
 
 
 @blueprint.route("/<key>/participants/<decision>", methods=["GET"])
@@ -54,7 +49,7 @@ def export(query: dict[str, str], key: str, decision: str) -> Response:
     if decision not in DECISIONS:
         known = " and ".join(DECISIONS)
         raise Problem(404, f"there is no list of this name; there are {known}", kind="no-such-list")
-    found = campaign.database.read(lambda c: participants(c, campaign.info))
+    found = campaign.voters.of_platform().participants
     study = query.get("study")
     ids = [each.participant for each in found if each.decision == decision and study in (None, each.study)]
     return file_of(f"{decision}.csv", "".join(f"{each}\n" for each in ids).encode(), key)

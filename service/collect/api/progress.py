@@ -5,17 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from adaptive.ledger import Campaign
-from adaptive.ledger.encoding import digest_of
-from adaptive.ledger.feed import events_after
-from adaptive.ledger.newcomers import awaited
-from adaptive.ledger.quality import CampaignQuality, Limits, quality_of
-from adaptive.ledger.stamps import campaign_stamp
-from adaptive.ledger.status import by_ballot, status_of
+from adaptive.ledger import BallotProgress, CampaignQuality, CampaignStatus, Limits
 from service.collect.access import organiser
 from service.collect.api.blueprints import of_organisers
-from service.collect.conditional import tagged
-from service.collect.remembered import Remembered
+from service.collect.conditional import Remembered, tagged
 from service.collect.schemas.answers import (
     LedgerAnswer,
     LedgerQuery,
@@ -37,16 +30,11 @@ _quality = Remembered(8)
 def progress(key: str) -> Any:
     """Where the campaign stands; 304 for a client that sends the ETag of before, where nothing has changed."""
     campaign = organiser(key)
-    # Sheets come back by themselves, as time passes.
-    stamp, held = campaign.database.read(lambda c: (campaign_stamp(c, campaign.info), awaited(c, campaign.info)))
-    if held is not None:
-        stamp = digest_of([stamp, str(held)])[:32]
 
-    def read(connection: Any) -> dict[str, Any]:
-        info = campaign.info
-        return {"status": status_of(connection, info), "ballots": by_ballot(connection, info)}
+    def answer(found: tuple[CampaignStatus, list[BallotProgress]]) -> dict[str, Any]:
+        return dict(zip(("status", "ballots"), found, strict=True))
 
-    return tagged(_progress, key, stamp, lambda: campaign.database.read(read), dict)
+    return tagged(_progress, key, campaign.progress_stamp(), campaign.progress, answer)
 
 
 @blueprint.route("/<key>/quality", methods=["GET"])
@@ -56,7 +44,7 @@ def progress(key: str) -> Any:
 def quality(query: dict[str, Any], key: str) -> Any:
     """How far the votes can be trusted, voter by voter, and whom to look at; nobody is left out by it."""
     campaign, fast, names = organiser(key), query["fast"], query["names"]
-    stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
+    stamp = campaign.stamp()
 
     def answer(found: CampaignQuality) -> dict[str, Any]:
         if names:
@@ -64,7 +52,9 @@ def quality(query: dict[str, Any], key: str) -> Any:
         unnamed = tuple(replace(voter, voter=voter.key) for voter in found.voters)
         return {"quality": replace(found, voters=unnamed)}
 
-    return tagged(_quality, (key, fast), stamp, lambda: found_quality(campaign, fast), answer, fast, names)
+    return tagged(
+        _quality, (key, fast), stamp, lambda: campaign.quality(Limits(fast_seconds=fast)), answer, fast, names
+    )
 
 
 @blueprint.route("/<key>/ledger", methods=["GET"])
@@ -73,11 +63,6 @@ def quality(query: dict[str, Any], key: str) -> Any:
 @blueprint.response(200, LedgerAnswer)
 def read_ledger(query: dict[str, int], key: str) -> Any:
     """Vote events in order, after the one that was read last; voters by their random keys."""
-    campaign, after, most = organiser(key), query["after"], query["limit"]
-    events = campaign.run(lambda connection: events_after(connection, campaign.info, after, most=most))
+    after, most = query["after"], query["limit"]
+    events = organiser(key).events_after(after, most=most)
     return {"events": events, "next": events[-1].number if events else after, "complete": len(events) < most}
-
-
-def found_quality(campaign: Campaign, fast: float) -> CampaignQuality:
-    """The report, with the names of voters."""
-    return campaign.database.read(lambda c: quality_of(c, campaign.info, Limits(fast_seconds=fast)))

@@ -8,18 +8,13 @@ from typing import Any, Final
 
 from flask import Response
 
-from adaptive.ledger import Campaign
-from adaptive.ledger.quality import quality_of
-from adaptive.ledger.quality.flags import side_interval
-from adaptive.ledger.results import MOST_WITH_INTERVALS, CampaignResult, result_of
-from adaptive.ledger.stamps import campaign_stamp
+from adaptive.ledger import MOST_WITH_INTERVALS, Campaign, CampaignResult
 from adaptive.plots import plot_in_top, plot_strengths, plot_voters
 from rankcorr.plots.style import figure_bytes
 from service.collect.access import organiser
 from service.collect.api.blueprints import of_organisers
-from service.collect.conditional import tagged
+from service.collect.conditional import Remembered, tagged
 from service.collect.content import ASSETS
-from service.collect.remembered import Remembered
 from service.collect.schemas.answers import ResultsAnswer, ResultsQuery
 from service.collect.state import collecting
 from service.http.problems import Problem
@@ -42,7 +37,7 @@ def read(query: dict[str, Any], key: str) -> Any:
     """The ranking of all items, best first; `interim` gives it before the last ballot is closed, by strengths."""
     campaign, interim, top = organiser(key), query["interim"], query.get("top")
     check_top(campaign, top)
-    stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
+    stamp = campaign.stamp()
 
     def answer(found: CampaignResult) -> dict[str, Any]:
         return answer_of(campaign, found)
@@ -60,7 +55,7 @@ def plot(query: dict[str, Any], key: str, name: str) -> Any:
     if name not in PLOTS:
         raise Problem(404, f"there is no plot of this name; there are {', '.join(PLOTS)}", kind="no-such-plot")
     check_top(campaign, top)
-    stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
+    stamp = campaign.stamp()
     interim = query["interim"]
 
     def drawn(data: bytes) -> Response:
@@ -75,7 +70,7 @@ def plot(query: dict[str, Any], key: str, name: str) -> Any:
 
 
 def check_top(campaign: Campaign, top: int | None) -> None:
-    """Refuse a cut that is none.
+    """Reject a cut outside 1 to n - 1.
 
     Raises
     ------
@@ -90,7 +85,7 @@ def check_top(campaign: Campaign, top: int | None) -> None:
 
 def ranked(campaign: Campaign, interim: bool, top: int | None) -> CampaignResult:
     """The ranking."""
-    return campaign.database.read(lambda c: result_of(c, campaign.info, interim=interim, top=top))
+    return campaign.result(interim=interim, top=top)
 
 
 def answer_of(campaign: Campaign, found: CampaignResult) -> dict[str, Any]:
@@ -121,11 +116,11 @@ def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | 
         409 where there are too many items for intervals, or no voter to show.
     """
     if name == "voters":
-        quality = campaign.database.read(lambda c: quality_of(c, campaign.info))
+        quality = campaign.quality()
         shown: dict[Hashable, tuple[float, float, float]] = {
             voter.key[:8]: (voter.agreement.share, *ends)
             for voter in quality.voters
-            if voter.agreement.share is not None and (ends := side_interval(voter.agreement, _LEVEL)) is not None
+            if voter.agreement.share is not None and (ends := voter.agreement.interval(_LEVEL)) is not None
         }
         if not shown:
             raise Problem(409, "no two voters have answered the same pair yet", kind="not-possible")

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import sqlalchemy as sa
 from flask import Response, jsonify
 from flask import request as asked
 
-from adaptive.ledger import Campaign, LedgerError, VotingPages
-from adaptive.ledger.participation import (
-    Journey,
-    consent,
-    is_turned_away,
-    join_openly,
-    join_platform,
-    journey_of,
-    leave,
-)
-from adaptive.ledger.tokens import issue
+from adaptive.ledger import Campaign, Journey, LedgerError, Visit, Voter, VotingPages
 from service.collect import access
 from service.collect.schemas.voting import ConsentRequest, MeAnswer, NoFields, SessionRequest
 from service.collect.state import collecting
@@ -49,13 +38,12 @@ def begin(request: dict[str, Any]) -> Response:
     campaign = collecting().campaigns.of(request["campaign"])
     _, pages = collecting().campaigns.pages(campaign)
     version = request.get("consent")
-    known = None
+    voter = known = None
     if "token" in request:
         invited = access.holder_of_link(campaign, request["token"], "invitation")
         access.count(collecting().steps, invited.voter_key)
-        voter_id = invited.voter_id
+        voter = access.voter_of(campaign, invited)
     else:
-        voter_id = None
         if "platform" in request:
             access.holder_of_link(campaign, request["platform"]["secret"], "study")
             check_quota(campaign, pages, request["platform"])
@@ -63,35 +51,27 @@ def begin(request: dict[str, Any]) -> Response:
             raise Problem(403, "a session of this link begins with consent", kind="consent-needed")
         if "platform" not in request and (known := access.voter_of_cookie(campaign)) is not None:
             access.count(collecting().steps, known.voter_key)
-            voter_id = known.voter_id  # came before: the same voter
+            voter = access.voter_of(campaign, known)  # came before: the same voter
         check_version(pages, version)
-        if voter_id is None and "platform" not in request and not pages.open_link:
+        if voter is None and "platform" not in request and not pages.open_link:
             # Before it is counted: strangers take no turn of those who may come.
             raise Problem(403, "this campaign is for those who were invited", kind="not-invited")
-        if voter_id is None and "platform" not in request and access.is_left_out(campaign):
+        if voter is None and "platform" not in request and access.is_left_out(campaign):
             raise Problem(403, "nothing is left to ask of this browser's voter", kind="nothing-left")
-        if voter_id is None:
+        if voter is None:
             # First by address: a script takes no turn of those who come from elsewhere.
             access.count(collecting().address_joins, access.origin_of(asked).address)
             access.count(collecting().joins, campaign.key)
 
-    def work(connection: sa.Connection) -> tuple[int, str | None]:
-        found = _joined(connection, campaign, pages, request) if voter_id is None else voter_id
-        if version is not None:
-            consent(connection, campaign.info, pages, found, version)
-        if known is not None:
-            return found, None
-        return found, issue(connection, campaign.info, "session", voter_id=found, hours=access.SESSION_HOURS)
-
     if version is not None:
         check_version(pages, version)
     try:
-        found, token = campaign.run(work)
+        voter, token = _begun(campaign, pages, request, voter, is_known=known is not None)
     except LedgerError as error:
         if type(error) is LedgerError:  # the link is not for this campaign
             raise Problem(403, str(error), kind="not-invited") from error
         raise
-    response = jsonify(me_of(campaign, pages, found))
+    response = jsonify(me_of(campaign, pages, voter))
     if token is not None:
         access.set_cookie(response, access.VOTER_COOKIE, campaign, token)
     response.status_code = 201
@@ -105,7 +85,7 @@ def me() -> dict[str, Any]:
     """Say where the voter is: what is done, and what comes next."""
     campaign, holder = access.voter()
     _, pages = collecting().campaigns.pages(campaign)
-    return me_of(campaign, pages, voter_id_of(holder))
+    return me_of(campaign, pages, access.voter_of(campaign, holder))
 
 
 @blueprint.route("/consent", methods=["PUT"])
@@ -118,9 +98,9 @@ def agree(request: dict[str, Any]) -> dict[str, Any]:
     access.count(collecting().steps, holder.voter_key)
     _, pages = collecting().campaigns.pages(campaign)
     check_version(pages, request["version"])
-    voter_id = voter_id_of(holder)
-    campaign.run(lambda connection: consent(connection, campaign.info, pages, voter_id, request["version"]))
-    return me_of(campaign, pages, voter_id)
+    voter = access.voter_of(campaign, holder)
+    voter.consent(pages, request["version"])
+    return me_of(campaign, pages, voter)
 
 
 @blueprint.route("/withdraw", methods=["POST"])
@@ -130,13 +110,12 @@ def agree(request: dict[str, Any]) -> dict[str, Any]:
 def withdraw(_request: dict[str, Any]) -> None:
     """Leave: who the voter is is forgotten, and votes of ballots that are not closed do not count."""
     campaign, holder = access.voter()
-    campaign.run(lambda connection: leave(connection, campaign.info, voter_id_of(holder)))
+    access.voter_of(campaign, holder).leave()
 
 
-def me_of(campaign: Campaign, pages: VotingPages, voter_id: int) -> dict[str, Any]:
+def me_of(campaign: Campaign, pages: VotingPages, voter: Voter) -> dict[str, Any]:
     """Where a voter is, as JSON."""
-    journey = campaign.database.read(lambda connection: journey_of(connection, campaign.info, pages, voter_id))
-    return me_of_journey(campaign, pages, journey)
+    return me_of_journey(campaign, pages, voter.journey(pages))
 
 
 def me_of_journey(campaign: Campaign, pages: VotingPages, journey: Journey) -> dict[str, Any]:
@@ -160,12 +139,6 @@ def me_of_journey(campaign: Campaign, pages: VotingPages, journey: Journey) -> d
     }
 
 
-def voter_id_of(holder: Any) -> int:
-    """Id of the voter of a session, which always has one."""
-    found: int = holder.voter_id
-    return found
-
-
 def check_quota(campaign: Campaign, pages: VotingPages, platform: dict[str, str]) -> None:
     """Give the code of a full quota to a participant who comes when nothing is left; no voter is made.
 
@@ -176,9 +149,8 @@ def check_quota(campaign: Campaign, pages: VotingPages, platform: dict[str, str]
     """
     if pages.quota_full_code is None or platform["name"] != pages.platform:
         return
-    who = {name: platform[name] for name in ("participant", "study")}
     try:
-        is_full = campaign.database.read(lambda c: is_turned_away(c, campaign.info, pages, **who))
+        is_full = campaign.voters.turns_away(pages, _visit(platform))
     except LedgerError as error:
         if type(error) is LedgerError:  # the link is not for this campaign
             raise Problem(403, str(error), kind="not-invited") from error
@@ -203,9 +175,19 @@ def check_version(pages: VotingPages, version: str) -> None:
         )
 
 
-def _joined(connection: sa.Connection, campaign: Campaign, pages: VotingPages, request: dict[str, Any]) -> int:
-    if (platform := request.get("platform")) is None:
-        return join_openly(connection, campaign.info, pages)
-    if platform["name"] != pages.platform:
-        raise LedgerError(f"this campaign takes nobody from {platform['name']}")
-    return join_platform(connection, campaign.info, pages, participant=platform["participant"], study=platform["study"])
+def _visit(platform: dict[str, Any]) -> Visit:
+    return Visit(platform["name"], platform["participant"], platform["study"])
+
+
+def _begun(
+    campaign: Campaign, pages: VotingPages, request: dict[str, Any], voter: Voter | None, *, is_known: bool
+) -> tuple[Voter, str | None]:
+    """The voter, who may be new, and the token of a new session; none for a browser that has one already."""
+    hours = access.SESSION_HOURS
+    if voter is None:
+        visit = _visit(request["platform"]) if "platform" in request else None
+        return campaign.voters.join(pages, consent=request["consent"], hours=hours, visit=visit)
+    if is_known:
+        voter.consent(pages, request["consent"])
+        return voter, None
+    return voter, voter.begin_session(pages, consent=request.get("consent"), hours=hours)

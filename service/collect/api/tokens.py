@@ -6,7 +6,6 @@ from typing import Any
 
 from flask import request as asked
 
-from adaptive.ledger.tokens import issue, revoke_listed, token_rows
 from service.collect.access import organiser, organiser_session, own_origin
 from service.collect.api.blueprints import of_organisers
 from service.collect.schemas.answers import OrganiserLinkAnswer, TokensAnswer, VotersQuery
@@ -24,9 +23,7 @@ blueprint = of_organisers("tokens", __name__, "Links that were given out")
 def read(query: dict[str, Any], key: str) -> Any:
     """Tokens of organisers, invitations and links of studies, the latest first; none can be read again."""
     campaign, start, most = organiser(key), query["offset"], query["limit"]
-    n_tokens, rows = campaign.database.read(
-        lambda c: token_rows(c, campaign.info, start=start, most=most, names=query["names"])
-    )
+    n_tokens, rows = campaign.tokens.rows(start=start, most=most, names=query["names"])
     return {"n_tokens": n_tokens, "tokens": rows}
 
 
@@ -36,8 +33,7 @@ def read(query: dict[str, Any], key: str) -> Any:
 @blueprint.response(201, OrganiserLinkAnswer)
 def make(_request: dict[str, Any], key: str) -> Any:
     """Make a further token of an organiser, for somebody else, or to take back the one before."""
-    campaign = organiser(key)
-    token = campaign.run(lambda connection: issue(connection, campaign.info, "organiser"))
+    token = organiser(key).tokens.issue("organiser")
     return {"token": token, "organiser_url": organiser_url(key, token)}
 
 
@@ -53,8 +49,7 @@ def revoke(_request: dict[str, Any], key: str, token_id: str) -> None:
     organiser stays.
     """
     campaign = organiser(key)
-    mine = organiser_session(campaign)
-    if not campaign.run(lambda connection: revoke_listed(connection, campaign.info, token_id, mine=mine)):
+    if not campaign.tokens.revoke_listed(token_id, mine=organiser_session(campaign)):
         raise Problem(404, "no link of this id was given out", kind="no-such-token")
 
 

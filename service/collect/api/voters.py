@@ -5,17 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from adaptive.ledger import Campaign
-from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.participation import ask_others, leave
-from adaptive.ledger.quality import exclusion_preview
-from adaptive.ledger.stamps import campaign_stamp
-from adaptive.ledger.voter_rows import VoterRow, voter_of_key, voter_rows
-from adaptive.ledger.voters import set_excluded
+from adaptive.ledger import VoterRow
 from service.collect.access import organiser
 from service.collect.api.blueprints import of_organisers
-from service.collect.conditional import tagged
-from service.collect.remembered import Remembered
+from service.collect.conditional import Remembered, tagged
 from service.collect.schemas.answers import (
     ExclusionAnswer,
     ReasonRequest,
@@ -24,7 +17,6 @@ from service.collect.schemas.answers import (
     WithdrawalAnswer,
 )
 from service.collect.schemas.voting import NoFields
-from service.http.problems import Problem
 from service.openapi.blueprint import operation
 
 blueprint = of_organisers("voters", __name__, "Who votes")
@@ -39,17 +31,14 @@ _voters = Remembered(4)
 def read(query: dict[str, Any], key: str) -> Any:
     """Voters, in the order in which they came; by their random keys, unless names are asked for."""
     campaign, names = organiser(key), query["names"]
-    stamp = campaign.database.read(lambda c: campaign_stamp(c, campaign.info))
+    stamp = campaign.stamp()
 
     start, most = query["offset"], query["limit"]
-
-    def rows() -> tuple[VoterRow, ...]:
-        return campaign.database.read(lambda c: voter_rows(c, campaign.info, names=names))
 
     def part(found: tuple[VoterRow, ...]) -> dict[str, Any]:
         return {"n_voters": len(found), "voters": found[start : start + most]}
 
-    return tagged(_voters, (key, names), stamp, rows, part, start, most, names)
+    return tagged(_voters, (key, names), stamp, lambda: campaign.voters.rows(names=names), part, start, most, names)
 
 
 @blueprint.route("/<key>/voters/<voter>/exclusion", methods=["GET"])
@@ -57,9 +46,7 @@ def read(query: dict[str, Any], key: str) -> Any:
 @blueprint.response(200, ExclusionAnswer)
 def preview(key: str, voter: str) -> Any:
     """Say what leaving a voter out would change in the ranking by strengths, or taking one back in."""
-    campaign = organiser(key)
-    voter_id = known(campaign, voter)
-    seen = campaign.database.read(lambda c: exclusion_preview(c, campaign.info, voter_id))
+    seen = organiser(key).voters.with_key(voter).preview_exclusion()
     return {"preview": replace(seen, voter=voter)}
 
 
@@ -69,7 +56,7 @@ def preview(key: str, voter: str) -> Any:
 @blueprint.response(204)
 def exclude(request: dict[str, Any], key: str, voter: str) -> None:
     """Leave a voter's votes out of all scores from now on; ballots that are closed keep theirs, and no vote is lost."""
-    _set(organiser(key), voter, request["reason"], excluded=True)
+    organiser(key).voters.with_key(voter).exclude(request["reason"])
 
 
 @blueprint.route("/<key>/voters/<voter>/include", methods=["POST"])
@@ -78,7 +65,7 @@ def exclude(request: dict[str, Any], key: str, voter: str) -> None:
 @blueprint.response(204)
 def include(request: dict[str, Any], key: str, voter: str) -> None:
     """Take a voter's votes back in."""
-    _set(organiser(key), voter, request["reason"], excluded=False)
+    organiser(key).voters.with_key(voter).include(request["reason"])
 
 
 @blueprint.route("/<key>/voters/<voter>/withdraw", methods=["POST"])
@@ -90,9 +77,7 @@ def withdraw(_request: dict[str, Any], key: str, voter: str) -> Any:
 
     Votes of closed ballots stay, under a key that nobody can trace. This cannot be undone.
     """
-    campaign = organiser(key)
-    voter_id = known(campaign, voter)
-    return {"voided": campaign.run(lambda connection: leave(connection, campaign.info, voter_id))}
+    return {"voided": organiser(key).voters.with_key(voter).leave()}
 
 
 @blueprint.route("/<key>/voters/<voter>/ask-others", methods=["POST"])
@@ -104,25 +89,4 @@ def ask_of_others(_request: dict[str, Any], key: str, voter: str) -> Any:
 
     The answers so far are voided, which cannot be undone: they do not count again if the voter is taken back in.
     """
-    campaign = organiser(key)
-    voter_id = known(campaign, voter)
-    return {"voided": campaign.run(lambda connection: ask_others(connection, campaign.info, voter_id))}
-
-
-def known(campaign: Campaign, voter: str) -> int:
-    """Id of a voter.
-
-    Raises
-    ------
-    Problem
-        404.
-    """
-    try:
-        return campaign.database.read(lambda c: voter_of_key(c, campaign.info, voter))
-    except LedgerError as error:
-        raise Problem(404, str(error), kind="no-such-voter") from error
-
-
-def _set(campaign: Campaign, voter: str, reason: str, *, excluded: bool) -> None:
-    voter_id = known(campaign, voter)
-    campaign.run(lambda connection: set_excluded(connection, campaign.info, voter_id, excluded, reason))
+    return {"voided": organiser(key).voters.with_key(voter).ask_others()}

@@ -6,13 +6,10 @@ import re
 from typing import Any
 
 from adaptive.errors import VoteError
-from adaptive.ledger import Campaign, ConflictError, Receipt, VoteCast
-from adaptive.ledger.encoding import pair_at
-from adaptive.ledger.shown_sheets import ShownPair, answers_on, pair_of_event
-from adaptive.ledger.votes import retract
+from adaptive.ledger import Campaign, ConflictError, Receipt, ShownPair, VoteCast, pair_at
 from service.collect import access
-from service.collect.api.sessions import SECURITY, voter_id_of
-from service.collect.schemas.fields import EVENT
+from service.collect.api.sessions import SECURITY
+from service.collect.schemas.shapes import EVENT
 from service.collect.schemas.voting import RetractRequest, VoteAnswer, VoteRequest
 from service.collect.state import collecting
 from service.http.problems import Problem
@@ -39,12 +36,13 @@ def cast(request: dict[str, Any], event_id: str) -> dict[str, Any]:
     if (answer == "tie" and not pages.ties) or (answer == "cannot say" and not pages.cannot_say):
         raise Problem(422, f"this campaign does not offer the answer {answer!r}")
     number, pair = _pair(campaign, request["pair"])
+    voter = access.voter_of(campaign, holder)
     given = {name: request.get(name) for name in ("response_ms", "given_by", "layout")}
-    vote = VoteCast(_event_id(event_id), number, pair.place, voter_id_of(holder), answer, **given)
+    vote = VoteCast(_event_id(event_id), number, pair.place, voter.id, answer, **given)
     try:
-        receipt = campaign.cast(vote)
+        receipt = voter.cast(vote)
     except ConflictError as error:
-        raise _conflict(_seen(error, campaign, number, pair, vote.voter_id), request["pair"]) from error
+        raise _conflict(error, request["pair"]) from error
     except VoteError as error:
         raise _unknown_pair() from error
     feedback = None
@@ -61,12 +59,12 @@ def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
     """Take an answer back, while its ballot is open: its pair may be answered again."""
     campaign, holder = access.voter()
     access.count(collecting().votes, holder.voter_key)
-    known = campaign.database.read(lambda connection: pair_of_event(connection, campaign.info, _event_id(event_id)))
-    voter_id = voter_id_of(holder)
-    if known is None or known.voter_id != voter_id:
+    voter = access.voter_of(campaign, holder)
+    known = voter.vote(_event_id(event_id))
+    if known is None:
         raise Problem(404, "this voter gave no such answer", kind="no-such-vote")
     try:
-        receipt = retract(campaign.database, campaign.info, request["event_id"], known.number, known.place, voter_id)
+        receipt = voter.retract(known, request["event_id"])
     except ConflictError as error:
         raise _conflict(error, known.pair) from error
     return {**_receipt(receipt, known.pair), "feedback": None}
@@ -91,15 +89,6 @@ def _event_id(text: str) -> str:
     if not re.fullmatch(EVENT, text):
         raise Problem(422, "the id of an event is a UUID in lower case")
     return text
-
-
-def _seen(error: ConflictError, campaign: Campaign, number: int, pair: ShownPair, voter_id: int) -> ConflictError:
-    """The same error, without the answer where it is that of another voter, who had the sheet before."""
-    if error.stands is None:
-        return error
-    found = campaign.database.read(lambda connection: answers_on(connection, campaign.info, number, (pair,)))
-    own = found.get(pair.position)
-    return error if own is not None and own.voter_id == voter_id else ConflictError(str(error))
 
 
 def _conflict(error: ConflictError, pair: str) -> Problem:

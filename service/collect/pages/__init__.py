@@ -2,7 +2,8 @@
 
 from flask import Blueprint
 
-from service.collect.pages import assets, home, organiser
+from service.collect import assets
+from service.collect.pages import home, organiser
 from service.collect.pages.voter import voter
 
 PAGES: tuple[Blueprint, ...] = (voter, organiser.blueprint, assets.blueprint, home.blueprint)

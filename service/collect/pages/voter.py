@@ -5,23 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
-import sqlalchemy as sa
 from flask import Blueprint, redirect, request, url_for
 from markupsafe import Markup
 from werkzeug.wrappers import Response
 
 from adaptive.ledger import Campaign, VotingPages
-from adaptive.ledger.continuous import may_draw
-from adaptive.ledger.newcomers import seconds_left
-from adaptive.ledger.participation import why_none_left
-from adaptive.ledger.sheets import is_sheet_left
 from service.collect import access
 from service.collect.content import rendered
 from service.collect.pages.frame import page_of, preferred, unknown
-from service.collect.pages.preview import sample
 from service.collect.state import collecting
 from service.collect.texts import Texts, direction, language_name
 from service.http.problems import Problem
@@ -72,7 +66,7 @@ def _page(key: str, page: str) -> Response:
     _, pages = collecting().campaigns.pages(campaign)
     nothing, wait, is_known = None, None, access.voter_of_cookie(campaign) is not None
     if page == "welcome":
-        nothing, wait = campaign.database.read(lambda each: _why_nothing(each, campaign))
+        nothing, wait = campaign.voters.why_none_left()
         if nothing is None and not is_known and pages.platform is None and access.is_left_out(campaign):
             nothing = "none left"  # who was left out and then left does not begin anew by the open link
     tag = _chosen(list(pages.texts))
@@ -119,14 +113,6 @@ def _preview(campaign: Campaign, pages: VotingPages, page: str) -> str:
     return ""
 
 
-def _why_nothing(connection: sa.Connection, campaign: Campaign) -> tuple[str | None, int | None]:
-    """Why there is nothing to ask anybody, and the seconds until something comes back that others hold."""
-    if is_sheet_left(connection, campaign.info) or may_draw(connection, campaign.info):
-        return None, None
-    reason = why_none_left(connection, campaign.info)
-    return (None, seconds_left(connection, campaign.info)) if reason == "wait" else (reason, None)
-
-
 def _html(text: str) -> Markup | None:
     return Markup(rendered(text, below=2)) if text.strip() else None  # it is clean
 
@@ -137,3 +123,39 @@ def _chosen(languages: Sequence[str]) -> str:
     if asked is not None and asked in languages:
         return asked
     return preferred(languages) or languages[0]
+
+
+_PREVIEWED: Final = 6  # items, and one more of each kind that is not among them
+
+
+def sample(campaign: Campaign) -> list[dict[str, Any]]:
+    """Pairs as the page of comparisons gets them; they tell nothing of a draw.
+
+    Practice has the answer that is expected beside it, since no server is asked.
+    """
+    info, content = campaign.info, collecting().campaigns.content
+    known = () if info.settings.probing is None else info.settings.probing.known
+    place_of = {label: place for place, label in enumerate(info.items)} if known else {}
+    asked: list[tuple[int, int, str | None]] = [
+        (place_of[pair.left], place_of[pair.right], pair.expected) for pair in known if pair.kind == "practice"
+    ]
+    places = _spread([content.kind for content in collecting().campaigns.contents(campaign)])
+    asked += [(place, places[(at + 1) % len(places)], None) for at, place in enumerate(places)]
+    return [
+        {
+            "id": f"0-0-{number}",
+            "practice": expected is not None,
+            "expected": expected,
+            "left": content(campaign, left),
+            "right": content(campaign, right),
+        }
+        for number, (left, right, expected) in enumerate(asked)
+    ]
+
+
+def _spread(kinds: list[str]) -> list[int]:
+    """Places from the first item to the last, in steps, and of each kind of content at least one."""
+    n = min(_PREVIEWED, len(kinds))
+    places = {round(step * (len(kinds) - 1) / (n - 1)) for step in range(n)}
+    missing = set(kinds) - {kinds[place] for place in places}
+    return sorted(places | {kinds.index(kind) for kind in missing})

@@ -6,18 +6,20 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, validates_schema
 
-from adaptive.ledger.feed import LedgerEvent
-from adaptive.ledger.participants import Participant
-from adaptive.ledger.quality import CampaignQuality, ExclusionPreview
-from adaptive.ledger.results import ClosePreview
-from adaptive.ledger.status import BallotProgress, CampaignStatus
-from adaptive.ledger.tokens import TokenRow
-from adaptive.ledger.voter_rows import VoterRow
-from adaptive.ledger.wording import is_line
+from adaptive.ledger import (
+    BallotProgress,
+    CampaignQuality,
+    CampaignStatus,
+    ClosePreview,
+    ExclusionPreview,
+    LedgerEvent,
+    Participant,
+    TokenRow,
+    VoterRow,
+    is_line,
+)
 from adaptive.model.accuracy import Cut
 from service.collect.schemas.campaigns import Line
-from service.collect.schemas.fields import Word as WordField
-from service.collect.schemas.fields import key_field
 from service.collect.schemas.shapes import (
     COUNT,
     LABEL,
@@ -25,10 +27,12 @@ from service.collect.schemas.shapes import (
     NUMBER_OR_NULL,
     TEXT,
     TEXT_OR_NULL,
+    key_field,
     list_of,
     object_of,
     shape_of,
 )
+from service.collect.schemas.shapes import Word as WordField
 from service.collect.schemas.voting import TOKEN
 from service.http.problems import shown
 from service.schemas.base import Answer, Request

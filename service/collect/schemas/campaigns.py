@@ -10,12 +10,21 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from adaptive.budget import most_ballots, plan_one_way
 from adaptive.errors import AdaptiveError
-from adaptive.ledger import ContinuousPlan, KnownPair, Pay, Probing, Settings, VotingPages
-from adaptive.ledger.batches import batch_for
-from adaptive.ledger.item_sheets import ItemFault, ItemSheet, read_item_sheet
-from adaptive.ledger.probes.pair_files import read_known_pairs
-from adaptive.ledger.spending import PlannedSpending
-from adaptive.ledger.wording import is_line
+from adaptive.ledger import (
+    ContinuousPlan,
+    ItemFault,
+    ItemSheet,
+    KnownPair,
+    Pay,
+    PlannedSpending,
+    Probing,
+    Settings,
+    VotingPages,
+    batch_for,
+    is_line,
+    read_item_sheet,
+    read_known_pairs,
+)
 from adaptive.plan import BallotPlan
 from adaptive.tuning.outlook import Outlook
 from rankcorr.checks import offending

@@ -1,15 +1,37 @@
-"""JSON Schema of the ledger's frozen dataclasses, which orjson writes as they are."""
+"""JSON Schema of the dataclasses of the ledger, which orjson writes as they are, and fields of the collection alone."""
 
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["COUNT", "LABEL", "NUMBER", "NUMBER_OR_NULL", "TEXT", "TEXT_OR_NULL", "list_of", "object_of", "shape_of"]
+from marshmallow import ValidationError
+
+from service.http.problems import shown
+from service.schemas.fields import Documented
+
+__all__ = [
+    "COUNT",
+    "EVENT",
+    "LABEL",
+    "NUMBER",
+    "NUMBER_OR_NULL",
+    "TEXT",
+    "TEXT_OR_NULL",
+    "Word",
+    "event_field",
+    "key_field",
+    "list_of",
+    "object_of",
+    "pair_field",
+    "shape_of",
+]
+
 
 LABEL: Final[dict[str, Any]] = {
     "type": ["string", "integer", "array"],
@@ -30,7 +52,7 @@ def shape_of(cls: type) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from adaptive.ledger.quality import Flag
+    >>> from adaptive.ledger import Flag
     >>> shape_of(Flag)["properties"]["reason"]
     {'type': 'string'}
     """
@@ -85,3 +107,44 @@ def _optional(parts: list[dict[str, Any]]) -> dict[str, Any]:
     if isinstance(only.get("type"), str) and only["type"] not in ("object", "array"):
         return {**only, "type": [only["type"], "null"]}
     return {"oneOf": [only, {"type": "null"}]}
+
+
+class Word(Documented):
+    """Text of a given form.
+
+    Parameters
+    ----------
+    pattern : str
+        Of the whole text, as JSON Schema and Python both read it.
+    what : str
+        What it is, for the error.
+    """
+
+    def __init__(self, pattern: str, what: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._pattern, self._what = re.compile(pattern), what
+        self.documented = {"type": "string", "pattern": f"^{pattern}$"}
+
+    def read(self, value: Any) -> str:
+        """Check a value, and return it as it is."""
+        if not isinstance(value, str) or not self._pattern.fullmatch(value):
+            raise ValidationError(f"must be {self._what}; got {shown(value)}")
+        return value
+
+
+def key_field(**kwargs: Any) -> Word:
+    """Key of a campaign."""
+    return Word("[0-9a-f]{32}", "the key of a campaign", **kwargs)
+
+
+EVENT: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+
+def event_field(**kwargs: Any) -> Word:
+    """Id of an event."""
+    return Word(EVENT, "a UUID in lower case", **kwargs)
+
+
+def pair_field(**kwargs: Any) -> Word:
+    """Id of a pair: ballot, sheet and position."""
+    return Word("[0-9]{1,9}-[0-9]{1,9}-[0-9]{1,9}", "the id of a pair, like 1-0-3", **kwargs)

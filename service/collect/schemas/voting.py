@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from adaptive.ledger.votes import ANSWERS
-from service.collect.schemas.fields import Word, event_field, key_field, pair_field
+from adaptive.ledger import ANSWERS
+from service.collect.schemas.shapes import Word, event_field, key_field, pair_field
 from service.schemas.base import Answer, Request
 from service.schemas.fields import Choice, Component, Dumped, Part, Vocabulary, Whole
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from adaptive.ledger import Ledger
-from adaptive.ledger.tokens import holder_of
+from adaptive.ledger.voters.tokens import holder_of
 from tests.adaptive.cli.commands import INIT, as_csv, refusal, rows_of, run_ok
 from tests.adaptive.cli.test_run import rows_in
 

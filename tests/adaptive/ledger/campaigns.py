@@ -5,7 +5,7 @@ import uuid
 import sqlalchemy as sa
 
 from adaptive.ledger import Settings, VoteCast
-from adaptive.ledger.voters import register
+from adaptive.ledger.voters.identity import register
 from adaptive.plan import plan_ballots
 
 PLAN = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=4)
@@ -16,14 +16,15 @@ def campaign_of(ledger, *, n_voters=3, plan=PLAN, items=None, seed=1, **settings
     """A campaign with its first ballot open."""
     labels = ITEMS if items is None and plan is PLAN else items or plan.n_items
     made = ledger.new_campaign(plan, labels, n_voters, seed, settings=Settings(**settings))
-    made.open_ballot()
+    made.open_next()
     return made
 
 
 def voters_of(campaign, n):
     """Ids of `n` voters, known by the names of their slots."""
     return [
-        campaign.run(lambda connection, name=name: register(connection, campaign.info, str(name))) for name in range(n)
+        campaign.database.write(lambda connection, name=name: register(connection, campaign.info, str(name)))
+        for name in range(n)
     ]
 
 

@@ -3,18 +3,18 @@
 import pytest
 
 from adaptive.ledger import LedgerError
-from adaptive.ledger.participation import ask_others
-from adaptive.ledger.voters import set_excluded
+from adaptive.ledger.voters.identity import set_excluded
+from adaptive.ledger.voters.participation import ask_others
 from tests.adaptive.ledger.campaigns import check_ledger, query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign
 
 
 def exclude(campaign, voter, excluded=True):
-    campaign.run(lambda connection: set_excluded(connection, campaign.info, voter, excluded, "too fast"))
+    campaign.database.write(lambda connection: set_excluded(connection, campaign.info, voter, excluded, "too fast"))
 
 
 def reassigned(campaign, voter):
-    return campaign.run(lambda connection: ask_others(connection, campaign.info, voter))
+    return campaign.database.write(lambda connection: ask_others(connection, campaign.info, voter))
 
 
 def test_the_comparisons_of_who_is_left_out_are_asked_of_others(ledger):
@@ -51,7 +51,7 @@ def test_votes_of_closed_ballots_are_nobody_s_to_void(ledger):
     voters = [joined(campaign) for _ in range(3)]
     for voter in voters:
         answer(campaign, voter, claimed(campaign, voter)[0])
-    campaign.close_ballot(1)
+    campaign.close(1)
     exclude(campaign, voters[0])
     assert reassigned(campaign, voters[0]) == 0
     assert not query(campaign, "SELECT 1 FROM vote_event WHERE kind = 'void'")

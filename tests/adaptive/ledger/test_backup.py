@@ -7,8 +7,6 @@ import pytest
 import sqlalchemy as sa
 
 from adaptive.ledger import Ledger, LedgerError, UnreachableError
-from adaptive.ledger.backup import back_up
-from adaptive.ledger.bundle import bundle_bytes, verify_campaign
 from tests.adaptive.ledger.campaigns import asked, campaign_of, vote
 
 
@@ -16,7 +14,7 @@ def voted(ledger):
     campaign = campaign_of(ledger)
     for place, _, voter in asked(campaign):
         campaign.cast(vote(voter, place, "left" if place % 3 else "tie"))
-    campaign.close_ballot(1)
+    campaign.close(1)
     return campaign
 
 
@@ -24,18 +22,18 @@ def test_a_copy_is_the_same_campaign(ledger, tmp_path):
     campaign = voted(ledger)
     if not ledger.database.is_sqlite:
         with pytest.raises(LedgerError, match="is backed up with pg_dump"):
-            back_up(ledger.database, tmp_path / "copy.db")
+            ledger.back_up(tmp_path / "copy.db")
         return
     seen = []
-    back_up(ledger.database, tmp_path / "copy.db", progress=lambda done, total: seen.append((done, total)))
+    ledger.back_up(tmp_path / "copy.db", progress=lambda done, total: seen.append((done, total)))
     assert seen[-1][0] == seen[-1][1] > 0
     copy = Ledger.open(tmp_path / "copy.db")
-    assert bundle_bytes(copy.campaign()) == bundle_bytes(campaign)
+    assert copy.campaign().bundle() == campaign.bundle()
     copy.close()
     with pytest.raises(LedgerError, match=r"copy\.db: exists already"):
-        back_up(ledger.database, tmp_path / "copy.db")
+        ledger.back_up(tmp_path / "copy.db")
     with pytest.raises(UnreachableError, match=r"copy\.db: cannot be written"):
-        back_up(ledger.database, tmp_path / "none" / "copy.db")
+        ledger.back_up(tmp_path / "none" / "copy.db")
 
 
 @pytest.mark.skipif(not (shutil.which("pg_dump") and shutil.which("pg_restore")), reason="needs pg_dump and pg_restore")
@@ -57,8 +55,8 @@ def test_a_dump_of_postgresql_is_restored_to_the_same_campaign(postgresql, tmp_p
     try:
         run("pg_restore", "--no-owner", f"--dbname={plain.set(database=name).render_as_string(False)}", str(dump))
         restored = Ledger.open(url.set(database=name).render_as_string(False))
-        assert bundle_bytes(restored.campaign()) == bundle_bytes(campaign)
-        assert verify_campaign(restored.campaign()).n_votes == 12
+        assert restored.campaign().bundle() == campaign.bundle()
+        assert restored.campaign().verify().n_votes == 12
         with (
             pytest.raises(sa.exc.IntegrityError, match="never deleted"),
             restored.database.engine.begin() as connection,

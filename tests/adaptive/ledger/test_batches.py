@@ -8,11 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adaptive.ledger import ContinuousPlan, LedgerError, NotReadyError, Probing, Settings, VoteCast
-from adaptive.ledger.batches import batch_for, slots_of_batch
-from adaptive.ledger.continuous import draw_batch, may_draw
-from adaptive.ledger.refusals import Refusal, state_of, write_refusal
-from adaptive.ledger.status import status_of
-from adaptive.ledger.votes import retract
+from adaptive.ledger.ballots.batches import may_draw
+from adaptive.ledger.ballots.continuous import draw_batch
+from adaptive.ledger.ballots.refusals import Refusal, state_of, write_refusal
+from adaptive.ledger.campaign.info import batch_for, slots_of_batch
+from adaptive.ledger.campaign.status import status_of
+from adaptive.ledger.votes.casting import retract
 from tests.adaptive.ledger.campaigns import change, new_id, query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey
 
@@ -193,7 +194,7 @@ def test_an_answer_given_again_says_alike_of_checks_and_of_others_whether_more_i
     answer(campaign, voter, hand)
     refused = []
     for pair in hand.pairs:
-        campaign.run(
+        campaign.database.write(
             lambda c: write_refusal(c, campaign.info, Refusal("reached", "target", state_of(c, campaign.info)))
         )
         assert not journey(campaign, voter).available

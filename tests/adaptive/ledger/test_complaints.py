@@ -10,10 +10,10 @@ import threading
 import pytest
 
 from adaptive.ledger import ConflictError, Ledger, LedgerError
-from adaptive.ledger.draws import drawn_columns
-from adaptive.ledger.sheets import claim_sheet
-from adaptive.ledger.voters import register
-from adaptive.ledger.votes import retract
+from adaptive.ledger.ballots.draws import drawn_columns
+from adaptive.ledger.ballots.sheets import claim_sheet
+from adaptive.ledger.voters.identity import register
+from adaptive.ledger.votes.casting import retract
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
@@ -31,7 +31,7 @@ from tests.adaptive.ledger.campaigns import (
 
 def claimed(campaign, voter):
     """The sheet that a voter gets, and its places."""
-    lease = campaign.run(lambda connection: claim_sheet(connection, campaign.info, voter))
+    lease = campaign.database.write(lambda connection: claim_sheet(connection, campaign.info, voter))
     return lease, [] if lease is None else [place for place, sheet, _ in asked(campaign) if sheet == lease.sheet]
 
 
@@ -163,8 +163,8 @@ def test_salmon_saved_every_15_minutes_only(ledger):
 def test_gabriel_73_half_of_the_rounds_missing_after_a_resume(ledger):
     campaign = campaign_of(ledger)
     answer_all(campaign)
-    campaign.close_ballot(1)
-    campaign.open_ballot()
+    campaign.close(1)
+    campaign.open_next()
     half = asked(campaign, 2)
     for place, _, voter in half[: len(half) // 2]:
         campaign.cast(vote(voter, place, number=2))
@@ -177,8 +177,8 @@ def test_gabriel_73_half_of_the_rounds_missing_after_a_resume(ledger):
     assert [each.state for each in again.ballots()] == ["closed", "open"]
     for place, _, voter in half[len(half) // 2 :]:
         again.cast(vote(voter, place, number=2))
-    again.close_ballot(2)
-    assert again.result().ranking.n_items == 6
+    again.close(2)
+    assert again.paper_result().ranking.n_items == 6
     resumed.close()
 
 
@@ -219,4 +219,4 @@ def test_labels_that_a_file_of_votes_could_not_bring_back_are_refused(ledger, it
 def test_names_that_a_file_of_votes_could_not_bring_back_are_refused(ledger, name):
     campaign = campaign_of(ledger)
     with pytest.raises(LedgerError, match="a voter's name is one line of text without spaces around it"):
-        campaign.run(lambda connection: register(connection, campaign.info, name))
+        campaign.database.write(lambda connection: register(connection, campaign.info, name))

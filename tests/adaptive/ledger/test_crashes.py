@@ -9,8 +9,8 @@ import time
 import pytest
 
 from adaptive.ledger import ConflictError, Ledger, LedgerBusyError, LedgerError
-from adaptive.ledger.sheets import claim_sheet, give_sheet
-from adaptive.ledger.votes import correct, retract
+from adaptive.ledger.ballots.sheets import claim_sheet, give_sheet
+from adaptive.ledger.votes.casting import correct, retract
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
@@ -119,10 +119,10 @@ def test_a_sheet_claimed_or_given_by_a_killed_process_is_in_one_hand(ledger):
         return campaign
 
     def claim(campaign):
-        return campaign.run(lambda connection: claim_sheet(connection, campaign.info, first))
+        return campaign.database.write(lambda connection: claim_sheet(connection, campaign.info, first))
 
     def give(campaign):
-        return campaign.run(lambda connection: give_sheet(connection, campaign.info, ballot, 0, second))
+        return campaign.database.write(lambda connection: give_sheet(connection, campaign.info, ballot, 0, second))
 
     def leases(campaign):
         return query(
@@ -169,7 +169,7 @@ def test_a_ballot_whose_closer_is_killed_at_any_point_is_closed_by_the_next(ledg
         return campaign
 
     def close(campaign):
-        return campaign.close_ballot(1)
+        return campaign.close(1)
 
     expected = close(prepare())
 
@@ -197,7 +197,7 @@ def test_voting_goes_on_when_the_time_of_a_dead_closer_is_up(ledger):
 
     def die(_report):
         ledger.database.read = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # the election is over, the count begins
-        campaign.close_ballot(1)
+        campaign.close(1)
 
     child = processes.start(die)
     assert child.lines() == []
@@ -209,7 +209,7 @@ def test_voting_goes_on_when_the_time_of_a_dead_closer_is_up(ledger):
     overdue(ledger, campaign)
     assert campaign.cast(last).revision == 1
     assert campaign.ballots()[0].state == "open"
-    campaign.close_ballot(1)
+    campaign.close(1)
     check_ledger(ledger)
 
 
@@ -217,7 +217,7 @@ def test_campaigns_and_ballots_are_whole_or_not_there(ledger):
     def ready():
         campaign = campaign_of(ledger)
         answer_all(campaign)
-        campaign.close_ballot(1)
+        campaign.close(1)
         return campaign
 
     def check_open(campaign, done):
@@ -230,20 +230,20 @@ def test_campaigns_and_ballots_are_whole_or_not_there(ledger):
         assert drawn or not done
         assert all(wanted == found for wanted, found in drawn)
         if not drawn:
-            assert campaign.open_ballot() == 2
+            assert campaign.open_next() == 2
         answer_all(campaign, 2)
-        campaign.close_ballot(2)
+        campaign.close(2)
 
     def check_reopened(campaign, done):
         state = campaign.ballots()[0].state
         assert state == "open" or not done
         if state == "closed":
             campaign.reopen(1, "again")
-        campaign.close_ballot(1)
+        campaign.close(1)
         reopened = "SELECT count(*) FROM audit_event WHERE kind = 'reopened' AND campaign_id = :id"
         assert query(ledger, reopened, id=campaign.info.id) == [(1,)]
 
-    assert killed_at_each_point(ledger, ready, lambda campaign: campaign.open_ballot(), check_open) >= 4
+    assert killed_at_each_point(ledger, ready, lambda campaign: campaign.open_next(), check_open) >= 4
     assert killed_at_each_point(ledger, ready, lambda c: c.reopen(1, "a mistake"), check_reopened) >= 2
 
 
@@ -327,4 +327,4 @@ def test_votes_of_processes_killed_at_random_are_neither_lost_nor_doubled(ledger
         assert receipt.repeated or event_id not in acknowledged
     assert query(ledger, "SELECT count(*) FROM vote_event") == [(len(wanted),)]
     check_ledger(ledger)
-    campaign.close_ballot(1)
+    campaign.close(1)

@@ -12,9 +12,9 @@ import pytest
 import sqlalchemy as sa
 
 from adaptive.ledger import Ledger, LedgerBusyError, LedgerError, RevisionError, UnreachableError
-from adaptive.ledger import database as module
-from adaptive.ledger.database import PATIENCE_SECONDS
-from adaptive.ledger.locking import lock_ballot
+from adaptive.ledger.store import database as module
+from adaptive.ledger.store.database import PATIENCE_SECONDS
+from adaptive.ledger.store.locks import lock_ballot
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
     PLAN,
@@ -141,7 +141,7 @@ def test_a_commit_without_an_answer_is_done_once(ledger, after_commit):
     campaign = ledger.new_campaign(PLAN, 6, 3, 1)
     assert query(ledger, "SELECT count(*), min(id) FROM campaign") == [(1, campaign.info.id)]
     lose_the_answer(ledger, after_commit=after_commit)
-    assert campaign.open_ballot() == 1
+    assert campaign.open_next() == 1
     place, _, voter = asked(campaign)[0]
     lose_the_answer(ledger, after_commit=after_commit)
     receipt = campaign.cast(vote(voter, place))
@@ -249,7 +249,7 @@ def test_a_full_disk_refuses_votes_and_loses_none(ledger):
     for event_id, place, voter in places:  # the disk has room again
         receipt = campaign.cast(vote(voter, place, event_id=event_id, extra=note))
         assert receipt.repeated == (event_id in acknowledged)
-    campaign.close_ballot(1)
+    campaign.close(1)
 
 
 @pytest.mark.parametrize("how", [signal.SIGQUIT, signal.SIGINT, signal.SIGKILL])
@@ -279,7 +279,7 @@ def test_votes_outlive_a_server_that_stops(server, how):
     assert sorted(acknowledged) == sorted(event_id for event_id, _, _ in places)
     assert query(ledger, "SELECT count(*), count(DISTINCT event_id) FROM vote_event") == [(len(places), len(places))]
     check_ledger(ledger)
-    campaign.close_ballot(1)
+    campaign.close(1)
     ledger.close()
 
 
@@ -300,7 +300,7 @@ def test_a_clock_an_hour_off_in_some_processes_loses_nothing(ledger, hours, monk
     def die_while_closing(_report):
         shifted()
         ledger.database.read = lambda _: os.kill(os.getpid(), signal.SIGKILL)
-        campaign.close_ballot(1)
+        campaign.close(1)
 
     child = processes.start(votes)
     mine = [campaign.cast(vote(voter, place)).event_id for place, voter in places[1::2]]
@@ -317,7 +317,7 @@ def test_a_clock_an_hour_off_in_some_processes_loses_nothing(ledger, hours, monk
     else:  # the server's clock counts
         assert 0 < until - true_time() // 1000 <= 60_100_000
         change(ledger, "UPDATE ballot SET closer_until = closer_until - 61000000")
-    campaign.close_ballot(1)
+    campaign.close(1)
     check_ledger(ledger)
 
 

@@ -9,12 +9,9 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 
 import adaptive.cli.run.campaign
-import adaptive.ledger.backup
+import adaptive.ledger.store.backup
 from adaptive.cli.main import main
 from adaptive.ledger import Ledger
-from adaptive.ledger.backup import back_up
-from adaptive.ledger.bundle import bundle_bytes, restore_bundle, verify_campaign
-from adaptive.ledger.protocols import import_protocol
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import PLAN, answer_all, asked, campaign_of, check_ledger, query, vote
 from tests.adaptive.ledger.faults import Points
@@ -66,8 +63,8 @@ def source(tmp_path):
     ledger = Ledger.create(tmp_path / "source.db")
     campaign = campaign_of(ledger)
     answer_all(campaign)
-    campaign.close_ballot(1)
-    campaign.open_ballot()
+    campaign.close(1)
+    campaign.open_next()
     place, _, voter = asked(campaign, 2)[0]
     campaign.cast(vote(voter, place, number=2))
     yield campaign
@@ -79,7 +76,7 @@ def whole(path, expected):
     if not path.exists():
         return False
     ledger = Ledger.open(path)
-    assert bundle_bytes(ledger.campaign(), names=True) == expected
+    assert ledger.campaign().bundle(names=True) == expected
     assert query(ledger, "SELECT count(*) FROM campaign") == [(1,)]
     check_ledger(ledger)
     ledger.close()
@@ -87,17 +84,22 @@ def whole(path, expected):
 
 
 def test_a_backup_killed_at_any_line_is_whole_or_not_there(source, tmp_path):
-    copy, expected = tmp_path / "copy.db", bundle_bytes(source, names=True)
+    copy, expected = tmp_path / "copy.db", source.bundle(names=True)
 
     def check(done):
         assert whole(copy, expected) or not done
-        assert bundle_bytes(source, names=True) == expected
+        assert source.bundle(names=True) == expected
         copy.unlink(missing_ok=True)
-        back_up(source.database, copy)  # what was left behind is in nobody's way
+        adaptive.ledger.store.backup.back_up(source.database, copy)  # what was left behind is in nobody's way
         assert whole(copy, expected)
         copy.unlink()
 
-    assert killed_at_each_line(adaptive.ledger.backup, lambda: back_up(source.database, copy), check) > 15
+    assert (
+        killed_at_each_line(
+            adaptive.ledger.store.backup, lambda: adaptive.ledger.store.backup.back_up(source.database, copy), check
+        )
+        > 15
+    )
 
 
 def imports(*arguments):
@@ -106,7 +108,7 @@ def imports(*arguments):
 
 
 def test_a_new_ledger_of_an_import_killed_at_any_line_is_whole_or_not_there(source, tmp_path):
-    copy, expected = tmp_path / "copy.db", bundle_bytes(source, names=True)
+    copy, expected = tmp_path / "copy.db", source.bundle(names=True)
     (tmp_path / "b.zip").write_bytes(expected)
 
     def check(done):
@@ -122,7 +124,7 @@ def test_a_new_ledger_of_an_import_killed_at_any_line_is_whole_or_not_there(sour
 
 
 def test_a_new_ledger_of_an_import_killed_at_its_statements_is_not_there(source, tmp_path):
-    copy, expected = tmp_path / "copy.db", bundle_bytes(source, names=True)
+    copy, expected = tmp_path / "copy.db", source.bundle(names=True)
     (tmp_path / "b.zip").write_bytes(expected)
 
     def run(report, fatal=None):
@@ -152,17 +154,17 @@ def test_a_new_ledger_of_an_import_killed_at_its_statements_is_not_there(source,
 
 @pytest.mark.parametrize(("what", "every"), [("bundle", 1), ("voting", 7)])
 def test_an_import_into_a_ledger_killed_at_a_statement_is_whole_or_not_there(ledger, what, every, source, tmp_path):
-    (tmp_path / "b.zip").write_bytes(bundle_bytes(source, names=True))
+    (tmp_path / "b.zip").write_bytes(source.bundle(names=True))
     protocol = Voting(PLAN, 6, 3, 1)
     protocol.open_ballot()
     beside = campaign_of(ledger)
     answer_all(beside)
-    before, point = bundle_bytes(beside), 0
+    before, point = beside.bundle(), 0
 
     def taken():
         if what == "bundle":
-            return restore_bundle(tmp_path / "b.zip", ledger)
-        return import_protocol(ledger, protocol, "voting")
+            return ledger.restore(tmp_path / "b.zip")
+        return ledger.import_protocol(protocol, "voting")
 
     def die(report):
         Points(ledger, point, of_statements=True)
@@ -176,25 +178,25 @@ def test_an_import_into_a_ledger_killed_at_a_statement_is_whole_or_not_there(led
         assert query(ledger, "SELECT count(*) FROM campaign") == [(2 if lines else 1,)] or not lines
         point += every
         check_ledger(ledger)
-        assert bundle_bytes(beside) == before
+        assert beside.bundle() == before
     assert point > 20
     (key,) = query(ledger, "SELECT key FROM campaign ORDER BY id")[-1]
     made = ledger.campaign(key)
-    verify_campaign(made)
+    made.verify()
     if what == "bundle":
-        assert bundle_bytes(made, names=True) == (tmp_path / "b.zip").read_bytes()
+        assert made.bundle(names=True) == (tmp_path / "b.zip").read_bytes()
     else:
         assert len(asked(made)) == 12
 
 
 def test_a_name_that_somebody_took_meanwhile_is_not_replaced(source, tmp_path):
-    (tmp_path / "b.zip").write_bytes(bundle_bytes(source))
+    (tmp_path / "b.zip").write_bytes(source.bundle())
     copy = tmp_path / "copy.db"
     with (  # noqa: PT012
         pytest.raises(adaptive.cli.run.campaign.TableError, match=r"copy\.db: cannot be made: File exists"),
         adaptive.cli.run.campaign.created(str(copy)) as made,
     ):
-        restore_bundle(tmp_path / "b.zip", made)
+        made.restore(tmp_path / "b.zip")
         copy.write_text("of somebody else")
     assert copy.read_text() == "of somebody else"
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []

@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose
 from adaptive.draw import draw_ballot
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import Ledger, LedgerError, NotReadyError
-from adaptive.ledger.backup import back_up
-from adaptive.ledger.draws import load_ballot
+from adaptive.ledger.ballots.draws import load_ballot
+from adaptive.ledger.store.backup import back_up
 from adaptive.selection import select_top
 from tests.adaptive import naive
 from tests.adaptive.ballots import PLANS, SEEDS, answers_to
@@ -51,7 +51,7 @@ def test_votes_in_any_order_and_in_parts_give_the_protocol_of_the_paper(plan, se
     straight, scattered = (ledger.new_campaign(plan, plan.n_items, 4, seed) for _ in range(2))
     ballots = []
     for number in range(1, plan.n_ballots + 1):
-        assert straight.open_ballot() == scattered.open_ballot() == number
+        assert straight.open_next() == scattered.open_next() == number
         assert drawn(straight, number) == drawn(scattered, number)
         votes = votes_on(straight, number, seed)
         assert straight.record(votes).n_new == len(votes)
@@ -63,20 +63,20 @@ def test_votes_in_any_order_and_in_parts_give_the_protocol_of_the_paper(plan, se
         assert (again.n_new, again.n_known) == (0, len(votes))
         shown = [(pair.left, pair.right, votes.get(pair.id)) for pair in straight.asked(number=number)]
         ballots.append((list(drawn(straight, number).items), shown))
-        record = straight.close_ballot(number, least_answered=0.1)
-        assert scattered.close_ballot(number, least_answered=0.1) == record
+        record = straight.close(number, least_answered=0.1)
+        assert scattered.close(number, least_answered=0.1) == record
         x, y, b, ybar = naive.protocol(ballots)[-1]
         assert_allclose(record.b, float(b), rtol=1e-9)
         for ours, theirs in ((record.x, x), (record.y, y), (record.ybar, ybar)):
             assert_allclose(ours, [float(theirs[item]) for item in record.items], rtol=1e-9, atol=1e-12)
-    assert scattered.result().to_json() == straight.result().to_json()
+    assert scattered.paper_result().to_json() == straight.paper_result().to_json()
     ledger.close()
 
 
 def test_the_seed_decides_the_ballots(memory):
     def first(seed):
         campaign = memory.new_campaign(PLAN, 8, 5, seed)
-        campaign.open_ballot()
+        campaign.open_next()
         return drawn(campaign, 1)
 
     assert first(1) == first(1)
@@ -91,10 +91,10 @@ def test_each_ballot_has_a_stream_for_its_draw_and_one_for_its_cut(memory):
 
     campaign, items = memory.new_campaign(PLAN, 8, 5, 1), list(range(8))
     for number, size in enumerate(PLAN.sizes, start=1):
-        campaign.open_ballot()
+        campaign.open_next()
         assert drawn(campaign, number) == draw_ballot(items, 3, 5, stream(number, 0))
         campaign.record({pair.id: "tie" for pair in campaign.asked()})
-        record = campaign.close_ballot(number)
+        record = campaign.close(number)
         if number < 3:
             assert record.n_tied_at_cut == size
             chosen = select_top(record.ybar, PLAN.sizes[number], stream(number, 1)).chosen
@@ -103,7 +103,7 @@ def test_each_ballot_has_a_stream_for_its_draw_and_one_for_its_cut(memory):
 
 def test_comparisons_name_voters_and_items(memory):
     campaign = memory.new_campaign(PLAN, PAIRS, ["Ann", "Bob", "Eve"], 1)
-    campaign.open_ballot()
+    campaign.open_next()
     ballot = drawn(campaign, 1)
     rows = zip(ballot.voter.tolist(), ballot.left.tolist(), ballot.right.tolist(), strict=True)
     expected = [(ballot.voters[voter], PAIRS[left], PAIRS[right]) for voter, left, right in rows]
@@ -117,30 +117,30 @@ def test_steps_out_of_order(memory):
     with pytest.raises(VoteError, match="ballot 1 has not been opened"):
         campaign.record({"1-0-0": "left"})
     with pytest.raises(LedgerError, match="ballot 1 is not open: there is nothing to close"):
-        campaign.close_ballot(1)
+        campaign.close(1)
     with pytest.raises(LedgerError, match="the result needs all 3 ballots; 0 are closed"):
-        campaign.result()
+        campaign.paper_result()
     for number in (1, 2, 3):
-        campaign.open_ballot()
+        campaign.open_next()
         with pytest.raises(LedgerError, match=f"ballot {number} is open: close it before the next is opened"):
-            campaign.open_ballot()
+            campaign.open_next()
         campaign.record({pair.id: "tie" for pair in campaign.asked()})
-        campaign.close_ballot(number)
+        campaign.close(number)
     with pytest.raises(LedgerError, match="all 3 ballots are closed: none is left to open"):
-        campaign.open_ballot()
+        campaign.open_next()
 
 
 def test_a_ballot_with_a_silent_item_stays_open(memory):
     campaign = memory.new_campaign(PLAN, PAIRS, 5, 1)
-    campaign.open_ballot()
+    campaign.open_next()
     first, *_ = pairs = campaign.asked()
     silent = first.left
     campaign.record({pair.id: "tie" for pair in pairs if silent not in (pair.left, pair.right)})
     with pytest.raises(NotReadyError, match="every item needs an answered comparison"):
-        campaign.close_ballot(1, least_answered=0.1)
+        campaign.close(1, least_answered=0.1)
     assert campaign.ballots()[0].state == "open"
     campaign.record({first.id: "left"})
-    assert campaign.close_ballot(1, least_answered=0.1).number == 1
+    assert campaign.close(1, least_answered=0.1).number == 1
 
 
 @pytest.mark.parametrize(
@@ -177,10 +177,10 @@ def test_what_makes_no_campaign(arguments, message, memory):
 )
 def test_votes_that_are_refused_leave_nothing_behind(votes, message, memory):
     campaign = memory.new_campaign(PLAN, 8, 1, 1)
-    campaign.open_ballot()
+    campaign.open_next()
     campaign.record({pair.id: "tie" for pair in campaign.asked()})
-    campaign.close_ballot(1)
-    campaign.open_ballot()
+    campaign.close(1)
+    campaign.open_next()
     with pytest.raises(VoteError, match=message):
         campaign.record({"2-0-0": "tie", **votes})
     assert campaign.record({"2-0-0": "tie"}).n_new == 1
@@ -188,11 +188,11 @@ def test_votes_that_are_refused_leave_nothing_behind(votes, message, memory):
 
 def test_votes_that_contradict_or_come_late_are_kept_aside(memory):
     campaign = memory.new_campaign(PLAN, 8, 1, 1)
-    campaign.open_ballot()
+    campaign.open_next()
     votes = {pair.id: "tie" for pair in campaign.asked()}
     campaign.record(votes)
     assert campaign.record({"1-0-0": "left"}).n_conflicts == 1
-    campaign.close_ballot(1)
+    campaign.close(1)
     assert campaign.record(votes).n_known == len(votes)
     assert campaign.record({"1-0-1": "right"}).n_late == 1
 
@@ -214,7 +214,7 @@ def test_two_ledgers_share_nothing_and_leave_no_file(tmp_path, monkeypatch):
 
 def test_threads_record_in_turns(memory):
     campaign = memory.new_campaign(PLAN, 8, 1, 1)
-    campaign.open_ballot()
+    campaign.open_next()
     votes, counts = {pair.id: "tie" for pair in campaign.asked()}, []
 
     def work(name):
@@ -226,4 +226,4 @@ def test_threads_record_in_turns(memory):
     for thread in threads:
         thread.join()
     assert counts == [1] * len(votes)
-    assert campaign.close_ballot(1).number == 1
+    assert campaign.close(1).number == 1

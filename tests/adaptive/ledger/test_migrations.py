@@ -13,13 +13,13 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from adaptive.ledger import ConflictError, Ledger, LedgerError, RevisionError, migrations, schema
-from adaptive.ledger.asking import asked as shown
-from adaptive.ledger.bundle import verify_campaign
-from adaptive.ledger.conflicts import conflicts
+from adaptive.ledger import ConflictError, Ledger, LedgerError, RevisionError
+from adaptive.ledger.ballots.shown_sheets import asked as shown
+from adaptive.ledger.campaign.status import status_of
 from adaptive.ledger.quality import quality_of
-from adaptive.ledger.status import status_of
-from adaptive.ledger.voters import erase
+from adaptive.ledger.store import migrations, schema
+from adaptive.ledger.voters.identity import erase
+from adaptive.ledger.votes.listing import conflicts
 from tests.adaptive.ledger.campaigns import asked, campaign_of, change, check_ledger, query, vote, voters_of
 
 
@@ -85,7 +85,7 @@ def test_only_who_a_voter_is_may_be_deleted(full):
     (voter,) = voters_of(campaign, 1)
     assert query(full, "SELECT count(*) FROM voter_identity WHERE voter_id = :voter", voter=voter) == [(1,)]
     votes = query(full, "SELECT count(*) FROM vote_event")
-    campaign.run(lambda connection: erase(connection, campaign.info, voter))
+    campaign.database.write(lambda connection: erase(connection, campaign.info, voter))
     assert query(full, "SELECT count(*) FROM voter_identity WHERE voter_id = :voter", voter=voter) == [(0,)]
     assert query(full, "SELECT count(*) FROM vote_event") == votes
 
@@ -144,7 +144,7 @@ def test_revision_0001_is_brought_up_with_its_checks_votes_and_digests(old):
     assert ledger.migrate() is None
     campaign = ledger.campaign()
     read = campaign.database.read
-    assert verify_campaign(campaign).n_closed == 1  # draws, votes and the chain have the digests that were written
+    assert campaign.verify().n_closed == 1  # draws, votes and the chain have the digests that were written
     shares = ("attention", "gold", "repeats", "agreement")
     assert [
         [each.key, each.n_votes, *([share.n_so, share.n] for share in (getattr(each, name) for name in shares))]
@@ -183,8 +183,8 @@ def test_events_of_revision_0001_are_known_under_their_ids(old):
     for place, _, voter in asked(campaign, 2):
         with contextlib.suppress(ConflictError):
             campaign.cast(vote(voter, place, "right", number=2))
-    campaign.close_ballot(2)
-    assert verify_campaign(campaign).n_closed == 2
+    campaign.close(2)
+    assert campaign.verify().n_closed == 2
 
 
 def test_the_head_is_the_last_file():

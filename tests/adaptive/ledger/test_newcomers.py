@@ -7,10 +7,10 @@ import pytest
 
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import KnownPair, LedgerError, Probing, Settings, VotingPages
-from adaptive.ledger.encoding import now, pair_id
-from adaptive.ledger.newcomers import Origin, awaited
-from adaptive.ledger.participation import join_platform, journey_of, leave, next_sheet
-from adaptive.ledger.recording import record_file
+from adaptive.ledger.store.encoding import now, pair_id
+from adaptive.ledger.voters.newcomers import Origin, awaited
+from adaptive.ledger.voters.participation import join_platform, journey_of, leave, next_sheet
+from adaptive.ledger.votes.recording import record_file
 from tests.adaptive.ledger.campaigns import ITEMS, change, query
 from tests.adaptive.ledger.test_participation import PAGES, answer, claimed, invite, joined, journey, web_campaign
 
@@ -28,7 +28,7 @@ def come(campaign, address=None, most=4, voter=None):
     """A voter, by default a new one, asks for a sheet from an address: voter, sheet and reason."""
     voter = joined(campaign) if voter is None else voter
     origin = None if address is None else Origin(address, most)
-    return voter, *campaign.run(lambda c: next_sheet(c, campaign.info, PAGES, voter, origin))
+    return voter, *campaign.database.write(lambda c: next_sheet(c, campaign.info, PAGES, voter, origin))
 
 
 def pass_time(campaign, microseconds):
@@ -118,7 +118,7 @@ def test_an_address_that_lets_sheets_lapse_holds_ever_fewer_and_one_at_the_least
 
 
 def test_those_who_were_invited_are_not_counted_by_address(campaign):
-    campaign.run(lambda c: invite(c, campaign.info, ["Ann", "Bob"]))
+    campaign.database.write(lambda c: invite(c, campaign.info, ["Ann", "Bob"]))
     voters = [voter for (voter,) in query(campaign, "SELECT id FROM voter ORDER BY id")]
     assert [come(campaign, "192.0.2.1", 1, voter)[2] for voter in voters] == [None, None]
     assert marks(campaign) == []
@@ -144,8 +144,8 @@ def test_a_sheet_that_was_not_answered_before_its_ballot_closed_is_not_done(ledg
     answer(campaign, voter, hand, 0)
     while (found := come(campaign))[1] is not None:
         answer(campaign, *found[:2])
-    campaign.close_ballot(1)
-    campaign.open_ballot()
+    campaign.close(1)
+    campaign.open_next()
     assert come(campaign, voter=voter)[1].number == 2
     assert query(campaign, "SELECT end_reason FROM lease WHERE ended_at IS NOT NULL") == [("closed",)]
     assert journey(campaign, voter).n_sheets_done == 0
@@ -159,7 +159,7 @@ def test_an_address_is_kept_as_a_hash_until_the_first_answer_and_for_an_hour_at_
     assert "192.0.2" not in str(query(campaign, "SELECT * FROM lease"))
     answer(campaign, voter, hand, 0)
     assert len(marks(campaign)) == 2
-    campaign.run(lambda c: leave(c, campaign.info, other))
+    campaign.database.write(lambda c: leave(c, campaign.info, other))
     assert len(marks(campaign)) == 1
     pass_time(campaign, HOUR + 2 * MINUTE)
     come(campaign)
@@ -167,18 +167,17 @@ def test_an_address_is_kept_as_a_hash_until_the_first_answer_and_for_an_hour_at_
 
 
 def test_no_hash_of_an_address_outlives_the_ballot_or_is_in_a_bundle(ledger):
-    from adaptive.ledger.bundle import bundle_bytes
 
     campaign = web_campaign(ledger, least_answered=0.0, sheet_size=None)
     for _ in range(3):
         voter, hand, _ = come(campaign)
         answer(campaign, voter, hand)
     come(campaign, "192.0.2.1")
-    campaign.run(lambda c: leave(c, campaign.info, voter))  # their sheet is free again
+    campaign.database.write(lambda c: leave(c, campaign.info, voter))  # their sheet is free again
     come(campaign, "192.0.2.1")
     (mark,) = marks(campaign)
-    assert mark.encode() not in bundle_bytes(campaign)
-    campaign.close_ballot(1)
+    assert mark.encode() not in campaign.bundle()
+    campaign.close(1)
     assert marks(campaign) == []
 
 
@@ -228,8 +227,8 @@ def test_an_organiser_sees_what_is_held_and_until_when(campaign):
 
 
 def of_study(campaign, participant="5f" * 12, pages=STUDY):
-    from adaptive.ledger.participation import consent
-    from adaptive.ledger.voting_pages import pages_of, set_pages
+    from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
+    from adaptive.ledger.voters.participation import consent
 
     def work(connection):
         if not pages_of(connection, campaign.info)[0]:
@@ -238,17 +237,17 @@ def of_study(campaign, participant="5f" * 12, pages=STUDY):
         consent(connection, campaign.info, pages, voter, "1")
         return voter
 
-    return campaign.run(work)
+    return campaign.database.write(work)
 
 
 def test_a_participant_has_a_sheet_for_as_long_as_the_study_allows_from_joining_on(campaign):
     voter = of_study(campaign)
-    hand, _ = campaign.run(lambda c: next_sheet(c, campaign.info, STUDY, voter))
+    hand, _ = campaign.database.write(lambda c: next_sheet(c, campaign.info, STUDY, voter))
     assert minutes_left(campaign, voter) == 2
     answer(campaign, voter, hand, 0)
     assert minutes_left(campaign, voter) == 45
     pass_time(campaign, 10 * MINUTE)
-    again, _ = campaign.run(lambda c: next_sheet(c, campaign.info, STUDY, voter))
+    again, _ = campaign.database.write(lambda c: next_sheet(c, campaign.info, STUDY, voter))
     assert minutes_left(campaign, voter) == 45  # from joining on: asking again prolongs nothing
     answer(campaign, voter, again, 1)
     assert campaign.database.read(lambda c: journey_of(c, campaign.info, STUDY, voter)).n_sheets_done == 1
@@ -276,7 +275,7 @@ def test_asking_alone_does_not_keep_a_sheet_that_was_begun_for_ever(ledger):
 def test_a_participant_who_answers_after_the_time_of_the_study_has_the_first_minutes_again(ledger):
     campaign = web_campaign(ledger)  # a lease that never ends by itself
     voter = of_study(campaign, pages=replace(STUDY, study_minutes=0.001))
-    hand, _ = campaign.run(lambda c: next_sheet(c, campaign.info, STUDY, voter))
+    hand, _ = campaign.database.write(lambda c: next_sheet(c, campaign.info, STUDY, voter))
     answer(campaign, voter, hand, 0)
     pass_time(campaign, HOUR)
     answer(campaign, voter, hand, 1)

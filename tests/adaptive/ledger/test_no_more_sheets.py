@@ -3,9 +3,10 @@
 import pytest
 import sqlalchemy as sa
 
-from adaptive.ledger import ContinuousPlan, LedgerError, Settings, continuous, sheets
-from adaptive.ledger.continuous import draw_batch, finish
-from adaptive.ledger.participation import leave
+from adaptive.ledger import ContinuousPlan, LedgerError, Settings
+from adaptive.ledger.ballots import continuous, sheets
+from adaptive.ledger.ballots.continuous import draw_batch, finish
+from adaptive.ledger.voters.participation import leave
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign
@@ -14,7 +15,7 @@ from tests.adaptive.ledger.test_participation import answer, claimed, joined, jo
 def test_sheets_whose_pairs_are_known_are_passed_over_at_once(ledger, monkeypatch):
     plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=40)
     campaign = ledger.new_campaign(plan, 4, 20, 1, settings=Settings(assigned=False, sheet_size=4))
-    campaign.open_ballot()
+    campaign.open_next()
     assert query(campaign, "SELECT count(*) FROM sheet")[0][0] == 20
     voter = joined(campaign)
     while (hand := claimed(campaign, voter)[0]) is not None:
@@ -48,6 +49,8 @@ def test_a_closer_that_died_keeps_nobody_from_leaving(ledger):
     campaign = web_campaign(ledger)
     voter = joined(campaign)
     answer(campaign, voter, claimed(campaign, voter)[0])
-    campaign.run(lambda c: c.execute(sa.text("UPDATE ballot SET state = 'closing', closer = 'x', closer_until = 1")))
-    assert campaign.run(lambda connection: leave(connection, campaign.info, voter)) > 0
+    campaign.database.write(
+        lambda c: c.execute(sa.text("UPDATE ballot SET state = 'closing', closer = 'x', closer_until = 1"))
+    )
+    assert campaign.database.write(lambda connection: leave(connection, campaign.info, voter)) > 0
     assert query(campaign, "SELECT state FROM ballot") == [("open",)]

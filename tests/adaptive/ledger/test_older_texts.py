@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 
 from adaptive.ledger import ItemContent, Ledger, LedgerError, PageTexts, Settings, VotingPages
-from adaptive.ledger.bundle import restore_bundle, verify_bundle, write_bundle
-from adaptive.ledger.contents import contents_of
-from adaptive.ledger.formats import export_votes
-from adaptive.ledger.pay import Pay
-from adaptive.ledger.voting_pages import pages_of, set_pages
+from adaptive.ledger.bundle import verify_bundle
+from adaptive.ledger.campaign.contents import contents_of
+from adaptive.ledger.campaign.info import Pay
+from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, change, query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined
 
@@ -23,7 +22,7 @@ OLD = PageTexts("Trees", "Which?", LONG, TURNED, LONG, is_new=False)
 def campaign(ledger):
     """A campaign whose rows break what is asked of new ones."""
     made = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=Settings(assigned=False, sheet_size=2, pay=Pay(per_vote=1)))
-    made.open_ballot()
+    made.open_next()
     pages = VotingPages({"en": OLD}, open_link=True)
     row = {"id": made.info.id, "pages": json.dumps(pages.to_dict())}
     change(ledger, "INSERT INTO voting_pages (campaign_id, version, pages, at) VALUES (:id, 1, :pages, 1)", **row)
@@ -45,11 +44,11 @@ def test_a_campaign_of_an_earlier_release_goes_on(campaign, tmp_path):
     voter = joined(campaign, pages)
     answer(campaign, voter, claimed(campaign, voter, pages)[0])
     assert query(campaign, "SELECT count(*) FROM vote_event") == [(2,)]
-    assert LONG in export_votes(campaign, "label_studio", unanswered=True).files["tasks.json"]
-    write_bundle(campaign, tmp_path / "b.zip")
+    assert LONG in campaign.export_votes("label_studio", unanswered=True).files["tasks.json"]
+    campaign.write_bundle(tmp_path / "b.zip")
     verify_bundle(tmp_path / "b.zip")
     other = Ledger.create(tmp_path / "other.db")
-    again = restore_bundle(tmp_path / "b.zip", other)
+    again = other.restore(tmp_path / "b.zip")
     assert again.database.read(lambda connection: pages_of(connection, again.info)) == (version, pages)
     other.close()
 
@@ -59,7 +58,7 @@ def test_what_is_written_anew_keeps_to_the_limits(campaign):
     with pytest.raises(LedgerError, match="at most 20,000 characters"):
         VotingPages.from_dict(pages.to_dict())
     reworded = replace(pages, texts={"en": PageTexts("Trees", "Which?", "Short.")}, consent_version="2")
-    assert campaign.run(lambda connection: set_pages(connection, campaign.info, reworded, replaces=1)) == 2
+    assert campaign.database.write(lambda connection: set_pages(connection, campaign.info, reworded, replaces=1)) == 2
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,13 @@ from adaptive.ledger import (
     VoteCast,
     VotingPages,
 )
-from adaptive.ledger.contents import contents_of
-from adaptive.ledger.continuous import draw_batch
-from adaptive.ledger.encoding import pair_id
-from adaptive.ledger.participation import (
+from adaptive.ledger.ballots.continuous import draw_batch
+from adaptive.ledger.ballots.shown_sheets import KnownEvent, pair_of_event
+from adaptive.ledger.campaign.contents import contents_of
+from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
+from adaptive.ledger.store.encoding import pair_id
+from adaptive.ledger.voters.identity import set_excluded
+from adaptive.ledger.voters.participation import (
     consent,
     invite,
     join_openly,
@@ -25,11 +28,8 @@ from adaptive.ledger.participation import (
     leave,
     next_sheet,
 )
-from adaptive.ledger.shown_sheets import KnownEvent, pair_of_event
-from adaptive.ledger.tokens import holder_of, issue, revoke
-from adaptive.ledger.voters import set_excluded
-from adaptive.ledger.votes import retract
-from adaptive.ledger.voting_pages import pages_of, set_pages
+from adaptive.ledger.voters.tokens import holder_of, issue, revoke
+from adaptive.ledger.votes.casting import retract
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, campaign_of, check_ids, check_ledger, new_id, query, vote
 
 PAGES = VotingPages(open_link=True)
@@ -45,11 +45,11 @@ def joined(campaign, pages=PAGES, version="1"):
         consent(connection, campaign.info, pages, voter, version)
         return voter
 
-    return campaign.run(work)
+    return campaign.database.write(work)
 
 
 def claimed(campaign, voter, pages=PAGES):
-    return campaign.run(lambda connection: next_sheet(connection, campaign.info, pages, voter))
+    return campaign.database.write(lambda connection: next_sheet(connection, campaign.info, pages, voter))
 
 
 def journey(campaign, voter, pages=PAGES):
@@ -65,9 +65,9 @@ def answer(campaign, voter, hand, *positions):
 
 def test_a_voter_comes_agrees_votes_and_finishes(ledger):
     campaign, pages = web_campaign(ledger), VotingPages(open_link=True, sheets=2)
-    voter = campaign.run(lambda connection: join_openly(connection, campaign.info, pages))
+    voter = campaign.database.write(lambda connection: join_openly(connection, campaign.info, pages))
     assert journey(campaign, voter, pages).step == "consent"
-    campaign.run(lambda connection: consent(connection, campaign.info, pages, voter, "1"))
+    campaign.database.write(lambda connection: consent(connection, campaign.info, pages, voter, "1"))
     assert journey(campaign, voter, pages).step == "vote"
     for done in range(2):
         hand, reason = claimed(campaign, voter, pages)
@@ -158,7 +158,7 @@ def test_another_version_of_the_consent_is_asked_for_again(ledger):
     later = VotingPages(open_link=True, consent_version="2")
     assert journey(campaign, voter, later).step == "consent"
     with pytest.raises(LedgerError, match=r"the consent text is of version 2; got '1'"):
-        campaign.run(lambda connection: consent(connection, campaign.info, later, voter, "1"))
+        campaign.database.write(lambda connection: consent(connection, campaign.info, later, voter, "1"))
     kinds = query(campaign, "SELECT kind, details FROM audit_event WHERE kind = 'consented'")
     assert kinds == [("consented", '{"version":"1"}')]
 
@@ -170,8 +170,8 @@ def test_who_leaves_is_forgotten_and_open_votes_are_void(ledger):
     answer(campaign, voter, hand)
     theirs, _ = claimed(campaign, other)
     answer(campaign, other, theirs)
-    token = campaign.run(lambda connection: issue(connection, campaign.info, "session", voter_id=voter))
-    assert campaign.run(lambda connection: leave(connection, campaign.info, voter)) == 2
+    token = campaign.database.write(lambda connection: issue(connection, campaign.info, "session", voter_id=voter))
+    assert campaign.database.write(lambda connection: leave(connection, campaign.info, voter)) == 2
     check_ledger(campaign)
     assert not query(campaign, "SELECT 1 FROM voter_identity WHERE voter_id = :id", id=voter)
     assert query(campaign, "SELECT external_hash FROM voter WHERE id = :id", id=voter) == [(None,)]
@@ -198,9 +198,9 @@ def test_votes_of_closed_ballots_stay_when_a_voter_leaves(ledger):
     voters = [joined(campaign) for _ in range(3)]
     for voter in voters:
         answer(campaign, voter, claimed(campaign, voter)[0])
-    campaign.close_ballot(1)
+    campaign.close(1)
     digest = campaign.ballots()[0].votes_digest
-    assert campaign.run(lambda connection: leave(connection, campaign.info, voters[0])) == 0
+    assert campaign.database.write(lambda connection: leave(connection, campaign.info, voters[0])) == 0
     assert campaign.ballots()[0].votes_digest == digest
     assert len(query(campaign, "SELECT 1 FROM vote_event WHERE kind = 'void'")) == 0
 
@@ -208,7 +208,7 @@ def test_votes_of_closed_ballots_stay_when_a_voter_leaves(ledger):
 def test_an_open_link_is_open_only_where_it_is(ledger):
     campaign = web_campaign(ledger)
     with pytest.raises(LedgerError, match="for those who were invited"):
-        campaign.run(lambda connection: join_openly(connection, campaign.info, VotingPages()))
+        campaign.database.write(lambda connection: join_openly(connection, campaign.info, VotingPages()))
     assert not query(campaign, "SELECT 1 FROM voter")
 
 
@@ -216,7 +216,7 @@ def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledg
     campaign, pages = web_campaign(ledger), VotingPages(platform="prolific", study="s1")
 
     def join(participant="5f" * 12, study="s1", pages=pages):
-        return campaign.run(
+        return campaign.database.write(
             lambda connection: join_platform(connection, campaign.info, pages, participant=participant, study=study)
         )
 
@@ -235,17 +235,17 @@ def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledg
 
 def test_invitations_are_capabilities_of_which_only_a_hash_is_kept(ledger):
     campaign = web_campaign(ledger)
-    tokens = campaign.run(lambda connection: invite(connection, campaign.info, ["Ann", "Bob"]))
+    tokens = campaign.database.write(lambda connection: invite(connection, campaign.info, ["Ann", "Bob"]))
     assert len({*tokens}) == 2
     held = [campaign.database.read(lambda c, t=token: holder_of(c, t, ["invitation"])) for token in tokens]
     assert [each.campaign_key for each in held] == [campaign.key] * 2
     assert len({each.voter_id for each in held}) == 2
     dump = str([query(campaign, f"SELECT * FROM {table}") for table in ("token", "voter", "audit_event")])
     assert not any(token in dump for token in tokens)
-    again = campaign.run(lambda connection: invite(connection, campaign.info, ["Ann"]))[0]
+    again = campaign.database.write(lambda connection: invite(connection, campaign.info, ["Ann"]))[0]
     assert campaign.database.read(lambda c: holder_of(c, again, ["invitation"])).voter_id == held[0].voter_id
     with pytest.raises(LedgerError, match="twice among those to invite"):
-        campaign.run(lambda connection: invite(connection, campaign.info, ["Cid", "Cid"]))
+        campaign.database.write(lambda connection: invite(connection, campaign.info, ["Cid", "Cid"]))
 
 
 def test_a_token_opens_what_it_is_for_until_it_ends(ledger):
@@ -255,14 +255,16 @@ def test_a_token_opens_what_it_is_for_until_it_ends(ledger):
         return campaign.database.read(lambda connection: holder_of(connection, token, kinds)) is not None
 
     lasting, ended = (
-        campaign.run(lambda connection, hours=hours: issue(connection, campaign.info, "organiser", hours=hours))
+        campaign.database.write(
+            lambda connection, hours=hours: issue(connection, campaign.info, "organiser", hours=hours)
+        )
         for hours in (None, 0.0)
     )
     assert opens(lasting, "organiser")
     assert not opens(lasting, "session", "invitation", "study")
     assert not opens(ended, "organiser")
     assert not any(opens(guess, "organiser") for guess in ("", lasting[:-1], lasting + "A", "A" * 43, "%" * 43))
-    campaign.run(lambda connection: revoke(connection, lasting))
+    campaign.database.write(lambda connection: revoke(connection, lasting))
     assert not opens(lasting, "organiser")
 
 
@@ -273,7 +275,9 @@ def test_pages_are_kept_version_by_version(ledger):
         return campaign.database.read(lambda connection: pages_of(connection, campaign.info))
 
     def put(pages, replaces):
-        return campaign.run(lambda connection: set_pages(connection, campaign.info, pages, replaces=replaces))
+        return campaign.database.write(
+            lambda connection: set_pages(connection, campaign.info, pages, replaces=replaces)
+        )
 
     assert held() == (0, VotingPages())
     hebrew = {"he": PageTexts("מה קודם?", "מי קודם?", consent="אני מסכים"), "en": PageTexts("First?", "Which?")}
@@ -358,12 +362,12 @@ def test_who_is_left_out_gets_no_further_sheet(ledger):
     campaign = web_campaign(ledger)
     voter = joined(campaign)
     hand, _ = claimed(campaign, voter)
-    campaign.run(lambda connection: set_excluded(connection, campaign.info, voter, True, "coins"))
+    campaign.database.write(lambda connection: set_excluded(connection, campaign.info, voter, True, "coins"))
     assert claimed(campaign, voter)[0].sheet == hand.sheet  # what was begun is not taken away
     answer(campaign, voter, hand)
     assert claimed(campaign, voter) == (None, "none left")
     assert journey(campaign, voter).step == "finish"
-    campaign.run(lambda connection: set_excluded(connection, campaign.info, voter, False, "a mistake"))
+    campaign.database.write(lambda connection: set_excluded(connection, campaign.info, voter, False, "a mistake"))
     assert claimed(campaign, voter)[0] is not None
 
 
@@ -373,11 +377,11 @@ def test_before_and_between_ballots_voting_is_not_open(ledger):
     assert claimed(campaign, voter) == (None, "not open")
     for number in (1, 2):
         assert journey(campaign, voter).reason == "not open"
-        campaign.open_ballot()
+        campaign.open_next()
         while (hand := claimed(campaign, joined(campaign))[0]) is not None:
             answer(campaign, journey_holder(campaign, hand), hand)
         assert journey(campaign, voter).reason == "none left"
-        campaign.close_ballot(number)
+        campaign.close(number)
     assert journey(campaign, voter).reason == "none left"  # the campaign is at its end
 
 

@@ -6,10 +6,11 @@ import time
 import pytest
 
 from adaptive.errors import AdaptiveError, VoteError
-from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError, votes
-from adaptive.ledger.participation import leave
-from adaptive.ledger.sheets import claim_sheet, give_sheet
-from adaptive.ledger.voters import register
+from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
+from adaptive.ledger.ballots.sheets import claim_sheet, give_sheet
+from adaptive.ledger.voters.identity import register
+from adaptive.ledger.voters.participation import leave
+from adaptive.ledger.votes import casting as votes
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import (
     PLAN,
@@ -70,7 +71,7 @@ def test_five_closers_and_twelve_voters_end_in_one_record_of_all_counted_votes(l
         time.sleep(0.1)
         start = time.monotonic()
         try:
-            return campaign.close_ballot(1, least_answered=0.0)
+            return campaign.close(1, least_answered=0.0)
         finally:
             seconds.append(time.monotonic() - start)
 
@@ -79,7 +80,7 @@ def test_five_closers_and_twelve_voters_end_in_one_record_of_all_counted_votes(l
         assert not isinstance(found, Exception) or isinstance(found, AdaptiveError), found
     assert len(counted) + len(late) == len(places)
     if campaign.ballots()[0].state == "open":  # each closer came before every item had an answer
-        campaign.close_ballot(1, least_answered=0.0)
+        campaign.close(1, least_answered=0.0)
     (record,) = campaign.standing()[0]
     stored = {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")}
     assert stored == set(counted)
@@ -103,7 +104,7 @@ def test_a_closer_waits_for_a_vote_that_is_not_committed_yet_and_counts_it(ledge
     monkeypatch.setattr(votes, "_renew", stay)  # the last thing that a vote does before its commit
     receipts, records = [], []
     voting = threading.Thread(target=lambda: receipts.append(campaign.cast(vote(voter, place))))
-    closing = threading.Thread(target=lambda: records.append(campaign.close_ballot(1, least_answered=0.0)))
+    closing = threading.Thread(target=lambda: records.append(campaign.close(1, least_answered=0.0)))
     voting.start()
     assert written.wait(PATIENCE)
     closing.start()
@@ -134,7 +135,7 @@ def test_a_vote_that_comes_while_a_ballot_is_counted_is_put_off(ledger, monkeypa
         return found
 
     monkeypatch.setattr(ledger.database, "read", count)
-    record = campaign.close_ballot(1, least_answered=0.0)
+    record = campaign.close(1, least_answered=0.0)
     monkeypatch.undo()
     assert len(refusals) == 1
     assert int(record.tally.answered.sum()) == 2 * len(others)
@@ -156,11 +157,11 @@ def test_a_sheet_that_another_looks_at_and_lets_go_is_not_overlooked(ledger):
 
     def claim_next():
         assert claimed.wait(PATIENCE)
-        found = campaign.run(lambda connection: claim_sheet(connection, campaign.info, second))
+        found = campaign.database.write(lambda connection: claim_sheet(connection, campaign.info, second))
         answered.set()
         return found
 
-    failed, lease = at_once(lambda: campaign.run(claim_and_fail), claim_next)
+    failed, lease = at_once(lambda: campaign.database.write(claim_and_fail), claim_next)
     assert isinstance(failed, KeyError)
     assert lease.sheet == 0
 
@@ -169,14 +170,14 @@ def test_voters_who_come_at_once_get_a_sheet_each(ledger):
     plan = plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4)
     campaign = campaign_of(ledger, n_voters=2, plan=plan, assigned=False, sheet_size=2)
     voters = voters_of(campaign, 10)
-    leases = at_once(*(lambda v=v: campaign.run(lambda c: claim_sheet(c, campaign.info, v)) for v in voters))
+    leases = at_once(*(lambda v=v: campaign.database.write(lambda c: claim_sheet(c, campaign.info, v)) for v in voters))
     assert sorted(lease.sheet for lease in leases) == list(range(10))
 
 
 def test_a_voter_with_two_tabs_gets_one_sheet(ledger):
     campaign = campaign_of(ledger, assigned=False, sheet_size=2)
     (voter,) = voters_of(campaign, 1)
-    claim = lambda: campaign.run(lambda c: claim_sheet(c, campaign.info, voter))  # noqa: E731
+    claim = lambda: campaign.database.write(lambda c: claim_sheet(c, campaign.info, voter))  # noqa: E731
     found = at_once(*[claim] * 4)
     assert [lease.sheet for lease in found] == [0] * 4
     assert query(ledger, "SELECT count(*) FROM lease") == [(1,)]
@@ -185,7 +186,12 @@ def test_a_voter_with_two_tabs_gets_one_sheet(ledger):
 def test_a_voter_who_registers_twice_at_once_is_one_voter(ledger):
     campaign = campaign_of(ledger)
     known = query(ledger, "SELECT count(*) FROM voter")[0][0]
-    join = lambda: campaign.run(lambda c: register(c, campaign.info, "60d9aadeb86739de712faee0", source="prolific"))  # noqa: E731
+
+    def join():
+        return campaign.database.write(
+            lambda c: register(c, campaign.info, "60d9aadeb86739de712faee0", source="prolific")
+        )
+
     assert len(set(at_once(*[join] * 4))) == 1
     assert query(ledger, "SELECT count(*) FROM voter") == [(known + 1,)]
 
@@ -215,11 +221,11 @@ def test_a_sheet_that_is_given_away_while_its_voter_votes_counts_for_one_of_them
     campaign = campaign_of(ledger, n_voters=4)
     ballot = campaign.ballots()[0].id
     place, sheet, voter = asked(campaign)[0]
-    (heir,) = [campaign.run(lambda c: register(c, campaign.info, "somebody new"))]
+    (heir,) = [campaign.database.write(lambda c: register(c, campaign.info, "somebody new"))]
     one, other = vote(voter, place), vote(heir, place, "right")
     cast, given = at_once(
         lambda: campaign.cast(one),
-        lambda: campaign.run(lambda c: give_sheet(c, campaign.info, ballot, sheet, heir)),
+        lambda: campaign.database.write(lambda c: give_sheet(c, campaign.info, ballot, sheet, heir)),
     )
     assert not isinstance(given, Exception)
     if isinstance(cast, LateVoteError):
@@ -236,7 +242,7 @@ def test_ballots_and_tables_are_made_once(empty_target):
     ledgers = at_once(*[lambda: Ledger.create(empty_target)] * 3)
     first = ledgers[0]
     campaign = first.new_campaign(PLAN, 6, 3, 1)
-    found = at_once(*[campaign.open_ballot] * 3)
+    found = at_once(*[campaign.open_next] * 3)
     assert found.count(1) == 1
     refused = [each for each in found if each != 1]
     assert all(isinstance(each, LedgerError) for each in refused)
@@ -250,8 +256,8 @@ def test_a_ballot_is_opened_again_or_followed_by_the_next_but_not_both(ledger):
     for seed in range(3):
         campaign = campaign_of(ledger, seed=seed)
         answer_all(campaign)
-        campaign.close_ballot(1)
-        opened, reopened = at_once(campaign.open_ballot, lambda c=campaign: c.reopen(1, "a mistake"))
+        campaign.close(1)
+        opened, reopened = at_once(campaign.open_next, lambda c=campaign: c.reopen(1, "a mistake"))
         assert isinstance(opened, LedgerError) != isinstance(reopened, LedgerError)
         states = [each.state for each in campaign.ballots()]
         assert states == (["open"] if isinstance(opened, Exception) else ["closed", "open"])
@@ -275,7 +281,7 @@ def test_a_closer_that_was_taken_over_writes_nothing(ledger, monkeypatch):
 
     def close():
         try:
-            theirs.close_ballot(1)
+            theirs.close(1)
         except LedgerError as error:
             found.append(error)
 
@@ -283,7 +289,7 @@ def test_a_closer_that_was_taken_over_writes_nothing(ledger, monkeypatch):
     thread.start()
     assert stopped.wait(PATIENCE)
     change(ledger, "UPDATE ballot SET closer_until = closer_until - 61000000")
-    record = campaign.close_ballot(1)
+    record = campaign.close(1)
     go_on.set()
     thread.join()
     assert len(found) == 1
@@ -303,7 +309,7 @@ def test_a_voter_of_nobody_is_refused_also_when_the_ballot_is_closed(ledger):
     with pytest.raises(VoteError, match="which this voter was never given"):
         campaign.cast(vote(999, place))
     answer_all(campaign)
-    campaign.close_ballot(1)
+    campaign.close(1)
     with pytest.raises(VoteError, match="which this voter was never given"):
         campaign.cast(vote(999, place))
     with pytest.raises(VoteError, match="ballot 1 has no comparison 99999999999999999999"):
@@ -325,8 +331,8 @@ def test_who_leaves_while_claiming_a_sheet_keeps_none(ledger):
 
     def go():
         assert claimed.wait(PATIENCE)
-        return campaign.run(lambda connection: leave(connection, campaign.info, voter))
+        return campaign.database.write(lambda connection: leave(connection, campaign.info, voter))
 
-    lease, n_voided = at_once(lambda: campaign.run(claim), go)
+    lease, n_voided = at_once(lambda: campaign.database.write(claim), go)
     assert (lease.sheet, n_voided) == (0, 0)
     assert query(ledger, "SELECT end_reason FROM lease") == [("withdrawn",)]

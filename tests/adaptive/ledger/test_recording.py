@@ -7,12 +7,11 @@ import pytest
 
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
-from adaptive.ledger.bundle import restore_bundle, write_bundle
-from adaptive.ledger.conflicts import conflicts
-from adaptive.ledger.recording import record_file
-from adaptive.ledger.sheets import give_sheet
-from adaptive.ledger.voters import register
-from adaptive.ledger.votes import correct
+from adaptive.ledger.ballots.sheets import give_sheet
+from adaptive.ledger.voters.identity import register
+from adaptive.ledger.votes.casting import correct
+from adaptive.ledger.votes.listing import conflicts
+from adaptive.ledger.votes.recording import record_file
 from tests.adaptive.ledger.campaigns import asked, campaign_of, change, check_ledger, new_id, pair_ids, query, vote
 
 
@@ -63,7 +62,7 @@ def test_each_vote_beside_a_sheet_that_is_given_away_counts_or_is_late(ledger):
             give_sheet(connection, campaign.info, ballot, 0, register(connection, campaign.info, "Dora"))
 
         try:
-            campaign.run(work)
+            campaign.database.write(work)
         except LedgerError as error:
             return str(error)
         return None
@@ -83,7 +82,7 @@ def test_late_votes_count_when_they_come_again_in_time(ledger):
     """A ballot that was opened again takes the votes that came after it was closed."""
     campaign = campaign_of(ledger)
     record_file(campaign.database, campaign.info, file_of(campaign, range(9)))
-    campaign.close_ballot(1, least_answered=0.5)
+    campaign.close(1, least_answered=0.5)
     late = record_file(campaign.database, campaign.info, file_of(campaign, range(12)))
     assert (late.n_new, late.n_known, late.n_late) == (0, 9, 3)
     assert record_file(campaign.database, campaign.info, file_of(campaign, range(12))).n_late == 0  # kept once
@@ -127,7 +126,7 @@ def test_whether_a_conflict_is_decided_goes_by_revisions_and_not_by_clocks(ledge
 def test_a_late_vote_sent_again_under_its_id_counts_once_the_ballot_is_open_again(ledger):
     campaign = campaign_of(ledger)
     record_file(campaign.database, campaign.info, file_of(campaign, range(11)))
-    campaign.close_ballot(1, least_answered=0.5)
+    campaign.close(1, least_answered=0.5)
     place, _, voter = asked(campaign)[11]
     late = vote(voter, place)
     for _ in range(2):
@@ -138,7 +137,7 @@ def test_a_late_vote_sent_again_under_its_id_counts_once_the_ballot_is_open_agai
     assert [(each.revision, each.kind, each.repeated) for each in receipts] == [(1, "cast", False), (1, "cast", True)]
     assert query(ledger, "SELECT count(*) FROM late_vote") == [(1,)]
     assert query(ledger, "SELECT sum(n_answered) FROM sheet") == [(12,)]
-    campaign.close_ballot(1)
+    campaign.close(1)
     assert campaign.cast(late).repeated
     with pytest.raises(ConflictError, match="was used for another vote"):
         campaign.cast(vote(voter, place, "right", event_id=late.event_id))
@@ -148,7 +147,7 @@ def test_a_late_vote_sent_again_under_its_id_counts_once_the_ballot_is_open_agai
 def test_a_late_vote_sent_again_stays_late_where_another_stands_or_has_the_sheet(ledger):
     campaign = campaign_of(ledger)
     record_file(campaign.database, campaign.info, file_of(campaign, range(10)))
-    campaign.close_ballot(1, least_answered=0.5)
+    campaign.close(1, least_answered=0.5)
     (first, _, voter), (second, sheet, other) = asked(campaign)[10:]
     answered, given = vote(voter, first), vote(other, second)
     for late in (answered, given):
@@ -157,11 +156,11 @@ def test_a_late_vote_sent_again_stays_late_where_another_stands_or_has_the_sheet
     campaign.reopen(1, "again")
     assert campaign.cast(vote(voter, first, "right")).revision == 1
     ballot = campaign.ballots()[0].id
-    campaign.run(lambda c: give_sheet(c, campaign.info, ballot, sheet, register(c, campaign.info, "Dora")))
+    campaign.database.write(lambda c: give_sheet(c, campaign.info, ballot, sheet, register(c, campaign.info, "Dora")))
     for late in (answered, given):
         with pytest.raises(LateVoteError, match="does not count"):
             campaign.cast(late)
-    campaign.run(lambda c: give_sheet(c, campaign.info, ballot, sheet, other))
+    campaign.database.write(lambda c: give_sheet(c, campaign.info, ballot, sheet, other))
     assert campaign.cast(given).revision == 1  # the sheet is back
     check_ledger(ledger)
 
@@ -174,12 +173,12 @@ def test_a_conflict_of_a_file_is_kept_in_a_restored_ledger_too(ledger, tmp_path)
     *places, last = (place for place, of, _ in asked(campaign) if of == sheet)
     record_file(campaign.database, campaign.info, file_of(campaign, set(range(12)) - {last}))
     assert record_file(campaign.database, campaign.info, file_of(campaign, places[:1], "tie")).n_conflicts == 1
-    write_bundle(campaign, tmp_path / "b.zip", names=True)
+    campaign.write_bundle(tmp_path / "b.zip", names=True)
     other = Ledger.create(tmp_path / "other.db")
-    restored = restore_bundle(tmp_path / "b.zip", other)
-    dora = restored.run(lambda c: register(c, restored.info, "Dora"))
+    restored = other.restore(tmp_path / "b.zip")
+    dora = restored.database.write(lambda c: register(c, restored.info, "Dora"))
     assert dora == theirs or not ledger.database.is_sqlite
-    restored.run(lambda c: give_sheet(c, restored.info, restored.ballots()[0].id, sheet, dora))
+    restored.database.write(lambda c: give_sheet(c, restored.info, restored.ballots()[0].id, sheet, dora))
     assert record_file(restored.database, restored.info, file_of(campaign, places[:1], "tie")).n_conflicts == 1
     assert decided(restored) == [False, False]
     check_ledger(other)

@@ -7,12 +7,12 @@ from numpy.testing import assert_allclose
 
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import ContinuousPlan, LedgerError
-from adaptive.ledger.continuous import draw_batch
-from adaptive.ledger.pay import Pay
-from adaptive.ledger.probes.probing import KnownPair, Probing
-from adaptive.ledger.recording import record_file
-from adaptive.ledger.spending import planned_spending, spending_of
-from adaptive.ledger.status import status_of
+from adaptive.ledger.ballots.continuous import draw_batch
+from adaptive.ledger.campaign.info import Pay
+from adaptive.ledger.campaign.spending import planned_spending, spending_of
+from adaptive.ledger.campaign.status import status_of
+from adaptive.ledger.checks.probing import KnownPair, Probing
+from adaptive.ledger.votes.recording import record_file
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import PLAN, campaign_of, check_ids, pair_ids, query
 
@@ -77,7 +77,7 @@ def test_whoever_comes_practises_once_however_many_sheets_have_the_practice(ledg
     plan = plan_ballots(12, n_ballots=2, fraction=0.5, presentations=2)
     campaign = ledger.new_campaign(plan, list("abcdefghijkl"), 2, 1, settings=settings)
     assert planned_spending(plan, 2, settings).cost == spent(campaign)[1] == 18 + 2
-    campaign.open_ballot()
+    campaign.open_next()
     assert query(ledger, "SELECT count(*) FROM comparison WHERE probe IS NOT NULL") == [(4,)]
     assert spent(campaign) == (0, 18 + 2)
 

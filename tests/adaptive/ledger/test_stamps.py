@@ -5,14 +5,13 @@ import threading
 import pytest
 
 from adaptive.ledger import ChangedError, ContinuousPlan, LedgerError, Settings, VotingPages
-from adaptive.ledger.continuous import draw_batch, finish
-from adaptive.ledger.feed import events_after
-from adaptive.ledger.founding import found
-from adaptive.ledger.participation import invite, leave
-from adaptive.ledger.stamps import ballot_stamp, campaign_stamp
-from adaptive.ledger.tokens import holder_of
-from adaptive.ledger.voters import set_excluded
-from adaptive.ledger.voting_pages import pages_of, set_pages
+from adaptive.ledger.ballots.continuous import draw_batch, finish
+from adaptive.ledger.campaign.stamps import ballot_stamp, campaign_stamp
+from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
+from adaptive.ledger.voters.identity import set_excluded
+from adaptive.ledger.voters.participation import invite, leave
+from adaptive.ledger.voters.tokens import holder_of
+from adaptive.ledger.votes.listing import events_after
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,
@@ -42,12 +41,12 @@ def test_the_stamp_of_a_campaign_changes_with_whatever_happens(ledger):
     assert stamp(campaign) == seen[0]
     steps = [
         lambda: campaign.cast(vote(voter, place)),
-        lambda: campaign.run(lambda c: invite(c, info, ["Ada"])),
-        lambda: campaign.run(lambda c: set_excluded(c, info, voter, True, "x")),
-        lambda: campaign.run(lambda c: set_pages(c, info, VotingPages(), replaces=0)),
-        lambda: campaign.run(lambda c: leave(c, info, voter)),
+        lambda: campaign.database.write(lambda c: invite(c, info, ["Ada"])),
+        lambda: campaign.database.write(lambda c: set_excluded(c, info, voter, True, "x")),
+        lambda: campaign.database.write(lambda c: set_pages(c, info, VotingPages(), replaces=0)),
+        lambda: campaign.database.write(lambda c: leave(c, info, voter)),
         lambda: answer_rest(campaign),
-        lambda: campaign.close_ballot(1, least_answered=0.5),
+        lambda: campaign.close(1, least_answered=0.5),
         lambda: campaign.reopen(1, "x"),
     ]
     for step in steps:
@@ -68,11 +67,11 @@ def test_the_stamp_of_a_ballot_is_of_its_state_and_of_who_is_left_out(ledger):
     opened = of_ballot(campaign)
     answer_all(campaign)
     assert of_ballot(campaign) == opened
-    campaign.run(lambda c: set_excluded(c, campaign.info, voter, True, "x"))
+    campaign.database.write(lambda c: set_excluded(c, campaign.info, voter, True, "x"))
     excluded = of_ballot(campaign)
-    campaign.run(lambda c: set_excluded(c, campaign.info, voter, False, "x"))
+    campaign.database.write(lambda c: set_excluded(c, campaign.info, voter, False, "x"))
     included = of_ballot(campaign)
-    campaign.close_ballot(1)
+    campaign.close(1)
     closed = of_ballot(campaign)
     campaign.reopen(1, "x")
     assert len({opened, excluded, included, closed, of_ballot(campaign)}) == 5
@@ -84,11 +83,11 @@ def test_a_ballot_closes_as_it_was_looked_at_or_not_at_all(ledger):
     campaign = campaign_of(ledger)
     answer_all(campaign)
     seen = of_ballot(campaign)
-    campaign.run(lambda c: set_excluded(c, campaign.info, asked(campaign)[0][2], True, "x"))
+    campaign.database.write(lambda c: set_excluded(c, campaign.info, asked(campaign)[0][2], True, "x"))
     with pytest.raises(ChangedError, match="ballot 1 was closed or opened, or its voters changed"):
-        campaign.close_ballot(1, least_answered=0.1, stamp=seen)
+        campaign.close(1, least_answered=0.1, stamp=seen)
     assert [each.state for each in campaign.ballots()] == ["open"]
-    campaign.close_ballot(1, least_answered=0.1, stamp=of_ballot(campaign))
+    campaign.close(1, least_answered=0.1, stamp=of_ballot(campaign))
     check_ledger(campaign)
 
 
@@ -105,19 +104,20 @@ def test_a_continuous_campaign_ends_as_it_was_looked_at(ledger):
 
 
 def test_a_campaign_is_made_with_pages_and_token_or_not_at_all(ledger):
-    made = found(ledger, PLAN, ITEMS, 3, 1, name="trees", settings=Settings(), pages=VotingPages(open_link=True))
-    campaign = made.campaign
-    holder = campaign.database.read(lambda connection: holder_of(connection, made.token, ["organiser"]))
+    campaign, token = ledger.create_campaign(
+        PLAN, ITEMS, 3, 1, name="trees", settings=Settings(), pages=VotingPages(open_link=True)
+    )
+    holder = campaign.database.read(lambda connection: holder_of(connection, token, ["organiser"]))
     assert holder.campaign_key == campaign.key
     version, pages = campaign.database.read(lambda connection: pages_of(connection, campaign.info))
     assert (version, pages.open_link) == (1, True)
     with pytest.raises(LedgerError, match="one for each of the 6 items"):
-        found(ledger, PLAN, ITEMS, 3, 1, name="x", settings=Settings(), pages=VotingPages(), contents=[])
+        ledger.create_campaign(PLAN, ITEMS, 3, 1, name="x", settings=Settings(), pages=VotingPages(), contents=[])
     assert query(ledger, "SELECT name FROM campaign") == [("trees",)]
 
 
 def read_feed(campaign, after=0, most=1_000):
-    return campaign.run(lambda connection: events_after(connection, campaign.info, after, most=most))
+    return campaign.database.write(lambda connection: events_after(connection, campaign.info, after, most=most))
 
 
 def test_the_feed_has_each_event_once_in_order(ledger):
@@ -146,7 +146,7 @@ def test_no_event_appears_below_one_that_was_read(ledger):
     began, go_on = threading.Event(), threading.Event()
 
     def slow(connection):
-        from adaptive.ledger.locking import lock_ballot
+        from adaptive.ledger.store.locks import lock_ballot
 
         ballot = campaign.ballots()[0].id
         lock_ballot(connection, ballot, exclusive=False)

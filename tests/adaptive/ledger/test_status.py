@@ -2,13 +2,14 @@
 
 import uuid
 
-from adaptive.ledger import Ledger, schema
-from adaptive.ledger.columns import insert_columns
-from adaptive.ledger.counting import standing_votes
-from adaptive.ledger.draws import drawn_columns
-from adaptive.ledger.results import preview_of
-from adaptive.ledger.status import by_ballot, status_of
-from adaptive.ledger.voters import excluded_voters, set_excluded
+from adaptive.ledger import Ledger
+from adaptive.ledger.ballots.draws import drawn_columns
+from adaptive.ledger.ballots.results import preview_of
+from adaptive.ledger.campaign.status import by_ballot, status_of
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.columns import insert_columns
+from adaptive.ledger.voters.identity import excluded_voters, set_excluded
+from adaptive.ledger.votes.casting import standing_votes
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import answer_all, asked, campaign_of, vote
 
@@ -32,7 +33,7 @@ def steps_of_status(ledger, n_items):
         same = {"ballot_id": ballot, "revision": 1, "kind": "cast", "answer": 1, "payload_hash": "", "received_at": 0}
         insert_columns(connection, schema.vote_event, {**columns, **same})
 
-    campaign.run(fill)
+    campaign.database.write(fill)
     n_steps = 0
 
     def count():
@@ -63,14 +64,14 @@ def test_the_pace_is_that_of_the_votes_that_came_one_by_one(ledger):
     assert status(campaign).votes_per_minute > 0
     now = status(campaign)
     assert (now.n_answered, now.n_votes, now.n_voters, now.expected_end) == (12, 12, 3, None)
-    campaign.close_ballot(1)
+    campaign.close(1)
     assert status(campaign).votes_per_minute is None
 
 
 def test_the_pace_is_not_sought_among_events_of_long_ago(ledger, monkeypatch):
     campaign, other = campaign_of(ledger), campaign_of(ledger)
     answer_all(campaign)
-    monkeypatch.setattr("adaptive.ledger.status._SEARCHED", 12)
+    monkeypatch.setattr("adaptive.ledger.campaign.status._SEARCHED", 12)
     assert status(campaign).votes_per_minute > 0
     answer_all(other)
     assert status(campaign).votes_per_minute is None
@@ -82,14 +83,14 @@ def test_answers_of_voters_who_are_left_out_do_not_count(ledger):
     _, _, voter = asked(campaign)[0]
     theirs = [each for each in asked(campaign) if each[2] == voter]
     assert len(theirs) == 4  # of 12, among 3 voters
-    campaign.run(lambda c: set_excluded(c, campaign.info, voter, True, "asked to"))
+    campaign.database.write(lambda c: set_excluded(c, campaign.info, voter, True, "asked to"))
     now = status(campaign)
     assert (now.n_answered, now.n_counted, now.n_comparisons) == (12, 8, 12)
     seen = campaign.database.read(lambda c: preview_of(c, campaign.info))
     assert seen.n_answered == now.n_counted
     assert min(answers for _, answers in seen.fewest) == min(answers_by_item(campaign).values()) < 4
-    campaign.close_ballot(1, least_answered=0.5)
-    campaign.run(lambda c: set_excluded(c, campaign.info, voter, False, "it was a mistake"))
+    campaign.close(1, least_answered=0.5)
+    campaign.database.write(lambda c: set_excluded(c, campaign.info, voter, False, "it was a mistake"))
     (first,) = campaign.database.read(lambda c: by_ballot(c, campaign.info))
     assert (first.n_answered, first.n_counted) == (12, 8)  # as it was closed
 
@@ -110,8 +111,8 @@ def answers_by_item(campaign):
 def test_ballots_say_how_far_they_have_come(ledger):
     campaign = campaign_of(ledger)
     answer_all(campaign)
-    campaign.close_ballot(1)
-    campaign.open_ballot()
+    campaign.close(1)
+    campaign.open_next()
     place, _, voter = asked(campaign, 2)[0]
     campaign.cast(vote(voter, place, number=2))
     first, second = campaign.database.read(lambda c: by_ballot(c, campaign.info))

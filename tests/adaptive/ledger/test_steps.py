@@ -14,11 +14,11 @@ from hypothesis.stateful import (
 
 from adaptive.errors import AdaptiveError
 from adaptive.ledger import Settings
-from adaptive.ledger.closing import record_dict, scored, standing_after
-from adaptive.ledger.draws import drawn_columns
-from adaptive.ledger.sheets import claim_sheet, give_sheet
-from adaptive.ledger.voters import set_excluded, withdraw
-from adaptive.ledger.votes import correct, retract
+from adaptive.ledger.ballots.closing import record_dict, scored, standing_after
+from adaptive.ledger.ballots.draws import drawn_columns
+from adaptive.ledger.ballots.sheets import claim_sheet, give_sheet
+from adaptive.ledger.voters.identity import set_excluded, withdraw
+from adaptive.ledger.votes.casting import correct, retract
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import ITEMS, change, new_id, query, vote, voters_of
 from tests.adaptive.ledger.model import Model
@@ -72,7 +72,7 @@ def steps(ledger):
 
         @rule()
         def open_next(self):
-            found = self.answer_of(self.campaign.open_ballot)
+            found = self.answer_of(self.campaign.open_next)
             pairs = []
             if isinstance(found, int):
                 stored = self.campaign.ballots()[-1]
@@ -86,7 +86,9 @@ def steps(ledger):
         @rule(voter=VOTERS)
         def claim(self, voter):
             info, expected = self.campaign.info, self.model.claim(voter)
-            found = self.answer_of(lambda: self.campaign.run(lambda c: claim_sheet(c, info, self.voters[voter])))
+            found = self.answer_of(
+                lambda: self.campaign.database.write(lambda c: claim_sheet(c, info, self.voters[voter]))
+            )
             assert (found if found is None or isinstance(found, str) else (found.number, found.sheet)) == expected
 
         @rule(pick=PICKS, voter=VOTERS)
@@ -95,7 +97,9 @@ def steps(ledger):
             sheet = self.model.ballots[number - 1].pairs[place][0]
             info, ballot_id = self.campaign.info, self.campaign.ballots()[number - 1].id
             found = self.answer_of(
-                lambda: self.campaign.run(lambda c: give_sheet(c, info, ballot_id, sheet, self.voters[voter]))
+                lambda: self.campaign.database.write(
+                    lambda c: give_sheet(c, info, ballot_id, sheet, self.voters[voter])
+                )
             )
             assert (found if isinstance(found, str) else "ok") == self.model.give(number, sheet, voter)
 
@@ -193,18 +197,20 @@ def steps(ledger):
         @rule(voter=VOTERS)
         def withdraw(self, voter):
             self.model.withdraw(voter)
-            self.campaign.run(lambda c: withdraw(c, self.campaign.info, self.voters[voter]))
+            self.campaign.database.write(lambda c: withdraw(c, self.campaign.info, self.voters[voter]))
 
         @rule(voter=VOTERS)
         def leave_out_or_take_in(self, voter):
             self.model.excluded ^= {voter}
             left_out = voter in self.model.excluded
-            self.campaign.run(lambda c: set_excluded(c, self.campaign.info, self.voters[voter], left_out, "speed"))
+            self.campaign.database.write(
+                lambda c: set_excluded(c, self.campaign.info, self.voters[voter], left_out, "speed")
+            )
 
         @rule(pick=PICKS, least=st.sampled_from([None, 0.0, 1.0]))
         def close(self, pick, least):
             number = 1 + pick % len(self.model.ballots)
-            found = self.answer_of(lambda: self.campaign.close_ballot(number, least_answered=least))
+            found = self.answer_of(lambda: self.campaign.close(number, least_answered=least))
             expected = self.model.close(number, 0.5 if least is None else least)
             if isinstance(expected, str):
                 assert found == expected
@@ -235,7 +241,7 @@ def steps(ledger):
             records, standing = self.campaign.standing()
             assert records == protocol.records
             if len(records) == PLAN.n_ballots:
-                assert np.array_equal(self.campaign.result().ybar, protocol.result().ybar)
+                assert np.array_equal(self.campaign.paper_result().ybar, protocol.result().ybar)
             keys = dict(query(ledger, "SELECT key, id FROM voter WHERE campaign_id = :id", id=info.id))
             for stored in ballots[: len(records)]:
                 _, before = standing_after(info, ballots[: stored.number - 1])

@@ -13,8 +13,8 @@ import pytest
 
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import Ledger, Settings
-from adaptive.ledger.draws import load_ballot
-from adaptive.ledger.recording import record_file
+from adaptive.ledger.ballots.draws import load_ballot
+from adaptive.ledger.votes.recording import record_file
 from adaptive.plan import plan_ballots
 from adaptive.tables import item_cells
 from tests.adaptive.ledger.campaigns import pair_ids
@@ -117,8 +117,8 @@ def voted(target, n_closed=1, *, n_opened=None, items=ITEMS, voters=VOTERS, seed
         plan, items, voters, seed, name="Fruit", settings=Settings(least_answered=0.5, **settings)
     )
     for number in range(1, (min(n_closed + 1, plan.n_ballots) if n_opened is None else n_opened) + 1):
-        campaign.open_ballot()
+        campaign.open_next()
         record(campaign, rows_of(campaign, number, seed + number))
         if number <= n_closed:
-            campaign.close_ballot(number)
+            campaign.close(number)
     return campaign

@@ -2,6 +2,7 @@ import math
 import pickle
 from collections import namedtuple
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -136,6 +137,12 @@ def test_objects_of_other_packages_are_read_by_what_they_have():
 def test_what_cannot_be_read_is_said(wrong):
     with pytest.raises(ColumnError, match="Qrels can be read from a dict of dicts"):
         Qrels.of(wrong)
+
+
+@pytest.mark.parametrize("path", ["qrels.txt", Path("qrels.txt")])
+def test_a_path_is_read_by_a_function_of_its_own(path):
+    with pytest.raises(ColumnError, match=r"a file \(read_run\), .*; got .*qrels.txt"):
+        Run.of(path)
 
 
 def test_qrels_are_no_run():

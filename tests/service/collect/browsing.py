@@ -3,9 +3,9 @@
 import uuid
 
 from adaptive.ledger import Ledger, PageTexts, Settings, VotingPages
-from adaptive.ledger.participation import invite
-from adaptive.ledger.tokens import issue
-from adaptive.ledger.voting_pages import set_pages
+from adaptive.ledger.campaign.voting_pages import set_pages
+from adaptive.ledger.voters.participation import invite
+from adaptive.ledger.voters.tokens import issue
 from adaptive.plan import plan_ballots
 
 ITEMS = ["ash", "birch", "cedar", "fir", "oak", "yew"]
@@ -19,7 +19,7 @@ def new_campaign(target, *, plan=PLAN, items=ITEMS, voters=6, contents=None, pag
     chosen = {"assigned": False, "sheet_size": 2, "lease_minutes": 30, **settings}
     campaign = made.new_campaign(plan, items, voters, 1, name="trees", settings=Settings(**chosen), contents=contents)
     if open_ballot:
-        campaign.open_ballot()
+        campaign.open_next()
     change_pages(campaign, **(pages or {}))
     return campaign
 
@@ -28,15 +28,15 @@ def change_pages(campaign, **pages):
     """Show these pages from now on."""
     shown = VotingPages(**{"texts": TEXTS, "open_link": True, **pages})
     version = campaign.database.read(lambda connection: _version(connection, campaign))
-    campaign.run(lambda connection: set_pages(connection, campaign.info, shown, replaces=version))
+    campaign.database.write(lambda connection: set_pages(connection, campaign.info, shown, replaces=version))
 
 
 def invited(campaign, *names):
-    return campaign.run(lambda connection: invite(connection, campaign.info, names))
+    return campaign.database.write(lambda connection: invite(connection, campaign.info, names))
 
 
 def token_of(campaign, kind):
-    return campaign.run(lambda connection: issue(connection, campaign.info, kind))
+    return campaign.database.write(lambda connection: issue(connection, campaign.info, kind))
 
 
 def new_id():
@@ -72,6 +72,6 @@ class Voter:
 
 
 def _version(connection, campaign):
-    from adaptive.ledger.voting_pages import pages_of
+    from adaptive.ledger.campaign.voting_pages import pages_of
 
     return pages_of(connection, campaign.info)[0]

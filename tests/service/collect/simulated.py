@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from adaptive.ledger import Campaign, Ledger, PageTexts, Settings, VotingPages
-from adaptive.ledger.campaigns import ContinuousPlan
-from adaptive.ledger.voting_pages import set_pages
+from adaptive.ledger.campaign.info import ContinuousPlan
+from adaptive.ledger.campaign.voting_pages import set_pages
 from adaptive.plan import BallotPlan
 from adaptive.simulation.voters import VoterPool
 from tests.service.collect.browsing import Voter, new_id
@@ -25,7 +25,7 @@ def simulated_campaign(
     """A campaign of items 0, 1, ... whose sheets go to whoever comes; no ballot is open."""
     chosen = Settings(**{"assigned": False, "sheet_size": 20, "least_answered": 1.0, **settings})
     campaign = Ledger.create(target).new_campaign(plan, plan.n_items, n_voters, seed, settings=chosen)
-    campaign.run(lambda connection: set_pages(connection, campaign.info, PAGES, replaces=0))
+    campaign.database.write(lambda connection: set_pages(connection, campaign.info, PAGES, replaces=0))
     return campaign
 
 
@@ -97,6 +97,6 @@ def answer_all(asks: Sequence[Ask], minds: Minds, order: np.random.Generator, *,
 def run_ballots(campaign: Campaign, asks: Sequence[Ask], minds: Minds, order: np.random.Generator) -> None:
     """Open, answer and close each ballot of the plan."""
     for number in range(1, campaign.info.ballot_plan.n_ballots + 1):
-        campaign.open_ballot()
+        campaign.open_next()
         answer_all(asks, minds, order, come_back=10**9)
-        campaign.close_ballot(number)
+        campaign.close(number)

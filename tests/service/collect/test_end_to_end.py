@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from adaptive.plan import plan_ballots
-from adaptive.protocol import Standing, ballot_rng, close_ballot
+from adaptive.protocol import Position, ballot_rng, close_ballot
 from adaptive.simulation.similarity import exponential_similarity
 from adaptive.simulation.voters import VoterPopulation
 from adaptive.votes import Vote
@@ -36,7 +36,7 @@ def ended(folder):
 
 def run(campaign, asks):
     run_ballots(campaign, asks, minds(), np.random.default_rng(SEED))
-    return [record.to_dict() for record in campaign.result().ballots]
+    return [record.to_dict() for record in campaign.paper_result().ballots]
 
 
 def insisting(voter, before):
@@ -91,7 +91,7 @@ def test_the_votes_of_the_ledger_give_the_records_of_the_protocol(tmp_path, make
     campaign, voting = ended(tmp_path / "plain"), minds()
     app = make_app(ledger=str(tmp_path / "plain" / "votes.db"))
     records = run(campaign, [asking(Voter(app.test_client(), campaign)) for _ in range(N_VOTERS)])
-    standing = Standing.first(PLAN)
+    standing = Position.first(PLAN)
     for stored, record in zip(campaign.ballots(), records, strict=True):
         ballot, answers = asked_and_answered(campaign, stored, voting)
         again, standing = close_ballot(PLAN, standing, ballot, answers, rng=ballot_rng(SEED, stored.number, "cut"))
@@ -101,7 +101,7 @@ def test_the_votes_of_the_ledger_give_the_records_of_the_protocol(tmp_path, make
 
 def asked_and_answered(campaign, stored, voting):
     """A ballot as it was drawn, and what its voters think of it; who had which sheet is all that the ledger says."""
-    from adaptive.ledger.draws import load_ballot
+    from adaptive.ledger.ballots.draws import load_ballot
     from tests.adaptive.ledger.campaigns import query
 
     ballot = campaign.database.read(lambda connection: load_ballot(connection, campaign.info, stored))

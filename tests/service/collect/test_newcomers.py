@@ -8,7 +8,7 @@ from http.client import HTTPConnection
 import pytest
 
 from adaptive.ledger import Campaign, ContinuousPlan, Ledger
-from adaptive.ledger.newcomers import MINUTE
+from adaptive.ledger.voters.newcomers import MINUTE
 from service.collect import access
 from tests.adaptive.ledger.campaigns import change, query
 from tests.service.collect.browsing import Voter, new_campaign

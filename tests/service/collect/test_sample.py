@@ -5,9 +5,9 @@ import re
 import pytest
 
 from adaptive.ledger import Ledger, LedgerError
-from adaptive.ledger.contents import contents_of
-from adaptive.ledger.tokens import holder_of
-from adaptive.ledger.voting_pages import pages_of
+from adaptive.ledger.campaign.contents import contents_of
+from adaptive.ledger.campaign.voting_pages import pages_of
+from adaptive.ledger.voters.tokens import holder_of
 from service.collect import sample as module
 from service.collect.sample import ITEMS, NAME, main, sample
 

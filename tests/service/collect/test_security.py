@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from adaptive.ledger import ItemContent, PageTexts
-from adaptive.ledger.tokens import revoke
+from adaptive.ledger.voters.tokens import revoke
 from service.collect.content import rendered, shown_content
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browsing import ITEMS, Voter, change_pages, invited, new_campaign, new_id, token_of
@@ -100,7 +100,7 @@ def test_what_was_revoked_opens_nothing_when_it_is_sent_again(make_app, campaign
     again.client.set_cookie(f"voter_{campaign.key[:12]}", cookie)
     assert again.me().status_code == 401
     assert Voter(app.test_client(), campaign).begin(token=ann).status_code == 401
-    campaign.run(lambda connection: revoke(connection, bob))
+    campaign.database.write(lambda connection: revoke(connection, bob))
     assert Voter(app.test_client(), campaign).begin(token=bob).status_code == 401
 
 
@@ -382,13 +382,13 @@ def test_the_texts_of_a_page_are_rendered_once(monkeypatch):
 
 
 def test_only_what_is_shown_is_rendered(target, make_app, monkeypatch):
-    from service.collect import campaigns
+    from service.collect import state
 
     contents = [ItemContent("markdown", f"**{item}**") for item in ITEMS]
     campaign = new_campaign(target, contents=contents)
     rendered_items = []
-    shown = campaigns.shown_content
-    monkeypatch.setattr(campaigns, "shown_content", lambda *of: rendered_items.append(of[1]) or shown(*of))
+    shown = state.shown_content
+    monkeypatch.setattr(state, "shown_content", lambda *of: rendered_items.append(of[1]) or shown(*of))
     voter = Voter(make_app().test_client(), campaign)
     voter.begin(consent="1")
     pairs = voter.sheet()["pairs"]

@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 
 from adaptive.ledger import ContinuousPlan, Ledger
-from adaptive.ledger.continuous import draw_batch, finish
+from adaptive.ledger.ballots.continuous import draw_batch, finish
+from adaptive.ledger.ballots.results import preview_of, result_of
 from adaptive.ledger.quality import exclusion_preview, quality_of
-from adaptive.ledger.results import preview_of, result_of
 from adaptive.plan import plan_ballots
 from service.server.warm_up import warm_up_campaigns
 from tests.adaptive.ledger.campaigns import asked, campaign_of, vote
@@ -48,10 +48,10 @@ def main() -> None:
             campaign = campaign_of(ledger, plan=plan, least_answered=0.5)
             for number in range(1, plan.n_ballots + 1):
                 if number > 1:
-                    campaign.open_ballot()
+                    campaign.open_next()
                 answer(campaign, number)
                 campaign.database.read(lambda connection, info=campaign.info: preview_of(connection, info))
-                campaign.close_ballot(number)
+                campaign.close(number)
                 n_closed += 1
             campaign.database.read(lambda connection, info=campaign.info: result_of(connection, info))
             n_seen = look(campaign, n_seen)

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from adaptive.ledger.bundle import bundle_bytes, read_bundle, verify_bundle
+from adaptive.ledger.bundle import read_bundle, verify_bundle
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.bundle.zips import members_of, packed, sums_of
 from tests.adaptive.ledger.voted import voted
@@ -17,7 +17,7 @@ from tests.adaptive.ledger.voted import voted
 @pytest.fixture(scope="module")
 def members(tmp_path_factory):
     campaign = voted(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
-    found = members_of(bundle_bytes(campaign))
+    found = members_of(campaign.bundle())
     campaign.database.close()
     return found
 

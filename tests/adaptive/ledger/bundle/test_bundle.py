@@ -13,13 +13,13 @@ from numpy.testing import assert_array_equal
 
 from adaptive.formats.votes import VoteRow
 from adaptive.ledger import ContinuousPlan, LateVoteError, Settings, VoteCast
-from adaptive.ledger.bundle import bundle_bytes, read_bundle, restore_bundle, verify_bundle, write_bundle
-from adaptive.ledger.draws import store_ballot
+from adaptive.ledger.ballots.draws import store_ballot
+from adaptive.ledger.bundle import read_bundle, verify_bundle
+from adaptive.ledger.checks.probing import KnownPair, Probing
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.formats.guard import unguarded
-from adaptive.ledger.probes.probing import KnownPair, Probing
-from adaptive.ledger.voters import erase, set_excluded, voter_named, withdraw
-from adaptive.ledger.votes import correct, retract
+from adaptive.ledger.store.encoding import unguarded
+from adaptive.ledger.voters.identity import erase, set_excluded, voter_named, withdraw
+from adaptive.ledger.votes.casting import correct, retract
 from tests.adaptive.ledger.bundle.zips import members_of
 from tests.adaptive.ledger.campaigns import check_ids, pair_ids
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of, voted
@@ -35,7 +35,9 @@ def lively(target, **options):
     probing = Probing((KnownPair("gold", first, second, "left"),), 1, 0.2, 0.2)
     campaign = voted(target, 1, probing=probing, **options)
     info, database = campaign.info, campaign.database
-    by_name = {str(name): campaign.run(lambda c, n=name: voter_named(c, info, str(n))) for name in info.slots}
+    by_name = {
+        str(name): campaign.database.write(lambda c, n=name: voter_named(c, info, str(n))) for name in info.slots
+    }
     rows = rows_of(campaign, 2, 3, words=["left", "right"], silent=0)
     standing = {vote["place"] for vote in contents(campaign).votes if vote["ballot"] == 2}
     place = {name: at for at, name in enumerate(pair_ids(campaign, rows[0].comparison.split("-")[0]))}
@@ -48,8 +50,8 @@ def lively(target, **options):
     with pytest.raises(LateVoteError):
         campaign.cast(VoteCast(event(), 1, 0, by_name[str(rows_of(campaign, 1, silent=0)[0].voter)], "left"))
     names = list(by_name)
-    campaign.run(lambda c: set_excluded(c, info, by_name[names[0]], True, "too fast"))
-    campaign.run(lambda c: erase(c, info, by_name[names[1]]))
+    campaign.database.write(lambda c: set_excluded(c, info, by_name[names[0]], True, "too fast"))
+    campaign.database.write(lambda c: erase(c, info, by_name[names[1]]))
     for word in ("left", "right"):  # the second contradicts, and is kept aside
         record(campaign, [VoteRow(2, name, None, None, None, word) for name in check_ids(campaign, 2)[:2]])
     return campaign
@@ -65,8 +67,8 @@ def contents(campaign):
 @pytest.mark.parametrize("n_closed", [0, 1, 3])
 def test_a_bundle_verifies_and_gives_the_ranking(items, n_closed, sqlite, tmp_path):
     campaign = voted(sqlite, n_closed, items=items)
-    write_bundle(campaign, tmp_path / "b.zip")
-    assert (tmp_path / "b.zip").read_bytes() == bundle_bytes(campaign)
+    campaign.write_bundle(tmp_path / "b.zip")
+    assert (tmp_path / "b.zip").read_bytes() == campaign.bundle()
     found = verify_bundle(tmp_path / "b.zip")
     assert (found.key, found.name, found.n_items, found.n_closed) == (campaign.key, "Fruit", 8, n_closed)
     assert found.n_ballots == min(n_closed + 1, 3)
@@ -74,15 +76,15 @@ def test_a_bundle_verifies_and_gives_the_ranking(items, n_closed, sqlite, tmp_pa
         _, standing = campaign.standing()
         assert_array_equal(found.result.ybar, standing.mean)
     if n_closed == 3:
-        assert found.result.to_json() == campaign.result().to_json()
+        assert found.result.to_json() == campaign.paper_result().to_json()
         if items[1] != "one":  # labels of several lengths are one cell here, as in votes.csv
-            table = csv.reader(io.StringIO(members_of(bundle_bytes(campaign))["result.csv"], newline=""))
-            wanted = csv.reader(io.StringIO(campaign.result().to_csv(), newline=""))
+            table = csv.reader(io.StringIO(members_of(campaign.bundle())["result.csv"], newline=""))
+            wanted = csv.reader(io.StringIO(campaign.paper_result().to_csv(), newline=""))
             assert [[*map(unguarded, row)] for row in table] == [*wanted]
 
 
 def test_the_zip_has_fixed_times_and_sorted_names(sqlite):
-    data = bundle_bytes(voted(sqlite))
+    data = voted(sqlite).bundle()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
         assert names == sorted(names)
@@ -93,7 +95,7 @@ def test_the_zip_has_fixed_times_and_sorted_names(sqlite):
 
 def test_digests_hold_without_software_of_ours(sqlite):
     """As the data sheet says it, from the files alone."""
-    members = members_of(bundle_bytes(lively(sqlite)))
+    members = members_of(lively(sqlite).bundle())
     rows = list(csv.DictReader(io.StringIO(members["items.csv"], newline="")))
     labels = {row["place"]: json.loads(row["label"]) for row in rows}
     asked = list(csv.DictReader(io.StringIO(members["comparisons.csv"], newline="")))
@@ -137,7 +139,7 @@ def test_digests_hold_without_software_of_ours(sqlite):
 
 def test_votes_are_those_that_count(sqlite):
     campaign = lively(sqlite)
-    text = members_of(bundle_bytes(campaign))["votes.csv"]
+    text = members_of(campaign.bundle())["votes.csv"]
     rows = {row["comparison"]: row for row in csv.DictReader(io.StringIO(text, newline=""))}
     found, ids = contents(campaign), {number: pair_ids(campaign, number) for number in (1, 2)}
     last = {}
@@ -157,9 +159,9 @@ def test_votes_are_those_that_count(sqlite):
 @pytest.mark.parametrize("options", [{}, {"items": PAIRS}, {"items": list(range(8)), "voters": 4}, {"sheet_size": 3}])
 def test_another_ledger_has_the_same_campaign(options, sqlite, target, tmp_path):
     campaign = lively(sqlite, **options)
-    write_bundle(campaign, tmp_path / "b.zip")
-    again = restore_bundle(tmp_path / "b.zip", ledger_at(target))
-    assert bundle_bytes(again) == (tmp_path / "b.zip").read_bytes()
+    campaign.write_bundle(tmp_path / "b.zip")
+    again = ledger_at(target).restore(tmp_path / "b.zip")
+    assert again.bundle() == (tmp_path / "b.zip").read_bytes()
     for one, other in zip(campaign.ballots(), again.ballots(), strict=True):
         assert (one.draw_digest, one.votes_digest, one.chain_digest) == (
             other.draw_digest,
@@ -173,18 +175,18 @@ def test_another_ledger_has_the_same_campaign(options, sqlite, target, tmp_path)
 def test_the_campaign_goes_on_in_the_other_ledger(voters, sqlite, target, tmp_path):
     """With the names, or where voters are numbers, files go on as before; and each ballot is the same."""
     campaign = voted(sqlite, 1, voters=voters)
-    write_bundle(campaign, tmp_path / "b.zip", names=True)
-    again = restore_bundle(tmp_path / "b.zip", ledger_at(target))
+    campaign.write_bundle(tmp_path / "b.zip", names=True)
+    again = ledger_at(target).restore(tmp_path / "b.zip")
     rows = rows_of(campaign, 2, 7, words=["left", "right"], silent=0)
     ids = {number: pair_ids(campaign, number) for number in (1, 2)}
     known = {ids[vote["ballot"]][vote["place"]] for vote in contents(campaign).votes}
     rows = [row for row in rows if row.comparison not in known]
     assert record(campaign, rows) == record(again, rows)
     assert record(again, rows).n_known == len(rows) > 0
-    campaign.close_ballot(2)
-    again.close_ballot(2)
+    campaign.close(2)
+    again.close(2)
     for one in (campaign, again):
-        one.open_ballot()
+        one.open_next()
     chains = [[each.chain_digest for each in one.ballots()] for one in (campaign, again)]
     draws = [[each.draw_digest for each in one.ballots()] for one in (campaign, again)]
     assert chains[0][:2] == chains[1][:2]
@@ -197,18 +199,18 @@ def test_an_event_that_is_sent_again_is_known_in_the_other_ledger(sqlite, target
     row = next(vote for vote in contents(campaign).votes if vote["kind"] == "cast")
     first = {"event_id": row["event_id"], "number": 1, "place": row["place"], "answer": row["answer"]}
     back = event()
-    voter_id = campaign.run(lambda c: voter_named(c, info, row["voter"]))
+    voter_id = campaign.database.write(lambda c: voter_named(c, info, row["voter"]))
     retract(campaign.database, info, back, 1, row["place"], voter_id)
-    write_bundle(campaign, tmp_path / "b.zip")
-    again = restore_bundle(tmp_path / "b.zip", ledger_at(target))
-    other_id = again.run(lambda c: voter_named(c, again.info, row["voter"]))
+    campaign.write_bundle(tmp_path / "b.zip")
+    again = ledger_at(target).restore(tmp_path / "b.zip")
+    other_id = again.database.write(lambda c: voter_named(c, again.info, row["voter"]))
     assert again.cast(VoteCast(voter_id=other_id, **first)).repeated
     assert retract(again.database, again.info, back, 1, row["place"], other_id).repeated
 
 
 def test_names_are_in_a_bundle_only_when_asked_for(sqlite):
     campaign = voted(sqlite, 1, voters=["Ann Smith", "Bob Brown", "Eve Jones"])
-    plain, named = (bundle_bytes(campaign, names=names) for names in (False, True))
+    plain, named = (campaign.bundle(names=names) for names in (False, True))
     for name in campaign.info.slots:
         assert not any(name in text for text in members_of(plain).values())
         assert name in members_of(named)["voters.csv"]
@@ -218,11 +220,11 @@ def test_names_are_in_a_bundle_only_when_asked_for(sqlite):
 
 def test_a_campaign_that_is_there_already_is_not_restored_again(sqlite, tmp_path):
     campaign = lively(sqlite)
-    write_bundle(campaign, tmp_path / "b.zip")
+    campaign.write_bundle(tmp_path / "b.zip")
     ledger = ledger_at(str(tmp_path / "other.db"))
-    restore_bundle(tmp_path / "b.zip", ledger)
+    ledger.restore(tmp_path / "b.zip")
     with pytest.raises(BundleError, match=f"the ledger has the campaign {campaign.key} already"):
-        restore_bundle(tmp_path / "b.zip", ledger)
+        ledger.restore(tmp_path / "b.zip")
     assert len(ledger.campaign().ballots()) == 2
 
 
@@ -235,29 +237,29 @@ def test_a_continuous_campaign_without_records_is_checked_by_its_digests(sqlite,
     campaign = ledger.new_campaign(ContinuousPlan(8, 100), ITEMS, VOTERS, 1, settings=Settings(assigned=False))
     drawn = draw_ballot(ITEMS, 2, VOTERS, np.random.default_rng(0))
     for number in (1, 2):
-        campaign.run(
+        campaign.database.write(
             lambda c, n=number: store_ballot(
                 c, campaign.info, drawn, np.arange(8), number=n, kind="batch", presentations=2
             )
         )
-    write_bundle(campaign, tmp_path / "b.zip")
+    campaign.write_bundle(tmp_path / "b.zip")
     found = verify_bundle(tmp_path / "b.zip")
     assert (found.n_ballots, found.n_closed, found.result) == (2, 0, None)
-    again = restore_bundle(tmp_path / "b.zip", ledger_at(str(tmp_path / "other.db")))
-    assert bundle_bytes(again) == bundle_bytes(campaign)
+    again = ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip")
+    assert again.bundle() == campaign.bundle()
 
 
 def test_a_ballot_that_is_being_closed_is_open_in_the_bundle(sqlite):
     campaign = voted(sqlite, 0)
-    before = bundle_bytes(campaign)
+    before = campaign.bundle()
     with campaign.database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE ballot SET state = 'closing', closer = 'x', closer_until = 1")
-    assert bundle_bytes(campaign) == before
+    assert campaign.bundle() == before
 
 
 def test_what_is_written_is_read(sqlite, tmp_path):
     campaign = lively(sqlite, items=PAIRS)
-    write_bundle(campaign, tmp_path / "b.zip")
+    campaign.write_bundle(tmp_path / "b.zip")
     found, wanted = read_bundle(tmp_path / "b.zip"), contents(campaign)
     for name in ("campaign", "items", "ballots", "voters", "leases", "votes", "late_votes", "audit"):
         assert getattr(found, name) == getattr(wanted, name)
@@ -272,18 +274,18 @@ def test_what_is_written_is_read(sqlite, tmp_path):
 def test_a_withdrawn_voter_and_odd_cells_survive(sqlite, tmp_path):
     campaign = voted(sqlite, 0)
     info = campaign.info
-    campaign.run(lambda c: withdraw(c, info, voter_named(c, info, "Bob")))
+    campaign.database.write(lambda c: withdraw(c, info, voter_named(c, info, "Bob")))
     with campaign.database.engine.begin() as connection:
         for key, version in zip([v["voter"] for v in contents(campaign).voters], ["", '""', "a\nb,"], strict=True):
             connection.exec_driver_sql("UPDATE voter SET consent_version = ? WHERE key = ?", (version, key))
-    write_bundle(campaign, tmp_path / "b.zip")
+    campaign.write_bundle(tmp_path / "b.zip")
     assert [voter["consent_version"] for voter in read_bundle(tmp_path / "b.zip").voters] == ["", '""', "a\nb,"]
-    assert bundle_bytes(restore_bundle(tmp_path / "b.zip", ledger_at(str(tmp_path / "o.db")))) == bundle_bytes(campaign)
+    assert ledger_at(str(tmp_path / "o.db")).restore(tmp_path / "b.zip").bundle() == campaign.bundle()
 
 
 def test_croissant_metadata_is_read_by_its_own_library(sqlite, tmp_path, monkeypatch):
     mlcroissant = pytest.importorskip("mlcroissant")
-    with zipfile.ZipFile(io.BytesIO(bundle_bytes(lively(sqlite)))) as archive:
+    with zipfile.ZipFile(io.BytesIO(lively(sqlite).bundle())) as archive:
         archive.extractall(tmp_path)
     monkeypatch.chdir(tmp_path)
     found = mlcroissant.Dataset("croissant.json")
@@ -295,7 +297,7 @@ def test_croissant_metadata_is_read_by_its_own_library(sqlite, tmp_path, monkeyp
 @pytest.mark.parametrize("n_closed", [0, 1])
 @pytest.mark.parametrize("items", [ITEMS, PAIRS], ids=["text", "pairs"])
 def test_croissant_metadata_names_every_file_of_data_with_its_sum(items, n_closed, sqlite):
-    members = members_of(bundle_bytes(voted(sqlite, n_closed, items=items)))
+    members = members_of(voted(sqlite, n_closed, items=items).bundle())
     found = json.loads(members["croissant.json"])
     assert found["conformsTo"] == "http://mlcommons.org/croissant/1.0"
     files = {each["@id"]: each for each in found["distribution"]}
@@ -310,11 +312,11 @@ def test_croissant_metadata_names_every_file_of_data_with_its_sum(items, n_close
 
 def test_croissant_metadata_says_when_a_campaign_was_closed_and_how_it_is_cited(sqlite):
     campaign = voted(sqlite, 0)
-    found = json.loads(members_of(bundle_bytes(campaign))["croissant.json"])
+    found = json.loads(members_of(campaign.bundle())["croissant.json"])
     assert "datePublished" not in found
     assert "license" not in found  # nobody has said one
-    campaign.close_ballot(1)
-    found = json.loads(members_of(bundle_bytes(campaign))["croissant.json"])
+    campaign.close(1)
+    found = json.loads(members_of(campaign.bundle())["croissant.json"])
     closed = datetime.fromtimestamp(contents(campaign).ballots[0]["closed_at"] / 1e6, UTC)
     assert found["datePublished"] == closed.strftime("%Y-%m-%d")
     key = campaign.key
@@ -327,13 +329,13 @@ def test_a_ledger_that_contradicts_itself_is_not_written(sqlite, tmp_path):
     with campaign.database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE ballot SET chain_digest = 'x' WHERE number = 1")
     with pytest.raises(BundleError, match="chain of ballot 1"):
-        write_bundle(campaign, tmp_path / "b.zip")
+        campaign.write_bundle(tmp_path / "b.zip")
     assert not (tmp_path / "b.zip").exists()
 
 
 def test_a_file_that_cannot_be_written_or_read(sqlite, tmp_path):
     with pytest.raises(BundleError, match=r"none/b\.zip: cannot be written: No such file"):
-        write_bundle(voted(sqlite, 0), tmp_path / "none" / "b.zip")
+        voted(sqlite, 0).write_bundle(tmp_path / "none" / "b.zip")
     with pytest.raises(BundleError, match=r"b\.zip: cannot be read: No such file"):
         verify_bundle(tmp_path / "b.zip")
     with pytest.raises(BundleError, match="cannot be read"):

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive.ledger import Ledger, PageTexts, VotingPages
-from adaptive.ledger.bundle import bundle_bytes, read_bundle, restore_bundle, verify_bundle, verify_campaign
+from adaptive.ledger.bundle import read_bundle, verify_bundle
 from adaptive.ledger.bundle.checking import votes_csv
 from adaptive.ledger.bundle.contents import gathered
 from adaptive.ledger.bundle.members import data_members, parsed
-from adaptive.ledger.encoding import label_text
+from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.voting_pages import pages_of, set_pages
+from adaptive.ledger.store.encoding import label_text
 from tests.adaptive.ledger.bundle.zips import members_of
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, voted
 
@@ -63,7 +63,7 @@ def test_any_text_survives(labels, cells, extra, contents):
 @pytest.mark.parametrize("before", ["", "as it is"])
 def test_lines_of_nothing_are_refused_one_by_one(name, before, sqlite):
     """All of them at once would take nine times their bytes, before the first is looked at."""
-    members = members_of(bundle_bytes(voted(sqlite)))
+    members = members_of(voted(sqlite).bundle())
     n_lines = 4_000_000
     members[name] = (members[name] if before else "") + "\n" * n_lines
     tracemalloc.start()
@@ -85,7 +85,7 @@ def test_no_cell_of_a_bundle_is_run_by_a_spreadsheet_and_all_come_back(settings,
     campaign = voted(sqlite, items=items or ITEMS, voters=["Ann", "=cmd|' /C calc'!A0", "-@Eve"], **settings)
     with campaign.database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE voter SET consent_version = '+1+1' WHERE id = 1")
-    members = members_of(bundle_bytes(campaign, names=True))
+    members = members_of(campaign.bundle(names=True))
     tables = {name: text for name, text in members.items() if name.endswith(".csv")}
     cells = {
         name: [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
@@ -96,12 +96,12 @@ def test_no_cell_of_a_bundle_is_run_by_a_spreadsheet_and_all_come_back(settings,
     assert ("'=1+1" if items is None else "'=c") in cells["votes.csv"]
     assert {"'=cmd|' /C calc'!A0", "'-@Eve", "'+1+1"} <= set(cells["voters.csv"])
     path = tmp_path / "b.zip"
-    path.write_bytes(bundle_bytes(campaign, names=True))
-    assert verify_bundle(path).chain_digest == verify_campaign(campaign).chain_digest
-    again = restore_bundle(path, Ledger.create(tmp_path / "other.db"))
+    path.write_bytes(campaign.bundle(names=True))
+    assert verify_bundle(path).chain_digest == campaign.verify().chain_digest
+    again = Ledger.create(tmp_path / "other.db").restore(path)
     try:
         assert again.info.items == campaign.info.items
-        assert bundle_bytes(again, names=True) == path.read_bytes()
+        assert again.bundle(names=True) == path.read_bytes()
         assert "=cmd|' /C calc'!A0" in {voter["name"] for voter in read_bundle(path).voters}
     finally:
         again.database.close()
@@ -114,23 +114,25 @@ def campaign_with_pages(target):
     campaign = voted(target)
     for version in range(2):
         shown = replace(PAGES, consent_version=str(version + 1))
-        campaign.run(lambda c, shown=shown, before=version: set_pages(c, campaign.info, shown, replaces=before))
+        campaign.database.write(
+            lambda c, shown=shown, before=version: set_pages(c, campaign.info, shown, replaces=before)
+        )
     return campaign
 
 
 def test_pages_are_in_a_bundle_version_by_version(sqlite, tmp_path):
     campaign = campaign_with_pages(sqlite)
     for names in (False, True):
-        data = bundle_bytes(campaign, names=names)
+        data = campaign.bundle(names=names)
         assert ("C0DE" in members_of(data)["pages.json"]) == names  # it proves a voter's work to a platform
         (tmp_path / "b.zip").write_bytes(data)
         ledger = Ledger.create(tmp_path / f"{names}.db")
-        again = restore_bundle(tmp_path / "b.zip", ledger)
+        again = ledger.restore(tmp_path / "b.zip")
         version, pages = again.database.read(lambda connection, again=again: pages_of(connection, again.info))
         assert version == 2
         hidden = {} if names else {"completion_code": None, "study": None}
         assert pages == replace(PAGES, consent_version="2", **hidden)
-        assert bundle_bytes(again, names=names) == data
+        assert again.bundle(names=names) == data
         ledger.close()
 
 
@@ -145,7 +147,7 @@ def test_pages_are_in_a_bundle_version_by_version(sqlite, tmp_path):
     ],
 )
 def test_pages_that_no_ledger_writes_are_refused(change, message, sqlite):
-    members = members_of(bundle_bytes(campaign_with_pages(sqlite)))
+    members = members_of(campaign_with_pages(sqlite).bundle())
     rows = json.loads(members["pages.json"])
     change(rows)
     members["pages.json"] = json.dumps(rows)

@@ -7,15 +7,15 @@ import json
 import pytest
 
 from adaptive.ledger import ContinuousPlan
-from adaptive.ledger.bundle import bundle_bytes, restore_bundle, verify_bundle
+from adaptive.ledger.ballots.continuous import draw_batch, finish
+from adaptive.ledger.ballots.results import result_of
+from adaptive.ledger.bundle import verify_bundle
 from adaptive.ledger.bundle.documents import croissant
 from adaptive.ledger.bundle.files import contents_of
 from adaptive.ledger.bundle.strengths import check_strengths
-from adaptive.ledger.continuous import draw_batch, finish
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.formats.guard import unguarded
-from adaptive.ledger.results import result_of
-from adaptive.ledger.voters import set_excluded, voter_named
+from adaptive.ledger.store.encoding import unguarded
+from adaptive.ledger.voters.identity import set_excluded, voter_named
 from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of
 
@@ -33,12 +33,12 @@ def continuous(target, items=ITEMS, n_batches=4):
 def test_the_table_has_the_strengths_that_the_ledger_gives(items, ended, sqlite, tmp_path):
     campaign = continuous(sqlite, items)
     info = campaign.info
-    campaign.run(lambda c: set_excluded(c, info, voter_named(c, info, "Bob"), True, "too fast"))
+    campaign.database.write(lambda c: set_excluded(c, info, voter_named(c, info, "Bob"), True, "too fast"))
     if ended:
         finish(campaign.database, info, least_answered=0.5)
     expected = campaign.database.read(lambda c: result_of(c, info, interim=True)).to_csv()
     wanted = [line.split(",") for line in expected.splitlines()]
-    data = bundle_bytes(campaign)
+    data = campaign.bundle()
     table = members_of(data)["result.csv"]
     names = table.splitlines()[0].split(",")
     assert names[-2:] == ["rank", "strength"]
@@ -48,8 +48,8 @@ def test_the_table_has_the_strengths_that_the_ledger_gives(items, ended, sqlite,
     assert [[*map(unguarded, row)] for row in found] == [[row[at] for at in columns] for row in rows]
     (tmp_path / "b.zip").write_bytes(data)
     assert verify_bundle(tmp_path / "b.zip").n_votes > 20
-    again = restore_bundle(tmp_path / "b.zip", ledger_at(str(tmp_path / "other.db")))
-    assert bundle_bytes(again) == data
+    again = ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip")
+    assert again.bundle() == data
     (records,) = (
         each for each in json.loads(members_of(data)["croissant.json"])["recordSet"] if each["name"] == "result"
     )
@@ -57,7 +57,7 @@ def test_the_table_has_the_strengths_that_the_ledger_gives(items, ended, sqlite,
 
 
 def test_another_table_is_refused_and_another_last_digit_is_not(sqlite, tmp_path):
-    data = bundle_bytes(continuous(sqlite))
+    data = continuous(sqlite).bundle()
 
     def changed(change):
         contents, members = contents_of(edited(data, "result.csv", change))
@@ -96,4 +96,4 @@ def test_items_of_one_strength_may_change_places():
 
 def test_a_campaign_without_votes_has_the_names_of_the_columns(sqlite):
     campaign = ledger_at(sqlite).new_campaign(ContinuousPlan(8, 60, batch=12), PAIRS, VOTERS, 1)
-    assert members_of(bundle_bytes(campaign))["result.csv"] == "item_1,item_2,rank,strength\n"
+    assert members_of(campaign.bundle())["result.csv"] == "item_1,item_2,rank,strength\n"

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive.formats.votes import VoteRow
-from adaptive.ledger.bundle import bundle_bytes, restore_bundle, verify_bundle
-from adaptive.ledger.encoding import digest_of, json_of
+from adaptive.ledger.bundle import verify_bundle
+from adaptive.ledger.checks.probing import KnownPair, Probing
 from adaptive.ledger.errors import BundleError, LedgerError
-from adaptive.ledger.probes.probing import KnownPair, Probing
+from adaptive.ledger.store.encoding import digest_of, json_of
 from tests.adaptive.ledger.bundle.zips import edited, edited_json, edited_line, members_of, packed
 from tests.adaptive.ledger.campaigns import check_ids
 from tests.adaptive.ledger.voted import ledger_at, voted
@@ -22,7 +22,7 @@ from tests.adaptive.ledger.voted import record as voted_record
 def good(tmp_path_factory):
     """Bytes of a bundle with two closed ballots and an open one."""
     campaign = voted(str(tmp_path_factory.mktemp("good") / "ledger.db"), 2)
-    data = bundle_bytes(campaign)
+    data = campaign.bundle()
     campaign.database.close()
     return data
 
@@ -174,10 +174,10 @@ def test_an_edited_bundle_fails_in_the_part_that_was_edited(edit, message, good,
         verify_bundle(path)
     ledger = ledger_at(str(tmp_path / "other.db"))
     if message is None:
-        restore_bundle(path, ledger)
+        ledger.restore(path)
         return
     with pytest.raises(BundleError, match=message):
-        restore_bundle(path, ledger)
+        ledger.restore(path)
     with pytest.raises(LedgerError, match="no campaign"):
         ledger.campaign()
     ledger.close()
@@ -191,7 +191,7 @@ def probed(tmp_path_factory):
     campaign = voted(path, 0, probing=Probing(known, 1, 0.2, 0.2))
     answers = [VoteRow(2, check, None, None, None, "left") for check in check_ids(campaign)]
     voted_record(campaign, answers)
-    data = bundle_bytes(campaign)
+    data = campaign.bundle()
     campaign.database.close()
     return data
 
@@ -256,8 +256,8 @@ def check_cells(column, value):
 def test_edited_probes_are_found(edit, message, probed, tmp_path):
     (tmp_path / "b.zip").write_bytes(edit(probed))
     if message is None:
-        again = restore_bundle(tmp_path / "b.zip", ledger_at(str(tmp_path / "other.db")))
-        assert bundle_bytes(again) == probed
+        again = ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip")
+        assert again.bundle() == probed
         return
     with pytest.raises(BundleError, match=message):
         verify_bundle(tmp_path / "b.zip")

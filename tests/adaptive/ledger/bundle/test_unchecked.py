@@ -12,20 +12,20 @@ import pytest
 from adaptive.errors import AdaptiveError
 from adaptive.formats.votes import VoteRow
 from adaptive.ledger import ContinuousPlan, Settings
-from adaptive.ledger.bundle import bundle_bytes, restore_bundle, verify_bundle
+from adaptive.ledger.ballots.closing import chain_digest
+from adaptive.ledger.ballots.continuous import draw_batch
+from adaptive.ledger.ballots.draws import draw_digest
+from adaptive.ledger.bundle import verify_bundle
 from adaptive.ledger.bundle.archive import NAMES, SUMS
 from adaptive.ledger.bundle.checking import checked, events_by_ballot, vote_line
 from adaptive.ledger.bundle.documents import croissant, data_sheet
 from adaptive.ledger.bundle.members import data_members, parsed
-from adaptive.ledger.closing import chain_digest
-from adaptive.ledger.contents import ItemContent
-from adaptive.ledger.continuous import draw_batch
-from adaptive.ledger.draws import draw_digest
-from adaptive.ledger.encoding import digest_of, json_of
+from adaptive.ledger.campaign.contents import ItemContent
+from adaptive.ledger.campaign.voting_pages import PageTexts, VotingPages, set_pages
+from adaptive.ledger.checks.probing import KnownPair, Probing
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.probes.probing import KnownPair, Probing
-from adaptive.ledger.voters import set_excluded, voter_named
-from adaptive.ledger.voting_pages import PageTexts, VotingPages, set_pages
+from adaptive.ledger.store.encoding import digest_of, json_of
+from adaptive.ledger.voters.identity import set_excluded, voter_named
 from adaptive.tables import csv_text
 from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.campaigns import check_ids
@@ -42,9 +42,11 @@ def filled(campaign, last):
     answers = [VoteRow(2, name, None, None, None, "left") for name in names]
     record(campaign, answers)
     pages = VotingPages({"en": PageTexts(title="Fruit", question="Which is riper?")}, "en")
-    campaign.run(lambda connection: set_pages(connection, campaign.info, pages, replaces=0))
-    campaign.run(lambda c: set_excluded(c, campaign.info, voter_named(c, campaign.info, "Bob"), True, "too fast"))
-    data = bundle_bytes(campaign, names=True)
+    campaign.database.write(lambda connection: set_pages(connection, campaign.info, pages, replaces=0))
+    campaign.database.write(
+        lambda c: set_excluded(c, campaign.info, voter_named(c, campaign.info, "Bob"), True, "too fast")
+    )
+    data = campaign.bundle(names=True)
     campaign.database.close()
     return data
 
@@ -56,10 +58,10 @@ def ballots(tmp_path_factory):
     settings = Settings(probing=PROBING, least_answered=0.5)
     campaign = ledger_at(path).new_campaign(PLAN, ITEMS, VOTERS, 1, settings=settings, contents=CONTENTS)
     for number in (1, 2, 3):
-        campaign.open_ballot()
+        campaign.open_next()
         record(campaign, rows_of(campaign, number, number + 1))
         if number < 3:
-            campaign.close_ballot(number)
+            campaign.close(number)
     record(campaign, rows_of(campaign, 1)[:3])  # too late
     assert campaign.ballots()[0].record["n_tied_at_cut"] > 1
     return filled(campaign, 3)
@@ -213,7 +215,7 @@ def test_the_seed_must_give_the_draws_and_break_the_ties(ballots, tmp_path, monk
     path.write_bytes(reseeded(members))
     with pytest.raises(BundleError, match="ballot 1: the seed 2 gives other comparisons"):
         verify_bundle(path)
-    restore_bundle(path, ledger_at(str(tmp_path / "other.db")))  # what was drawn is in its rows
+    ledger_at(str(tmp_path / "other.db")).restore(path)  # what was drawn is in its rows
     monkeypatch.setattr("adaptive.ledger.bundle.checking._is_drawn", lambda *_: True)
     with pytest.raises(BundleError, match="ballot 1: the seed 2 gives other items of those that tie at the cut"):
         verify_bundle(path)

@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from adaptive.ledger.bundle import bundle_bytes, restore_bundle
-from adaptive.ledger.formats import export_votes, import_votes
 from adaptive.tables import csv_text
 from tests.adaptive.ledger.bundle.zips import edited
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, ledger_at, voted
@@ -24,10 +22,8 @@ def with_contents(sqlite, other, tmp_path, items=ITEMS):
         rows[0][2:], rows[-1][2:] = PLUM, KIWI
         return csv_text(header, rows)
 
-    (tmp_path / "b.zip").write_bytes(
-        edited(bundle_bytes(voted(sqlite, 0, items=items), names=True), "items.csv", change)
-    )
-    return restore_bundle(tmp_path / "b.zip", ledger_at(other))
+    (tmp_path / "b.zip").write_bytes(edited(voted(sqlite, 0, items=items).bundle(names=True), "items.csv", change))
+    return ledger_at(other).restore(tmp_path / "b.zip")
 
 
 @pytest.mark.parametrize("items", [ITEMS, PAIRS], ids=["text", "pairs"])
@@ -35,7 +31,7 @@ def test_tasks_of_label_studio_have_the_content_of_items(items, sqlite, other, t
     campaign = with_contents(sqlite, other, tmp_path, items)
     first, last = (each if isinstance(each, str) else " ".join(each) for each in (items[0], items[-1]))
     expected = {first: PLUM, last: KIWI}
-    export = export_votes(campaign, "label_studio", unanswered=True, names=True)
+    export = campaign.export_votes("label_studio", unanswered=True, names=True)
     tasks = json.loads(export.files["tasks.json"])
     for task in tasks:
         for side in "12":
@@ -45,13 +41,13 @@ def test_tasks_of_label_studio_have_the_content_of_items(items, sqlite, other, t
             assert task["data"].get(f"alt_text{side}", "") == alt_text
     assert {task["data"][f"text{side}"] for task in tasks for side in "12"} > set(expected)
     (tmp_path / "tasks.json").write_text(export.files["tasks.json"], encoding="utf-8")
-    assert import_votes(campaign, tmp_path / "tasks.json", "label_studio").n_known == export.n_votes > 0
+    assert campaign.import_votes(tmp_path / "tasks.json", "label_studio").n_known == export.n_votes > 0
 
 
 def test_instances_of_potato_have_the_content_of_items(sqlite, other, tmp_path):
     campaign = with_contents(sqlite, other, tmp_path)
     expected = {ITEMS[0]: PLUM, ITEMS[-1]: KIWI}
-    export = export_votes(campaign, "potato", unanswered=True, names=True)
+    export = campaign.export_votes("potato", unanswered=True, names=True)
     for line in export.files["instances.jsonl"].splitlines():
         instance = json.loads(line)
         shown = [expected.get(label, ("text", label, "")) for label in instance["responses"]]
@@ -60,10 +56,10 @@ def test_instances_of_potato_have_the_content_of_items(sqlite, other, tmp_path):
         alt_texts = [alt_text or None for _, _, alt_text in shown]
         assert instance.get("alt_texts", [None, None]) == alt_texts
     (tmp_path / "instances.jsonl").write_text(export.files["instances.jsonl"], encoding="utf-8")
-    assert import_votes(campaign, tmp_path / "instances.jsonl", "potato").n_known == export.n_votes > 0
+    assert campaign.import_votes(tmp_path / "instances.jsonl", "potato").n_known == export.n_votes > 0
 
 
 def test_items_that_are_their_labels_have_no_content(sqlite):
     campaign = voted(sqlite, 0)
-    assert "content" not in export_votes(campaign, "label_studio").files["tasks.json"]
-    assert "contents" not in export_votes(campaign, "potato").files["instances.jsonl"]
+    assert "content" not in campaign.export_votes("label_studio").files["tasks.json"]
+    assert "contents" not in campaign.export_votes("potato").files["instances.jsonl"]

@@ -6,7 +6,6 @@ import pytest
 
 from adaptive.errors import TableError, VoteError
 from adaptive.ledger import LedgerError, Settings
-from adaptive.ledger.formats import export_votes, import_votes
 from adaptive.plan import plan_ballots
 from rankcorr.errors import OptionError
 from tests.adaptive.ledger.voted import VOTERS, ledger_at, voted
@@ -19,7 +18,7 @@ TASK = {"data": {"text1": "a", "text2": "b", "voter": "Ann"}}
 def campaign(sqlite):
     """Every pair of four items once; nobody has voted."""
     made = ledger_at(sqlite).new_campaign(PLAN, list("abcd"), VOTERS, 1, settings=Settings())
-    made.open_ballot()
+    made.open_next()
     return made
 
 
@@ -92,45 +91,45 @@ def test_a_file_that_means_nothing(form, text, error, message, campaign, tmp_pat
     monkeypatch.chdir(tmp_path)
     (tmp_path / "v").write_text(text)
     with pytest.raises(error, match=message):
-        import_votes(campaign, "v", form)
-    assert export_votes(campaign, "csv").n_votes == 0
+        campaign.import_votes("v", form)
+    assert campaign.export_votes("csv").n_votes == 0
 
 
 def test_an_unknown_format(campaign, tmp_path):
     (tmp_path / "v.csv").write_text("left,right,winner\na,b,left\n")
-    for step in (lambda: import_votes(campaign, tmp_path / "v.csv", "brat"), lambda: export_votes(campaign, "brat")):
+    for step in (lambda: campaign.import_votes(tmp_path / "v.csv", "brat"), lambda: campaign.export_votes("brat")):
         with pytest.raises(OptionError, match="format must be one of"):
             step()
 
 
 def test_a_ballot_that_was_not_opened(campaign):
     with pytest.raises(LedgerError, match="ballot 2 has not been opened"):
-        export_votes(campaign, "csv", ballots=[1, 2])
+        campaign.export_votes("csv", ballots=[1, 2])
 
 
 def test_a_pair_that_several_voters_have_needs_its_voter(sqlite, tmp_path):
     campaign = voted(sqlite, 0, plan=plan_ballots(4, n_ballots=2, fraction=0.5, presentations=6), items=list("abcd"))
     (tmp_path / "v").write_text("winner,loser\n0,1\n")
     with pytest.raises(VoteError, match="'a' and 'b' are compared 2 times: the voter or the comparison must be named"):
-        import_votes(campaign, tmp_path / "v", "choix")
+        campaign.import_votes(tmp_path / "v", "choix")
 
 
 def test_both_bad_is_a_tie_and_a_cancelled_annotation_is_none(campaign, tmp_path):
     arena = tmp_path / "arena"
     arena.write_text('{"model_a": "a", "model_b": "b", "winner": "tie (bothbad)"}\n')
-    assert import_votes(campaign, arena, "arena").n_new == 1
+    assert campaign.import_votes(arena, "arena").n_new == 1
     studio = tmp_path / "studio"
     studio.write_text(json.dumps([with_result("left", was_cancelled=True), with_result()]))
-    assert import_votes(campaign, studio, "label_studio").n_new == 0
+    assert campaign.import_votes(studio, "label_studio").n_new == 0
 
 
 def test_output_of_potato_itself(campaign, tmp_path):
     path = tmp_path / "annotated_instances.jsonl"
-    shown = export_votes(campaign, "potato", unanswered=True, names=True).files["instances.jsonl"].splitlines()
+    shown = campaign.export_votes("potato", unanswered=True, names=True).files["instances.jsonl"].splitlines()
     first = json.loads(shown[0])
     entry = {"instance_id": first["id"], "label_annotations": {"preference": {"selection": "B"}}}
     path.write_text(json.dumps({**entry, "user_id": first["user_id"], "responses": first["responses"]}))
-    assert import_votes(campaign, path, "potato").n_new == 1
+    assert campaign.import_votes(path, "potato").n_new == 1
 
 
 def test_exports_are_recognised(campaign, tmp_path):
@@ -138,32 +137,32 @@ def test_exports_are_recognised(campaign, tmp_path):
     (tmp_path / "v.csv").write_text("one;two;choice\na;b;A\nc;a;same\n", encoding="utf-16")
     columns, answers = {"left": "one", "right": "two", "winner": "choice"}, {"A": "left", "B": "right", "same": "tie"}
     for n_new in (2, 0):
-        recorded = import_votes(campaign, tmp_path / "v.csv", columns=columns, answers=answers, encoding="utf-16")
+        recorded = campaign.import_votes(tmp_path / "v.csv", columns=columns, answers=answers, encoding="utf-16")
         assert (recorded.n_new, recorded.n_known) == (n_new, 2 - n_new)
     (tmp_path / "pairs.csv").write_text("winner,loser\nb,c\nd,a\n")
-    assert import_votes(campaign, tmp_path / "pairs.csv").n_new == 2
+    assert campaign.import_votes(tmp_path / "pairs.csv").n_new == 2
     (tmp_path / "hot.csv").write_text("model_a,model_b,winner_model_a,winner_model_b\nd,b,0,1\n")
-    assert import_votes(campaign, tmp_path / "hot.csv").n_new == 1
-    assert export_votes(campaign, "csv").n_votes == 5
+    assert campaign.import_votes(tmp_path / "hot.csv").n_new == 1
+    assert campaign.export_votes("csv").n_votes == 5
 
 
 def test_numbers_that_may_be_names_are_refused(sqlite, tmp_path):
     made = ledger_at(sqlite).new_campaign(PLAN, list("4321"), VOTERS, 1, settings=Settings())
-    made.open_ballot()
+    made.open_next()
     (tmp_path / "v").write_text("winner,loser\n2,1\n")
     with pytest.raises(TableError, match="numbers may name the items or count them from 0; the format 'pairs' names"):
-        import_votes(made, tmp_path / "v")
-    assert import_votes(made, tmp_path / "v", "pairs").n_new == 1
-    assert import_votes(made, tmp_path / "v", "choix").n_new == 1  # items 2 and 1 are "2" and "3"
+        made.import_votes(tmp_path / "v")
+    assert made.import_votes(tmp_path / "v", "pairs").n_new == 1
+    assert made.import_votes(tmp_path / "v", "choix").n_new == 1  # items 2 and 1 are "2" and "3"
 
 
 def test_an_unknown_answer_refuses_the_whole_file(campaign, tmp_path):
     (tmp_path / "v.csv").write_text("left,right,winner\na,b,left\nb,c,A\nc,d,B\n")
     with pytest.raises(VoteError, match=r"v\.csv:3: column \"winner\": .* got 'A' \(also 'B'\)\. The option answers"):
-        import_votes(campaign, tmp_path / "v.csv")
-    assert export_votes(campaign, "csv").n_votes == 0
+        campaign.import_votes(tmp_path / "v.csv")
+    assert campaign.export_votes("csv").n_votes == 0
 
 
 def test_votes_without_a_winner_are_no_votes(campaign, tmp_path):
     (tmp_path / "v").write_text('{"model_a": "a", "model_b": "b", "winner": null}\n')
-    assert import_votes(campaign, tmp_path / "v").n_new == 0
+    assert campaign.import_votes(tmp_path / "v").n_new == 0

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from adaptive.ledger import Settings
-from adaptive.ledger.formats import FORMATS, export_votes, import_votes
-from adaptive.ledger.formats.gathered import gathered
+from adaptive.ledger.formats import FORMATS
+from adaptive.ledger.formats.exports import gathered
 from adaptive.model.comparisons import read_comparisons
 from adaptive.tables import read_items
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, PLAN, VOTERS, ledger_at, record, rows_of, voted
@@ -29,7 +29,7 @@ def all_of(campaign, **options):
 def twin(target, items=ITEMS):
     """The same ballot 1, without votes."""
     campaign = ledger_at(target).new_campaign(PLAN, items, VOTERS, 1, settings=Settings(least_answered=0.5))
-    campaign.open_ballot()
+    campaign.open_next()
     return campaign
 
 
@@ -44,9 +44,9 @@ def written(export, folder):
 @pytest.mark.parametrize("guard", [True, False])
 def test_votes_come_back_in_another_ledger(form, items, guard, sqlite, other, tmp_path):
     source, other = voted(sqlite, 0, items=items), twin(other, items)
-    export = export_votes(source, form, names=True, guard=guard, unanswered=True)
+    export = source.export_votes(form, names=True, guard=guard, unanswered=True)
     path = written(export, tmp_path)
-    brought = import_votes(other, path, form, guard=guard)
+    brought = other.import_votes(path, form, guard=guard)
     came = {vote.comparison: vote for vote in all_of(other)}
     for vote in all_of(source):
         again = came[vote.comparison]
@@ -56,7 +56,7 @@ def test_votes_come_back_in_another_ledger(form, items, guard, sqlite, other, tm
             extra = {name: cell for name, cell in again.extra.items() if name != "received_at"}
             assert (again.response_ms, extra) == (vote.response_ms, vote.extra)
     assert brought.n_new == export.n_votes > 0
-    again = import_votes(other, path, form, guard=guard)
+    again = other.import_votes(path, form, guard=guard)
     assert (again.n_new, again.n_known, again.n_conflicts) == (0, export.n_votes, 0)
 
 
@@ -64,7 +64,7 @@ def test_votes_come_back_in_another_ledger(form, items, guard, sqlite, other, tm
 def test_without_ids_a_vote_is_about_its_voters_comparison_of_the_pair(form, sqlite, other, tmp_path):
     """Half of the rows have their items on the other sides."""
     source, other = voted(sqlite, 0), twin(other)
-    path = written(export_votes(source, form, names=True, guard=False), tmp_path)
+    path = written(source.export_votes(form, names=True, guard=False), tmp_path)
     if form == "csv":
         rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
         for number, row in enumerate(rows):
@@ -85,7 +85,7 @@ def test_without_ids_a_vote_is_about_its_voters_comparison_of_the_pair(form, sql
                 entry.pop("id", None)
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         path.write_text(json.dumps(rows) if form == "label_studio" else lines, encoding="utf-8")
-    import_votes(other, path, form, guard=False)
+    other.import_votes(path, form, guard=False)
     answers = {vote.comparison: vote.answer for vote in all_of(other)}
     wanted = {vote.comparison: vote.answer for vote in all_of(source)}
     assert answers == {name: answer if answer in EXPRESSES[form] else None for name, answer in wanted.items()}
@@ -93,19 +93,19 @@ def test_without_ids_a_vote_is_about_its_voters_comparison_of_the_pair(form, sql
 
 def test_pairs_of_choix_come_back_where_a_pair_is_compared_once(sqlite, target, tmp_path):
     source, other = voted(sqlite, 0), twin(target)
-    path = written(export_votes(source, "choix"), tmp_path)
-    brought = import_votes(other, path, "choix")
+    path = written(source.export_votes("choix"), tmp_path)
+    brought = other.import_votes(path, "choix")
     answers = {vote.comparison: vote.answer for vote in all_of(other)}
     wanted = {vote.comparison: vote.answer for vote in all_of(source)}
     assert answers == {name: answer if answer in {"left", "right"} else None for name, answer in wanted.items()}
-    assert brought.n_new == export_votes(source, "choix").n_votes
+    assert brought.n_new == source.export_votes("choix").n_votes
 
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("items", [ITEMS, list("abcdefgh")], ids=["odd", "plain"])
 def test_the_models_count_the_same_wins(form, items, sqlite, tmp_path):
     source = voted(sqlite, 2, items=items)
-    path = written(export_votes(source, form, guard=False), tmp_path)
+    path = written(source.export_votes(form, guard=False), tmp_path)
     known = read_items(tmp_path / "items.csv") if form == "choix" else items
     found = read_comparisons(path, format=form, items=known)
     wins = dict.fromkeys(items, 0)
@@ -118,7 +118,7 @@ def test_the_models_count_the_same_wins(form, items, sqlite, tmp_path):
 
 
 def test_plain_labels_are_read_by_any_reader_of_csv(sqlite, tmp_path):
-    path = written(export_votes(voted(sqlite, 1, items=list("abcdefgh")), "csv", unanswered=True), tmp_path)
+    path = written(voted(sqlite, 1, items=list("abcdefgh")).export_votes("csv", unanswered=True), tmp_path)
     found = read_comparisons(path)
     assert found.n_comparisons + found.n_unanswered == 30
     assert found.n_unanswered > 4  # those who cannot say are among them
@@ -128,18 +128,18 @@ def test_names_leave_only_when_asked_for(sqlite):
     campaign = voted(sqlite, 1)
     for form in FORMATS:
         for name in VOTERS:
-            assert name not in "".join(export_votes(campaign, form, unanswered=True).files.values())
-    assert "Bob" in export_votes(campaign, "csv", names=True).files["votes.csv"]
+            assert name not in "".join(campaign.export_votes(form, unanswered=True).files.values())
+    assert "Bob" in campaign.export_votes("csv", names=True).files["votes.csv"]
 
 
 def test_votes_of_an_excluded_voter_are_left_out_and_counted(sqlite):
-    from adaptive.ledger.voters import set_excluded, voter_named
+    from adaptive.ledger.voters.identity import set_excluded, voter_named
 
     campaign = voted(sqlite, 0)
     info = campaign.info
-    before = export_votes(campaign, "csv")
-    campaign.run(lambda c: set_excluded(c, info, voter_named(c, info, "Bob"), True, "too fast"))
-    after = export_votes(campaign, "csv", names=True, unanswered=True)
+    before = campaign.export_votes("csv")
+    campaign.database.write(lambda c: set_excluded(c, info, voter_named(c, info, "Bob"), True, "too fast"))
+    after = campaign.export_votes("csv", names=True, unanswered=True)
     n_bob = sum(vote.voter == "Bob" and vote.answer is not None for vote in all_of(campaign))
     assert after.left_out == {"their voter is excluded": n_bob}
     assert after.n_votes == before.n_votes - n_bob
@@ -148,7 +148,7 @@ def test_votes_of_an_excluded_voter_are_left_out_and_counted(sqlite):
 
 def test_ballots_can_be_chosen(sqlite):
     campaign = voted(sqlite, 1)
-    n_votes = [export_votes(campaign, "csv", ballots=chosen).n_votes for chosen in ([1], [2], None)]
+    n_votes = [campaign.export_votes("csv", ballots=chosen).n_votes for chosen in ([1], [2], None)]
     assert n_votes[0] + n_votes[1] == n_votes[2]
 
 
@@ -156,6 +156,6 @@ def test_a_column_with_a_name_of_ours_is_kept_under_another(sqlite):
     campaign = twin(sqlite)
     row = rows_of(campaign, 1, silent=0)[0]
     record(campaign, [row._replace(extra=(("received_at", "noon"), ("left_1", "x")))])
-    header, first = export_votes(campaign, "csv").files["votes.csv"].splitlines()[:2]
+    header, first = campaign.export_votes("csv").files["votes.csv"].splitlines()[:2]
     assert header == "comparison,voter,left,right,winner,left_1,file_received_at,seconds,received_at"
     assert ",x,noon,," in first

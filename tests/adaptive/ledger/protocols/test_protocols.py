@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from adaptive.formats.saved_voting import read_saved_voting, saved_voting
-from adaptive.ledger.bundle import bundle_bytes
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.formats.gathered import gathered
-from adaptive.ledger.protocols import import_protocol
+from adaptive.ledger.formats.exports import gathered
 from adaptive.votes import Vote
 from tests.adaptive import formats
 from tests.adaptive.ledger.campaigns import pair_ids
@@ -27,7 +25,7 @@ def test_a_voting_is_the_same_in_the_ledger(n_closed, items, target):
     if n_closed < 3:
         protocol.open_ballot()
         protocol.record(dict(list(votes_on(protocol).items())[:5]))
-    campaign = import_protocol(ledger_at(target), protocol, f"Fruit {uuid.uuid4()}")  # others share the database
+    campaign = ledger_at(target).import_protocol(protocol, f"Fruit {uuid.uuid4()}")  # others share the database
     records, standing = campaign.standing()
     assert records == protocol.records
     assert standing.places.tolist() == (protocol.standing.places if n_closed else np.arange(8)).tolist()
@@ -42,14 +40,14 @@ def test_a_voting_is_the_same_in_the_ledger(n_closed, items, target):
             {1: "left", 0: "tie", -1: "right", -2: None}[code] for code in answers.tolist()
         ]
     if n_closed == 3:
-        assert campaign.result().to_json() == protocol.result().to_json()
-    assert bundle_bytes(campaign)  # it verifies
+        assert campaign.paper_result().to_json() == protocol.result().to_json()
+    assert campaign.bundle()  # it verifies
 
 
 @pytest.mark.parametrize("name", ["opened.json", "ready.json", "finished.json"])
 def test_files_of_version_1_come_in_too(name, sqlite):
     protocol = read_saved_voting(VERSION_1 / name)
-    campaign = import_protocol(ledger_at(sqlite), protocol, name)
+    campaign = ledger_at(sqlite).import_protocol(protocol, name)
     assert campaign.info.name == name
     assert campaign.standing()[0] == protocol.records
 
@@ -57,10 +55,10 @@ def test_files_of_version_1_come_in_too(name, sqlite):
 def test_the_voting_goes_on_in_the_ledger(sqlite):
     """To the end: the same ballots, cuts and ranking as without the ledger."""
     protocol = opened()
-    campaign = import_protocol(ledger_at(sqlite), saved_voting(protocol.to_json(), "JSON"), "Fruit")
+    campaign = ledger_at(sqlite).import_protocol(saved_voting(protocol.to_json(), "JSON"), "Fruit")
     for number in (2, 3):
         if number == 3:
-            campaign.open_ballot()
+            campaign.open_next()
             protocol.open_ballot()
         known = dict(list(votes_on(protocol).items())[:5]) if number == 2 else {}
         ids = {name: f"{number}-{place}" for place, name in enumerate(pair_ids(campaign, number))}
@@ -68,8 +66,8 @@ def test_the_voting_goes_on_in_the_ledger(sqlite):
         rows = [row for row in rows if ids[row.comparison] not in known]
         protocol.record([(ids[row.comparison], Vote[row.answer.upper()]) for row in rows])
         record(campaign, rows)
-        assert campaign.close_ballot(number) == protocol.close_ballot()
-    assert campaign.result().to_json() == protocol.result().to_json()
+        assert campaign.close(number) == protocol.close_ballot()
+    assert campaign.paper_result().to_json() == protocol.result().to_json()
 
 
 def test_votes_that_do_not_give_the_records_are_not_imported(sqlite):
@@ -88,6 +86,6 @@ def test_votes_that_do_not_give_the_records_are_not_imported(sqlite):
 
     ledger = ledger_at(sqlite)
     with pytest.raises(BundleError, match=r"record of ballot 1: (the votes do not give|.* cannot be scored)"):
-        import_protocol(ledger, Edited(), "Fruit")
+        ledger.import_protocol(Edited(), "Fruit")
     with pytest.raises(Exception, match="no campaign"):
         ledger.campaign()

@@ -13,8 +13,8 @@ from scipy.stats import binomtest, norm
 
 from adaptive.ledger.quality.agreement import Ratings, consistency, ratings_of
 from adaptive.ledger.quality.answers import NOTHING, Answers
-from adaptive.ledger.quality.shares import Share
-from adaptive.ledger.votes import CANNOT_SAY
+from adaptive.ledger.quality.flags import Share
+from adaptive.ledger.votes.casting import CANNOT_SAY
 
 
 @st.composite

@@ -13,14 +13,14 @@ from scipy.stats import binomtest, fisher_exact
 from adaptive import bradley_terry, influence, voter_report
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import LedgerError
-from adaptive.ledger.asking import asked as asked_of
-from adaptive.ledger.probes.probing import KnownPair, Probing
-from adaptive.ledger.probes.rows import ballot_probes
+from adaptive.ledger.ballots.draws import ballot_probes
+from adaptive.ledger.ballots.results import result_of, votes_of
+from adaptive.ledger.ballots.shown_sheets import asked as asked_of
+from adaptive.ledger.checks.probing import KnownPair, Probing
 from adaptive.ledger.quality import Flag, Limits, Share, VoterQuality, exclusion_preview, quality_of
-from adaptive.ledger.quality.flags import flags_of, is_low, side_interval
-from adaptive.ledger.recording import record_file
-from adaptive.ledger.results import result_of, votes_of
-from adaptive.ledger.voters import set_excluded, voter_named
+from adaptive.ledger.quality.flags import flags_of, is_low
+from adaptive.ledger.voters.identity import set_excluded, voter_named
+from adaptive.ledger.votes.recording import record_file
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import campaign_of, check_ids, pair_ids, query
 
@@ -130,7 +130,7 @@ def test_the_model_is_that_of_the_votes(campaign):
 def test_a_voter_who_is_left_out_is_held_against_the_others_alone(campaign):
     made, _ = campaign
     before = read(made, quality_of)
-    made.run(lambda c: set_excluded(c, made.info, voter_named(c, made.info, "1"), True, "fast"))
+    made.database.write(lambda c: set_excluded(c, made.info, voter_named(c, made.info, "1"), True, "fast"))
     after = read(made, quality_of)
     assert [each.excluded for each in after.voters] == [False, True, False, False, False, False]
     assert after.voters[1].agreement == before.voters[1].agreement
@@ -170,7 +170,7 @@ def test_a_preview_is_what_leaving_out_gives(campaign):
     assert_allclose(seen.tau_w, wanted.statistic, atol=1e-9)
     assert (seen.n_votes, seen.excluded) == (wanted.n_votes, False)
     assert seen.n_votes + seen.n_others == read(made, votes_of).n_comparisons
-    made.run(lambda c: set_excluded(c, made.info, voter, True, "fast"))
+    made.database.write(lambda c: set_excluded(c, made.info, voter, True, "fast"))
     assert_allclose(read(made, result_of, interim=True).agreement, seen.tau_w, atol=1e-9)
     back = read(made, exclusion_preview, voter)
     assert (back.excluded, back.tau_w, back.n_votes, back.n_others) == (True, seen.tau_w, seen.n_votes, seen.n_others)
@@ -232,8 +232,8 @@ def test_flags_begin_at_their_limits(change, kinds):
 @pytest.mark.parametrize(("n_so", "n"), [(0, 5), (3, 7), (40, 40), (250, 500)])
 def test_the_interval_of_the_side_is_wilsons(n_so, n):
     wanted = binomtest(n_so, n).proportion_ci(0.9, "wilson")
-    assert_allclose(side_interval(Share.of(n_so, n), 0.9), wanted, atol=1e-12)
-    assert side_interval(NONE, 0.9) is None
+    assert_allclose(Share.of(n_so, n).interval(0.9), wanted, atol=1e-12)
+    assert NONE.interval(0.9) is None
 
 
 shares = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(lambda each: Share.of(min(each), max(each)))

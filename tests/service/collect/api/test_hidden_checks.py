@@ -13,9 +13,9 @@ import pytest
 import sqlalchemy as sa
 
 from adaptive.ledger import KnownPair, Ledger, Probing
-from adaptive.ledger.asking import asked
-from adaptive.ledger.participation import ask_others
-from adaptive.ledger.voters import set_excluded
+from adaptive.ledger.ballots.shown_sheets import asked
+from adaptive.ledger.voters.identity import set_excluded
+from adaptive.ledger.voters.participation import ask_others
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import change, query
 from tests.service.collect.browsing import Voter, new_campaign, new_id
@@ -234,7 +234,7 @@ def closing(script):
     for voter, pairs in ((script.voter, script.rest), (heir, [pair["id"] for pair in heir.sheet()["pairs"]])):
         for pair in pairs:
             voter.vote(pair)
-    script.campaign.close_ballot(1)
+    script.campaign.close(1)
     script.cast("known, closed", "while", "tie")
     script.cast("late", "late", "left")
     script.cast("late again", "late", "left")
@@ -300,8 +300,8 @@ def asked_of_others(script):
     script.cast("before", "before")
     script.cast("another", "of another", pair=script.other)
     [(voter_id,)] = query(script.campaign, "SELECT DISTINCT voter_id FROM vote_event")
-    script.campaign.run(lambda c: set_excluded(c, script.campaign.info, voter_id, True, "coins"))
-    script.campaign.run(lambda c: ask_others(c, script.campaign.info, voter_id))
+    script.campaign.database.write(lambda c: set_excluded(c, script.campaign.info, voter_id, True, "coins"))
+    script.campaign.database.write(lambda c: ask_others(c, script.campaign.info, voter_id))
     script.me()
     script.cast("known", "before")
     script.cast("another answer", "second", "right")

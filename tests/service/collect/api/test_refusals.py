@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from adaptive.ledger.voters import set_excluded
-from service.collect.api import pages as pages_module
+from adaptive.ledger import Campaign
+from adaptive.ledger.voters.identity import set_excluded
 from service.http.body import parse
 from tests.adaptive.ledger.campaigns import change, query
 from tests.service.collect.browsing import Voter, invited, new_campaign, new_id, token_of
@@ -58,7 +58,7 @@ def test_what_a_voter_answered_before_is_shown_again(two):
 
 def excluded(campaign):
     (voter_id,) = query(campaign, "SELECT max(id) FROM voter")[0]
-    campaign.run(lambda connection: set_excluded(connection, campaign.info, voter_id, True, "too fast"))
+    campaign.database.write(lambda connection: set_excluded(connection, campaign.info, voter_id, True, "too fast"))
 
 
 @pytest.mark.parametrize(("is_excluded", "status"), [(True, 403), (False, 201)])
@@ -192,18 +192,18 @@ def test_36_letters_are_no_id_of_an_event(event, two):
 def test_of_two_who_change_the_pages_at_once_one_is_told_so(organiser, monkeypatch):
     read = organiser.get("/pages")
     stamp, body = {"If-Match": read.headers["ETag"]}, read.json["pages"]
-    real, others = pages_module.pages_of, [{**body, "sheets": 7}]
+    real, others = Campaign.pages, [{**body, "sheets": 7}]
 
-    def overtaken(connection, info):
+    def overtaken(campaign):
         """The pages as they are read, after which another changes them."""
-        found = real(connection, info)
+        found = real(campaign)
         if others:
             # In a thread of its own: a request within a request would share its context, and end only one of the two.
             with ThreadPoolExecutor(1) as another:
                 another.submit(organiser.put, "/pages", others.pop(), headers=stamp).result()
         return found
 
-    monkeypatch.setattr(pages_module, "pages_of", overtaken)
+    monkeypatch.setattr(Campaign, "pages", overtaken)
     refused = organiser.put("/pages", {**body, "sheets": 9}, headers=stamp, status=412)
     assert problem(refused)[0] == "changed"
     assert organiser.get("/pages").json["pages"]["sheets"] == 7

@@ -6,7 +6,7 @@ from threading import Barrier
 import pytest
 
 from adaptive.ledger import LedgerError
-from adaptive.ledger.tokens import holder_of, issue, revoke_listed, token_rows
+from adaptive.ledger.voters.tokens import holder_of, issue, revoke_listed, token_rows
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browsing import Voter, new_campaign
 from tests.service.collect.organiser import Organiser, problem
@@ -122,14 +122,14 @@ def test_the_list_comes_in_parts_without_what_voters_browsers_hold(voting):
 @pytest.mark.parametrize("kept", [1, 2])
 def test_two_who_revoke_at_once_leave_one_token(kept, target):
     campaign = new_campaign(target)
-    made = [campaign.run(lambda c: issue(c, campaign.info, "organiser")) for _ in range(1 + kept)]
+    made = [campaign.database.write(lambda c: issue(c, campaign.info, "organiser")) for _ in range(1 + kept)]
     _, rows = campaign.database.read(lambda c: token_rows(c, campaign.info))
     start = Barrier(2)
 
     def revoke(row):
         start.wait()
         try:
-            return campaign.run(lambda c: revoke_listed(c, campaign.info, row.id))
+            return campaign.database.write(lambda c: revoke_listed(c, campaign.info, row.id))
         except LedgerError:
             return "the last one"
 

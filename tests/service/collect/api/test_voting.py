@@ -3,7 +3,7 @@
 import pytest
 
 from adaptive.ledger import KnownPair, Probing
-from adaptive.ledger.status import status_of
+from adaptive.ledger.campaign.status import status_of
 from tests.adaptive.ledger.campaigns import check_ledger, query
 from tests.service.collect.browsing import ITEMS, Voter, change_pages, invited, new_campaign, new_id, token_of
 from tests.service.collect.organiser import ADMIN, Organiser
@@ -146,7 +146,7 @@ def test_late_votes_are_kept_and_said(arrive, campaign):
             for pair in (sheets[place] or {"pairs": []})["pairs"]:
                 voter.vote(pair["id"])
             sheets[place] = voter.sheet()
-    campaign.close_ballot(1, least_answered=0.0)
+    campaign.close(1, least_answered=0.0)
     check_refused(voters[0].vote(late), 409, "late")
     assert len(query(campaign, "SELECT 1 FROM late_vote")) == 1
 

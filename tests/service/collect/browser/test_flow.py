@@ -140,8 +140,8 @@ def test_who_comes_back_after_the_close_goes_on_with_the_next_ballot_at_once(sit
     expect(page.locator("#undo-done")).to_be_visible()
     for _ in range(2):
         another_votes(campaign)
-    campaign.close_ballot(1)
-    campaign.open_ballot()
+    campaign.close(1)
+    campaign.open_next()
     page.goto(site.link(campaign))
     expect(page.locator("#answered")).to_have_text("Answers so far: 4")  # without practice
     page.get_by_role("link", name="Continue").click()

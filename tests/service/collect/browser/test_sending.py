@@ -246,8 +246,8 @@ def test_a_late_vote_is_said_to_be_late_and_another_sheet_comes(site, visit, cam
     saved(page, 1, 4)
     for _ in range(2):
         another_votes(campaign)
-    campaign.close_ballot(1, least_answered=0.0)
-    campaign.open_ballot()
+    campaign.close(1, least_answered=0.0)
+    campaign.open_next()
     answer(page)
     expect(page.locator(WARNING)).to_contain_text("arrived too late")
     ready(page)

@@ -6,8 +6,8 @@ import time
 from playwright.sync_api import expect
 
 from adaptive.ledger import KnownPair, Probing, VoteCast
-from adaptive.ledger.participation import consent, join_openly, next_sheet
-from adaptive.ledger.voting_pages import pages_of
+from adaptive.ledger.campaign.voting_pages import pages_of
+from adaptive.ledger.voters.participation import consent, join_openly, next_sheet
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browsing import new_id
 
@@ -124,6 +124,6 @@ def another_votes(campaign):
         consent(connection, campaign.info, pages, found, pages.consent_version)
         return found, next_sheet(connection, campaign.info, pages, found)[0]
 
-    found, hand = campaign.run(taken)
+    found, hand = campaign.database.write(taken)
     for pair in hand.pairs:
         campaign.cast(VoteCast(new_id(), hand.number, pair.place, found, "left"))

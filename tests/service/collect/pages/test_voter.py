@@ -7,7 +7,7 @@ import re
 import pytest
 
 from adaptive.ledger import ItemContent, KnownPair, PageTexts, Probing, VotingPages
-from adaptive.ledger.voting_pages import pages_of, set_pages
+from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
 from adaptive.plan import plan_ballots
 from service.collect import access
 from service.collect.content import shown_content
@@ -56,7 +56,7 @@ def test_texts_older_than_their_limits_are_shown_as_they_were_typed(page_of, cam
     slow = f"**a** <b>\n{'[' * 49_000}"
     pages = VotingPages({"en": PageTexts("Trees", "Which?", slow, "I agree.", is_new=False)}, open_link=True)
     version = campaign.database.read(lambda connection: pages_of(connection, campaign.info))[0]
-    campaign.run(lambda connection: set_pages(connection, campaign.info, pages, replaces=version))
+    campaign.database.write(lambda connection: set_pages(connection, campaign.info, pages, replaces=version))
     assert f"<p>**a** &lt;b&gt;<br>{'[' * 49_000}</p>" in page_of().text
     assert shown_content(ItemContent("markdown", slow, is_new=False), "a") == {"kind": "text", "text": slow}
 

@@ -1,0 +1,1 @@
+"""Ballots and batches: draws, sheets, closing and results."""

@@ -1,0 +1,304 @@
+"""Closing a ballot: one closer is elected, scores outside of any transaction, and writes the record in one.
+
+Votes share the lock of their ballot and the closer takes it alone for an instant: whoever voted before is counted, and
+whoever comes later is told so. A closer that dies is replaced once its time is up.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from adaptive.draw import Ballot
+from adaptive.errors import VoteError
+from adaptive.ledger.ballots.draws import StoredBallot, load_ballot, stored_ballots
+from adaptive.ledger.campaign.info import CampaignInfo, audit
+from adaptive.ledger.campaign.stamps import ballot_stamp
+from adaptive.ledger.errors import ChangedError, ConflictError, LedgerBusyError, LedgerError, NotReadyError
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.database import Database, clock
+from adaptive.ledger.store.encoding import digest_of, json_of, now
+from adaptive.ledger.store.locks import closer_time, is_overdue, lock_ballot
+from adaptive.ledger.voters.identity import excluded_voters
+from adaptive.ledger.voters.newcomers import forget_addresses
+from adaptive.ledger.votes.casting import StandingVotes, standing_votes, votes_digest
+from adaptive.protocol import Position, ballot_rng, close_ballot
+from adaptive.record import BallotRecord
+from adaptive.scores import Tally
+from adaptive.selection import Selection, select_by_mean
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What the votes of an open ballot give, before anything is written.
+
+    Attributes
+    ----------
+    record : BallotRecord
+    standing : Position
+        After the ballot.
+    n_answered : int
+        Comparisons with a vote, "cannot say" included.
+    """
+
+    record: BallotRecord
+    standing: Position
+    n_answered: int
+
+
+def standing_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[tuple[BallotRecord, ...], Position]:
+    """Records of the closed ballots, and where the campaign stands after them; no vote is read."""
+    standing = Position.first(info.ballot_plan)
+    records = []
+    for stored in closed:
+        record = record_of(info, stored)
+        mean = standing.mean.copy()
+        mean[record.places] = record.ybar
+        selected = np.array((stored.record or {})["selected"], np.intp)
+        standing = Position(stored.number, selected, mean)
+        records.append(record)
+    return tuple(records), standing
+
+
+def scored(
+    connection: sa.Connection, info: CampaignInfo, stored: StoredBallot, before: Position, excluded: Mapping[int, str]
+) -> Scored:
+    """Score a ballot from its rows: the same votes give the same record, whoever asks.
+
+    Raises
+    ------
+    VoteError
+        When an item has no answer.
+    """
+    votes = standing_votes(connection, stored.id).without(excluded)
+    return _scores(info, stored, load_ballot(connection, info, stored), votes, before)
+
+
+def _scores(info: CampaignInfo, stored: StoredBallot, ballot: Ballot, votes: StandingVotes, before: Position) -> Scored:
+    answers = votes.answers(stored.n_comparisons)
+    rng = ballot_rng(info.seed, stored.number, "cut")
+    record, standing = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=_select(stored, before))
+    return Scored(record, standing, votes.n_answered)
+
+
+def close(
+    database: Database,
+    info: CampaignInfo,
+    number: int,
+    *,
+    least_answered: float | None = None,
+    stamp: str | None = None,
+) -> BallotRecord:
+    """Close a ballot: count its votes, score it, and say which items go on.
+
+    Parameters
+    ----------
+    number : int
+        The open ballot, so that two who close at once do not close two.
+    least_answered : float or None
+        Share of the comparisons that must be answered; None: that of the campaign.
+    stamp : str or None
+        What the caller has seen, of `ballot_stamp`; None: whatever it is.
+
+    Raises
+    ------
+    LedgerError
+        When it is not that ballot that is open.
+    ChangedError
+        When the ballot has another stamp by now.
+    NotReadyError
+        When too few comparisons are answered, or an item has no answer; the ballot stays open.
+    ConflictError
+        When somebody else is closing it.
+    """
+    closer = uuid.uuid4().hex
+    ballot_id = database.write(lambda connection: _elect(connection, info, number, closer, stamp))
+    try:
+        counted = database.read(lambda connection: _count(connection, info, ballot_id))
+        wanted = info.settings.least_answered if least_answered is None else least_answered
+        found = _checked(info, counted, wanted)
+        record = record_dict(found, counted.excluded)
+        database.write(lambda connection: _write(connection, info, counted, closer, record))
+    except BaseException:
+        # Also where somebody pressed Ctrl-C: voters need not wait until the closer's time is up.
+        database.write(lambda connection: _release(connection, ballot_id, closer))
+        raise
+    return found.record
+
+
+def reopen(database: Database, info: CampaignInfo, number: int, reason: str) -> None:
+    """Open the last closed ballot again, as long as no other was opened after it; its record is set aside.
+
+    Raises
+    ------
+    LedgerError
+        When it is not closed, or another ballot was drawn from its scores.
+    """
+
+    def work(connection: sa.Connection) -> None:
+        ballots = stored_ballots(connection, info.id)
+        if 1 <= number <= len(ballots):
+            # A ballot that somebody draws from the scores of this one is drawn before or after, not meanwhile.
+            lock_ballot(connection, ballots[number - 1].id, exclusive=True)
+            ballots = stored_ballots(connection, info.id)
+        if not 1 <= number <= len(ballots) or ballots[number - 1].state != "closed":
+            raise LedgerError(f"ballot {number} is not closed: there is nothing to open again")
+        if number < len(ballots):
+            raise LedgerError(
+                f"ballot {number} cannot be opened again: ballot {number + 1} was drawn from its scores, and is "
+                f"{ballots[number].state}"
+            )
+        stored = ballots[-1]
+        details = {"reason": reason, "record": stored.record, "chain_digest": stored.chain_digest}
+        audit(connection, info.id, "reopened", details, ballot_id=stored.id)
+        gone = {"record": None, "votes_digest": None, "chain_digest": None, "closed_at": None}
+        connection.execute(sa.update(schema.ballot).where(schema.ballot.c.id == stored.id).values(state="open", **gone))
+
+    database.write(work)
+
+
+def record_dict(found: Scored, excluded: Mapping[int, str]) -> dict[str, Any]:
+    """The record of a ballot as it is stored: all that the rest of the campaign needs."""
+    kept = found.record.to_dict()
+    del kept["items"], kept["number"]
+    selected = found.standing.places.tolist()
+    return {**kept, "selected": selected, "excluded": sorted(excluded.values()), "n_answered": found.n_answered}
+
+
+def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
+    """The record of a closed ballot, as it was written."""
+    if stored.record is None:
+        raise LedgerError(f"ballot {stored.number} is not closed")
+    kept = {name: np.array(column) for name, column in stored.record.items() if isinstance(column, list)}
+    wins, ties, losses = (kept[name].astype(np.int64) for name in ("wins", "ties", "losses"))
+    unanswered = kept["presentations"].astype(np.int64) - wins - ties - losses
+    return BallotRecord(
+        number=stored.number,
+        items=tuple(info.items[place] for place in stored.places.tolist()),
+        places=stored.places,
+        tally=Tally(wins, ties, losses, unanswered),
+        x=kept["x"],
+        y=kept["y"],
+        b=stored.record["b"],
+        ybar=kept["ybar"],
+        n_tied_at_cut=stored.record["n_tied_at_cut"],
+    )
+
+
+def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
+    """Digest of a closed ballot and, through the one before, of all: nothing can go missing from the end unseen."""
+    return digest_of([previous or "", stored_draw, votes, json_of(dict(record))])
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """What a closer reads, at one moment after the last vote."""
+
+    stored: StoredBallot
+    previous: str | None  # chain digest of the ballot before
+    before: Position
+    excluded: dict[int, str]
+    ballot: Ballot
+    votes: StandingVotes
+    digest: str
+
+
+def _elect(connection: sa.Connection, info: CampaignInfo, number: int, closer: str, stamp: str | None) -> int:
+    table = schema.ballot
+    ballot_id: int | None = connection.execute(
+        sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.number == number)
+    ).scalar()
+    if ballot_id is not None:
+        # Whoever voted before is counted, and whoever votes later finds the ballot closing.
+        lock_ballot(connection, ballot_id, exclusive=True)
+        if stamp is not None and stamp != ballot_stamp(connection, info, number):
+            raise ChangedError(f"ballot {number} was closed or opened, or its voters changed, since it was looked at")
+    state = connection.execute(sa.select(table.c.state).where(table.c.id == ballot_id)).scalar()
+    if ballot_id is None or state == "closed":
+        raise LedgerError(f"ballot {number} is not open: there is nothing to close")
+    at = clock(connection)
+    won = connection.execute(
+        sa.update(table)
+        .where(table.c.id == ballot_id, sa.or_(table.c.state == "open", is_overdue(at)))
+        .values(state="closing", closer=closer, closer_until=at + closer_time())
+    ).rowcount
+    if not won:
+        raise ConflictError(f"ballot {number} is being closed by somebody else")
+    return int(ballot_id)
+
+
+def _count(connection: sa.Connection, info: CampaignInfo, ballot_id: int) -> _Counted:
+    ballots = stored_ballots(connection, info.id)
+    stored = next(each for each in ballots if each.id == ballot_id)
+    _, before = standing_after(info, ballots[: stored.number - 1])
+    excluded = excluded_voters(connection, info.id)
+    return _Counted(
+        stored=stored,
+        previous=ballots[stored.number - 2].chain_digest if stored.number > 1 else None,
+        before=before,
+        excluded=excluded,
+        ballot=load_ballot(connection, info, stored),
+        votes=standing_votes(connection, stored.id).without(excluded),
+        digest=votes_digest(connection, stored.id),
+    )
+
+
+def _checked(info: CampaignInfo, counted: _Counted, wanted: float) -> Scored:
+    stored, answered = counted.stored, counted.votes.n_answered
+    if answered < wanted * stored.n_comparisons:
+        share = answered / stored.n_comparisons
+        raise NotReadyError(
+            f"ballot {stored.number} has {answered:,} of {stored.n_comparisons:,} comparisons answered, {share:.0%}, "
+            f"and {wanted:.0%} are wanted; nothing was closed"
+        )
+    try:
+        return _scores(info, stored, counted.ballot, counted.votes, counted.before)
+    except VoteError as error:
+        raise NotReadyError(f"ballot {stored.number} cannot be scored, and was not closed: {error}") from error
+
+
+def _write(
+    connection: sa.Connection, info: CampaignInfo, counted: _Counted, closer: str, record: Mapping[str, Any]
+) -> None:
+    table, stored = schema.ballot, counted.stored
+    done = connection.execute(
+        sa.update(table)
+        .where(table.c.id == stored.id, table.c.state == "closing", table.c.closer == closer)
+        .values(
+            state="closed",
+            closer=None,
+            closer_until=None,
+            closed_at=now(),
+            record=json_of(record),
+            votes_digest=counted.digest,
+            chain_digest=chain_digest(counted.previous, stored.draw_digest, counted.digest, record),
+        )
+    ).rowcount
+    if not done:
+        raise LedgerBusyError(f"ballot {stored.number} was taken over by another closer, or opened again to voters")
+    forget_addresses(connection, info, stored.id)
+    audit(connection, info.id, "closed", {"n_answered": record["n_answered"]}, ballot_id=stored.id)
+
+
+def _release(connection: sa.Connection, ballot_id: int, closer: str) -> None:
+    table = schema.ballot
+    connection.execute(
+        sa.update(table)
+        .where(table.c.id == ballot_id, table.c.state == "closing", table.c.closer == closer)
+        .values(state="open", closer=None, closer_until=None)
+    )
+
+
+def _select(stored: StoredBallot, before: Position) -> Any:
+    """The selection that was written down, where there is one: another numpy may break ties in another way."""
+    if stored.record is None:
+        return select_by_mean
+    kept = stored.record
+    index = {place: at for at, place in enumerate(before.places.tolist())}
+    chosen = np.array([index[place] for place in kept["selected"]], np.intp)
+    return lambda scores, n_selected, rng: Selection(chosen, kept["n_tied_at_cut"])  # noqa: ARG005

@@ -1,0 +1,312 @@
+"""Campaigns without ballots: each small batch is matched by all votes before it, and drawn when the last runs out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from adaptive.ledger.ballots.batches import n_unanswered, n_waiting
+from adaptive.ledger.ballots.closing import chain_digest
+from adaptive.ledger.ballots.draws import store_ballot, stored_ballots
+from adaptive.ledger.ballots.refusals import Refusal, state_of, write_refusal
+from adaptive.ledger.ballots.results import Preview, counted_votes, result_of
+from adaptive.ledger.ballots.sheets import assign_slots
+from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, audit, slots_of_batch
+from adaptive.ledger.campaign.stamps import ballot_stamp
+from adaptive.ledger.campaign.status import status_of
+from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.columns import integer_columns
+from adaptive.ledger.store.database import Database
+from adaptive.ledger.store.encoding import json_of, now
+from adaptive.ledger.store.locks import lock_ballot
+from adaptive.ledger.voters.identity import excluded_voters
+from adaptive.ledger.voters.newcomers import forget_addresses
+from adaptive.ledger.votes.casting import votes_digest
+from adaptive.model.comparisons import Comparisons
+from adaptive.model.matching import Matches, interim_strengths, next_comparisons
+from adaptive.model.strengths import Strengths
+from adaptive.protocol import ballot_rng
+from adaptive.record import BallotRecord
+from rankcorr import TauW
+from rankcorr.workers import Progress
+
+Slots: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Continuous:
+    """The steps of a continuous campaign; `ballots.Ballots` has the same."""
+
+    database: Database
+    info: CampaignInfo
+
+    def open_next(self, *, at_once: bool = False) -> int:
+        """Draw the next batch; see `draw_batch`."""
+        return draw_batch(self.database, self.info, at_once=at_once)
+
+    def preview(
+        self, number: int | None = None, *, least_answered: float | None = None, progress: Progress | None = None
+    ) -> Preview:
+        """See `Campaign.preview`."""
+        info = self.info
+        wanted = info.settings.least_answered if least_answered is None else least_answered
+
+        def read(connection: sa.Connection) -> Preview:
+            now = status_of(connection, info)
+            found = result_of(connection, info, interim=True, progress=progress) if now.n_votes else None
+            return Preview(
+                stamp=ballot_stamp(connection, info, now.ballot if number is None else number),
+                n_comparisons=now.n_comparisons,
+                n_answered=now.n_answered,
+                least_answered=wanted,
+                is_ready=now.state == "open" and now.n_answered >= wanted * now.n_comparisons,
+                expected=None if found is None else found.expected,
+                cut=None if found is None else found.cut,
+                of_ballot=None,
+            )
+
+        return self.database.read(read)
+
+    def close(
+        self,
+        number: int,  # noqa: ARG002 - all batches are closed
+        *,
+        least_answered: float | None = None,
+        stamp: str | None = None,
+    ) -> BallotRecord | None:
+        """End the campaign; see `finish`."""
+        finish(self.database, self.info, least_answered=least_answered, stamp=stamp)
+        return None
+
+
+def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False, voter_id: int | None = None) -> int:
+    """Draw the next batch and store it; its number is returned.
+
+    The strengths of all votes so far choose the pairs. A batch is due when at most half a batch is still unanswered.
+    Where whoever comes claims a sheet, sheets that somebody has do not count, up to one for each voter that the
+    campaign is for: who thinks for long, or never comes back, keeps nobody waiting.
+
+    Parameters
+    ----------
+    at_once : bool
+        Draw it although it is not due.
+    voter_id : int or None
+        Who waits for it: no pair of it was shown to this voter; for campaigns whose sheets are claimed. Sheets that
+        this voter cannot get, since they have a pair that was, keep the batch from nobody.
+
+    Raises
+    ------
+    NotReadyError
+        When too much of the last batch is unanswered.
+    LedgerError
+        When the budget is spent, the expected accuracy is reached, the campaign is at its end, or the voter who waits,
+        or all voters, have seen all pairs.
+    """
+    plan = _plan(info)
+
+    def read(connection: sa.Connection) -> tuple[int, Matches] | Refusal:
+        ballots = stored_ballots(connection, info.id)
+        spent = sum(each.n_comparisons for each in ballots)
+        if ballots and all(each.state == "closed" for each in ballots):
+            raise LedgerError("the campaign has ended: no more is asked")
+        if spent >= plan.budget:
+            raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
+        waiting = n_waiting(connection, info, voter_id)
+        if waiting > plan.batch // 2 and not at_once:
+            raise NotReadyError(
+                f"{waiting:,} pairs are unanswered; the next batch is drawn by all votes at "
+                f"{plan.batch // 2:,} or fewer"
+            )
+        if voter_id is not None and not _n_unseen(connection, info, voter_id):
+            return Refusal("the voter has seen all pairs", "pairs", state_of(connection, info), voter_id)
+        votes = counted_votes(connection, info)
+        strengths = interim_strengths(votes, None)
+        if plan.target is not None and votes.n_comparisons >= info.n_items:
+            reached = strengths.expected_correlation(TauW()).mean
+            if reached >= plan.target:
+                return Refusal(
+                    f"the expected tau_w is {reached:.3f}: the target of {plan.target:g} is reached",
+                    "target",
+                    state_of(connection, info),
+                )
+        size = min(plan.batch, plan.budget - spent)
+        matches = _matched(connection, info, plan, strengths, size, len(ballots) + 1, voter_id)
+        if not len(matches):
+            return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(connection, info), voter_id)
+        return len(ballots) + 1, matches
+
+    found = database.read(read)
+    if isinstance(found, Refusal):
+        refusal = found
+        database.write(lambda connection: write_refusal(connection, info, refusal))
+        raise LedgerError(refusal.reason)
+    number, matches = found
+    places = np.arange(info.n_items)
+
+    def write(connection: sa.Connection) -> int:
+        ballots = stored_ballots(connection, info.id)
+        if ballots:
+            # Somebody who ends the campaign ends it before or after, not meanwhile.
+            lock_ballot(connection, ballots[-1].id, exclusive=True)
+            ballots = stored_ballots(connection, info.id)
+        if len(ballots) != number - 1:
+            raise LedgerError(f"batch {number} was drawn by somebody else at the same moment")
+        if ballots and all(each.state == "closed" for each in ballots):
+            raise LedgerError("the campaign has ended: no more is asked")
+        made = store_ballot(connection, info, matches, places, number=number, kind="batch", presentations=1)
+        if info.settings.assigned:
+            assign_slots(connection, info, made)
+        audit(connection, info.id, "opened", {"numpy": np.__version__}, ballot_id=made)
+        return number
+
+    return database.write(write)
+
+
+def finish(
+    database: Database, info: CampaignInfo, *, least_answered: float | None = None, stamp: str | None = None
+) -> int:
+    """End a continuous campaign: its batches are closed as they are, and their digests written; their number is given.
+
+    Parameters
+    ----------
+    least_answered : float or None
+        Share of the comparisons that must be answered; None: that of the campaign.
+    stamp : str or None
+        What the caller has seen, of `ballot_stamp` of the last batch; None: whatever it is.
+
+    Raises
+    ------
+    LedgerError
+        When there is no batch, or all are closed.
+    ChangedError
+        When the last batch has another stamp by now.
+    NotReadyError
+        When too few comparisons are answered.
+    """
+    wanted = info.settings.least_answered if least_answered is None else least_answered
+    _plan(info)
+
+    def write(connection: sa.Connection) -> int:
+        ballots = stored_ballots(connection, info.id)
+        if not ballots or all(each.state == "closed" for each in ballots):
+            raise LedgerError("no batch is open: there is nothing to close")
+        for stored in ballots:
+            lock_ballot(connection, stored.id, exclusive=True)
+        if stamp is not None and stamp != ballot_stamp(connection, info, ballots[-1].number):
+            raise ChangedError("a batch was drawn, or the voters changed, since the campaign was looked at")
+        asked = sum(each.n_comparisons for each in ballots)
+        answered_in_all = asked - n_unanswered(connection, info)
+        if answered_in_all < wanted * asked:
+            raise NotReadyError(
+                f"{answered_in_all:,} of {asked:,} comparisons are answered, {answered_in_all / asked:.0%}, and "
+                f"{wanted:.0%} are wanted; nothing was closed"
+            )
+        previous = None
+        excluded = sorted(excluded_voters(connection, info.id).values())
+        for stored in ballots:
+            table = schema.sheet
+            answered = connection.execute(
+                sa.select(sa.func.sum(table.c.n_answered)).where(table.c.ballot_id == stored.id)
+            ).scalar_one()
+            record = {"n_answered": int(answered), "excluded": excluded}
+            votes = votes_digest(connection, stored.id)
+            previous = chain_digest(previous, stored.draw_digest, votes, record)
+            closed = {"state": "closed", "closed_at": now(), "record": json_of(record)}
+            connection.execute(
+                sa.update(schema.ballot)
+                .where(schema.ballot.c.id == stored.id)
+                .values(**closed, votes_digest=votes, chain_digest=previous)
+            )
+            forget_addresses(connection, info, stored.id)
+        audit(connection, info.id, "closed", {"batches": len(ballots)})
+        return len(ballots)
+
+    return database.write(write)
+
+
+def _plan(info: CampaignInfo) -> ContinuousPlan:
+    if not isinstance(info.plan, ContinuousPlan):
+        raise LedgerError("the campaign has the ballots of a plan, not batches")
+    return info.plan
+
+
+def _matched(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    plan: ContinuousPlan,
+    strengths: Strengths,
+    size: int,
+    number: int,
+    voter_id: int | None,
+) -> Matches:
+    """The comparisons of a batch; whoever waits for it gets no pair again."""
+    n_slots = len(info.slots)
+    shown = _asked(connection, info)  # of all slots
+    voter = np.zeros(0, np.int32) if shown.voter is None else shown.voter
+    by_number = np.argsort(np.bincount(voter, minlength=n_slots), kind="stable")
+    fewest = np.sort(by_number[: slots_of_batch(size, n_slots, info.settings)])
+
+    def drawn(slots: Slots, history: Comparisons) -> Matches:
+        matches = next_comparisons(
+            strengths,
+            size,
+            rng=ballot_rng(info.seed, number, "draw"),
+            voters=[info.slots[slot] for slot in slots.tolist()],
+            voter_history=history,
+            n0=plan.n0,
+            focus=plan.focus,
+        )
+        return replace(matches, voters=tuple(info.slots), voter=slots[matches.voter].astype(np.int32))
+
+    if voter_id is not None:
+        if _n_unseen(connection, info, voter_id) < size:
+            fewest = fewest[:1]  # two sheets would have the same pairs, of which the voter gets one
+        return drawn(fewest, _asked(connection, info, fewest, voter_id))
+    matches = drawn(fewest, shown)
+    return matches if len(matches) == size else drawn(np.arange(n_slots), shown)
+
+
+def _n_unseen(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
+    """How many pairs a voter has not been shown."""
+    shown = _asked(connection, info, np.zeros(1, np.int64), voter_id)
+    low, high = np.minimum(shown.left, shown.right), np.maximum(shown.left, shown.right)
+    n_seen = np.unique(low.astype(np.int64) * info.n_items + high).size
+    return info.n_items * (info.n_items - 1) // 2 - n_seen
+
+
+def _asked(
+    connection: sa.Connection, info: CampaignInfo, slots: Slots | None = None, voter_id: int | None = None
+) -> Comparisons:
+    """What each slot has been shown so far, answered or not: the winners mean nothing.
+
+    With a voter, what that one was shown, as if each of these slots had been.
+    """
+    left, right, slot = _asked_columns(connection, info, voter_id)
+    if slots is not None:
+        slot = np.repeat(slots, left.size)
+        left, right = np.tile(left, slots.size), np.tile(right, slots.size)
+    shown = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
+    return Comparisons(info.items, *shown, info.slots, slot.astype(np.int32))
+
+
+def _asked_columns(connection: sa.Connection, info: CampaignInfo, voter_id: int | None) -> list[NDArray[np.int64]]:
+    """Items on the left and on the right, and slot, of the comparisons; for a voter, of the overlaps too."""
+    asked, sheet, ballot, lease = schema.comparison, schema.sheet, schema.ballot, schema.lease
+    counts: sa.ColumnElement[bool] = asked.c.probe.is_(None)
+    wanted = (
+        sa.select(asked.c.left_item, asked.c.right_item, sheet.c.slot)
+        .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
+        .join(ballot, ballot.c.id == asked.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id)
+        .order_by(asked.c.ballot_id, asked.c.place)
+    )
+    if voter_id is not None:
+        counts = sa.or_(counts, asked.c.probe == "overlap")
+        of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
+        wanted = wanted.where(sa.exists().where(*of_sheet, lease.c.voter_id == voter_id))
+    return list(integer_columns(connection, wanted.where(counts)))

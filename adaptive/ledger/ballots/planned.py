@@ -1,0 +1,95 @@
+"""The ballots of a plan, one after the other: open, preview, close; `continuous.Continuous` has the same steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import sqlalchemy as sa
+
+from adaptive.draw import draw_ballot
+from adaptive.ledger.ballots import closing
+from adaptive.ledger.ballots.draws import store_ballot, stored_ballots
+from adaptive.ledger.ballots.results import Preview, preview_of
+from adaptive.ledger.ballots.sheets import assign_slots
+from adaptive.ledger.campaign.info import CampaignInfo, audit
+from adaptive.ledger.campaign.stamps import ballot_stamp
+from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.store.database import Database
+from adaptive.ledger.store.locks import lock_ballot
+from adaptive.protocol import ballot_rng
+from adaptive.record import BallotRecord
+from rankcorr.workers import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Ballots:
+    """The steps of a campaign whose plan has ballots."""
+
+    database: Database
+    info: CampaignInfo
+
+    def open_next(self, *, at_once: bool = False) -> int:  # noqa: ARG002 - batches have the option
+        """Draw the next ballot and store it; its number is returned.
+
+        Raises
+        ------
+        LedgerError
+            When a ballot is open, or all are closed.
+        """
+        info, plan = self.info, self.info.ballot_plan
+        ballots = self.database.read(lambda connection: stored_ballots(connection, info.id))
+        if ballots and ballots[-1].state != "closed":
+            raise LedgerError(
+                f"ballot {len(ballots)} is open: close it before the next is opened, or write it once more"
+            )
+        if len(ballots) == plan.n_ballots:
+            raise LedgerError(f"all {plan.n_ballots} ballots are closed: none is left to open")
+        number = len(ballots) + 1
+        _, standing = closing.standing_after(info, ballots)
+        rng = ballot_rng(info.seed, number, "draw")
+        drawn = draw_ballot(standing.labels(info.items), plan.presentations, info.slots, rng)
+
+        def work(connection: sa.Connection) -> int:
+            if ballots:  # the last ballot must stay closed until this one is stored
+                lock_ballot(connection, ballots[-1].id, exclusive=False)
+            fresh = stored_ballots(connection, info.id)
+            if len(fresh) != len(ballots):
+                raise LedgerError(f"ballot {number} was opened by somebody else at the same moment")
+            if ballots and fresh[-1].chain_digest != ballots[-1].chain_digest:
+                raise LedgerError(f"ballot {number - 1} was opened again at the same moment: its scores may change")
+            ballot_id = store_ballot(
+                connection, info, drawn, standing.places, number=number, presentations=plan.presentations
+            )
+            if info.settings.assigned:
+                assign_slots(connection, info, ballot_id)
+            audit(connection, info.id, "opened", {"numpy": np.__version__}, ballot_id=ballot_id)
+            return number
+
+        return self.database.write(work)
+
+    def preview(
+        self, number: int | None = None, *, least_answered: float | None = None, progress: Progress | None = None
+    ) -> Preview:
+        """See `Campaign.preview`."""
+
+        def read(connection: sa.Connection) -> Preview:
+            seen = preview_of(connection, self.info, least_answered=least_answered, progress=progress)
+            return Preview(
+                stamp=ballot_stamp(connection, self.info, seen.ballot if number is None else number),
+                n_comparisons=seen.n_comparisons,
+                n_answered=seen.n_answered,
+                least_answered=seen.least_answered,
+                is_ready=seen.is_ready,
+                expected=None,
+                cut=seen.cut,
+                of_ballot=seen,
+            )
+
+        return self.database.read(read)
+
+    def close(
+        self, number: int, *, least_answered: float | None = None, stamp: str | None = None
+    ) -> BallotRecord | None:
+        """See `adaptive.ledger.ballots.closing.close`."""
+        return closing.close(self.database, self.info, number, least_answered=least_answered, stamp=stamp)

@@ -1,0 +1,226 @@
+"""Sheets as voters see them: comparisons, checks among them, and what was answered; and all that is asked now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from adaptive.errors import VoteError
+from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.encoding import pair_at, pair_id
+from adaptive.ledger.voters.identity import names_of, voter_named
+from adaptive.ledger.votes.casting import answer_name
+from adaptive.votes import Comparison, Vote
+
+_WORDS = {int(vote): vote.name.lower() for vote in Vote}
+
+
+@dataclass(frozen=True)
+class ShownPair:
+    """A pair of a sheet, which tells nobody whether it is a check.
+
+    Attributes
+    ----------
+    position : int
+        Among all pairs of the sheet, counted from 0.
+    place : int
+        In its ballot; not for voters.
+    left, right : int
+        Places of the items.
+    is_practice : bool
+    expected : str or None
+        "left", "right" or "tie": the answer to a practice pair.
+    """
+
+    position: int
+    place: int
+    left: int
+    right: int
+    is_practice: bool
+    expected: str | None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer that stands."""
+
+    answer: str
+    event_id: str
+    voter_id: int
+
+
+@dataclass(frozen=True)
+class KnownEvent:
+    """What a vote was about, and whose it is."""
+
+    number: int
+    place: int
+    pair: str
+    voter_id: int
+
+
+def shown_pairs(connection: sa.Connection, info: CampaignInfo, number: int, sheet: int) -> tuple[ShownPair, ...]:
+    """All pairs of a sheet, in the order in which they are shown; they never change.
+
+    Parameters
+    ----------
+    number, sheet : int
+        Ballot, counted from 1, and sheet in it, counted from 0.
+
+    Raises
+    ------
+    VoteError
+        When there is no such sheet.
+    """
+    wanted = {"campaign": info.id, "number": number, "sheet": sheet}
+    rows = connection.execute(_pairs_statement(), wanted).all()
+    if not rows:
+        raise VoteError(f"ballot {number} has no sheet {sheet + 1}")
+    pairs = []
+    for row in rows:
+        practice = row.probe == "practice"
+        expected = _WORDS[row.expected] if practice else None
+        pairs.append(ShownPair(row.position, row.place, row.left_item, row.right_item, practice, expected))
+    return tuple(pairs)
+
+
+@cache
+def _pairs_statement() -> sa.Select[Any]:
+    table, ballot = schema.comparison, schema.ballot
+    asked = (table.c.place, table.c.position, table.c.left_item, table.c.right_item, table.c.probe, table.c.expected)
+    return (
+        sa.select(*asked)
+        .join(ballot, ballot.c.id == table.c.ballot_id)
+        .where(
+            ballot.c.campaign_id == sa.bindparam("campaign"),
+            ballot.c.number == sa.bindparam("number"),
+            table.c.sheet == sa.bindparam("sheet"),
+        )
+        .order_by(table.c.position)
+    )
+
+
+def place_of(connection: sa.Connection, info: CampaignInfo, pair: str) -> tuple[int, int]:
+    """Ballot of a pair, and its place in it, by its id.
+
+    Raises
+    ------
+    VoteError
+        When there is no such pair.
+    """
+    number, sheet, position = pair_at(pair)
+    for shown in shown_pairs(connection, info, number, sheet):
+        if shown.position == position:
+            return number, shown.place
+    raise VoteError(f"comparison {pair} is unknown")
+
+
+def answers_on(
+    connection: sa.Connection, info: CampaignInfo, number: int, pairs: Sequence[ShownPair]
+) -> dict[int, Answered]:
+    """The answers that stand on a sheet, by position."""
+    answered = _standing(connection, info, number, [pair.place for pair in pairs])
+    return {pair.position: answered[pair.place] for pair in pairs if pair.place in answered}
+
+
+def answer_at(connection: sa.Connection, info: CampaignInfo, number: int, place: int) -> Answered | None:
+    """The answer that stands on the comparison of a place."""
+    return _standing(connection, info, number, [place]).get(place)
+
+
+def _standing(connection: sa.Connection, info: CampaignInfo, number: int, places: Sequence[int]) -> dict[int, Answered]:
+    event, ballot = schema.vote_event, schema.ballot
+    rows = connection.execute(
+        sa.select(event.c.place, event.c.kind, event.c.answer, event.c.event_id, event.c.voter_id)
+        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, ballot.c.number == number, event.c.place.in_(places))
+        .order_by(event.c.place, event.c.revision)
+    )
+    last = {row.place: row for row in rows}
+    return {
+        place: Answered(answer_name(row.answer), row.event_id, row.voter_id)
+        for place, row in last.items()
+        if row.kind == "cast"
+    }
+
+
+def pair_of_event(connection: sa.Connection, info: CampaignInfo, event_id: str) -> KnownEvent | None:
+    """What an event that counts, or did, was about; None where there is none."""
+    ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
+    row = connection.execute(
+        sa.select(ballot.c.number, asked.c.sheet, asked.c.position, event.c.place, event.c.voter_id)
+        .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
+        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, event.c.event_id == event_id)
+    ).first()
+    if row is None:
+        return None
+    return KnownEvent(row.number, row.place, pair_id(row.number, row.sheet, row.position), row.voter_id)
+
+
+def asked(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    *,
+    number: int | None = None,
+    voter: str | None = None,
+    unanswered: bool = False,
+) -> tuple[Comparison, ...]:
+    """Comparisons of all open ballots, checks among them, sheet by sheet in the order in which they are shown.
+
+    The voter is whoever has the sheet, or "" where nobody has. Nothing tells which of them are checks.
+
+    Parameters
+    ----------
+    number : int or None
+        Only of this ballot.
+    voter : str or None
+        Only the sheets that this voter has, by the name of a file or by key.
+    unanswered : bool
+        Only what has no answer that stands.
+    """
+    ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
+    held = sa.and_(
+        lease.c.ballot_id == pair.c.ballot_id,
+        lease.c.sheet == pair.c.sheet,
+        lease.c.ended_at.is_(None),
+    )
+    wanted = (
+        sa.select(
+            *(ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item),
+            lease.c.voter_id,
+        )
+        .select_from(pair)
+        .join(ballot, ballot.c.id == pair.c.ballot_id)
+        .outerjoin(lease, held)
+        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open")
+        .order_by(ballot.c.number, pair.c.sheet, pair.c.position)
+    )
+    if number is not None:
+        wanted = wanted.where(ballot.c.number == number)
+    if voter is not None:
+        wanted = wanted.where(lease.c.voter_id == voter_named(connection, info, voter))
+    if unanswered:
+        later = event.alias("later")
+        newer = sa.exists().where(
+            later.c.ballot_id == event.c.ballot_id,
+            later.c.place == event.c.place,
+            later.c.revision > event.c.revision,
+        )
+        same = (event.c.ballot_id == pair.c.ballot_id, event.c.place == pair.c.place)
+        wanted = wanted.where(~sa.exists().where(*same, event.c.kind == "cast", ~newer))
+    names = names_of(connection, info)
+    return tuple(
+        Comparison(
+            pair_id(row.number, row.sheet, row.position),
+            names.get(row.voter_id, ""),
+            info.items[row.left_item],
+            info.items[row.right_item],
+        )
+        for row in connection.execute(wanted)
+    )

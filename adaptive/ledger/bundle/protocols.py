@@ -1,0 +1,186 @@
+"""A voting that was kept in a file becomes a campaign of a ledger."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Hashable, Sequence
+from typing import Protocol
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from adaptive.draw import Ballot
+from adaptive.ledger.ballots.closing import Scored, chain_digest, record_dict
+from adaptive.ledger.ballots.draws import store_ballot, stored_ballots
+from adaptive.ledger.ballots.sheets import assign_slots
+from adaptive.ledger.bundle.checking import checked
+from adaptive.ledger.bundle.contents import gathered
+from adaptive.ledger.campaign.info import CampaignInfo, Settings, audit, insert_campaign, load_by_id
+from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.columns import insert_columns
+from adaptive.ledger.store.database import Database
+from adaptive.ledger.store.encoding import json_of, now
+from adaptive.ledger.store.locks import lock_tables
+from adaptive.ledger.votes.casting import answer_name, vote_hash, votes_digest
+from adaptive.plan import BallotPlan
+from adaptive.protocol import Position
+from adaptive.record import BallotRecord
+from adaptive.votes import UNANSWERED
+from rankcorr.checks import shown
+
+
+class Voting(Protocol):
+    """What `import_protocol` takes: `adaptive.formats.saved_voting.SavedVoting` is one."""
+
+    @property
+    def plan(self) -> BallotPlan:
+        """The plan."""
+
+    @property
+    def items(self) -> Sequence[Hashable]:
+        """Labels of all items."""
+
+    @property
+    def voters(self) -> Sequence[Hashable]:
+        """Names of the voters."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of every draw."""
+
+    @property
+    def records(self) -> tuple[BallotRecord, ...]:
+        """Records of the closed ballots."""
+
+    @property
+    def standing(self) -> Position:
+        """Items of the ballot that is open or comes next."""
+
+    def answers(self) -> tuple[tuple[Ballot, NDArray[np.int8]], ...]:
+        """Ballots opened so far, with their answers."""
+
+
+def import_protocol(
+    database: Database, protocol: Voting, name: str, *, settings: Settings | None = None
+) -> CampaignInfo:
+    """Make a campaign of a voting, with its ballots, votes and records as they are; nothing is drawn or scored anew.
+
+    `read_saved_voting` has held the draws against their digests. Here all of it is stored, checked as
+    `verify_bundle` checks a bundle, and kept only if every number agrees. Each slot of the voting becomes a voter of
+    its name, whose votes those of the slot are; when they came is not known, and now is written.
+
+    Parameters
+    ----------
+    protocol : SavedVoting
+    name : str
+        Of the campaign.
+    settings : Settings
+        For what is left of the voting.
+
+    Raises
+    ------
+    LedgerError
+        When the ledger has a campaign of this name.
+    BundleError
+        When the votes do not give the records.
+    """
+    chosen = Settings() if settings is None else settings
+
+    def work(connection: sa.Connection) -> CampaignInfo:
+        lock_tables(connection)  # two that come at once under one name come one after the other
+        _check_name(connection, name)
+        made = insert_campaign(
+            connection, protocol.plan, protocol.items, protocol.voters, protocol.seed, name=name, settings=chosen
+        )
+        info = load_by_id(connection, made)
+        _import_ballots(connection, info, protocol)
+        audit(connection, info.id, "imported", {"ballots": len(protocol.answers())})
+        checked(gathered(connection, info, names=False))
+        return info
+
+    return database.write(work)
+
+
+def _check_name(connection: sa.Connection, name: str) -> None:
+    """Refuse a name that is taken: a voting in a file has no key, and its name alone would tell it from another."""
+    table = schema.campaign
+    found = connection.execute(sa.select(table.c.key).where(table.c.name == name).limit(1)).scalar()
+    if found is not None:
+        raise LedgerError(
+            f"the ledger has a campaign called {shown(name)} already, with the key {found}: another name is wanted"
+        )
+
+
+def _import_ballots(connection: sa.Connection, info: CampaignInfo, protocol: Voting) -> None:
+    records, previous = protocol.records, None
+    following = [*(record.places for record in records), protocol.standing.places]
+    for number, (ballot, answers) in enumerate(protocol.answers(), start=1):
+        ballot_id = store_ballot(
+            connection, info, ballot, following[number - 1], number=number, presentations=ballot.presentations
+        )
+        assign_slots(connection, info, ballot_id)
+        audit(connection, info.id, "opened", {"imported": True}, ballot_id=ballot_id)
+        n_answered = _insert_votes(connection, info, number, ballot_id, answers)
+        if number <= len(records):
+            after = Position(number, following[number].copy(), np.full(info.n_items, np.nan))
+            record = record_dict(Scored(records[number - 1], after, n_answered), {})
+            draw = stored_ballots(connection, info.id)[-1].draw_digest
+            votes = votes_digest(connection, ballot_id)
+            previous = chain_digest(previous, draw, votes, record)
+            connection.execute(
+                sa.update(schema.ballot)
+                .where(schema.ballot.c.id == ballot_id)
+                .values(
+                    state="closed",
+                    closed_at=now(),
+                    record=json_of(record),
+                    votes_digest=votes,
+                    chain_digest=previous,
+                )
+            )
+            audit(connection, info.id, "closed", {"n_answered": n_answered, "imported": True}, ballot_id=ballot_id)
+
+
+def _insert_votes(
+    connection: sa.Connection, info: CampaignInfo, number: int, ballot_id: int, answers: NDArray[np.int8]
+) -> int:
+    """Insert a vote for each answer, by whoever has its sheet; their number is returned."""
+    asked, lease = schema.comparison, schema.lease
+    rows = connection.execute(
+        sa.select(asked.c.place, asked.c.sheet, lease.c.id, lease.c.voter_id)
+        .join(lease, sa.and_(lease.c.ballot_id == asked.c.ballot_id, lease.c.sheet == asked.c.sheet))
+        .where(asked.c.ballot_id == ballot_id)
+        .order_by(asked.c.place)
+    )
+    codes = answers.tolist()
+    answered = [(row, codes[row.place]) for row in rows if codes[row.place] != UNANSWERED]
+    hashes = [vote_hash(number, row.place, row.voter_id, answer_name(code)) for row, code in answered]
+    space = uuid.UUID(info.key)
+    insert_columns(
+        connection,
+        schema.vote_event,
+        {
+            "event_id": [str(uuid.uuid5(space, f"{number}-{row.place}")) for row, _ in answered],
+            "ballot_id": ballot_id,
+            "place": [row.place for row, _ in answered],
+            "voter_id": [row.voter_id for row, _ in answered],
+            "answer": [code for _, code in answered],
+            "given_by": "file",
+            "received_at": now(),
+            "payload_hash": hashes,
+            "revision": 1,
+            "kind": "cast",
+            "lease_id": [row.id for row, _ in answered],
+        },
+    )
+    counts: dict[int, int] = {}
+    for row, _ in answered:
+        counts[row.sheet] = counts.get(row.sheet, 0) + 1
+    table = schema.sheet
+    for sheet, count in counts.items():
+        connection.execute(
+            sa.update(table).where(table.c.ballot_id == ballot_id, table.c.number == sheet).values(n_answered=count)
+        )
+    return len(answered)

@@ -1,0 +1,1 @@
+"""A campaign: its plan, settings, contents, pages and pay, and its progress."""

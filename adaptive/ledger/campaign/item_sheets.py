@@ -1,0 +1,226 @@
+"""A table of items as an organiser has it, with what is shown for each; all that is wrong with it, line by line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn, TypeVar
+
+from adaptive.errors import TableError
+from adaptive.ledger.campaign.contents import ItemContent, content_faults, is_asset
+from adaptive.tables import Label, header_and_records, label_columns, label_in, named_column, open_table
+from rankcorr.checks import shown
+from rankcorr.io.records import Record, TextTable, listed
+
+T = TypeVar("T")
+
+_MOST_FAULTS: Final = 100
+_CONTENT: Final = ("kind", "content", "alt_text")
+
+
+@dataclass(frozen=True)
+class ItemFault:
+    """Something that is wrong with a table of items.
+
+    Attributes
+    ----------
+    line : int or None
+        Where a row begins; None for the table as a whole.
+    column : str or None
+    message : str
+    """
+
+    line: int | None
+    column: str | None
+    message: str
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f"line {self.line}: "
+        column = "" if self.column is None else f'column "{self.column}": '
+        return f"{line}{column}{self.message}"
+
+
+@dataclass(frozen=True)
+class ItemSheet:
+    """The items of a table.
+
+    Attributes
+    ----------
+    items : tuple of str, or of tuple of str
+        Of the rows that have no fault, in their order.
+    contents : tuple of ItemContent
+        What is shown for each.
+    faults : tuple of ItemFault
+        The first hundred.
+    """
+
+    items: tuple[Label, ...]
+    contents: tuple[ItemContent, ...]
+    faults: tuple[ItemFault, ...]
+
+    def checked(self) -> ItemSheet:
+        """The sheet itself.
+
+        Raises
+        ------
+        TableError
+            When there is a fault; the message has the first five.
+        """
+        if not self.faults:
+            return self
+        more = len(self.faults) - 5
+        text = "; ".join(str(fault) for fault in self.faults[:5])
+        raise TableError(text + (f"; and {more} more" if more > 0 else ""))
+
+
+def read_item_sheet(data: bytes, *, why_no_file: Callable[[str], str | None] | None = None) -> ItemSheet:
+    r"""Read items, and what is shown for them, from CSV or TSV in UTF-8.
+
+    The columns are item (or item_1, item_2, ...) and, if there are any, kind (text, markdown, image or audio), content
+    and alt_text. Where the content is empty, the label is shown. Other columns are not read.
+
+    Parameters
+    ----------
+    data : bytes
+    why_no_file : callable or None
+        Given the path of an image or a recording, says why it cannot be shown, or None; None: files are not looked for.
+
+    Examples
+    --------
+    >>> rows = b"fig,image,fig.png,A ripe fig\nplum,image,plum.png,\nfig,,,\n"
+    >>> sheet = read_item_sheet(b"item,kind,content,alt_text\n" + rows)
+    >>> sheet.items
+    ('fig',)
+    >>> for fault in sheet.faults:
+    ...     print(fault)
+    line 3: column "alt_text": an item of kind image needs a text that says what it is (alt_text); got none
+    line 4: column "item": 'fig' is also on line 2; items must be unique
+    """
+    reading = _Reading(_Table("items", error=_FaultError, data=data), why_no_file)
+    rows = reading.rows()
+    return ItemSheet(tuple(item for item, _ in rows), tuple(content for _, content in rows), tuple(reading.faults))
+
+
+def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tuple[ItemContent, ...]]:
+    r"""Items of a file, as `adaptive.tables.read_items` reads them, and what is shown for each.
+
+    Images and recordings are not looked for: the server that will show them may be another machine.
+
+    Raises
+    ------
+    TableError
+        With file, line and column: the first thing that is wrong.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "items.csv")
+    ...     _ = file.write_text("item,kind,content\nfig,markdown,**fig**\nplum,,\n")
+    ...     read_item_file(file)[1][0]
+    ItemContent(kind='markdown', content='**fig**', alt_text=None)
+    """
+    table, header, records = open_table(path, "item")
+    reading = _Reading(table, None)
+    columns, content = reading.columns_of(header)
+    rows = [row for record in records if (row := reading.row(header, record, columns, content)) is not None]
+    if not rows:
+        table.fail("no items, only the names of the columns", header.line)
+    return tuple(item for item, _ in rows), tuple(content for _, content in rows)
+
+
+class _FaultError(TableError):
+    """A fault on its way to the list of them."""
+
+    def __init__(self, message: str, line: int | None = None, column: str | None = None) -> None:
+        super().__init__(message)
+        self.fault = ItemFault(line, column, message)
+
+
+class _Table(TextTable):
+    def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
+        """Raise a fault, whose place is not part of the message."""
+        raise _FaultError(message, line, column)
+
+
+class _Reading:
+    """One pass through a table, which goes on after a row with a fault."""
+
+    def __init__(self, table: TextTable, why_no_file: Callable[[str], str | None] | None) -> None:
+        self.table = table
+        self.why_no_file = why_no_file
+        self.faults: list[ItemFault] = []
+        self._lines: dict[Label, int] = {}
+
+    def rows(self) -> list[tuple[Label, ItemContent]]:
+        """Items and contents of the rows without a fault."""
+        opened = self._tried(self._open)
+        if opened is None:
+            return []
+        header, records, columns, content = opened
+        found = []
+        while (record := self._tried(lambda: next(records, None))) is not None and len(self.faults) < _MOST_FAULTS:
+            row = self.row(header, record, columns, content)
+            if row is not None:
+                found.append(row)
+        del self.faults[_MOST_FAULTS:]  # a row may have several
+        if len(found) < 2 and not self.faults:
+            got = "no items, only the names of the columns" if not found else "a single item"
+            self.faults.append(ItemFault(None, None, f"{got}; two are needed to compare"))
+        return found
+
+    def _open(self) -> Any:
+        text = self.table.text()
+        header, records = header_and_records(self.table, text, "item")
+        return header, records, *self.columns_of(header)
+
+    def columns_of(self, header: Record) -> tuple[Sequence[int], dict[str, int]]:
+        """Places of the columns of labels, and of those of contents."""
+        columns = label_columns(self.table, header, "item")
+        if not columns:
+            self.table.fail(
+                f'a column "item" is wanted, or "item_1", "item_2", ...; the columns are {listed(header.cells)}',
+                header.line,
+            )
+        return columns, {name: places[0] for name in _CONTENT if (places := named_column(self.table, header, name))}
+
+    def row(
+        self, header: Record, record: Record, columns: Sequence[int], places: dict[str, int]
+    ) -> tuple[Label, ItemContent] | None:
+        """Item and content of a row; None where something is wrong with it, all of which is then among the faults."""
+        n_faults = len(self.faults)
+        item = self._tried(lambda: self._item(header, record, columns))
+        if len(record.cells) != len(header.cells):
+            return None  # which the item said already
+        cells = {name: record.cells[place].strip() or None for name, place in places.items()}
+        kind: Any = cells.get("kind") or "text"
+        content, alt_text = cells.get("content"), cells.get("alt_text")
+        for name, message in content_faults(kind, content, alt_text):
+            self._complain(message, record.line, name)
+        if self.why_no_file is not None and kind in ("image", "audio") and content is not None and is_asset(content):
+            why = self.why_no_file(content)
+            if why is not None:
+                self._complain(why, record.line, "content")
+        if item is None or len(self.faults) > n_faults:
+            return None
+        return item, ItemContent(kind, content, alt_text)
+
+    def _item(self, header: Record, record: Record, columns: Sequence[int]) -> Label:
+        item = label_in(self.table, header, record, columns)
+        if item in self._lines:
+            message = f"{shown(item)} is also on line {self._lines[item]}; items must be unique"
+            self.table.fail(message, record.line, header.cells[columns[0]])
+        self._lines[item] = record.line
+        return item
+
+    def _complain(self, message: str, line: int, column: str) -> None:
+        self._tried(lambda: self.table.fail(message, line, column))
+
+    def _tried(self, step: Callable[[], T]) -> T | None:
+        try:
+            return step()
+        except _FaultError as error:
+            self.faults.append(error.fault)
+            return None

@@ -1,0 +1,237 @@
+"""What a campaign has asked and paid so far, and what it will have in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings, slots_of_batch
+from adaptive.ledger.store import schema
+from adaptive.plan import BallotPlan
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Answers so far and in the end, and what they cost.
+
+    Attributes
+    ----------
+    n_votes, n_probes : int
+        Votes that stand, and probes that are answered; both are paid.
+    expected_votes, expected_probes : float
+        Of the whole campaign: all comparisons of the plan, and the probes that are drawn or will be, on average.
+    hours, expected_hours : float or None
+        By the seconds that the pay is for; None where they are not known.
+    spent, expected : float or None
+        Pay and fee; None where nothing is paid.
+    currency : str
+    """
+
+    n_votes: int
+    n_probes: int
+    expected_votes: int
+    expected_probes: float
+    hours: float | None
+    expected_hours: float | None
+    spent: float | None
+    expected: float | None
+    currency: str
+
+
+@dataclass(frozen=True)
+class PlannedSpending:
+    """What a plan will ask and pay, before any vote.
+
+    Attributes
+    ----------
+    n_comparisons : int
+    n_probes : float
+        On average, beside the comparisons.
+    n_sheets : int
+        Of the first ballot or batch.
+    hours : float or None
+        Person-hours of both; None where the time of an answer is not known.
+    pay, fee, cost : float or None
+        What voters get, what the platform takes, and both; None where nothing is paid.
+    per_answer, hourly : float or None
+        What a voter gets for an answer, and for an hour.
+    currency : str
+    """
+
+    n_comparisons: int
+    n_probes: float
+    n_sheets: int
+    hours: float | None
+    pay: float | None
+    fee: float | None
+    cost: float | None
+    per_answer: float | None
+    hourly: float | None
+    currency: str
+
+
+def planned_spending(
+    plan: BallotPlan | ContinuousPlan, n_slots: int, settings: Settings, *, seconds: float | None = None
+) -> PlannedSpending:
+    """What a campaign will ask and pay.
+
+    Parameters
+    ----------
+    n_slots : int
+        Voters that ballots are drawn for.
+    seconds : float or None
+        Time that an answer takes; None: that of the pay, if it says.
+
+    Examples
+    --------
+    >>> from adaptive.ledger.campaign.info import Pay
+    >>> from adaptive.plan import plan_ballots
+    >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
+    >>> planned = planned_spending(plan, 6, Settings(pay=Pay(per_hour=12, seconds=6, fee=0.25)))
+    >>> planned.n_comparisons, planned.hours, planned.pay, planned.fee
+    (300, 0.5, 6.0, 1.5)
+    """
+    pay, n_probes = settings.pay, expected_probes(plan, n_slots, settings)
+    n_comparisons = plan.n_comparisons if isinstance(plan, BallotPlan) else plan.budget
+    n_answers = n_comparisons + n_probes
+    each = seconds if seconds is not None or pay is None else pay.seconds
+    hours = None if each is None else n_answers * each / 3600
+    first = plan.comparisons[0] if isinstance(plan, BallotPlan) else min(plan.batch, plan.budget)
+    dealt = n_slots if isinstance(plan, BallotPlan) else slots_of_batch(first, n_slots, settings)
+    n_sheets = sum(1 for _ in _sheets([first], [dealt], n_slots, settings.sheet_size, 0))
+    if pay is None:
+        return PlannedSpending(n_comparisons, n_probes, n_sheets, hours, None, None, None, None, None, "")
+    cost = pay.cost(n_answers)
+    earned = cost / (1 + pay.fee)
+    hourly = None if each is None else pay.per_answer * 3600 / each
+    return PlannedSpending(
+        n_comparisons=n_comparisons,
+        n_probes=n_probes,
+        n_sheets=n_sheets,
+        hours=hours,
+        pay=earned,
+        fee=cost - earned,
+        cost=cost,
+        per_answer=pay.per_answer,
+        hourly=hourly,
+        currency=pay.currency,
+    )
+
+
+def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | None:
+    """What a campaign has spent, and will; None where it neither pays nor asks probes."""
+    pay, probing = info.settings.pay, info.settings.probing
+    if pay is None and probing is None:
+        return None
+    ballot, sheet = schema.ballot, schema.sheet
+    n_votes = connection.execute(
+        sa.select(sa.func.sum(sheet.c.n_answered))
+        .join(ballot, ballot.c.id == sheet.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id)
+    ).scalar()
+    n_votes, n_probes = int(n_votes or 0), _n_answered(connection, info)
+    expected_votes = info.plan.n_comparisons if isinstance(info.plan, BallotPlan) else info.plan.budget
+    drawn, n_opened = _drawn(connection, info)
+    probes = drawn + expected_probes(info.plan, len(info.slots), info.settings, n_opened=n_opened)
+    now, end = n_votes + n_probes, expected_votes + probes
+    if _has_ended(connection, info):  # what was never answered is not asked any more
+        expected_votes, probes, end = n_votes, n_probes, now
+    return Spending(
+        n_votes=n_votes,
+        n_probes=n_probes,
+        expected_votes=expected_votes,
+        expected_probes=probes,
+        hours=None if pay is None else pay.hours(now),
+        expected_hours=None if pay is None else pay.hours(end),
+        spent=None if pay is None else pay.cost(now),
+        expected=None if pay is None else pay.cost(end),
+        currency="" if pay is None else pay.currency,
+    )
+
+
+def expected_probes(plan: BallotPlan | ContinuousPlan, n_slots: int, settings: Settings, *, n_opened: int = 0) -> float:
+    """Probes of the ballots that are still to be opened, on average; see `Probing.expected_number`."""
+    if settings.probing is None:
+        return 0.0
+    if isinstance(plan, BallotPlan):
+        numbers, dealt = list(plan.comparisons), [n_slots] * plan.n_ballots
+    else:
+        n_batches = -(-plan.budget // plan.batch)
+        numbers = [min(plan.batch, plan.budget - plan.batch * batch) for batch in range(n_batches)]
+        dealt = [slots_of_batch(number, n_slots, settings) for number in numbers]
+    sheets = _sheets(numbers, dealt, n_slots, settings.sheet_size, n_opened)
+    return settings.probing.expected_number(sheets)
+
+
+def _sheets(
+    numbers: list[int], dealt: list[int], n_slots: int, size: int | None, n_opened: int
+) -> Iterator[tuple[int, bool]]:
+    """Comparisons of each sheet of the ballots after those that are open, and whether it is the first of its slot.
+
+    The comparisons of a ballot are dealt evenly to its slots, if there are enough: to all, or to those that had the
+    fewest so far.
+    """
+    known = 0
+    for ballot, (number, n_dealt) in enumerate(zip(numbers, dealt, strict=True)):
+        each, more = divmod(number, n_dealt)
+        used = min(number, n_dealt)
+        new = max(0, used - known) if n_dealt == n_slots else min(used, n_slots - known)
+        for slot in range(used):
+            left, is_first = each + (slot < more), slot >= used - new
+            n_sheets = 1 if size is None else -(-left // size)
+            for sheet in range(n_sheets if ballot >= n_opened else 0):
+                yield (left + n_sheets - 1 - sheet) // n_sheets, is_first and sheet == 0
+        known += new
+
+
+def _has_ended(connection: sa.Connection, info: CampaignInfo) -> bool:
+    ballot = schema.ballot
+    states = connection.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == info.id)).scalars().all()
+    last = info.plan.n_ballots if isinstance(info.plan, BallotPlan) else 1
+    return len(states) >= last and all(state == "closed" for state in states)
+
+
+def _drawn(connection: sa.Connection, info: CampaignInfo) -> tuple[int, int]:
+    """Number of drawn probes that will be asked, and of ballots so far.
+
+    Where sheets are not assigned, each has the practice, and a voter is asked it once: it counts once for each slot.
+    """
+    ballot, probe, sheet, probing = schema.ballot, schema.comparison, schema.sheet, info.settings.probing
+    own = ballot.c.campaign_id == info.id
+    n_opened = connection.execute(sa.select(sa.func.count()).select_from(ballot).where(own)).scalar_one()
+    if probing is None:
+        return 0, n_opened
+    own = sa.and_(own, probe.c.place >= ballot.c.n_comparisons)
+    drawn = sa.select(sa.func.count()).select_from(probe).join(ballot, ballot.c.id == probe.c.ballot_id).where(own)
+    if info.settings.assigned or not probing.of_kind("practice"):
+        return connection.execute(drawn).scalar_one(), n_opened
+    sides = (probe.c.left_item, probe.c.right_item)
+    pair = [sa.case((sides[0] < sides[1], side), else_=other) for side, other in (sides, sides[::-1])]
+    practice = (
+        sa.select(sheet.c.slot, pair[0].label("low"), pair[1].label("high"))
+        .select_from(probe)
+        .join(sheet, sa.and_(sheet.c.ballot_id == probe.c.ballot_id, sheet.c.number == probe.c.sheet))
+        .join(ballot, ballot.c.id == probe.c.ballot_id)
+        .where(own, probe.c.probe == "practice")
+        .distinct()
+        .subquery()
+    )
+    n_practice = connection.execute(sa.select(sa.func.count()).select_from(practice)).scalar_one()
+    return n_practice + connection.execute(drawn.where(probe.c.probe != "practice")).scalar_one(), n_opened
+
+
+def _n_answered(connection: sa.Connection, info: CampaignInfo) -> int:
+    event, ballot = schema.vote_event, schema.ballot
+    if info.settings.probing is None:
+        return 0
+    # One answer stands at a time, and is taken back before another comes.
+    change = sa.case((event.c.kind != "cast", -1), (event.c.given_by == "correction", 0), else_=1)
+    found = connection.execute(
+        sa.select(sa.func.sum(change))
+        .select_from(event)
+        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, event.c.place >= ballot.c.n_comparisons)
+    ).scalar()
+    return int(found or 0)

@@ -1,0 +1,516 @@
+"""Where a campaign stands: answers by ballot, voter and item, how fast they come, and when they will be all there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import sqlalchemy as sa
+
+from adaptive.ledger.ballots.draws import stored_ballots
+from adaptive.ledger.ballots.refusals import Waits, why_it_waits
+from adaptive.ledger.campaign.contents import ItemContent, contents_of
+from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.campaign.spending import Spending, spending_of
+from adaptive.ledger.campaign.stamps import ballot_stamp
+from adaptive.ledger.errors import NoVoterError
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.columns import integer_columns
+from adaptive.ledger.store.encoding import now, time_text, value_of
+from adaptive.ledger.voters.identity import excluded_voters, names_of
+from adaptive.ledger.voters.newcomers import Awaited, awaited
+from adaptive.ledger.votes.casting import n_left_out, standing_votes
+from adaptive.plan import BallotPlan
+from rankcorr.checks import shown
+
+State = Literal["ready", "open", "closing", "finished"]
+_RECENT: Final = 200  # votes that the rate is of
+_SEARCHED: Final = 20_000  # events of the ledger, the latest, that they are among
+
+
+@dataclass(frozen=True)
+class CampaignStatus:
+    """Where a campaign stands.
+
+    Attributes
+    ----------
+    name, mode : str
+    state : {"ready", "open", "closing", "finished"}
+        "ready": the next ballot can be opened.
+    ballot : int
+        The ballot that is open or comes next; the last one when all are closed.
+    n_ballots : int or None
+        None: a continuous campaign has as many batches as it takes.
+    n_items, n_comparisons, n_answered : int
+        Of that ballot; of all batches in a continuous campaign.
+    n_counted : int
+        Of these answers those that closing counts, as `BallotProgress` has it.
+    n_sheets, n_sheets_done : int
+        Likewise.
+    n_voters : int
+        Voters with a vote in the campaign.
+    n_votes : int
+        Answers in the whole campaign that stand.
+    n_conflicts, n_late : int
+        Votes that are kept and do not count: another one stood; too late.
+    votes_per_minute : float or None
+        Over the last 200 votes that came one by one; None where there are not enough among the latest 20,000 events of
+        the ledger.
+    expected_end : str or None
+        When the ballot will be answered at that rate, in ISO 8601.
+    spending : Spending or None
+        Answers and cost, so far and in the end; None where the campaign neither pays nor asks probes.
+    waits : {"target", "pairs"} or None
+        Why a continuous campaign asks no more, as of its votes: the wanted accuracy is reached, or whoever came last
+        has seen the pairs that are left, and other voters are needed. None where nobody came in vain.
+    awaited : Awaited or None
+        Sheets that voters hold without an answer; None where there are none.
+    """
+
+    name: str
+    mode: str
+    state: State
+    ballot: int
+    n_ballots: int | None
+    n_items: int
+    n_comparisons: int
+    n_answered: int
+    n_counted: int
+    n_sheets: int
+    n_sheets_done: int
+    n_voters: int
+    n_votes: int
+    n_conflicts: int
+    n_late: int
+    votes_per_minute: float | None
+    expected_end: str | None
+    spending: Spending | None
+    waits: Waits | None
+    awaited: Awaited | None
+
+
+@dataclass(frozen=True)
+class BallotProgress:
+    """How far one ballot, or batch, has come.
+
+    Attributes
+    ----------
+    ballot : int
+    state : {"open", "closing", "closed"}
+    n_items, n_comparisons, n_answered : int
+    n_counted : int
+        Answers that closing counts: without those of voters who are left out, or were when the ballot was closed; in a
+        continuous campaign all.
+    n_sheets, n_sheets_done : int
+    opened_at : str
+        ISO 8601.
+    closed_at : str or None
+        None while it is open.
+    """
+
+    ballot: int
+    state: str
+    n_items: int
+    n_comparisons: int
+    n_answered: int
+    n_counted: int
+    n_sheets: int
+    n_sheets_done: int
+    opened_at: str
+    closed_at: str | None
+
+
+@dataclass(frozen=True)
+class VoterProgress:
+    """What one voter has done and has in hand.
+
+    Attributes
+    ----------
+    voter, key : str
+        Name, and the random key that exports have.
+    n_comparisons, n_answered : int
+        Of the sheets in the voter's hands in ballots that are open, and those answered.
+    n_votes : int
+        Votes of the voter in the whole campaign, also those on sheets that went to somebody else.
+    last_vote : str or None
+        ISO 8601.
+    excluded : bool
+    """
+
+    voter: str
+    key: str
+    n_comparisons: int
+    n_answered: int
+    n_votes: int
+    last_vote: str | None
+    excluded: bool
+
+
+@dataclass(frozen=True)
+class ItemProgress:
+    """Answers about one item in the open ballot.
+
+    Attributes
+    ----------
+    item : hashable
+    presentations, n_answered : int
+    """
+
+    item: Hashable
+    presentations: int
+    n_answered: int
+
+
+@dataclass(frozen=True)
+class BallotState:
+    """One ballot, or batch, and what has come of it.
+
+    Attributes
+    ----------
+    progress : BallotProgress
+    stamp : str
+        Changes with the ballot's state and with who is left out, not with votes.
+    chain_digest : str or None
+        Of a closed ballot.
+    going_on : tuple of hashable or None
+        Items of the next ballot; None while this one is open, and where none follows.
+    """
+
+    progress: BallotProgress
+    stamp: str
+    chain_digest: str | None
+    going_on: tuple[Hashable, ...] | None
+
+
+def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
+    """Where the campaign stands; no vote is read one by one, whatever their number."""
+    rows = _ballots(connection, info)
+    state, number, shown = _current(info, rows)
+    n_comparisons = sum(row.n_comparisons for row in shown)
+    n_answered = sum(int(row.n_answered) for row in shown)
+    n_items = info.n_items
+    if isinstance(info.plan, BallotPlan):
+        n_items = info.plan.sizes[number - 1]
+        n_comparisons = n_comparisons or info.plan.comparisons[number - 1]
+    rate = _rate(connection, info)
+    left = n_comparisons - n_answered
+    voted = sa.select(sa.func.count()).select_from(_voted(info))
+    return CampaignStatus(
+        name=info.name,
+        mode=info.mode,
+        state=state,
+        ballot=number,
+        n_ballots=info.plan.n_ballots if isinstance(info.plan, BallotPlan) else None,
+        n_items=n_items,
+        n_comparisons=n_comparisons,
+        n_answered=n_answered,
+        n_counted=sum(_counted(connection, info, shown)),
+        n_sheets=sum(row.n_sheets for row in shown),
+        n_sheets_done=sum(int(row.n_done) for row in shown),
+        n_voters=int(connection.execute(voted).scalar_one()),
+        n_votes=sum(int(row.n_answered) for row in rows),
+        n_conflicts=_n_late(connection, info, conflict=True),
+        n_late=_n_late(connection, info, conflict=False),
+        votes_per_minute=rate,
+        expected_end=time_text(now() + int(left / rate * 60e6)) if rate and left and state == "open" else None,
+        spending=spending_of(connection, info),
+        waits=why_it_waits(connection, info) if state == "open" else None,
+        awaited=awaited(connection, info),
+    )
+
+
+def by_ballot(connection: sa.Connection, info: CampaignInfo) -> list[BallotProgress]:
+    """Progress of each ballot, or batch, that was opened."""
+    ballot = schema.ballot
+    # Of their own: in the grouped query 120 kB of places would go through the sums with each sheet, for 30 ms.
+    places = connection.execute(sa.select(ballot.c.number, ballot.c.places).where(ballot.c.campaign_id == info.id))
+    n_items = {row.number: len(value_of(row.places)) for row in places}
+    rows = _ballots(connection, info)
+    return [
+        BallotProgress(
+            ballot=row.number,
+            state=row.state,
+            n_items=n_items[row.number],
+            n_comparisons=row.n_comparisons,
+            n_answered=int(row.n_answered),
+            n_counted=n_counted,
+            n_sheets=row.n_sheets,
+            n_sheets_done=int(row.n_done),
+            opened_at=time_text(row.opened_at),
+            closed_at=None if row.closed_at is None else time_text(row.closed_at),
+        )
+        for row, n_counted in zip(rows, _counted(connection, info, rows), strict=True)
+    ]
+
+
+def ballot_state(connection: sa.Connection, info: CampaignInfo, number: int) -> BallotState:
+    """One ballot that was opened, and what has come of it.
+
+    Raises
+    ------
+    LedgerError
+        When the ballot has not been opened.
+    """
+    stamp = ballot_stamp(connection, info, number)
+    stored = stored_ballots(connection, info.id)[number - 1]
+    going_on = None
+    if isinstance(info.plan, BallotPlan) and stored.record is not None and number < info.plan.n_ballots:
+        going_on = tuple(info.items[place] for place in stored.record["selected"])
+    return BallotState(by_ballot(connection, info)[number - 1], stamp, stored.chain_digest, going_on)
+
+
+def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgress]:
+    """Progress of each voter, in the order in which they came."""
+    sheet, lease, event, ballot, voter = schema.sheet, schema.lease, schema.vote_event, schema.ballot, schema.voter
+    in_hand = connection.execute(
+        sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
+        .join(sheet, sa.and_(sheet.c.ballot_id == lease.c.ballot_id, sheet.c.number == lease.c.sheet))
+        .join(ballot, ballot.c.id == lease.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, ballot.c.state != "closed", lease.c.ended_at.is_(None))
+        .group_by(lease.c.voter_id)
+    )
+    hands = {row[0]: (int(row[1]), int(row[2])) for row in in_hand}
+    changes = sa.case((event.c.kind == "cast", 1), else_=-1)
+    corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
+    votes = connection.execute(
+        sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
+        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, event.c.place < ballot.c.n_comparisons)
+        .group_by(event.c.voter_id)
+    )
+    said = {row[0]: (int(row[1]), row[2]) for row in votes}
+    names, excluded = names_of(connection, info), excluded_voters(connection, info.id)
+    keys = connection.execute(sa.select(voter.c.id, voter.c.key).where(voter.c.campaign_id == info.id)).all()
+    return [
+        VoterProgress(
+            voter=names[row.id],
+            key=row.key,
+            n_comparisons=hands.get(row.id, (0, 0))[0],
+            n_answered=hands.get(row.id, (0, 0))[1],
+            n_votes=said.get(row.id, (0, 0))[0],
+            last_vote=time_text(said[row.id][1]) if row.id in said else None,
+            excluded=row.id in excluded,
+        )
+        for row in sorted(keys)
+    ]
+
+
+def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]:
+    """Answers about each item in the ballots that are open, of voters who are not left out; the fewest first."""
+    ballot, asked = schema.ballot, schema.comparison
+    presentations, answered = (np.zeros(info.n_items, np.int64) for _ in range(2))
+    excluded = excluded_voters(connection, info.id)
+    for (ballot_id,) in connection.execute(
+        sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
+    ).all():
+        left, right = integer_columns(
+            connection,
+            sa.select(asked.c.left_item, asked.c.right_item)
+            .where(asked.c.ballot_id == ballot_id, asked.c.probe.is_(None))
+            .order_by(asked.c.place),
+        )
+        has = standing_votes(connection, ballot_id).without(excluded).place
+        for side in (left, right):
+            presentations += np.bincount(side, minlength=info.n_items)
+            answered += np.bincount(side[has], minlength=info.n_items)
+    places = np.flatnonzero(presentations)
+    order = places[np.argsort(answered[places], kind="stable")]
+    return [ItemProgress(info.items[p], int(presentations[p]), int(answered[p])) for p in order.tolist()]
+
+
+def items_shown(connection: sa.Connection, info: CampaignInfo) -> list[tuple[ItemProgress, ItemContent]]:
+    """All items with what is shown for each: those of the open ballots as `by_item` has them, then the others."""
+    contents = dict(zip(info.items, contents_of(connection, info.id), strict=True))
+    asked = by_item(connection, info)
+    known = {each.item for each in asked}
+    asked += [ItemProgress(item, 0, 0) for item in info.items if item not in known]
+    return [(each, contents[each.item]) for each in asked]
+
+
+def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:
+    """Ballots with the answers of their sheets, which are kept up to date with each vote."""
+    ballot, sheet = schema.ballot, schema.sheet
+    done = sa.case((sheet.c.n_answered == sheet.c.n_comparisons, 1), else_=0)
+    return connection.execute(
+        sa.select(
+            ballot.c.id,
+            ballot.c.number,
+            ballot.c.state,
+            ballot.c.n_comparisons,
+            ballot.c.opened_at,
+            ballot.c.closed_at,
+            sa.func.coalesce(sa.func.sum(sheet.c.n_answered), 0).label("n_answered"),
+            sa.func.count(sheet.c.number).label("n_sheets"),
+            sa.func.coalesce(sa.func.sum(done), 0).label("n_done"),
+        )
+        .outerjoin(sheet, sheet.c.ballot_id == ballot.c.id)
+        .where(ballot.c.campaign_id == info.id)
+        .group_by(ballot.c.id)
+        .order_by(ballot.c.number)
+    ).all()
+
+
+def _counted(connection: sa.Connection, info: CampaignInfo, rows: Sequence[Any]) -> list[int]:
+    """Answers of each ballot that closing counts, or has counted."""
+    if not isinstance(info.plan, BallotPlan):
+        return [int(row.n_answered) for row in rows]
+    excluded = excluded_voters(connection, info.id)
+    table, is_closed = schema.ballot, {row.id for row in rows if row.state == "closed"}
+    records = connection.execute(sa.select(table.c.id, table.c.record).where(table.c.id.in_(is_closed)))
+    counted = {row.id: int(value_of(row.record)["n_answered"]) for row in records}
+    return [
+        counted[row.id] if row.id in counted else int(row.n_answered) - n_left_out(connection, row.id, excluded)
+        for row in rows
+    ]
+
+
+def _current(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Sequence[Any]]:
+    """State, number of the current ballot, and the rows that the figures are of."""
+    if not isinstance(info.plan, BallotPlan):
+        spent = sum(row.n_comparisons for row in rows) >= info.plan.budget
+        is_open = any(row.state != "closed" for row in rows)
+        state: State = "open" if is_open else "finished" if rows and (spent or _ended(rows)) else "ready"
+        return state, max(1, len(rows)), rows
+    if rows and rows[-1].state != "closed":
+        return ("closing" if rows[-1].state == "closing" else "open"), rows[-1].number, [rows[-1]]
+    if len(rows) == info.plan.n_ballots:
+        return "finished", len(rows), [rows[-1]]
+    return "ready", len(rows) + 1, []
+
+
+def _ended(rows: Sequence[Any]) -> bool:
+    return all(row.state == "closed" for row in rows)
+
+
+def _voted(info: CampaignInfo) -> sa.Subquery:
+    event, ballot = schema.vote_event, schema.ballot
+    is_scored = sa.and_(ballot.c.id == event.c.ballot_id, event.c.place < ballot.c.n_comparisons)
+    has = sa.exists().where(event.c.voter_id == schema.voter.c.id, is_scored)
+    return sa.select(schema.voter.c.id).where(schema.voter.c.campaign_id == info.id, has).subquery()
+
+
+def _n_late(connection: sa.Connection, info: CampaignInfo, *, conflict: bool) -> int:
+    """Votes that are kept and do not count, those on checks too."""
+    ballot, late = schema.ballot, schema.late_vote
+    kept = late.c.why == "conflict" if conflict else late.c.why != "conflict"
+    found: int = connection.execute(
+        sa.select(sa.func.count())
+        .select_from(late)
+        .join(ballot, ballot.c.id == late.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, kept)
+    ).scalar_one()
+    return found
+
+
+def _rate(connection: sa.Connection, info: CampaignInfo) -> float | None:
+    """Votes a minute over the last ones; those of a file came at one moment, and say nothing of the pace."""
+    event, ballot = schema.vote_event, schema.ballot
+    is_open = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state == "open")
+    latest = sa.select(sa.func.max(event.c.id)).scalar_subquery()
+    n_scored = sa.select(ballot.c.n_comparisons).where(ballot.c.id == event.c.ballot_id).scalar_subquery()
+    times = connection.execute(
+        sa.select(event.c.received_at, event.c.given_by)
+        # A sum has no index: by that of the ballots all 400,000 votes of one would be sorted, which takes 250 ms.
+        .where(event.c.id > latest - _SEARCHED, (event.c.ballot_id + 0).in_(is_open), event.c.place < n_scored)
+        .order_by(event.c.id.desc())
+        .limit(_RECENT)
+    ).all()
+    came: list[int] = [row.received_at for row in times if row.given_by not in {"file", "correction"}]
+    if len(came) < 10 or came[0] <= came[-1]:
+        return None
+    return (len(came) - 1) / ((came[0] - came[-1]) / 60e6)
+
+
+@dataclass(frozen=True)
+class VoterRow:
+    """A voter.
+
+    Attributes
+    ----------
+    key : str
+        Random; what exports have.
+    name : str or None
+        What the source calls the voter; None where it was erased, or is not wanted.
+    source : str
+        "open", "invitation", "prolific", "mturk" or "file".
+    joined_at : str
+        ISO 8601.
+    consent_version : str or None
+    n_comparisons, n_answered : int
+        Of the sheets in hand in open ballots.
+    n_votes : int
+    last_vote : str or None
+    excluded, withdrawn : bool
+    """
+
+    key: str
+    name: str | None
+    source: str
+    joined_at: str
+    consent_version: str | None
+    n_comparisons: int
+    n_answered: int
+    n_votes: int
+    last_vote: str | None
+    excluded: bool
+    withdrawn: bool
+
+
+def voter_rows(connection: sa.Connection, info: CampaignInfo, *, names: bool = False) -> tuple[VoterRow, ...]:
+    """All voters, in the order in which they came.
+
+    Parameters
+    ----------
+    names : bool
+        Whether to give their names, which are personal data.
+    """
+    voter, identity = schema.voter, schema.voter_identity
+    known = {
+        row.key: row
+        for row in connection.execute(
+            sa.select(
+                voter.c.key,
+                voter.c.source,
+                voter.c.joined_at,
+                voter.c.consent_version,
+                voter.c.withdrawn_at,
+                identity.c.external_id,
+            )
+            .outerjoin(identity, identity.c.voter_id == voter.c.id)
+            .where(voter.c.campaign_id == info.id)
+        )
+    }
+    return tuple(
+        VoterRow(
+            key=each.key,
+            name=row.external_id if names and row.source != "open" else None,
+            source=row.source,
+            joined_at=time_text(row.joined_at),
+            consent_version=row.consent_version,
+            n_comparisons=each.n_comparisons,
+            n_answered=each.n_answered,
+            n_votes=each.n_votes,
+            last_vote=each.last_vote,
+            excluded=each.excluded,
+            withdrawn=row.withdrawn_at is not None,
+        )
+        for each in by_voter(connection, info)
+        for row in (known[each.key],)
+    )
+
+
+def voter_of_key(connection: sa.Connection, info: CampaignInfo, key: str) -> int:
+    """Id of the voter of a key; a name is none.
+
+    Raises
+    ------
+    NoVoterError
+        Where there is no such voter.
+    """
+    table = schema.voter
+    found = connection.execute(sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.key == key)).scalar()
+    if found is None:
+        raise NoVoterError(f"there is no voter of the key {shown(key)}")
+    return int(found)

@@ -1,0 +1,233 @@
+"""What a campaign shows to its voters, and who may take part; each change is a new version, and none is lost."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import InitVar, asdict, dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+import sqlalchemy as sa
+
+from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.campaign.wording import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
+from adaptive.ledger.errors import ChangedError, LedgerError
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.encoding import json_of, now, value_of
+from rankcorr.checks import real_number, shown, whole_number
+
+Platform: TypeAlias = Literal["prolific", "mturk"]
+Outcome: TypeAlias = Literal["complete", "screened out", "quota full"]
+
+_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
+_VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_CODES: Final = {
+    "complete": "completion_code",
+    "screened out": "screened_out_code",
+    "quota full": "quota_full_code",
+}
+_PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc="
+_MOST_OF_A_LINE: Final = 500
+MOST_OF_TEXT: Final = 20_000  # of a text of several lines
+
+
+@dataclass(frozen=True)
+class PageTexts:
+    """The texts of a campaign in one language.
+
+    Attributes
+    ----------
+    title, question : str
+        One line each; the question is asked of every pair.
+    instructions, consent, thanks : str
+        Markdown.
+    is_new : bool
+        Not kept. False for what a ledger or a bundle has: which characters, and how many, is asked of new texts.
+    """
+
+    title: str
+    question: str
+    instructions: str = ""
+    consent: str = ""
+    thanks: str = ""
+    is_new: InitVar[bool] = True
+
+    def __post_init__(self, is_new: bool) -> None:
+        for name in ("title", "question", "instructions", "consent", "thanks"):
+            text = getattr(self, name)
+            if not isinstance(text, str):
+                raise LedgerError(f"{name} must be text; got {shown(text)}")
+        if not is_new:
+            return
+        for name in ("title", "question"):
+            text = getattr(self, name)
+            if not is_line(text) or len(text) > _MOST_OF_A_LINE:
+                raise LedgerError(
+                    f"{name} must be one line of text, of at most {_MOST_OF_A_LINE} characters; got {shown(text)}"
+                )
+        for name in ("instructions", "consent", "thanks"):
+            text = getattr(self, name)
+            if not is_quick_to_render(text, MOST_OF_TEXT):
+                raise LedgerError(
+                    f"{name} must be text, of at most {MOST_OF_TEXT:,} characters and {MOST_BRACKETS:,} opening "
+                    f"brackets; got {shown(text)}"
+                )
+            if not is_prose(text):
+                raise LedgerError(
+                    f"{name} must have no control characters, and none that turn round text; got {shown(text)}"
+                )
+
+
+@dataclass(frozen=True)
+class VotingPages:
+    """What a campaign shows to its voters, and who may take part.
+
+    Attributes
+    ----------
+    texts : mapping of str to PageTexts
+        By language, as a tag like "en" or "pt-BR"; the first one is shown to whoever asks for none of them.
+    consent_version : str
+        Whoever agreed to another version is asked again.
+    open_link : bool
+        Whether anybody who has the address of the campaign may vote.
+    sheets : int or None
+        Most sheets that a voter gets; None: as many as there are.
+    ties, cannot_say : bool
+        Whether these answers are offered.
+    platform : {"prolific", "mturk"} or None
+        The crowd that voters come from.
+    study : str or None
+        Id of the study there; others are refused.
+    completion_code, completion_url : str or None
+        What a voter gets who has finished. The address, of https, is offered as a link; on Prolific the code alone
+        makes one.
+    screened_out_code, quota_full_code : str or None
+        The same, of a platform, for a participant who was left out before finishing, and for one who came when nothing
+        was left. All codes differ.
+    study_minutes : float or None
+        The longest time that the platform gives a participant: a sheet is held for so long, from joining on, once its
+        first answer is there. None: for the lease of the campaign.
+    """
+
+    texts: Mapping[str, PageTexts] = field(
+        default_factory=lambda: {"en": PageTexts("Which of the two?", "Which of the two comes first?")}
+    )
+    consent_version: str = "1"
+    open_link: bool = False
+    sheets: int | None = None
+    ties: bool = True
+    cannot_say: bool = True
+    platform: Platform | None = None
+    study: str | None = None
+    completion_code: str | None = None
+    completion_url: str | None = None
+    screened_out_code: str | None = None
+    quota_full_code: str | None = None
+    study_minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.texts:
+            raise LedgerError("voting pages need their texts in one language at least; got none")
+        for language, texts in self.texts.items():
+            if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
+                raise LedgerError(f"a language is a tag like 'en' or 'pt-BR'; got {shown(language)}")
+            if not isinstance(texts, PageTexts):
+                raise LedgerError(f"the texts of a language must be PageTexts; got {shown(texts)}")
+        if not isinstance(self.consent_version, str) or not _VERSION.fullmatch(self.consent_version):
+            raise LedgerError(
+                f"consent_version must be letters, digits and . _ -, at most 40; got {shown(self.consent_version)}"
+            )
+        for name in ("open_link", "ties", "cannot_say"):
+            if not isinstance(getattr(self, name), bool):
+                raise LedgerError(f"{name} must be True or False; got {shown(getattr(self, name))}")
+        if self.sheets is not None and (whole_number(self.sheets) or 0) < 1:
+            raise LedgerError(f"sheets must be None or a positive whole number; got {shown(self.sheets)}")
+        if self.platform not in (None, "prolific", "mturk"):
+            raise LedgerError(f"platform must be None, 'prolific' or 'mturk'; got {shown(self.platform)}")
+        for name in ("study", *_CODES.values()):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, str) and _CODE.fullmatch(value)):
+                raise LedgerError(f"{name} must be letters, digits, - and _, at most 64; got {shown(value)}")
+        codes = [getattr(self, name) for name in _CODES.values() if getattr(self, name) is not None]
+        if len(set(codes)) < len(codes):
+            raise LedgerError(f"each code must be another one, or the platform cannot tell them apart; got {codes}")
+        minutes = self.study_minutes
+        if minutes is not None and not 0 < real_number(minutes) < math.inf:
+            raise LedgerError(f"study_minutes must be None or a positive number; got {shown(minutes)}")
+        for name in ("screened_out_code", "quota_full_code", "study_minutes"):
+            if self.platform is None and getattr(self, name) is not None:
+                raise LedgerError(f"{name} is for participants of a platform, and the campaign is on none")
+        url = self.completion_url
+        if url is not None and not (isinstance(url, str) and re.fullmatch(r"https://[!-~]{1,500}", url)):
+            raise LedgerError(f"completion_url must begin with https:// and have no spaces; got {shown(url)}")
+
+    def way_back(self, outcome: Outcome) -> tuple[str | None, str | None]:
+        """The code of an outcome, and the address that takes a participant back to the platform with it."""
+        code: str | None = getattr(self, _CODES[outcome])
+        if outcome == "complete" and self.completion_url is not None:
+            return code, self.completion_url
+        return code, f"{_PROLIFIC}{code}" if code is not None and self.platform == "prolific" else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, ready for JSON; texts are a list, since the order of languages counts."""
+        texts = [{"language": language, **asdict(each)} for language, each in self.texts.items()]
+        return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "texts": texts}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, is_new: bool = True) -> VotingPages:
+        """Voting pages of `to_dict`; of those that a ledger or a bundle has, texts are read whatever is in them."""
+        rows = [dict(row) for row in data["texts"]]
+        texts = {row.pop("language"): PageTexts(**row, is_new=is_new) for row in rows}
+        if len(texts) < len(rows):
+            raise LedgerError("two of the texts are of one language")
+        return cls(**{**data, "texts": texts})
+
+
+def pages_of(connection: sa.Connection, info: CampaignInfo) -> tuple[int, VotingPages]:
+    """The version that holds, counted from 1, and its pages; version 0 with the defaults where none were set."""
+    table = schema.voting_pages
+    row = connection.execute(
+        sa.select(table.c.version, table.c.pages)
+        .where(table.c.campaign_id == info.id)
+        .order_by(table.c.version.desc())
+        .limit(1)
+    ).first()
+    if row is None:
+        return 0, VotingPages()
+    return row.version, VotingPages.from_dict(value_of(row.pages), is_new=False)
+
+
+def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, replaces: int) -> int:
+    """Show these pages from now on; their version is returned.
+
+    Parameters
+    ----------
+    replaces : int
+        Version that was changed, of `pages_of`: nobody's change is lost unseen.
+
+    Raises
+    ------
+    ChangedError
+        When another version holds by now.
+    LedgerError
+        When the consent text changed and its version did not.
+    """
+    campaign = schema.campaign
+    # Of two who change them at once, the second one waits here, and sees what the first one wrote.
+    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == info.id).with_for_update(key_share=True))
+    version, before = pages_of(connection, info)
+    if version != replaces:
+        raise ChangedError(f"the pages are of version {version} by now, and the change was made to version {replaces}")
+    if version and before.consent_version == pages.consent_version and _consent_changed(before, pages):
+        raise LedgerError("the text of the consent is another: it needs another consent_version")
+    row = {"campaign_id": info.id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
+    connection.execute(sa.insert(schema.voting_pages).values(row))
+    return version + 1
+
+
+def _consent_changed(before: VotingPages, after: VotingPages) -> bool:
+    """Whether somebody may have agreed to another text; nobody has read one in a language that is new."""
+    both = before.texts.keys() & after.texts.keys()
+    return any(before.texts[language].consent != after.texts[language].consent for language in both)

@@ -1,0 +1,1 @@
+"""The tables and their database: transactions, locks, versions, and values encoded as text."""

@@ -1,0 +1,13 @@
+"""What alembic runs: the steps, on the connection that `migrate` gives."""
+
+from alembic import context
+
+from adaptive.ledger.store.schema import metadata
+
+config = context.config
+context.configure(
+    connection=config.attributes["connection"],
+    target_metadata=metadata,
+    version_table=config.get_main_option("version_table") or "",
+)
+context.run_migrations()

@@ -1,0 +1,168 @@
+"""Voters: a random key, and what a file or a platform calls them, kept apart so that it can be erased."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Hashable, Iterable
+
+import sqlalchemy as sa
+
+from adaptive.ledger.campaign.info import CampaignInfo, audit
+from adaptive.ledger.campaign.wording import is_line
+from adaptive.ledger.errors import LedgerError, NoVoterError
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.encoding import now
+from adaptive.ledger.voters.tokens import revoke_of_voter
+from adaptive.tables import item_cells
+from rankcorr.checks import shown
+
+FILE = "file"
+
+
+def external_hash(info: CampaignInfo, external_id: str) -> str:
+    """Keyed hash of what a source calls a voter."""
+    return hmac.new(bytes.fromhex(info.hash_key), external_id.encode(), hashlib.sha256).hexdigest()
+
+
+def file_name(name: Hashable) -> str:
+    """What a file calls a voter, as its cell."""
+    return " ".join(item_cells(name))
+
+
+def register(
+    connection: sa.Connection, info: CampaignInfo, external_id: str, *, source: str = FILE, email: str | None = None
+) -> int:
+    """Return the id of a voter, who is made where a source names one for the first time.
+
+    A voter who comes again is the same voter, so that nobody gets a pair twice by coming twice.
+    """
+    if external_id != external_id.strip() or not is_line(external_id):
+        raise LedgerError(f"a voter's name is one line of text without spaces around it; got {shown(external_id)}")
+    if (found := find_voter(connection, info, external_id, source=source)) is not None:
+        return found
+    table, hashed = schema.voter, external_hash(info, external_id)
+    values = {"campaign_id": info.id, "key": secrets.token_hex(16), "source": source, "external_hash": hashed}
+    made: int = connection.execute(
+        sa.insert(table).values(**values, joined_at=now()).returning(table.c.id)
+    ).scalar_one()
+    identity = {"voter_id": made, "external_id": external_id, "email": email}
+    connection.execute(sa.insert(schema.voter_identity).values(identity))
+    return made
+
+
+def find_voter(connection: sa.Connection, info: CampaignInfo, external_id: str, *, source: str) -> int | None:
+    """Id of the voter whom a source calls so; None where nobody is."""
+    table, hashed = schema.voter, external_hash(info, external_id)
+    same = (table.c.campaign_id == info.id, table.c.source == source, table.c.external_hash == hashed)
+    found: int | None = connection.execute(sa.select(table.c.id).where(*same)).scalar()
+    return found
+
+
+def voter_named(connection: sa.Connection, info: CampaignInfo, name: str) -> int:
+    """Id of the voter whom a file calls `name`, or whose key it is.
+
+    Raises
+    ------
+    NoVoterError
+        Where nobody is called so.
+    """
+    found = voters_named(connection, info, [name]).get(name)
+    if found is None:
+        raise NoVoterError(f"no voter is called {shown(name)}")
+    return found
+
+
+def voters_named(connection: sa.Connection, info: CampaignInfo, names: Iterable[str]) -> dict[str, int]:
+    """Ids of those voters who are known, by the name of a file or by key."""
+    table = schema.voter
+    wanted = list(dict.fromkeys(names))
+    hashes = {external_hash(info, name): name for name in wanted}
+    found: dict[str, int] = {}
+    for start in range(0, len(wanted), 500):
+        some = wanted[start : start + 500]
+        rows = connection.execute(
+            sa.select(table.c.id, table.c.key, table.c.external_hash, table.c.source).where(
+                table.c.campaign_id == info.id,
+                sa.or_(table.c.external_hash.in_([external_hash(info, name) for name in some]), table.c.key.in_(some)),
+            )
+        )
+        for row in rows:
+            if row.source == FILE and row.external_hash in hashes:
+                found[hashes[row.external_hash]] = row.id
+            if row.key in some:
+                found.setdefault(row.key, row.id)
+    return found
+
+
+def names_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
+    """What to call each voter: the name of the source, or the key of one whose name was erased."""
+    joined = schema.voter.outerjoin(schema.voter_identity)
+    rows = connection.execute(
+        sa.select(schema.voter.c.id, schema.voter.c.key, schema.voter_identity.c.external_id)
+        .select_from(joined)
+        .where(schema.voter.c.campaign_id == info.id)
+        .order_by(schema.voter.c.id)
+    )
+    return {row.id: row.key if row.external_id is None else row.external_id for row in rows}
+
+
+def keys_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
+    """Random key of each voter."""
+    voter = schema.voter
+    rows = connection.execute(sa.select(voter.c.id, voter.c.key).where(voter.c.campaign_id == info.id))
+    return {row.id: row.key for row in rows}
+
+
+def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int, *, keep_hash: bool = False) -> None:
+    """Forget who a voter is: name, e-mail, and the hash that would find them again. Votes stay, under the key.
+
+    Parameters
+    ----------
+    keep_hash : bool
+        Whether the keyed hash of the name stays, by which one who comes again is known; not for voters of files, who
+        do not come by themselves.
+    """
+    voter = schema.voter
+    connection.execute(sa.delete(schema.voter_identity).where(schema.voter_identity.c.voter_id == voter_id))
+    found = voter.c.id == voter_id
+    if keep_hash:
+        found = sa.and_(found, voter.c.source == FILE)
+    connection.execute(sa.update(voter).where(found).values(external_hash=None))
+    lease = schema.lease
+    connection.execute(sa.update(lease).where(lease.c.voter_id == voter_id).values(address=None))
+    revoke_of_voter(connection, voter_id)
+    audit(connection, info.id, "erased", {}, voter_id=voter_id)
+
+
+def withdraw(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
+    """Let a voter go: the sheets in hand are free for others."""
+    at = now()
+    # The voter first: whoever claims a sheet at this moment holds that row, and the lease is ended with the others.
+    connection.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
+    connection.execute(
+        sa.update(schema.lease)
+        .where(schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
+        .values(ended_at=at, end_reason="withdrawn")
+    )
+    audit(connection, info.id, "withdrawn", {}, voter_id=voter_id)
+
+
+def set_excluded(connection: sa.Connection, info: CampaignInfo, voter_id: int, excluded: bool, reason: str) -> None:
+    """Leave a voter's votes out of all scores from now on, or take them back in; no vote is touched."""
+    kind = "excluded" if excluded else "included"
+    audit(connection, info.id, kind, {"reason": reason}, voter_id=voter_id)
+
+
+def excluded_voters(connection: sa.Connection, campaign_id: int) -> dict[int, str]:
+    """Voters who are left out now, with their keys."""
+    event = schema.audit_event
+    rows = connection.execute(
+        sa.select(event.c.voter_id, event.c.kind, schema.voter.c.key)
+        .join(schema.voter, schema.voter.c.id == event.c.voter_id)
+        .where(event.c.campaign_id == campaign_id, event.c.kind.in_(["excluded", "included"]))
+        .order_by(event.c.id)
+    )
+    last = {row.voter_id: (row.kind, row.key) for row in rows}
+    return {voter_id: key for voter_id, (kind, key) in last.items() if kind == "excluded"}

@@ -1,0 +1,188 @@
+"""Sheets that wait for a first answer: how long, how many for one address, and when they come back.
+
+A newcomer holds a sheet for minutes until the first answer, and only then for the lease of the campaign: a script that
+claims sheets and answers none of them keeps them from others for that long. An address that lets sheets lapse may hold
+ever fewer at once. Addresses are kept as keyed hashes of 24 bits, of which each stands for hundreds of addresses; they
+are deleted with the first answer, when the voter leaves, when the ballot closes, and after an hour.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Final
+
+import sqlalchemy as sa
+
+from adaptive.ledger.ballots.known_pairs import known_pairs, without_known_pairs
+from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.campaign.voting_pages import pages_of
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.database import clock
+from adaptive.ledger.store.encoding import time_text
+
+MINUTE: Final = 60_000_000  # microseconds
+_REMEMBERED: Final = 60 * MINUTE  # for which an address answers for the sheets that it let lapse
+_DIGITS: Final = 6  # of the hash, in hexadecimal
+_SWEPT: Final = 500
+PLATFORMS: Final = ("prolific", "mturk")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a voter's request comes from.
+
+    Attributes
+    ----------
+    address : str
+        Whatever counts as one: an address, or the network of a household.
+    most : int
+        Unanswered sheets that the voters of one address may hold at once.
+    """
+
+    address: str
+    most: int
+
+    def hashed(self, info: CampaignInfo) -> str:
+        """What the ledger keeps of the address."""
+        key = bytes.fromhex(info.hash_key)
+        return hmac.new(key, f"address {self.address}".encode(), hashlib.sha256).hexdigest()[:_DIGITS]
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """Sheets that voters hold without having answered anything on them.
+
+    Attributes
+    ----------
+    n_sheets : int
+    n_of_one_address : int
+        The most that went to one address; 0 where no address is known.
+    back_by : str
+        When the last of them is free for others, unless it is answered before; ISO 8601.
+    """
+
+    n_sheets: int
+    n_of_one_address: int
+    back_by: str
+
+
+def has_room(connection: sa.Connection, info: CampaignInfo, origin: Origin) -> bool:
+    """Whether a voter of this address may take another sheet.
+
+    The most that an address may hold without an answer is divided by one more than the sheets that it let lapse in the
+    last hour, and is never below one: a class takes a hundred at once, and a script that answers nothing soon one.
+    """
+    lease, at = schema.lease, clock(connection)
+    is_held = sa.and_(lease.c.ended_at.is_(None), lease.c.expires_at >= at)
+    held, lapsed = connection.execute(
+        sa.select(
+            sa.func.sum(sa.case((is_held, 1), else_=0)),
+            sa.func.sum(sa.case((sa.and_(lease.c.expires_at < at, lease.c.expires_at > at - _REMEMBERED), 1), else_=0)),
+        )
+        .join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
+        .where(schema.ballot.c.campaign_id == info.id, lease.c.unanswered, lease.c.address == origin.hashed(info))
+    ).one()
+    return int(held or 0) < max(1, origin.most // (1 + int(lapsed or 0)))
+
+
+def lease_end(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> sa.ColumnElement[int] | None:
+    """When a sheet that its voter answers is free for others; None: never by itself.
+
+    A participant of a platform has the time that the study allows, from joining on: then the platform sends somebody
+    else. One who still answers after that has the first minutes again.
+    """
+    _, pages = pages_of(connection, info)
+    at = clock(connection)
+    if pages.study_minutes is not None:
+        voter = schema.voter
+        ends = voter.c.joined_at + sa.literal(int(pages.study_minutes * MINUTE), sa.BigInteger)
+        soonest = at + sa.literal(int(info.settings.first_minutes * MINUTE), sa.BigInteger)
+        found = connection.execute(
+            sa.select(sa.case((ends > soonest, ends), else_=soonest)).where(
+                voter.c.id == voter_id, voter.c.source.in_(PLATFORMS)
+            )
+        ).scalar()
+        if found is not None:
+            return sa.literal(int(found), sa.BigInteger)
+    minutes = info.settings.lease_minutes
+    return None if minutes is None else at + sa.literal(int(minutes * MINUTE), sa.BigInteger)
+
+
+def first_end(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement[int]:
+    """When a sheet that was just claimed is free for others, if no answer comes."""
+    minutes = min(info.settings.first_minutes, info.settings.lease_minutes or info.settings.first_minutes)
+    return clock(connection) + sa.literal(int(minutes * MINUTE), sa.BigInteger)
+
+
+def mark_answered(connection: sa.Connection, info: CampaignInfo, lease_id: int, voter_id: int) -> None:
+    """Give a lease its full time, and forget the address: the first answer has come."""
+    table = schema.lease
+    connection.execute(
+        sa.update(table)
+        .where(table.c.id == lease_id)
+        .values(unanswered=False, address=None, expires_at=lease_end(connection, info, voter_id))
+    )
+
+
+def awaited(connection: sa.Connection, info: CampaignInfo) -> Awaited | None:
+    """The sheets that are held without an answer, now; None where there are none."""
+    lease = schema.lease
+    rows = connection.execute(
+        sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at))
+        .select_from(lease)
+        .join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
+        .where(*_held(connection, info))
+        .group_by(lease.c.address)
+    ).all()
+    if not rows:
+        return None
+    most = max((number for address, number, _ in rows if address is not None), default=0)
+    return Awaited(sum(row[1] for row in rows), most, time_text(max(row[2] for row in rows)))
+
+
+def seconds_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> int | None:
+    """Seconds until a sheet comes back that others hold without an answer, and this voter, or a new one, may get.
+
+    None where there is no such sheet.
+    """
+    lease, known = schema.lease, {} if voter_id is None else known_pairs(connection, voter_id)
+    left = (lease.c.expires_at - clock(connection)).label("left")
+    rows = connection.execute(
+        sa.select(lease.c.ballot_id, lease.c.sheet, left)
+        .join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
+        .where(*_held(connection, info), lease.c.voter_id.is_distinct_from(voter_id))
+    ).all()
+    times = {(row.ballot_id, row.sheet): int(row.left) for row in rows}
+    some = without_known_pairs(connection, info, list(times), known)
+    return max(1, -(-min(times[sheet] for sheet in some) // 1_000_000)) if some else None
+
+
+def forget_addresses(connection: sa.Connection, info: CampaignInfo, ballot_id: int | None = None) -> None:
+    """Delete the hashes of addresses that are not needed any more: those of an hour ago, or all of a ballot."""
+    lease, ballot = schema.lease, schema.ballot
+    wanted = (
+        sa.select(lease.c.id)
+        .join(ballot, ballot.c.id == lease.c.ballot_id)
+        .where(lease.c.address.is_not(None), ballot.c.campaign_id == info.id)
+    )
+    if ballot_id is None:
+        # Those that another claim deletes at this moment are left to it: two must not wait for each other.
+        wanted = wanted.where(lease.c.expires_at < clock(connection) - _REMEMBERED).limit(_SWEPT)
+        wanted = wanted.with_for_update(of=lease, skip_locked=True)
+    else:
+        wanted = wanted.where(lease.c.ballot_id == ballot_id)
+    if ids := connection.execute(wanted).scalars().all():
+        connection.execute(sa.update(lease).where(lease.c.id.in_(ids)).values(address=None))
+
+
+def _held(connection: sa.Connection, info: CampaignInfo) -> tuple[sa.ColumnElement[bool], ...]:
+    lease, ballot = schema.lease, schema.ballot
+    return (
+        ballot.c.campaign_id == info.id,
+        ballot.c.state == "open",
+        lease.c.unanswered,
+        lease.c.ended_at.is_(None),
+        lease.c.expires_at >= clock(connection),
+    )

@@ -1,0 +1,473 @@
+"""A voter's way through a campaign: join, consent, sheet after sheet, finish, or leave.
+
+What a browser does in one step is one transaction here, and safe to be done again.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+import sqlalchemy as sa
+
+from adaptive.ledger.ballots.batches import may_draw, note_in_vain
+from adaptive.ledger.ballots.known_pairs import has_begun
+from adaptive.ledger.ballots.sheets import Lease, claim_sheet, is_sheet_left, lease_of_voter, renew_lease
+from adaptive.ledger.ballots.shown_sheets import Answered, ShownPair, answers_on, shown_pairs
+from adaptive.ledger.campaign.info import CampaignInfo, audit
+from adaptive.ledger.campaign.voting_pages import Outcome, VotingPages
+from adaptive.ledger.errors import LedgerBusyError, LedgerError
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.encoding import now
+from adaptive.ledger.store.locks import count_answers, lock_ballot, open_overdue
+from adaptive.ledger.voters.identity import erase, excluded_voters, find_voter, register, withdraw
+from adaptive.ledger.voters.newcomers import Origin, has_room, seconds_left
+from adaptive.ledger.voters.participants import is_participant
+from adaptive.ledger.voters.tokens import issue
+from adaptive.plan import BallotPlan
+from rankcorr.checks import shown
+
+Step: TypeAlias = Literal["consent", "vote", "finish"]
+Reason: TypeAlias = Literal["limit", "none left", "not open", "wait"]
+
+OPEN, INVITED = "open", "invitation"
+_PARTICIPANTS: Final = {
+    # What the platforms give out; anything else was made up.
+    "prolific": re.compile(r"[0-9a-f]{24}"),
+    "mturk": re.compile(r"A[0-9A-Z]{9,30}"),
+}
+
+
+@dataclass(frozen=True)
+class SheetInHand:
+    """A sheet that a voter has.
+
+    Attributes
+    ----------
+    number, sheet : int
+        Ballot, counted from 1, and sheet in it, counted from 0.
+    expires_at : int or None
+    pairs : tuple of ShownPair
+        Without practice for a voter who has practised or voted on another sheet, and without what others answered who
+        had the sheet before.
+    answers : dict of int to Answered
+        The voter's own, by position.
+    """
+
+    number: int
+    sheet: int
+    expires_at: int | None
+    pairs: tuple[ShownPair, ...]
+    answers: Mapping[int, Answered]
+
+    @property
+    def missing(self) -> tuple[ShownPair, ...]:
+        """Pairs without an answer."""
+        return tuple(pair for pair in self.pairs if pair.position not in self.answers)
+
+
+@dataclass(frozen=True)
+class Journey:
+    """Where a voter is.
+
+    Attributes
+    ----------
+    voter_key : str
+        What exports call the voter.
+    step : {"consent", "vote", "finish"}
+        What comes next.
+    hand : SheetInHand or None
+        The sheet in hand, done or not.
+    n_sheets_done : int
+    n_answers : int
+        The voter's answers that stand, of all ballots; practice left out, but no other check, since a voter who counts
+        must not find out which they are.
+    available : bool
+        Whether there is a pair to ask for, now.
+    reason : {"limit", "none left", "not open", "wait"} or None
+        Why there is none; "not open": the first ballot, or the next one, is still to be opened; "wait": others hold
+        what is left, and have not answered anything on it.
+    wait_seconds : int or None
+        After which a sheet comes back that others hold so.
+    """
+
+    voter_key: str
+    step: Step
+    hand: SheetInHand | None
+    n_sheets_done: int
+    n_answers: int
+    available: bool
+    reason: Reason | None
+    wait_seconds: int | None
+
+
+def join_openly(connection: sa.Connection, info: CampaignInfo, pages: VotingPages) -> int:
+    """Take in somebody who came by the open link; the id of the new voter is returned.
+
+    Raises
+    ------
+    LedgerError
+        When the campaign has no open link.
+    """
+    if not pages.open_link:
+        raise LedgerError("this campaign is for those who were invited")
+    return register(connection, info, secrets.token_hex(16), source=OPEN)
+
+
+def join_platform(
+    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, participant: str, study: str
+) -> int:
+    """Take in somebody from a crowd, or find who came before: the id of the voter is returned.
+
+    Participant and study together are one voter, since whoever comes again gets another session there.
+
+    Raises
+    ------
+    LedgerError
+        When the campaign is not on a platform, or is another study there, or the id has not the platform's form, or
+        is that of a voter who was left out of the scores and then left.
+    """
+    return _registered(connection, info, *_of_platform(pages, participant, study))
+
+
+def is_turned_away(
+    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, participant: str, study: str
+) -> bool:
+    """Whether somebody comes from a crowd for the first time, and nothing is left for a newcomer.
+
+    Raises
+    ------
+    LedgerError
+        As `join_platform`, of the platform, the study and the id.
+    """
+    name, source = _of_platform(pages, participant, study)
+    if find_voter(connection, info, name, source=source) is not None:
+        return False
+    is_left = is_sheet_left(connection, info) or may_draw(connection, info)
+    return not is_left and why_none_left(connection, info) == "none left"
+
+
+def invite(connection: sa.Connection, info: CampaignInfo, names: Sequence[str]) -> list[str]:
+    """Make a voter for each name, and return the tokens of their links; one who was invited before gets a further one.
+
+    Raises
+    ------
+    LedgerError
+        When a name is twice among them, or is that of a voter who was left out of the scores and then left.
+    """
+    if len(set(names)) < len(names):
+        raise LedgerError("a name is twice among those to invite")
+    tokens = []
+    for name in names:
+        voter_id = _registered(connection, info, name, INVITED)
+        tokens.append(issue(connection, info, "invitation", voter_id=voter_id))
+    audit(connection, info.id, "invited", {"voters": len(names)})
+    return tokens
+
+
+def consent(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int, version: str) -> None:
+    """Write down that a voter agreed to a version of the consent text.
+
+    Raises
+    ------
+    LedgerError
+        When another version holds.
+    """
+    if version != pages.consent_version:
+        raise LedgerError(f"the consent text is of version {pages.consent_version}; got {shown(version)}")
+    table = schema.voter
+    before = connection.execute(sa.select(table.c.consent_version).where(table.c.id == voter_id)).scalar_one()
+    if before == version:
+        return
+    connection.execute(sa.update(table).where(table.c.id == voter_id).values(consent_version=version))
+    audit(connection, info.id, "consented", {"version": version}, voter_id=voter_id)
+
+
+def journey_of(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int) -> Journey:
+    """Where a voter is; nothing is changed."""
+    hand = _in_hand(connection, info, voter_id)
+    begun = hand is not None and bool(hand.missing)
+    reason: Reason | None = None
+    if not begun and pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
+        reason = "limit"
+    elif not begun and voter_id in excluded_voters(connection, info.id):
+        reason = "none left"
+    elif not begun and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info, voter_id)):
+        reason = why_none_left(connection, info, voter_id)
+    return journey_with(connection, info, pages, voter_id, hand, reason)
+
+
+def journey_with(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    pages: VotingPages,
+    voter_id: int,
+    hand: SheetInHand | None,
+    reason: Reason | None = None,
+) -> Journey:
+    """Where a voter is whose sheet in hand is known, or why there is none."""
+    voter = schema.voter
+    key, agreed = connection.execute(
+        sa.select(voter.c.key, voter.c.consent_version).where(voter.c.id == voter_id)
+    ).one()
+    step: Step = "finish" if reason not in (None, "wait") else "vote"
+    if agreed != pages.consent_version:
+        step = "consent"
+    done = _n_done(connection, info, voter_id, hand)
+    n_answers = _n_standing(connection, info, voter_id)
+    wait = seconds_left(connection, info, voter_id) if reason == "wait" else None
+    return Journey(key, step, hand, done, n_answers, reason is None, reason, wait)
+
+
+def why_none_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> Reason:
+    """Why there is no sheet to claim for a voter, or a new one.
+
+    All are given out or done, or a ballot is still to be opened; "wait" where one comes back if it stays unanswered.
+    """
+    if seconds_left(connection, info, voter_id) is not None:
+        return "wait"
+    ballot = schema.ballot
+    states = connection.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == info.id)).scalars().all()
+    if not isinstance(info.plan, BallotPlan) or any(state != "closed" for state in states):
+        return "none left"
+    return "not open" if len(states) < info.plan.n_ballots else "none left"
+
+
+def next_sheet(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    pages: VotingPages,
+    voter_id: int,
+    origin: Origin | None = None,
+) -> tuple[SheetInHand | None, Reason | None]:
+    """The sheet in hand until each of its pairs is answered, then the next one; None, and why, where there is none.
+
+    Parameters
+    ----------
+    origin : Origin or None
+        Limits the unanswered sheets of its address, as `has_turn` says. None: no limit.
+    """
+    hand = _in_hand(connection, info, voter_id)
+    if hand is not None and hand.missing:
+        renewed = renew_lease(connection, info, voter_id)
+        return replace(hand, expires_at=None if renewed is None else renewed.expires_at), None
+    if pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
+        return None, "limit"
+    if voter_id in excluded_voters(connection, info.id):
+        return None, "none left"  # what would not count is not asked
+    if origin is not None and _is_known(connection, voter_id):
+        origin = None
+    if origin is not None and not has_room(connection, info, origin):
+        return None, "wait"
+    lease = claim_sheet(connection, info, voter_id, origin)
+    if lease is None:
+        note_in_vain(connection, info, voter_id)
+        return None, why_none_left(connection, info, voter_id)
+    return _sheet(connection, info, voter_id, lease), None
+
+
+def ended_early(
+    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int, journey: Journey
+) -> Outcome | None:
+    """How a participant ends who has no sheet in hand and gets none; None for one who completed, or may go on.
+
+    "screened out": left out before all sheets were done, of which there is one at the least. "quota full": nothing was
+    left, and nothing was answered.
+    """
+    if not is_participant(connection, voter_id) or journey.reason in (None, "wait", "not open"):
+        return None
+    if voter_id in excluded_voters(connection, info.id):
+        return "screened out" if journey.n_sheets_done < (pages.sheets or 1) else None
+    return "quota full" if not journey.n_answers else None
+
+
+def has_turn(connection: sa.Connection, info: CampaignInfo, voter_id: int, origin: Origin | None) -> bool:
+    """Whether the voter's address leaves room for another sheet.
+
+    Those who were invited are not counted, since each of them has a link, nor are those who have answered something:
+    they need not wait because somebody else at their address answers nothing.
+    """
+    return origin is None or _is_known(connection, voter_id) or has_room(connection, info, origin)
+
+
+def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
+    """Forget a voter, and void the votes of ballots that are not closed; how many is returned.
+
+    Those of closed ballots stay, under a key that nobody can trace, since what was decided by them has been decided.
+    Of a voter who is left out of the scores the keyed hash of the name stays too: to leave is no way to come back.
+
+    Raises
+    ------
+    LedgerBusyError
+        While a ballot is being closed: it may be tried again in a moment.
+    """
+    n_voided = _void_all(connection, info, voter_id, "the voter left")
+    audit(connection, info.id, "left", {"voided": n_voided}, voter_id=voter_id)
+    withdraw(connection, info, voter_id)
+    erase(connection, info, voter_id, keep_hash=voter_id in excluded_voters(connection, info.id))
+    return n_voided
+
+
+def ask_others(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
+    """Ask the comparisons of a voter who is left out of others; how many votes were voided for it is returned.
+
+    Those of ballots that are not closed: a vote that does not count keeps its comparison from being asked again. The
+    voter's sheets are free for others. Voided votes stay in the ledger, and do not count again if the voter is taken
+    back in.
+
+    Raises
+    ------
+    LedgerError
+        When the voter is not left out.
+    LedgerBusyError
+        While a ballot is being closed: it may be tried again in a moment.
+    """
+    if voter_id not in excluded_voters(connection, info.id):
+        raise LedgerError("the voter is not left out: the answers count, and nobody else is asked")
+    n_voided = _void_all(connection, info, voter_id, "asked of others")
+    lease, ballot = schema.lease, schema.ballot
+    still_open = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
+    connection.execute(
+        sa.update(lease)
+        .where(lease.c.voter_id == voter_id, lease.c.ended_at.is_(None), lease.c.ballot_id.in_(still_open))
+        .values(ended_at=now(), end_reason="reassigned")
+    )
+    audit(connection, info.id, "asked of others", {"voided": n_voided}, voter_id=voter_id)
+    return n_voided
+
+
+def _void_all(connection: sa.Connection, info: CampaignInfo, voter_id: int, why: str) -> int:
+    """Void the voter's votes in all ballots that are not closed; how many is returned, those on checks not counted."""
+    ballot, n_voided = schema.ballot, 0
+    for (ballot_id,) in connection.execute(
+        sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed").order_by(ballot.c.id)
+    ).all():
+        lock_ballot(connection, ballot_id, exclusive=True)  # no vote of this voter on its way, and no closing
+        state = connection.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
+        if state == "closing":
+            open_overdue(connection, ballot_id)  # a closer that died keeps nobody from leaving
+            state = connection.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
+        if state == "closing":
+            raise LedgerBusyError("a ballot is being closed: it may be tried again in a moment")
+        if state == "open":
+            n_voided += _void(connection, ballot_id, voter_id, why)
+    return n_voided
+
+
+def _of_platform(pages: VotingPages, participant: str, study: str) -> tuple[str, str]:
+    """Name and source of a participant."""
+    if pages.platform is None:
+        raise LedgerError("this campaign takes nobody from a platform")
+    if pages.study is not None and study != pages.study:
+        raise LedgerError("the link is that of another study")
+    if not _PARTICIPANTS[pages.platform].fullmatch(participant):
+        raise LedgerError(f"this is no id of a participant of {pages.platform}: {shown(participant)}")
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", study):
+        raise LedgerError(f"this is no id of a study: {shown(study)}")
+    return f"{study} {participant}", pages.platform
+
+
+def _registered(connection: sa.Connection, info: CampaignInfo, name: str, source: str) -> int:
+    """Id of the voter of a name, unless it is one who must not come back."""
+    voter_id = register(connection, info, name, source=source)
+    voter = schema.voter
+    if connection.execute(sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id)).scalar() is not None:
+        raise LedgerError("a voter of this name has left the campaign, and cannot come back")
+    return voter_id
+
+
+def _void(connection: sa.Connection, ballot_id: int, voter_id: int, why: str) -> int:
+    event, asked, later = schema.vote_event, schema.comparison, schema.vote_event.alias("later")
+    newer = sa.exists().where(
+        later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place, later.c.revision > event.c.revision
+    )
+    # Everybody waits meanwhile: only the voter's own events are read, not those of the ballot.
+    voided = connection.execute(
+        sa.select(event.c.place, event.c.revision, asked.c.sheet, asked.c.probe)
+        .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
+        .where(event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, event.c.kind == "cast", ~newer)
+        .order_by(event.c.place)
+    ).all()
+    if not voided:
+        return 0
+    at, scored, checked = now(), Counter[int](), Counter[int]()
+    for row in voided:
+        scored[row.sheet] -= row.probe is None
+        checked[row.sheet] -= row.probe not in (None, "practice")
+    connection.execute(
+        sa.insert(event),
+        [
+            {
+                "event_id": str(uuid.uuid4()),
+                "ballot_id": ballot_id,
+                "place": row.place,
+                "voter_id": voter_id,
+                "kind": "void",
+                "revision": row.revision + 1,
+                "reason": why,
+                "received_at": at,
+                "payload_hash": "",
+            }
+            for row in voided
+        ],
+    )
+    count_answers(connection, ballot_id, scored, checked)
+    return -scored.total()
+
+
+def _is_known(connection: sa.Connection, voter_id: int) -> bool:
+    """Whether a voter was invited, or has answered something."""
+    voter = schema.voter
+    source = connection.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar_one()
+    return source == INVITED or has_begun(connection, voter_id)
+
+
+def _in_hand(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> SheetInHand | None:
+    lease = lease_of_voter(connection, voter_id)
+    return None if lease is None or lease.is_closed else _sheet(connection, info, voter_id, lease)
+
+
+def _sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int, lease: Lease) -> SheetInHand:
+    pairs = shown_pairs(connection, info, lease.number, lease.sheet)
+    answers = answers_on(connection, info, lease.number, pairs)
+    here = lease.ballot_id, lease.sheet
+    if any(pair.is_practice for pair in pairs) and has_begun(connection, voter_id, besides=here):
+        pairs = tuple(pair for pair in pairs if not pair.is_practice)
+    own = {position: answer for position, answer in answers.items() if answer.voter_id == voter_id}
+    pairs = tuple(pair for pair in pairs if pair.position in own or pair.position not in answers)
+    return SheetInHand(lease.number, lease.sheet, lease.expires_at, pairs, own)
+
+
+def _n_done(connection: sa.Connection, info: CampaignInfo, voter_id: int, hand: SheetInHand | None) -> int:
+    """Sheets that the voter finished; the one in hand counts when nothing of it is missing."""
+    lease, ballot = schema.lease, schema.ballot
+    ended: int = connection.execute(
+        sa.select(sa.func.count())
+        .select_from(lease)
+        .join(ballot, ballot.c.id == lease.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, lease.c.voter_id == voter_id, lease.c.end_reason == "done")
+    ).scalar_one()
+    return ended + (hand is not None and not hand.missing)
+
+
+def _n_standing(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
+    """The voter's answers that stand, but for practice."""
+    ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
+    later = event.alias("later")
+    newer = sa.exists().where(
+        later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place, later.c.revision > event.c.revision
+    )
+    found: int = connection.execute(
+        sa.select(sa.func.count())
+        .select_from(event)
+        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
+        .where(ballot.c.campaign_id == info.id, event.c.voter_id == voter_id, event.c.kind == "cast", ~newer)
+        .where(sa.or_(asked.c.probe.is_(None), asked.c.probe != "practice"))
+    ).scalar_one()
+    return found

@@ -1,0 +1,283 @@
+"""Capabilities: who holds one may vote, or organise. A token is 256 random bits; the ledger keeps only its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias
+
+import sqlalchemy as sa
+
+from adaptive.ledger.campaign.info import CampaignInfo, audit
+from adaptive.ledger.campaign.steps import Steps
+from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.encoding import now, time_text
+
+TokenKind: TypeAlias = Literal["organiser", "organiser session", "invitation", "session", "study"]
+
+# Those of voters' browsers are not listed: they end with the invitation.
+_LISTED: Final[tuple[TokenKind, ...]] = ("organiser", "organiser session", "invitation", "study")
+_ID_LENGTH: Final = 16  # characters of the hash, which tell the tokens of a campaign apart and nothing of them
+_FORM: Final = re.compile(r"[A-Za-z0-9_-]{43}")  # 32 bytes in URL-safe base64
+
+
+@dataclass(frozen=True)
+class Holder:
+    """What a token opens.
+
+    Attributes
+    ----------
+    campaign_key : str
+    kind : str
+    voter_id : int or None
+        None where the token is not a voter's.
+    voter_key, consent_version : str or None
+    withdrawn : bool
+    """
+
+    campaign_key: str
+    kind: TokenKind
+    voter_id: int | None
+    voter_key: str | None
+    consent_version: str | None
+    withdrawn: bool
+
+
+@dataclass(frozen=True)
+class TokenRow:
+    """A token that was given out.
+
+    Attributes
+    ----------
+    id : str
+        The beginning of its hash.
+    kind : {"organiser", "organiser session", "invitation", "study"}
+    voter, name : str or None
+        Random key and name of whom an invitation is for; no name where it was erased, or is not wanted.
+    made_at : str
+        ISO 8601.
+    ends_at, revoked_at : str or None
+    is_valid : bool
+        Whether it opens anything, now.
+    """
+
+    id: str
+    kind: TokenKind
+    voter: str | None
+    name: str | None
+    made_at: str
+    ends_at: str | None
+    revoked_at: str | None
+    is_valid: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens(Steps):
+    """The tokens of a campaign; each step is one transaction."""
+
+    def issue(self, kind: TokenKind, *, hours: float | None = None) -> str:
+        """Make a token that is no voter's; see the function `issue`."""
+        return self._write(issue, kind, hours=hours)
+
+    def holder(self, token: str, kind: TokenKind) -> Holder | None:
+        """Return what a token opens in this campaign; None where that is nothing, or its voter has left."""
+        found = self.database.look_up(lambda connection: holder_of(connection, token, (kind,)))
+        return None if found is None or found.campaign_key != self.info.key or found.withdrawn else found
+
+    def revoke(self, token: str) -> None:
+        """Let a token open nothing from now on."""
+        self.database.write(lambda connection: revoke(connection, token))
+
+    def revoke_listed(self, token_id: str, *, mine: str = "") -> bool:
+        """Let a token of `rows` open nothing from now on; see the function `revoke_listed`."""
+        return self._write(revoke_listed, token_id, mine=mine)
+
+    def rows(self, *, start: int = 0, most: int = 200, names: bool = False) -> tuple[int, tuple[TokenRow, ...]]:
+        """Say how many tokens were given out, and list some; see `token_rows`."""
+        return self._read(token_rows, start=start, most=most, names=names)
+
+
+def issue(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    kind: TokenKind,
+    *,
+    voter_id: int | None = None,
+    hours: float | None = None,
+) -> str:
+    """Make a token, which nobody can read again later.
+
+    Parameters
+    ----------
+    kind : {"organiser", "organiser session", "invitation", "session", "study"}
+    voter_id : int or None
+        Whose it is.
+    hours : float or None
+        Time after which it opens nothing; None: never by itself.
+    """
+    token, at = secrets.token_urlsafe(32), now()
+    row = {"hash": _hash(token), "campaign_id": info.id, "kind": kind, "voter_id": voter_id, "made_at": at}
+    ends_at = None if hours is None else at + int(hours * 3_600_000_000)
+    connection.execute(sa.insert(schema.token).values(**row, ends_at=ends_at))
+    return token
+
+
+def holder_of(connection: sa.Connection, token: str, kinds: Collection[TokenKind]) -> Holder | None:
+    """What a token opens; None for one that is unknown, of another kind, revoked, or past its time.
+
+    A hash is looked up, not the token: the time that an index takes tells nothing of a token that is close.
+    """
+    if not _FORM.fullmatch(token):
+        return None
+    row = connection.execute(_holder_statement(), {"hash": _hash(token)}).first()
+    if row is None or row.kind not in kinds or row.revoked_at is not None:
+        return None
+    if row.ends_at is not None and row.ends_at <= now():
+        return None
+    return Holder(
+        campaign_key=row.campaign_key,
+        kind=row.kind,
+        voter_id=row.voter_id,
+        voter_key=row.voter_key,
+        consent_version=row.consent_version,
+        withdrawn=row.withdrawn_at is not None,
+    )
+
+
+def voter_of_session(connection: sa.Connection, info: CampaignInfo, token: str) -> int | None:
+    """Id of the voter of this campaign whose session a token is, or was: it may be revoked, or past its time."""
+    if not _FORM.fullmatch(token):
+        return None
+    table = schema.token
+    found: int | None = connection.execute(
+        sa.select(table.c.voter_id).where(
+            table.c.hash == _hash(token), table.c.kind == "session", table.c.campaign_id == info.id
+        )
+    ).scalar()
+    return found
+
+
+@cache
+def _holder_statement() -> sa.Select[Any]:
+    table, voter, campaign = schema.token, schema.voter, schema.campaign
+    return (
+        sa.select(
+            table.c.kind,
+            table.c.voter_id,
+            table.c.ends_at,
+            table.c.revoked_at,
+            campaign.c.key.label("campaign_key"),
+            voter.c.key.label("voter_key"),
+            voter.c.consent_version,
+            voter.c.withdrawn_at,
+        )
+        .join(campaign, campaign.c.id == table.c.campaign_id)
+        .outerjoin(voter, voter.c.id == table.c.voter_id)
+        .where(table.c.hash == sa.bindparam("hash"))
+    )
+
+
+def revoke(connection: sa.Connection, token: str) -> None:
+    """Let a token open nothing from now on."""
+    _revoke(connection, schema.token.c.hash == _hash(token))
+
+
+def revoke_of_voter(connection: sa.Connection, voter_id: int) -> None:
+    """Let none of a voter's tokens open anything from now on."""
+    _revoke(connection, schema.token.c.voter_id == voter_id)
+
+
+def token_rows(
+    connection: sa.Connection, info: CampaignInfo, *, start: int = 0, most: int = 200, names: bool = False
+) -> tuple[int, tuple[TokenRow, ...]]:
+    """How many tokens of organisers, invitations and studies there are, and some of them, the latest first.
+
+    Parameters
+    ----------
+    names : bool
+        Whether to give the names of those who were invited, which are personal data.
+    """
+    table, voter, identity = schema.token, schema.voter, schema.voter_identity
+    listed = (table.c.campaign_id == info.id, table.c.kind.in_(_LISTED))
+    n_tokens: int = connection.execute(sa.select(sa.func.count()).select_from(table).where(*listed)).scalar_one()
+    rows = connection.execute(
+        sa.select(table, voter.c.key, identity.c.external_id)
+        .select_from(table.outerjoin(voter, voter.c.id == table.c.voter_id).outerjoin(identity))
+        .where(*listed)
+        .order_by(table.c.id.desc())
+        .offset(start)
+        .limit(most)
+    )
+    at = now()
+    return n_tokens, tuple(
+        TokenRow(
+            id=row.hash[:_ID_LENGTH],
+            kind=row.kind,
+            voter=row.key,
+            name=row.external_id if names else None,
+            made_at=time_text(row.made_at),
+            ends_at=None if row.ends_at is None else time_text(row.ends_at),
+            revoked_at=None if row.revoked_at is None else time_text(row.revoked_at),
+            is_valid=row.revoked_at is None and (row.ends_at is None or row.ends_at > at),
+        )
+        for row in rows
+    )
+
+
+def revoke_listed(connection: sa.Connection, info: CampaignInfo, token_id: str, *, mine: str = "") -> bool:
+    """Let a token of `token_rows` open nothing from now on; False where there is none of this id.
+
+    With an organiser's token end the sessions of all organisers' browsers, and with an invitation those of its voter:
+    whoever had the link may have used it. The row stays, and what was done is written down.
+
+    Parameters
+    ----------
+    mine : str
+        Token of the session of whoever asks, which goes on.
+
+    Raises
+    ------
+    LedgerError
+        For the last token of an organiser: nobody could organise the campaign any more.
+    """
+    table, campaign = schema.token, schema.campaign
+    # Of two who revoke at once the second one waits here: together they could take the last two tokens.
+    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == info.id).with_for_update(key_share=True))
+    row = connection.execute(
+        sa.select(table).where(
+            table.c.campaign_id == info.id,
+            table.c.kind.in_(_LISTED),
+            sa.func.substr(table.c.hash, 1, _ID_LENGTH) == token_id,
+        )
+    ).first()
+    if row is None:
+        return False
+    if row.revoked_at is not None:
+        return True
+    of_campaign = table.c.campaign_id == info.id
+    if row.kind == "organiser":
+        others = sa.select(sa.func.count()).where(
+            of_campaign, table.c.kind == "organiser", table.c.revoked_at.is_(None), table.c.id != row.id
+        )
+        if not connection.execute(others).scalar_one():
+            raise LedgerError("this is the last token of an organiser: make another one first")
+        _revoke(connection, sa.and_(of_campaign, table.c.kind == "organiser session", table.c.hash != _hash(mine)))
+    elif row.kind == "invitation":
+        _revoke(connection, sa.and_(table.c.voter_id == row.voter_id, table.c.kind == "session"))
+    _revoke(connection, table.c.id == row.id)
+    audit(connection, info.id, "revoked", {"kind": row.kind, "token": token_id}, voter_id=row.voter_id)
+    return True
+
+
+def _revoke(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
+    table = schema.token
+    connection.execute(sa.update(table).where(which, table.c.revoked_at.is_(None)).values(revoked_at=now()))
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,362 @@
+"""Voters of a campaign, and one voter: what each of them, and an organiser about them, can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import sqlalchemy as sa
+
+from adaptive.ledger.ballots.batches import may_draw
+from adaptive.ledger.ballots.continuous import draw_batch
+from adaptive.ledger.ballots.sheets import give_sheets, is_sheet_left
+from adaptive.ledger.ballots.shown_sheets import KnownEvent, answer_at, pair_of_event
+from adaptive.ledger.campaign.status import VoterProgress, VoterRow, by_voter, voter_of_key, voter_rows
+from adaptive.ledger.campaign.steps import Steps
+from adaptive.ledger.campaign.voting_pages import Outcome, VotingPages, pages_of
+from adaptive.ledger.errors import ConflictError, LedgerBusyError, LedgerError, UnfinishedError, UnreachableError
+from adaptive.ledger.quality.report import ExclusionPreview, exclusion_preview
+from adaptive.ledger.voters import participants, participation
+from adaptive.ledger.voters.identity import excluded_voters, set_excluded, voter_named
+from adaptive.ledger.voters.newcomers import Origin, seconds_left
+from adaptive.ledger.voters.participation import Journey, Reason, SheetInHand
+from adaptive.ledger.voters.tokens import issue, voter_of_session
+from adaptive.ledger.votes import casting
+from adaptive.ledger.votes.casting import Receipt, VoteCast
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A participant of a platform who opens the link of a study.
+
+    Attributes
+    ----------
+    platform : {"prolific", "mturk"}
+    participant, study : str
+        Ids that the platform gives.
+    """
+
+    platform: Literal["prolific", "mturk"]
+    participant: str
+    study: str
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a voter has ended.
+
+    Attributes
+    ----------
+    outcome : {"complete", "screened out", "quota full"}
+        Decides on the code that a participant of a platform gets.
+    n_answers : int
+    """
+
+    outcome: Outcome
+    n_answers: int
+
+
+@dataclass(frozen=True)
+class PlatformVoters:
+    """Whom a platform sent.
+
+    Attributes
+    ----------
+    platform : {"prolific", "mturk"} or None
+    participants : tuple of Participant
+    """
+
+    platform: str | None
+    participants: tuple[participants.Participant, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Voter(Steps):
+    """One voter of a campaign; each step is one transaction, unless it says otherwise."""
+
+    id: int
+
+    def begin_session(self, pages: VotingPages, *, consent: str | None, hours: float) -> str:
+        """Return the token of a new session; consent to a version of the text is written down with it.
+
+        Raises
+        ------
+        LedgerError
+            When another version of the consent text holds.
+        """
+
+        def write(connection: sa.Connection) -> str:
+            if consent is not None:
+                participation.consent(connection, self.info, pages, self.id, consent)
+            return issue(connection, self.info, "session", voter_id=self.id, hours=hours)
+
+        return self.database.write(write)
+
+    def consent(self, pages: VotingPages, version: str) -> None:
+        """Write down that the voter agreed to a version of the consent text.
+
+        Raises
+        ------
+        LedgerError
+            When another version holds.
+        """
+        self._write(participation.consent, pages, self.id, version)
+
+    def journey(self, pages: VotingPages) -> Journey:
+        """Say where the voter is."""
+        return self._read(participation.journey_of, pages, self.id)
+
+    def journey_with(self, pages: VotingPages, hand: SheetInHand) -> Journey:
+        """Say where the voter is who has just got this sheet."""
+        return self._read(participation.journey_with, pages, self.id, hand)
+
+    def next_sheet(self, pages: VotingPages, origin: Origin | None = None) -> tuple[SheetInHand | None, Reason | None]:
+        """Return the sheet in hand until it is done, then the next one; None, and why, where there is none.
+
+        A continuous campaign draws its next batch for the voter who finds no sheet. That takes several transactions: a
+        look for a sheet, whether a batch is due, the draw, and another look. A second voter who comes at the same
+        moment finds the batch that was drawn for the first.
+
+        Parameters
+        ----------
+        origin : Origin or None
+            Limits the unanswered sheets of its address; None: no limit.
+        """
+
+        def write(connection: sa.Connection) -> tuple[SheetInHand | None, Reason | None]:
+            return participation.next_sheet(connection, self.info, pages, self.id, origin)
+
+        found = self.database.write(write)
+        if found[0] is not None or found[1] == "limit":
+            return found
+        if not self.database.read(lambda connection: self._is_batch_due(connection, origin)):
+            return found
+        try:
+            draw_batch(self.database, self.info, voter_id=self.id)
+        except (LedgerBusyError, UnreachableError):
+            raise
+        except LedgerError:  # drawn by another at the same moment, the target is reached, or all pairs were seen
+            pass
+        return self.database.write(write)
+
+    def cast(self, vote: VoteCast) -> Receipt:
+        """Record a vote as `Campaign.cast` does; an error does not tell what another voter answered."""
+        try:
+            return casting.cast(self.database, self.info, vote)
+        except ConflictError as error:
+            if error.stands is None:
+                raise
+            stands = self._read(answer_at, vote.number, vote.place)
+            if stands is None or stands.voter_id != self.id:
+                raise ConflictError(str(error)) from error
+            raise
+
+    def vote(self, event_id: str) -> KnownEvent | None:
+        """Return the comparison that an event of this voter is about; None if this voter sent no such event."""
+        known = self._read(pair_of_event, event_id)
+        return known if known is not None and known.voter_id == self.id else None
+
+    def retract(self, vote: KnownEvent, event_id: str) -> Receipt:
+        """Take a vote back, by a new event; see `adaptive.ledger.votes.casting.retract`."""
+        return casting.retract(self.database, self.info, event_id, vote.number, vote.place, self.id)
+
+    def finish(self, pages: VotingPages) -> Ending:
+        """End, and write down the outcome of a participant of a platform; three transactions.
+
+        Raises
+        ------
+        UnfinishedError
+            When pairs, or sheets, are still to be answered.
+        """
+        journey = self.journey(pages)
+        missing = 0 if journey.hand is None else len(journey.hand.missing)
+        if missing:
+            raise UnfinishedError(f"{missing} pairs have no answer yet", missing=missing)
+        early = self._read(participation.ended_early, pages, self.id, journey)
+        if early is not None and pages.way_back(early)[0] is not None:
+            return self._ended(pages, journey, early)
+        if pages.sheets is not None and (journey.available or journey.reason == "wait"):
+            left = pages.sheets - journey.n_sheets_done
+            raise UnfinishedError(f"{left} sheets are still to come", missing=left)
+        if not journey.n_answers:
+            raise UnfinishedError("there is no answer yet", missing=0)
+        return self._ended(pages, journey, "complete")
+
+    def leave(self) -> int:
+        """Forget the voter, and void the votes of ballots that are not closed; how many is returned.
+
+        Raises
+        ------
+        LedgerBusyError
+            While a ballot is being closed: it may be tried again in a moment.
+        """
+        return self._write(participation.leave, self.id)
+
+    def ask_others(self) -> int:
+        """Ask the comparisons of a voter who is left out of others; how many votes were voided for it is returned.
+
+        Raises
+        ------
+        LedgerError
+            When the voter is not left out.
+        LedgerBusyError
+            While a ballot is being closed: it may be tried again in a moment.
+        """
+        return self._write(participation.ask_others, self.id)
+
+    def exclude(self, reason: str) -> None:
+        """Leave the voter's votes out of all scores from now on; no vote is touched."""
+        self._write(set_excluded, self.id, True, reason)
+
+    def include(self, reason: str) -> None:
+        """Take the voter's votes back in."""
+        self._write(set_excluded, self.id, False, reason)
+
+    def preview_exclusion(self) -> ExclusionPreview:
+        """Say what leaving the voter out would change, or taking back in one who is left out.
+
+        Raises
+        ------
+        LedgerError
+            When the voter has no votes, or nobody else has.
+        """
+        return self._read(exclusion_preview, self.id)
+
+    def _is_batch_due(self, connection: sa.Connection, origin: Origin | None) -> bool:
+        """Whether a batch is to be drawn for this voter, who would then get a sheet of it."""
+        return may_draw(connection, self.info, self.id) and participation.has_turn(
+            connection, self.info, self.id, origin
+        )
+
+    def _ended(self, pages: VotingPages, journey: Journey, outcome: Outcome) -> Ending:
+        if pages.platform is not None:
+            self._write(participants.write_outcome, self.id, outcome)
+        return Ending(outcome, journey.n_answers)
+
+
+@dataclass(frozen=True, eq=False)
+class Voters(Steps):
+    """The voters of a campaign; each step is one transaction."""
+
+    def join(self, pages: VotingPages, *, consent: str, hours: float, visit: Visit | None = None) -> tuple[Voter, str]:
+        """Add a voter who agrees to a version of the consent text; the token of a session is returned too.
+
+        Parameters
+        ----------
+        visit : Visit or None
+            Who comes from a platform: the voter of before, or a new one. None: a new voter by the open link.
+
+        Raises
+        ------
+        LedgerError
+            When the campaign has no open link, or is not on the platform, or is another study there, or the id has not
+            the platform's form, or is that of a voter who was left out and then left; or another consent text holds.
+        """
+
+        def write(connection: sa.Connection) -> tuple[int, str]:
+            if visit is None:
+                found = participation.join_openly(connection, self.info, pages)
+            elif visit.platform != pages.platform:
+                raise LedgerError(f"this campaign takes nobody from {visit.platform}")
+            else:
+                who = {"participant": visit.participant, "study": visit.study}
+                found = participation.join_platform(connection, self.info, pages, **who)
+            participation.consent(connection, self.info, pages, found, consent)
+            return found, issue(connection, self.info, "session", voter_id=found, hours=hours)
+
+        voter_id, token = self.database.write(write)
+        return Voter(self.database, self.info, voter_id), token
+
+    def turns_away(self, pages: VotingPages, visit: Visit) -> bool:
+        """Whether the participant is new and no sheet is left for a newcomer.
+
+        Raises
+        ------
+        LedgerError
+            As `join`, of the study and the id.
+        """
+        return self._read(participation.is_turned_away, pages, participant=visit.participant, study=visit.study)
+
+    def is_left_out(self, token: str) -> bool:
+        """Whether a token is, or was, that of a session of a voter who is left out."""
+
+        def read(connection: sa.Connection) -> bool:
+            voter_id = voter_of_session(connection, self.info, token)
+            return voter_id is not None and voter_id in excluded_voters(connection, self.info.id)
+
+        return self.database.read(read)
+
+    def why_none_left(self) -> tuple[Reason | None, int | None]:
+        """Why a newcomer gets no sheet, and the seconds until one that others hold is free again."""
+
+        def read(connection: sa.Connection) -> tuple[Reason | None, int | None]:
+            if is_sheet_left(connection, self.info) or may_draw(connection, self.info):
+                return None, None
+            reason = participation.why_none_left(connection, self.info)
+            return (None, seconds_left(connection, self.info)) if reason == "wait" else (reason, None)
+
+        return self.database.read(read)
+
+    def invite(self, names: list[str]) -> list[str]:
+        """Make a voter for each name, and return the tokens of their links.
+
+        Raises
+        ------
+        LedgerError
+            When a name is twice among them, or is that of a voter who was left out of the scores and then left.
+        """
+        return self._write(participation.invite, names)
+
+    def with_key(self, key: str) -> Voter:
+        """Find the voter of a random key; names are not looked up.
+
+        Raises
+        ------
+        NoVoterError
+            Where there is no such voter.
+        """
+        return self._found(self._read(voter_of_key, key))
+
+    def named(self, name: str) -> Voter:
+        """Find the voter whom a file calls `name`, or whose key it is.
+
+        Raises
+        ------
+        NoVoterError
+            Where nobody is called so.
+        """
+        return self._found(self._read(voter_named, name))
+
+    def rows(self, *, names: bool = False) -> tuple[VoterRow, ...]:
+        """List all voters in the order of joining; names are personal data."""
+        return self._read(voter_rows, names=names)
+
+    def progress(self) -> list[VoterProgress]:
+        """List what each voter has done and has in hand."""
+        return self._read(by_voter)
+
+    def of_platform(self) -> PlatformVoters:
+        """List the participants of the campaign's platform, by their ids, which are personal data."""
+        return self.database.read(
+            lambda connection: PlatformVoters(
+                pages_of(connection, self.info)[1].platform, participants.participants(connection, self.info)
+            )
+        )
+
+    def give_sheets(self, name: str, *, giver: str | None = None, sheets: tuple[int, ...] = ()) -> int:
+        """Give sheets of the open ballot to a voter, who is added if the name is new; their number is returned.
+
+        Parameters
+        ----------
+        giver : str or None
+            All unfinished sheets of this voter; None: those of `sheets`, counted from 1.
+
+        Raises
+        ------
+        LedgerError
+            When no ballot is open, the giver has no unfinished sheet, or a sheet cannot be given.
+        """
+        return self._write(give_sheets, name, giver=giver, sheets=sheets)
+
+    def _found(self, voter_id: int) -> Voter:
+        return Voter(self.database, self.info, voter_id)

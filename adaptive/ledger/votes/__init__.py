@@ -1,0 +1,1 @@
+"""Votes: one by one, from a file, and as lists."""

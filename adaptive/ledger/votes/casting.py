@@ -1,0 +1,519 @@
+"""One vote: cast, taken back or corrected, once and for all to see, whoever else votes at the same moment.
+
+A vote is an event. The events of a comparison are numbered, and the last one counts; nothing is changed or deleted. An
+event has an id of the sender's choosing, so that a vote that is sent again after a lost answer is the same vote.
+
+Answers to checks are votes too, in the same tables and by the same statements: whoever sends them could otherwise tell
+from an answer, or from the time it takes, what is scored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from adaptive.errors import VoteError
+from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.errors import ConflictError, LateVoteError, LedgerBusyError, LedgerError
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.columns import integer_columns
+from adaptive.ledger.store.database import Database
+from adaptive.ledger.store.encoding import digest_of, json_of, now, pair_id
+from adaptive.ledger.store.locks import (
+    count_answers,
+    count_statement,
+    locked_state,
+    open_overdue,
+)
+from adaptive.ledger.voters.newcomers import lease_end, mark_answered
+from adaptive.votes import UNANSWERED, Vote
+from rankcorr.checks import shown
+
+Array = NDArray[np.int64]
+_NOTHING: Final = -9  # what was taken back or voided has no answer
+
+CANNOT_SAY: Final = 2
+ANSWERS: Final = {"left": int(Vote.LEFT), "right": int(Vote.RIGHT), "tie": int(Vote.TIE), "cannot say": CANNOT_SAY}
+_NAMES: Final = {code: name for name, code in ANSWERS.items()}
+_EVENT_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_RENEWED_BELOW: Final = 0.9  # of the time of a lease: one row less to write for most votes
+
+Step: TypeAlias = Callable[[sa.Connection], "Receipt | LateVoteError | _Overdue"]
+
+
+@dataclass(frozen=True)
+class VoteCast:
+    """A vote as it comes.
+
+    Attributes
+    ----------
+    event_id : str
+        UUID in lower case, of the sender's choosing.
+    number, place : int
+        Ballot, counted from 1, and comparison in it, counted from 0.
+    voter_id : int
+    answer : {"left", "right", "tie", "cannot say"}
+    response_ms : int or None
+        Time that the answer took.
+    given_by : str or None
+        How: "click", "key", "touch", "file".
+    layout : str or None
+        How the pair was shown: "side by side", "stacked".
+    extra : dict or None
+        What else came with it.
+    """
+
+    event_id: str
+    number: int
+    place: int
+    voter_id: int
+    answer: str
+    response_ms: int | None = None
+    given_by: str | None = None
+    layout: str | None = None
+    extra: dict[str, str] | None = None
+
+    def payload_hash(self) -> str:
+        """Hash of what the vote says, by which a vote sent again is told from another under its id."""
+        return vote_hash(self.number, self.place, self.voter_id, self.answer)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What the ledger answers.
+
+    Attributes
+    ----------
+    event_id : str
+    revision : int
+        Number of the event among those of its comparison, counted from 1.
+    kind : {"cast", "retract", "void"}
+    answer : str or None
+        The vote that stands then; None when it was taken back.
+    repeated : bool
+        Whether the ledger had the event already.
+    """
+
+    event_id: str
+    revision: int
+    kind: Literal["cast", "retract", "void"]
+    answer: str | None
+    repeated: bool = False
+
+
+def answer_code(answer: object) -> int:
+    """Code of "left", "right", "tie" or "cannot say".
+
+    Raises
+    ------
+    VoteError
+        Anything else.
+    """
+    code = ANSWERS.get(answer) if isinstance(answer, str) else None
+    if code is None:
+        raise VoteError(f"an answer is 'left', 'right', 'tie' or 'cannot say'; got {shown(answer)}")
+    return code
+
+
+def answer_name(code: int) -> str:
+    """Name of a code of `answer_code`."""
+    return _NAMES[code]
+
+
+def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
+    """Record a vote; once this returns, it is on the disk.
+
+    Raises
+    ------
+    VoteError
+        When there is no such comparison, the answer is unknown, or the voter never had the sheet.
+    ConflictError
+        When another vote stands, or the event id was used for another vote. The message names the vote that stands.
+    LateVoteError
+        When the ballot is closed, or the sheet went to somebody else; the vote is kept as a late one. Sent again, it
+        counts once the ballot is open again, or the sheet is the voter's again, and no other vote stands.
+    LedgerBusyError
+        While the ballot is being closed: the same vote may be sent again in a moment.
+    """
+    code = answer_code(vote.answer)
+    _check_event_id(vote.event_id)
+    payload = vote.payload_hash()
+
+    def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
+        found = locked_state(connection, info, vote.number, vote.place, vote.event_id)
+        known = _known_event(connection, vote.event_id, payload) if found.known else None
+        if isinstance(known, Receipt):
+            return known
+        if found.state == "closing":
+            return _while_closing(found, vote.number)
+        late = _why_late(connection, found, vote.voter_id)
+        if known is not None and (late is not None or found.kind == "cast"):
+            return known  # too late as before; otherwise the ballot, or the sheet, is back, and the vote counts
+        if late is not None:
+            row = {**_event_row(vote, found.ballot_id, code, payload), "why": late, "revision": found.revision or 0}
+            connection.execute(sa.insert(schema.late_vote).values(row))
+            return LateVoteError(_late_message(late, vote.number))
+        if found.kind == "cast":
+            stands = answer_name(found.answer)
+            raise ConflictError(
+                f"comparison {_pair(found, vote.number)} has the vote {stands!r} already", stands=stands
+            )
+        revision = (found.revision or 0) + 1
+        row = {**_event_row(vote, found.ballot_id, code, payload), "revision": revision, "lease_id": found.lease_id}
+        row["ballot"] = row.pop("ballot_id")
+        if connection.dialect.name == "postgresql":
+            connection.execute(
+                _counted_cast_statement(),
+                {**row, "sheet": found.sheet, "scored": found.scored, "checked": found.checked},
+            )
+        else:
+            connection.execute(_cast_statement(), row)
+            _count(connection, found, 1)
+        _renew(connection, info, found, vote.voter_id)
+        return Receipt(vote.event_id, revision, "cast", vote.answer)
+
+    return _written(database, work)
+
+
+def retract(database: Database, info: CampaignInfo, event_id: str, number: int, place: int, voter_id: int) -> Receipt:
+    """Take back the vote that stands, by its voter, while the ballot is open; the comparison may be answered again.
+
+    Raises
+    ------
+    ConflictError
+        When no vote of this voter stands.
+    LateVoteError
+        When the ballot is closed: the vote stays.
+    LedgerBusyError
+        While the ballot is being closed.
+    """
+    _check_event_id(event_id)
+    payload = retraction_hash(number, place, voter_id)
+
+    def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
+        found = locked_state(connection, info, number, place, event_id)
+        if found.known:
+            return _known_event(connection, event_id, payload)
+        if found.state == "closing":
+            return _while_closing(found, number)
+        if found.state == "closed":
+            raise LateVoteError(f"ballot {number} is closed: its votes can no longer be taken back")
+        if found.kind != "cast" or found.voter_id != voter_id:
+            raise ConflictError(f"comparison {_pair(found, number)} has no vote of this voter to take back")
+        revision = found.revision + 1
+        row = {"event_id": event_id, "ballot_id": found.ballot_id, "place": place, "voter_id": voter_id}
+        connection.execute(
+            sa.insert(schema.vote_event).values(
+                **row, kind="retract", revision=revision, received_at=now(), payload_hash=payload
+            )
+        )
+        _count(connection, found, -1)
+        return Receipt(event_id, revision, "retract", None)
+
+    return _written(database, work)
+
+
+def correct(
+    database: Database, info: CampaignInfo, event_id: str, number: int, place: int, answer: str | None, reason: str
+) -> Receipt:
+    """Put an organiser's correction over the vote that stands; None as the answer voids it.
+
+    The vote remains its voter's, and both stay in the ledger with the reason. The answer that stands confirms it, which
+    decides a conflict too.
+
+    Raises
+    ------
+    ConflictError
+        When no vote stands.
+    LateVoteError
+        When the ballot is closed: it must be opened again first.
+    LedgerBusyError
+        While the ballot is being closed.
+    """
+    code = None if answer is None else answer_code(answer)
+    _check_event_id(event_id)
+    payload = correction_hash(number, place, answer, reason)
+
+    def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
+        found = locked_state(connection, info, number, place, event_id)
+        if found.known:
+            return _known_event(connection, event_id, payload)
+        if found.state == "closing":
+            return _while_closing(found, number)
+        if found.state == "closed":
+            raise LateVoteError(f"ballot {number} is closed: `reopen` it before a vote is corrected")
+        if found.kind != "cast":
+            raise ConflictError(f"comparison {_pair(found, number)} has no vote to correct")
+        revision = found.revision + 1
+        kind: Literal["cast", "void"] = "void" if code is None else "cast"
+        row = {"event_id": event_id, "ballot_id": found.ballot_id, "place": place, "voter_id": found.voter_id}
+        connection.execute(
+            sa.insert(schema.vote_event).values(
+                **row,
+                kind=kind,
+                answer=code,
+                revision=revision,
+                given_by="correction",
+                reason=reason,
+                received_at=now(),
+                payload_hash=payload,
+            )
+        )
+        if code is None:
+            _count(connection, found, -1)
+        return Receipt(event_id, revision, kind, answer)
+
+    return _written(database, work)
+
+
+@dataclass(frozen=True)
+class _Overdue:
+    """A ballot whose closer died: it must be opened again before anybody votes."""
+
+    ballot_id: int
+
+
+def _written(database: Database, work: Step) -> Receipt:
+    while True:
+        found = database.write(work, knows_itself=True)
+        if isinstance(found, _Overdue):
+            database.write(partial(open_overdue, ballot_id=found.ballot_id))
+            continue
+        if isinstance(found, LateVoteError):
+            raise found  # after the commit that keeps the late vote
+        return found
+
+
+def _count(connection: sa.Connection, found: Any, change: int) -> None:
+    count_answers(
+        connection, found.ballot_id, {found.sheet: change * found.scored}, {found.sheet: change * found.checked}
+    )
+
+
+def _pair(found: Any, number: int) -> str:
+    return pair_id(number, found.sheet, found.position)
+
+
+def _while_closing(found: Any, number: int) -> _Overdue:
+    if found.overdue:
+        return _Overdue(found.ballot_id)
+    raise LedgerBusyError(f"ballot {number} is being closed: it may be sent again in a moment")
+
+
+def _check_event_id(event_id: object) -> None:
+    """Refuse what is no UUID in lower case."""
+    if not isinstance(event_id, str) or not _EVENT_ID.fullmatch(event_id):
+        raise LedgerError(f"an event id is a UUID in lower case; got {shown(event_id)}")
+
+
+def _known_event(connection: sa.Connection, event_id: str, payload: str) -> Receipt | LateVoteError:
+    """The answer that an event of this id got before."""
+    table, late, ballot = schema.vote_event, schema.late_vote, schema.ballot
+    row = connection.execute(sa.select(table).where(table.c.event_id == event_id)).first()
+    if row is None:
+        row = connection.execute(
+            sa.select(late, ballot.c.number)
+            .join(ballot, ballot.c.id == late.c.ballot_id)
+            .where(late.c.event_id == event_id)
+        ).one()
+        if row.payload_hash == payload:
+            return LateVoteError(_late_message(row.why, row.number))
+    if row.payload_hash != payload:
+        raise ConflictError(f"the event id {event_id} was used for another vote", reused=True)
+    answer = None if row.answer is None else answer_name(row.answer)
+    return Receipt(event_id, row.revision, row.kind, answer, repeated=True)
+
+
+def _why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | None:
+    """Why an answer on a sheet does not count: "closed" or "reassigned"; VoteError if the voter never had the sheet."""
+    if found.state == "open" and found.holder == voter_id:
+        return None
+    table = schema.lease
+    leases = connection.execute(
+        sa.select(table.c.voter_id, table.c.end_reason)
+        .where(table.c.ballot_id == found.ballot_id, table.c.sheet == found.sheet)
+        .order_by(table.c.fence.desc())
+    ).all()
+    if voter_id not in [lease.voter_id for lease in leases]:
+        raise VoteError(f"the comparison is on sheet {found.sheet + 1}, which this voter was never given")
+    if found.state == "closed":
+        return "closed"
+    last = leases[0]
+    if found.holder is None and last.voter_id == voter_id and last.end_reason == "done":
+        return None  # undone after the last pair of the sheet, which nobody else has
+    return "reassigned"
+
+
+def _late_message(why: str, number: int) -> str:
+    """What a voter is told of an answer that does not count."""
+    if why == "closed":
+        return f"ballot {number} is closed: the vote is kept, and does not count"
+    if why == "conflict":
+        return "another vote stood: the vote is kept, and does not count"
+    return "the sheet is no longer this voter's: the vote is kept, and does not count"
+
+
+def _renew(connection: sa.Connection, info: CampaignInfo, found: Any, voter_id: int) -> None:
+    if found.unanswered:
+        mark_answered(connection, info, found.lease_id, voter_id)
+        return
+    minutes = info.settings.lease_minutes
+    if found.remaining is None:
+        return
+    length = 0 if minutes is None else int(minutes * 60_000_000)  # None: that of a study, which ends
+    if _RENEWED_BELOW * length < found.remaining <= length:
+        return
+    table = schema.lease
+    renewed = sa.update(table).where(table.c.id == found.lease_id)
+    connection.execute(renewed.values(expires_at=lease_end(connection, info, voter_id)))
+
+
+@cache
+def _cast_statement() -> sa.Insert:
+    names = [column.name for column in schema.vote_event.c if column.name not in ("id", "kind", "reason")]
+    given: dict[str, Any] = {name: sa.bindparam("ballot" if name == "ballot_id" else name) for name in names}
+    return sa.insert(schema.vote_event).values(kind="cast", **given)
+
+
+@cache
+def _counted_cast_statement() -> sa.Insert:
+    # One way to the server and back instead of two.
+    return _cast_statement().add_cte(count_statement().cte("counted"))
+
+
+def _event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
+    """Columns of whatever a voter answers."""
+    return {
+        "event_id": vote.event_id,
+        "ballot_id": ballot_id,
+        "place": vote.place,
+        "voter_id": vote.voter_id,
+        "answer": code,
+        "response_ms": vote.response_ms,
+        "given_by": vote.given_by,
+        "layout": vote.layout,
+        "extra": None if vote.extra is None else json_of(vote.extra),
+        "received_at": now(),
+        "payload_hash": payload,
+    }
+
+
+# Every module that writes events takes its hashes from here: a vote that comes to a restored campaign meets the hashes
+# that were computed when the bundle was read.
+def vote_hash(number: int, place: int, voter_id: int, answer: str | None) -> str:
+    """Hash of a vote on a comparison of ballot `number`."""
+    return _hash([number, place, voter_id, answer])
+
+
+def retraction_hash(number: int, place: int, voter_id: int) -> str:
+    """Hash of taking an answer back."""
+    return vote_hash(number, place, voter_id, "retract")
+
+
+def correction_hash(number: int, place: int, answer: str | None, reason: str | None) -> str:
+    """Hash of an organiser's correction; the answer None voids the vote."""
+    return _hash([number, place, "correction", answer, reason])
+
+
+def _hash(says: list[Any]) -> str:
+    return hashlib.sha256(json_of(says).encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class StandingVotes:
+    """The votes of a ballot that count, in the order of its comparisons.
+
+    Attributes
+    ----------
+    place : ndarray of int64
+        Comparisons that have one.
+    answer : ndarray of int64
+        Codes: 1 left, 0 tie, -1 right, 2 cannot say.
+    voter : ndarray of int64
+        Ids of the voters.
+    """
+
+    place: Array
+    answer: Array
+    voter: Array
+
+    @property
+    def n_answered(self) -> int:
+        """Comparisons that have a vote, "cannot say" included."""
+        return self.place.size
+
+    def answers(self, n_comparisons: int) -> NDArray[np.int8]:
+        """Answers as a `Ballot` takes them, shape (n_comparisons,): who cannot say has not answered."""
+        filled = np.full(n_comparisons, UNANSWERED, np.int8)
+        says = self.answer != CANNOT_SAY
+        filled[self.place[says]] = self.answer[says]
+        return filled
+
+    def without(self, voters: Collection[int]) -> StandingVotes:
+        """The votes of everybody else."""
+        kept = ~np.isin(self.voter, np.array(sorted(voters), np.int64))
+        return StandingVotes(self.place[kept], self.answer[kept], self.voter[kept])
+
+
+def is_scored(event: sa.Table, ballot_id: int) -> sa.ColumnElement[bool]:
+    """Whether an event of a ballot is about a comparison that is scored, and not about a check."""
+    ballot = schema.ballot
+    return event.c.place < sa.select(ballot.c.n_comparisons).where(ballot.c.id == ballot_id).scalar_subquery()
+
+
+def standing_votes(connection: sa.Connection, ballot_id: int) -> StandingVotes:
+    """The vote that stands for each comparison of a ballot: its last event, where that is a vote."""
+    event = schema.vote_event
+    place, answer, voter = integer_columns(
+        connection,
+        sa.select(event.c.place, sa.func.coalesce(event.c.answer, _NOTHING), event.c.voter_id)
+        .where(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
+        .order_by(event.c.place, event.c.revision),
+    )
+    last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
+    counts = last & (answer != _NOTHING)
+    return StandingVotes(place[counts], answer[counts], voter[counts])
+
+
+def n_left_out(connection: sa.Connection, ballot_id: int, voters: Collection[int]) -> int:
+    """Number of comparisons of a ballot whose standing vote is one of these voters'; no other vote is read."""
+    if not voters:
+        return 0
+    event, later = schema.vote_event, schema.vote_event.alias()
+    of_comparison = sa.and_(later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place)
+    stands = ~sa.exists().where(of_comparison, later.c.revision > event.c.revision)
+    of_ballot = sa.and_(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
+    is_theirs = sa.and_(of_ballot, event.c.voter_id.in_(sorted(voters)))
+    counted = sa.select(sa.func.count()).select_from(event).where(is_theirs, event.c.kind == "cast", stands)
+    return int(connection.execute(counted).scalar_one())
+
+
+def event_lines(connection: sa.Connection, ballot_id: int) -> list[str]:
+    """The lines that the digest of votes is over: place, revision, kind, answer and the voter's key, as JSON lists."""
+    event = schema.vote_event
+    rows = connection.execute(
+        sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
+        .join(schema.voter, schema.voter.c.id == event.c.voter_id)
+        .where(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
+        .order_by(event.c.place, event.c.revision)
+    )
+    return [
+        f'[{place},{revision},"{kind}",{_answer_json(answer)},"{key}"]' for place, revision, kind, answer, key in rows
+    ]
+
+
+def votes_digest(connection: sa.Connection, ballot_id: int) -> str:
+    """SHA-256 of `event_lines`."""
+    return digest_of(event_lines(connection, ballot_id))
+
+
+def _answer_json(answer: int | None) -> str:
+    return "null" if answer is None else f'"{answer_name(answer)}"'

@@ -1,0 +1,136 @@
+"""Answers to checks are votes that are counted apart."""
+
+import threading
+
+import pytest
+
+from adaptive.ledger import ConflictError, LateVoteError
+from adaptive.ledger.ballots.sheets import give_sheet
+from adaptive.ledger.ballots.shown_sheets import asked as asked_of
+from adaptive.ledger.campaign.status import by_voter, status_of
+from adaptive.ledger.checks.probing import Probing
+from adaptive.ledger.quality import quality_of
+from adaptive.ledger.voters.participation import leave
+from adaptive.ledger.votes.casting import correct, retract
+from adaptive.ledger.votes.listing import conflicts, events_after
+from tests.adaptive.ledger.campaigns import (
+    answer_all,
+    campaign_of,
+    check_ids,
+    check_ledger,
+    new_id,
+    query,
+    vote,
+    voters_of,
+)
+
+PLACE = 12  # the first check, which is on sheet 0
+
+
+@pytest.fixture
+def campaign(ledger):
+    return campaign_of(ledger, probing=Probing(overlap=0.5))
+
+
+@pytest.fixture
+def holder(campaign):
+    [(voter,)] = query(campaign, "SELECT voter_id FROM lease WHERE sheet = 0")
+    return voter
+
+
+def read(campaign, step, *values, **options):
+    return campaign.database.read(lambda connection: step(connection, campaign.info, *values, **options))
+
+
+def counts(campaign):
+    """Answers to checks, answers on sheets, votes, voters with a vote, and events of the feed."""
+    now = read(campaign, status_of)
+    [(on_sheets,)] = query(campaign, "SELECT sum(n_answered) FROM sheet")
+    votes = sum(each.n_votes for each in read(campaign, by_voter))
+    n_events = len(campaign.database.write(lambda c: events_after(c, campaign.info)))
+    return now.spending.n_probes, on_sheets, now.n_votes, votes, now.n_voters, n_events
+
+
+def test_an_answer_to_a_check_counts_as_no_vote(campaign, holder):
+    name = check_ids(campaign)[0]
+    assert campaign.cast(vote(holder, PLACE)).revision == 1
+    assert counts(campaign) == (1, 0, 0, 0, 0, 0)
+    with pytest.raises(ConflictError, match=f"comparison {name} has the vote 'left' already"):
+        campaign.cast(vote(holder, PLACE, "tie"))
+    assert retract(campaign.database, campaign.info, new_id(), 1, PLACE, holder).revision == 2
+    assert counts(campaign) == (0, 0, 0, 0, 0, 0)
+    assert name in [each.id for each in read(campaign, asked_of, unanswered=True)]
+    assert read(campaign, quality_of).voters == ()
+    campaign.cast(vote(holder, PLACE, "cannot say"))
+    correct(campaign.database, campaign.info, new_id(), 1, PLACE, "left", "misread")
+    assert counts(campaign) == (1, 0, 0, 0, 0, 0)
+
+
+def test_an_event_id_is_one_of_a_vote_or_of_an_answer_to_a_check(campaign, holder):
+    for first, second in ((PLACE, 0), (1, PLACE)):
+        place_of = dict(query(campaign, "SELECT place, sheet FROM comparison"))
+        own = [place for place in (first, second) if place_of[place] == 0]
+        event = new_id()
+        said = vote(holder, own[0], event_id=event)
+        campaign.cast(said)
+        for other in set(place_of) - {own[0]}:
+            if place_of[other] == 0:
+                with pytest.raises(ConflictError, match="was used for another vote"):
+                    campaign.cast(vote(holder, other, event_id=event))
+                with pytest.raises(ConflictError, match="was used for another vote"):
+                    retract(campaign.database, campaign.info, event, 1, other, holder)
+        retract(campaign.database, campaign.info, new_id(), 1, own[0], holder)
+
+
+def test_of_a_vote_and_a_late_vote_under_one_id_at_once_there_is_one(ledger):
+    """The two are in different tables, whose keys would not keep them apart."""
+    campaign = campaign_of(ledger, n_voters=1, sheet_size=6, probing=Probing(repeats=0.5))
+    rows = query(campaign, "SELECT place, sheet FROM comparison ORDER BY place")
+    sheets = [[place for place, sheet in rows if sheet == wanted] for wanted in (0, 1)]
+    [(voter,)] = query(campaign, "SELECT DISTINCT voter_id FROM lease")
+    [heir] = voters_of(campaign, 9)[8:]
+    campaign.database.write(lambda c: give_sheet(c, campaign.info, campaign.ballots()[0].id, 0, heir))
+    told = []
+
+    def send(place, event):
+        barrier.wait()
+        try:
+            campaign.cast(vote(voter, place, event_id=event))
+            told.append("counts")
+        except LateVoteError:
+            told.append("late")
+        except ConflictError as error:
+            told.append("reused" if error.reused else "conflict")
+
+    for places in zip(*sheets, strict=False):
+        event, barrier = new_id(), threading.Barrier(2)
+        threads = [threading.Thread(target=send, args=(place, event)) for place in places]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert told.count("reused") == len(told) // 2 > 5
+    check_ledger(ledger)
+
+
+def test_a_late_answer_is_kept_and_does_not_count(campaign, holder):
+    answer_all(campaign)
+    campaign.close(1)
+    for _ in range(2):
+        late = vote(holder, PLACE, "tie")
+        with pytest.raises(LateVoteError, match="ballot 1 is closed"):
+            campaign.cast(late)
+        with pytest.raises(LateVoteError, match="ballot 1 is closed"):
+            campaign.cast(late)
+    assert query(campaign, "SELECT why, revision FROM late_vote") == [("closed", 0)] * 2
+    assert read(campaign, conflicts) == []
+    assert counts(campaign)[0] == 0
+
+
+def test_who_leaves_takes_back_the_answers_to_checks_too(campaign, holder):
+    campaign.cast(vote(holder, PLACE))
+    [(place,)] = query(campaign, "SELECT min(place) FROM comparison WHERE sheet = 0")
+    campaign.cast(vote(holder, place))
+    assert campaign.database.write(lambda c: leave(c, campaign.info, holder)) == 1  # votes
+    assert query(campaign, "SELECT place FROM vote_event WHERE kind = 'void' ORDER BY place") == [(place,), (PLACE,)]
+    assert counts(campaign)[:3] == (0, 0, 0)

@@ -1,0 +1,141 @@
+"""The probes of a ballot: no pair that the voter is asked anyway, repeats far from their comparisons, few and fair."""
+
+from collections import Counter
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptive.ledger.checks.probing import Probing
+from tests.adaptive.ledger.checks.ballots import drawn_for, known_pairs, places_by_sheet, probes_of
+
+
+@st.composite
+def ballots_with_probes(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n_items = draw(st.integers(2, 9))
+    drawn = drawn_for(
+        n_items, draw(st.integers(1, 8)), draw(st.integers(1, 5)), draw(st.sampled_from([None, 1, 2, 3, 5])), rng
+    )
+    # Some known pairs are among the items of the ballot, and some are not.
+    n_labels = 2 * ((n_items + draw(st.integers(0, 6))) // 2)
+    known = known_pairs(rng.permutation(n_labels).tolist()[: 2 * draw(st.integers(0, 5))], draw(st.integers(0, 2)))
+    shares = st.floats(0, 0.5)
+    probing = Probing(known, draw(st.integers(0, 3)), draw(shares), draw(shares))
+    return probing, known, drawn, rng
+
+
+def pair(left, right):
+    return frozenset([int(left), int(right)])
+
+
+@given(ballots_with_probes())
+def test_no_pair_comes_twice_but_as_a_repeat(case):
+    probing, known, drawn, rng = case
+    probes = probes_of(probing, known, drawn, rng=rng)
+    own = {slot: set() for slot in drawn.slots.tolist()}
+    for place, sheet in enumerate(drawn.sheet.tolist()):
+        own[int(drawn.slots[sheet])].add(pair(drawn.left[place], drawn.right[place]))
+    shown, overlaps = Counter(), Counter()
+    for probe in probes:
+        if probe.kind == "repeat":
+            continue
+        slot = int(drawn.slots[probe.sheet])
+        asked = pair(probe.left, probe.right)
+        assert asked not in own[slot]
+        shown[probe.sheet, asked] += 1
+        overlaps[slot, asked] += probe.kind == "overlap"
+    assert max(shown.values(), default=1) == 1
+    assert max(overlaps.values(), default=1) <= 1
+
+
+@given(ballots_with_probes())
+def test_repeats_come_later_with_the_sides_swapped(case):
+    probing, known, drawn, rng = case
+    again = [each for each in probes_of(probing, known, drawn, rng=rng) if each.kind == "repeat"]
+    sizes = {sheet: len(places) for sheet, places in places_by_sheet(drawn).items()}
+    for probe in again:
+        place = probe.repeats
+        assert drawn.sheet[place] == probe.sheet
+        assert (probe.left, probe.right, probe.expected) == (drawn.right[place], drawn.left[place], None)
+        between = probe.position - drawn.position[place] - 1
+        assert between >= (sizes[probe.sheet] - 1) // 2
+        assert probe.position < sizes[probe.sheet]  # before the last comparison: it is asked for sure
+    assert len({probe.repeats for probe in again}) == len(again)
+    numbers = Counter(probe.sheet for probe in again)
+    for sheet, size in sizes.items():
+        most = (size - 1) - (size - 1) // 2 if size > 2 else 0
+        assert numbers[sheet] <= most
+        assert abs(numbers[sheet] - min(most, probing.repeats * size)) < 1
+
+
+@given(ballots_with_probes())
+def test_overlaps_are_comparisons_of_others(case):
+    probing, known, drawn, rng = case
+    overlaps = [each for each in probes_of(probing, known, drawn, rng=rng) if each.kind == "overlap"]
+    known_ones = {pair(each.left, each.right) for each in known}
+    for probe in overlaps:
+        place = probe.repeats
+        assert drawn.slots[drawn.sheet[place]] != drawn.slots[probe.sheet]
+        assert pair(probe.left, probe.right) == pair(drawn.left[place], drawn.right[place])
+        assert pair(probe.left, probe.right) not in known_ones
+    numbers = Counter(probe.sheet for probe in overlaps)
+    for sheet, places in places_by_sheet(drawn).items():
+        assert numbers[sheet] < probing.overlap * len(places) + 1
+
+
+@given(ballots_with_probes())
+def test_known_pairs_keep_their_answer_on_either_side(case):
+    probing, known, drawn, rng = case
+    wanted = {pair(each.left, each.right): each for each in known}
+    codes = {"left": 1, "right": -1, "tie": 0}
+    own = {slot: set() for slot in drawn.slots.tolist()}
+    for place, sheet in enumerate(drawn.sheet.tolist()):
+        own[int(drawn.slots[sheet])].add(pair(drawn.left[place], drawn.right[place]))
+    probes = probes_of(probing, known, drawn, rng=rng)
+    dealt = Counter()
+    for probe in probes:
+        if probe.kind in ("repeat", "overlap"):
+            continue
+        each = wanted[pair(probe.left, probe.right)]
+        assert probe.kind == each.kind
+        assert probe.expected == (codes[each.expected] if probe.left == each.left else -codes[each.expected])
+        dealt[probe.sheet] += probe.kind != "practice"
+    for sheet, slot in enumerate(drawn.slots.tolist()):
+        free = sum(p not in own[slot] and each.kind != "practice" for p, each in wanted.items())
+        assert dealt[sheet] == min(probing.known_per_sheet, free)
+
+
+def test_practice_begins_the_first_sheet_of_whoever_is_new():
+    rng = np.random.default_rng(1)
+    drawn = drawn_for(8, 6, 4, 3, rng)
+    known = known_pairs(range(8, 14), practice=3)
+    probes = probes_of(Probing(known, 1), known, drawn, practised={2}, rng=rng)
+    first = {slot: drawn.slots.tolist().index(slot) for slot in (0, 1, 3)}
+    assert Counter((probe.sheet, probe.position) for probe in probes if probe.kind == "practice") == {
+        (sheet, 0): 3 for sheet in first.values()
+    }
+
+
+def test_known_pairs_take_turns_over_sheets_and_ballots():
+    rng = np.random.default_rng(2)
+    known = known_pairs(range(8, 18))
+    drawn = drawn_for(8, 12, 2, 3, rng)  # 24 comparisons of each slot, in 8 sheets
+    seen = {(0, 0): 1, (0, 1): 1, (0, 2): 1}
+    probes = probes_of(Probing(known, 1), known, drawn, seen=seen, rng=rng)
+    index = {pair(each.left, each.right): at for at, each in enumerate(known)}
+    for slot in (0, 1):
+        times = Counter({at: number for (of, at), number in seen.items() if of == slot})
+        times.update(index[pair(p.left, p.right)] for p in probes if drawn.slots[p.sheet] == slot)
+        assert max(times.values()) - min(times[at] for at in range(5)) <= 1
+    assert len({probe.left < probe.right for probe in probes}) == 2  # sides are drawn
+
+
+def test_the_same_generator_draws_the_same():
+    drawn = drawn_for(8, 6, 4, None, np.random.default_rng(1))
+    known = known_pairs(range(8, 14))
+    probing = Probing(known, 1, 0.2, 0.2)
+    first, again, other = (probes_of(probing, known, drawn, rng=np.random.default_rng(seed)) for seed in (5, 5, 6))
+    assert first == again
+    assert first != other
+    assert [probe.sheet for probe in first] == sorted(probe.sheet for probe in first)

@@ -1,0 +1,206 @@
+"""Probes in a ledger: drawn with their ballot, shown with it, answered beside its votes, and never scored."""
+
+from collections import Counter
+
+import pytest
+import sqlalchemy as sa
+
+from adaptive.draw import draw_ballot
+from adaptive.errors import VoteError
+from adaptive.formats.votes import VoteFile, VoteRow
+from adaptive.ledger import LedgerError
+from adaptive.ledger.ballots.draws import ballot_probes, draw_digest, drawn_columns
+from adaptive.ledger.ballots.sheets import claim_sheet, give_sheet
+from adaptive.ledger.ballots.shown_sheets import asked as asked_of
+from adaptive.ledger.campaign.spending import spending_of
+from adaptive.ledger.campaign.status import status_of
+from adaptive.ledger.checks.probing import KnownPair, Probing
+from adaptive.ledger.store.encoding import pair_at
+from adaptive.ledger.voters.identity import voter_named
+from adaptive.ledger.votes.listing import conflicts
+from adaptive.ledger.votes.recording import record_file
+from adaptive.protocol import Position, ballot_rng
+from tests.adaptive.ledger.campaigns import (
+    ITEMS,
+    PLAN,
+    campaign_of,
+    change,
+    check_ids,
+    check_ledger,
+    pair_ids,
+    query,
+    voters_of,
+)
+
+PROBING = Probing(
+    (
+        KnownPair("practice", "ash", "yew", "left"),
+        KnownPair("attention", "ash", "oak", "left"),
+        KnownPair("gold", "birch", "yew", "tie"),
+    ),
+    1,
+    0.25,
+    0.25,
+)
+
+
+def row(name, answer, *, voter=None, left=None, right=None, line=2):
+    return VoteRow(line, name, voter, left, right, answer)
+
+
+def record(campaign, *rows):
+    return record_file(campaign.database, campaign.info, VoteFile("votes.csv", rows))
+
+
+def read(campaign, step, *values, **options):
+    return campaign.database.read(lambda connection: step(connection, campaign.info, *values, **options))
+
+
+def probes_in(campaign, number=1):
+    return campaign.database.read(lambda c: ballot_probes(c, campaign.ballots()[number - 1].id))
+
+
+@pytest.fixture
+def campaign(ledger):
+    return campaign_of(ledger, probing=PROBING, sheet_size=5)
+
+
+def test_the_ballot_is_drawn_as_without_probes(campaign):
+    standing = Position.first(PLAN)
+    wanted = draw_ballot(standing.labels(ITEMS), PLAN.presentations, range(3), ballot_rng(1, 1, "draw"))
+    rows = query(campaign, "SELECT left_item, right_item FROM comparison WHERE probe IS NULL ORDER BY place")
+    assert rows == list(zip(wanted.left.tolist(), wanted.right.tolist(), strict=True))
+
+
+def test_probes_are_drawn_by_a_stream_of_their_own_and_frozen_in_the_digest(campaign):
+    stored = campaign.ballots()[0]
+    probes = probes_in(campaign)
+    assert {probe.kind for probe in probes} >= {"practice", "repeat", "overlap"}
+    drawn = campaign.database.read(lambda c: drawn_columns(c, stored.id))
+    assert stored.draw_digest == draw_digest(campaign.info, drawn, probes)
+    for name, value in (("sheet", 9), ("position", 9), ("kind", "gold"), ("left", 5), ("expected", 0), ("repeats", 3)):
+        changed = [probes[0]._replace(**{name: value}), *probes[1:]]
+        assert changed != probes
+        assert stored.draw_digest != draw_digest(campaign.info, drawn, changed)
+    assert stored.draw_digest != draw_digest(campaign.info, drawn, probes[1:])
+    with pytest.raises(sa.exc.DBAPIError, match="the ledger keeps its history"):
+        change(campaign, "UPDATE comparison SET expected = 1")
+
+
+def test_checks_are_shown_where_they_were_drawn_under_ids_like_all_others(campaign):
+    shown = [each.id for each in read(campaign, asked_of)]
+    sizes = Counter(name.rpartition("-")[0] for name in shown)
+    assert shown == [f"{sheet}-{position}" for sheet, size in sizes.items() for position in range(size)]
+    assert set(shown) == set(pair_ids(campaign))
+    assert set(shown) > set(check_ids(campaign)) > set()
+    practice = {f"1-{probe.sheet}-{probe.position}" for probe in probes_in(campaign) if probe.kind == "practice"}
+    assert practice
+    assert {name.rpartition("-")[2] for name in practice} == {"0"}
+    assert read(campaign, asked_of, number=2) == ()
+
+
+def answers_to_all(campaign, answer="left", number=1):
+    return [row(each.id, answer) for each in read(campaign, asked_of, number=number)]
+
+
+def test_answers_come_with_the_votes_and_count_apart(campaign):
+    n_probes = len(probes_in(campaign))
+    rows = answers_to_all(campaign)
+    found = record(campaign, *rows)
+    assert (found.n_new, found.n_probes, found.n_known) == (12, n_probes, 0)
+    assert read(campaign, asked_of, unanswered=True) == ()
+    before = query(campaign, "SELECT * FROM vote_event")
+    again = record(campaign, *rows)
+    assert (again.n_new, again.n_probes, again.n_known) == (0, 0, 12 + n_probes)
+    assert query(campaign, "SELECT * FROM vote_event") == before
+    assert read(campaign, status_of).n_votes == 12
+    check_ledger(campaign)
+
+
+def test_probes_are_never_scored(ledger):
+    records = []
+    for probing in (None, PROBING):
+        campaign = campaign_of(ledger, probing=probing)
+        names = pair_ids(campaign)
+        record(campaign, *(row(name, ("left", "tie", "right")[place % 3]) for place, name in enumerate(names)))
+        records.append(campaign.close(1))
+    assert records[0].to_dict() == records[1].to_dict()
+
+
+def test_a_contradiction_is_kept_and_the_first_answer_stands(campaign):
+    one, other, *_ = check_ids(campaign)
+    record(campaign, row(one, "left"))
+    found = record(campaign, row(one, "right"), row(other, "tie"))
+    assert (found.n_conflicts, found.n_probes, found.n_late) == (1, 1, 0)
+    assert record(campaign, row(one, "right")).n_known == 1  # kept already
+    assert query(campaign, "SELECT revision, answer FROM vote_event ORDER BY place") == [(1, 1), (1, 0)]
+    assert query(campaign, "SELECT revision, answer, why FROM late_vote") == [(1, -1, "conflict")]
+    listed = read(campaign, conflicts)
+    assert [(each.comparison, each.stands, each.came, each.corrected) for each in listed] == [
+        (one, "left", "right", False)
+    ]
+    now = read(campaign, status_of)
+    assert (now.n_conflicts, now.n_late, now.spending.n_probes, now.n_votes, now.n_voters) == (1, 0, 2, 0, 0)
+    assert read(campaign, spending_of).spent is None
+
+
+def test_late_answers_are_kept_and_do_not_count(campaign):
+    on_sheet = [name for name in check_ids(campaign) if name.startswith("1-0-")]
+    record(campaign, row(on_sheet[0], "left"))
+    other = voters_of(campaign, 9)[8]
+    holder = read(campaign, asked_of)[0].voter
+    campaign.database.write(lambda c: give_sheet(c, campaign.info, campaign.ballots()[0].id, 0, other))
+    assert record(campaign, row(on_sheet[1], "left", voter=holder)).n_late == 1
+    assert record(campaign, row(on_sheet[1], "tie", voter="8")).n_probes == 1
+    record(campaign, *(row(name, "left") for name in pair_ids(campaign)[:12]))
+    campaign.close(1)
+    assert record(campaign, row(on_sheet[2], "left")).n_late == 1
+    assert query(campaign, "SELECT why FROM late_vote ORDER BY id") == [("reassigned",), ("closed",)]
+    assert read(campaign, status_of).n_late == 2
+
+
+@pytest.mark.parametrize(
+    ("came", "message"),
+    [
+        (row("1-0-99", "left"), r"votes\.csv:2: comparison '1-0-99' is unknown: ballot 1 ends sheet 0 at '1-0-\d'"),
+        (row("2-0-0", "left"), r"votes\.csv:2: comparison '2-0-0' is unknown: ballot 2 has not been opened"),
+        (row("1-0-0", "left", voter="7"), r"'1-0-0' is on sheet \d, which voter '\d' has; '7' never had it"),
+        (row("1-0-0", "left", left="nut"), r"comparison '1-0-0' has the left '\w+'; got 'nut'"),
+        (row("1-p0", "left"), r'an id like "2-0-17": ballot, sheet and position; got \'1-p0\''),
+    ],
+)
+def test_a_row_that_means_nothing_refuses_the_file(campaign, came, message):
+    with pytest.raises(VoteError, match=message):
+        record(campaign, *(row(name, "left") for name in pair_ids(campaign)[-2:]), came)
+    assert query(campaign, "SELECT count(*) FROM vote_event") == [(0,)]
+
+
+def test_probes_of_other_items_make_no_campaign(ledger):
+    probing = Probing((KnownPair("gold", "ash", "nut", "left"),))
+    with pytest.raises(LedgerError, match="'nut' of a probe is no item of the campaign"):
+        campaign_of(ledger, probing=probing)
+    assert query(ledger, "SELECT count(*) FROM campaign") == [(0,)]
+
+
+def test_practice_comes_once_and_known_pairs_take_turns_over_ballots(ledger):
+    # Pairs of items that no ballot compares within a slot: it asks the known ones instead.
+    campaign = campaign_of(ledger, probing=Probing(PROBING.known, 2), n_voters=6)
+    record(campaign, *answers_to_all(campaign))
+    campaign.close(1)
+    campaign.open_next()
+    assert "practice" in {probe.kind for probe in probes_in(campaign)}
+    assert "practice" not in {probe.kind for probe in probes_in(campaign, 2)}
+
+
+def test_whoever_claims_a_sheet_gets_no_pair_of_an_overlap_again(ledger):
+    probing = Probing(overlap=0.5)
+    campaign = campaign_of(ledger, probing=probing, sheet_size=2, assigned=False)
+    voter = voters_of(campaign, 1)[0]
+    pairs = []
+    while (lease := campaign.database.write(lambda c: claim_sheet(c, campaign.info, voter))) is not None:
+        shown = read(campaign, asked_of, voter_id=voter)
+        own = [each for each in shown if pair_at(each.id)[1] == lease.sheet]
+        pairs += [frozenset([each.left, each.right]) for each in own]
+        record(campaign, *(row(each.id, "tie", voter="0") for each in own))
+    assert len(set(pairs)) == len(pairs) > 4
+    assert read(campaign, voter_named, "0") == voter

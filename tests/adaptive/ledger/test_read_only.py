@@ -1,0 +1,209 @@
+"""Ledgers where nothing can be written: somebody else's folder, a disk that is full."""
+
+import os
+import secrets
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from adaptive.ledger import Ledger, UnreachableError
+from adaptive.ledger.ballots.results import result_of
+from adaptive.ledger.campaign.status import status_of
+from adaptive.ledger.store import database
+from adaptive.ledger.store import read_only as unwritable
+from adaptive.ledger.store.failures import reason
+from tests.adaptive.ledger import processes
+from tests.adaptive.ledger.campaigns import answer_all, asked, campaign_of, check_ledger, new_id, query, vote
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def folder():
+    """A folder that others may read."""
+    made = Path(tempfile.mkdtemp(prefix="rankcorr-unwritable-"))
+    made.chmod(0o755)
+    yield made
+    made.chmod(0o755)
+    shutil.rmtree(made)
+
+
+def voted(folder):
+    ledger = Ledger.create(folder / "ledger.db")
+    campaign = campaign_of(ledger)
+    answer_all(campaign)
+    return ledger, campaign
+
+
+def as_reader(folder, work):
+    """Run `work` as somebody who may read the folder and write nothing; its answer, or the error that it raised."""
+    folder.chmod(0o555)
+    for path in folder.iterdir():
+        path.chmod(0o444)
+
+    def run(report):
+        if os.getuid() == 0:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+        try:
+            report(str(work()))
+        except UnreachableError as error:
+            report(f"{type(error).__name__} {error}")
+
+    return processes.run(run)
+
+
+def test_a_ledger_in_a_folder_of_somebody_else_is_read(folder):
+    ledger, campaign = voted(folder)
+    expected = campaign.bundle()
+    campaign.result(interim=True)  # compiles the loops, which the reader has no place to keep
+    ledger.close()
+    assert os.listdir(folder) == ["ledger.db"]
+
+    def reads():
+        found = Ledger.open(folder / "ledger.db")
+        mine = found.campaign()
+        assert mine.database.read(lambda c: status_of(c, mine.info)).n_votes == 12
+        assert mine.database.read(lambda c: result_of(c, mine.info, interim=True)).n_votes == 12
+        assert mine.verify().n_votes == 12
+        assert mine.bundle() == expected
+        with tempfile.TemporaryDirectory() as other:
+            found.back_up(Path(other) / "copy.db")
+            copy = Ledger.open(Path(other) / "copy.db")
+            assert copy.campaign().bundle() == expected
+            copy.close()
+        return "read"
+
+    assert as_reader(folder, reads) == ["read"]
+    assert os.listdir(folder) == ["ledger.db"]
+
+
+def test_it_says_that_it_cannot_be_written(folder):
+    ledger, _ = voted(folder)
+    ledger.close()
+
+    def writes():
+        return Ledger.open(folder / "ledger.db").campaign().close(1)
+
+    path = folder / "ledger.db"
+    wanted = f"UnreachableError {path}: cannot be written: the file or its folder is read-only"
+    assert as_reader(folder, writes) == [wanted]
+
+
+def test_it_is_read_beside_somebody_who_writes(folder):
+    ledger, _ = voted(folder)
+    with ledger.database.engine.connect() as held:
+        held.exec_driver_sql("SELECT count(*) FROM vote_event").scalar()
+        (folder / "new").mkdir()
+        for path in folder.glob("ledger.db*"):
+            shutil.copy(path, folder / "new")
+    ledger.close()
+
+    def reads():
+        found = Ledger.open(folder / "new" / "ledger.db")
+        mine = found.campaign()
+        return mine.database.read(lambda c: status_of(c, mine.info)).n_votes
+
+    assert sorted(each.name for each in (folder / "new").iterdir()) == ["ledger.db", "ledger.db-shm", "ledger.db-wal"]
+    assert as_reader(folder / "new", reads) == ["12"]
+    (folder / "new").chmod(0o755)
+    (folder / "new" / "ledger.db-shm").unlink()
+    (line,) = as_reader(folder / "new", reads)
+    assert "ledger.db: cannot be read: ledger.db-wal has votes that are not in the file yet" in line
+    (folder / "new").chmod(0o755)
+
+
+def test_a_ledger_that_is_written_while_it_is_read_without_locks_is_not_believed(folder, monkeypatch):
+    ledger, campaign = voted(folder)
+    ledger.close()
+    for module in (database, unwritable):
+        monkeypatch.setattr(module, "is_read_only", lambda _: True)
+    assert campaign.database.read(lambda c: status_of(c, campaign.info)).n_votes == 12
+
+    def reads(connection):
+        os.utime(folder / "ledger.db", ns=(0, 0))
+        return status_of(connection, campaign.info)
+
+    with pytest.raises(UnreachableError, match="was written while it was read without locks; read it again"):
+        campaign.database.read(reads)
+    ledger.close()
+
+
+@pytest.mark.parametrize(("free", "said"), [(0, "the disk is full"), (2**30, "disk I/O error")])
+def test_a_disk_is_full_or_broken(free, said, monkeypatch, tmp_path):
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=free, f_frsize=1))
+    assert reason(OperationalError("", None, error), tmp_path / "ledger.db") == said
+
+
+@pytest.fixture
+def tiny_disk(folder):
+    """A disk of its own, and what makes it larger."""
+    mounted = ["mount", "-t", "tmpfs", "-o", "size=512k,mode=0777", "none", folder]
+    if os.getuid() != 0 or subprocess.run(mounted, check=False, capture_output=True).returncode:
+        pytest.skip("a disk cannot be mounted here")
+    yield folder, lambda: subprocess.run(["mount", "-o", "remount,size=64m", folder], check=True)
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@pytest.mark.parametrize("left", [0, 40_000, 100_000])
+def test_a_full_disk_is_called_full_and_votes_go_on_when_it_has_room(tiny_disk, left):
+    """Where the file of locks does not fit any more, SQLite speaks of an I/O error."""
+    disk, enlarge = tiny_disk
+    ledger = Ledger.create(disk / "ledger.db")
+    campaign = campaign_of(ledger)
+    places = asked(campaign)
+    ledger.close()
+    free = os.statvfs(disk)
+    (disk / "other").write_bytes(b"x" * (free.f_bavail * free.f_frsize - left))
+    acknowledged = check_full(campaign, places, r"ledger\.db: the disk is full$")
+    enlarge()
+    votes_go_on(ledger, campaign, places, acknowledged)
+    ledger.close()
+
+
+def test_a_full_disk_of_postgresql_is_called_full_and_loses_no_vote(tiny_disk, server):
+    disk, enlarge = tiny_disk
+    subprocess.run(["mount", "-o", "remount,size=12m", disk], check=True)
+    shutil.chown(disk, "postgres", "postgres")
+    make = Ledger(server.url)
+    with make.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql(f"CREATE TABLESPACE tiny LOCATION '{disk}'")
+        connection.exec_driver_sql("ALTER DATABASE postgres SET default_tablespace = tiny")
+    make.close()
+    ledger = Ledger.create(server.url)
+    campaign = campaign_of(ledger)
+    places = asked(campaign)
+    acknowledged = check_full(campaign, places, "the disk of the server is full: could not extend file")
+    enlarge()
+    votes_go_on(ledger, campaign, places, acknowledged)
+    ledger.close()
+
+
+def check_full(campaign, places, message):
+    """Vote until the disk is full; the events that were acknowledged."""
+    acknowledged = {}
+    with pytest.raises(UnreachableError, match=message):  # noqa: PT012
+        for place, _, voter in places:
+            event = new_id()
+            campaign.cast(vote(voter, place, event_id=event, extra={"note": secrets.token_hex(700_000)}))
+            acknowledged[place] = event
+    return acknowledged
+
+
+def votes_go_on(ledger, campaign, places, acknowledged):
+    stored = {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")}
+    assert stored == set(acknowledged.values())
+    for place, _, voter in places:
+        if place not in acknowledged:
+            campaign.cast(vote(voter, place))
+    campaign.close(1)
+    check_ledger(ledger)
