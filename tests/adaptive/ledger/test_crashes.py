@@ -25,6 +25,7 @@ from tests.adaptive.ledger.campaigns import (
     voters_of,
 )
 from tests.adaptive.ledger.faults import Points
+from tests.service.live import eventually
 
 
 def killed_at_each_point(ledger, prepare, step, check, *, of_statements=False):
@@ -42,11 +43,19 @@ def killed_at_each_point(ledger, prepare, step, check, *, of_statements=False):
         lines = child.lines()
         status = child.wait()
         assert (status, lines) in ((-signal.SIGKILL, []), (0, ["done"]))
+        wait_for_server(campaign)
         check(campaign, lines == ["done"])
         check_ledger(ledger)
         if status == 0:
             return point
         point += 1
+
+
+def wait_for_server(campaign):
+    """Wait until PostgreSQL has ended what it was doing for a client that was killed: it may still commit."""
+    busy = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle'"
+    if not campaign.database.is_sqlite:
+        eventually(lambda: not query(campaign, f"{busy} AND pid <> pg_backend_pid()"), what="the end of its sessions")
 
 
 def votes_of(campaign):
