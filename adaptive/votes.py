@@ -15,7 +15,6 @@ from adaptive.errors import VoteError
 from rankcorr.checks import counted_need, shown
 
 _COMPARISON_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,17})")
-_PADDED_ID: Final = re.compile(r"0{0,20}([1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,17})")
 
 
 class Comparison(NamedTuple):
@@ -73,10 +72,6 @@ def comparison_place(comparison: object) -> tuple[int, int]:
     """
     match = _COMPARISON_ID.fullmatch(comparison) if isinstance(comparison, str) else None
     if match is None:
-        padded = _PADDED_ID.fullmatch(comparison) if isinstance(comparison, str) else None
-        if padded is not None:
-            meant = "-".join(padded.groups())
-            raise VoteError(f"comparison {comparison!r} has a leading zero, which no id has; did you mean {meant!r}?")
         raise VoteError(f'a comparison has an id like "2-17", ballot and index; got {shown(comparison)}')
     return int(match[1]), int(match[2])
 

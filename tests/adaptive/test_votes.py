@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 
 from adaptive.draw import Ballot
 from adaptive.errors import VoteError
-from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Comparison, Vote, checked_answers, comparisons_of, parse_vote
+from adaptive.votes import (
+    LEFT,
+    RIGHT,
+    TIE,
+    UNANSWERED,
+    Comparison,
+    Vote,
+    checked_answers,
+    comparison_place,
+    comparisons_of,
+    parse_vote,
+)
 
 BALLOT = Ballot(range(4), 2, range(1), [0, 1, 2, 3], [1, 2, 3, 0], [0, 0, 0, 0])
 
@@ -82,3 +93,10 @@ def test_unsigned_answers_are_answers():
 def test_bad_answers(answers, message):
     with pytest.raises(VoteError, match=message):
         checked_answers(BALLOT, answers)
+
+
+@pytest.mark.parametrize("comparison", ["two", "2-\u0661", "2-1\n", "0-1", "2-01", "02-0", "2", "1-0-0", "", 2, None])
+def test_what_is_no_id_of_a_comparison(comparison):
+    assert comparison_place("2-17") == (2, 17)
+    with pytest.raises(VoteError, match=r'a comparison has an id like "2-17", ballot and index; got '):
+        comparison_place(comparison)
