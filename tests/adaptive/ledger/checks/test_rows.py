@@ -16,7 +16,7 @@ from adaptive.ledger.campaign.spending import spending_of
 from adaptive.ledger.campaign.status import status_of
 from adaptive.ledger.checks.probing import KnownPair, Probing
 from adaptive.ledger.store.encoding import pair_at
-from adaptive.ledger.voters.identity import voter_named
+from adaptive.ledger.voters.identity import keys_of, voter_named
 from adaptive.ledger.votes.listing import conflicts
 from adaptive.ledger.votes.recording import record_file
 from adaptive.protocol import Position, ballot_rng
@@ -198,7 +198,7 @@ def test_whoever_claims_a_sheet_gets_no_pair_of_an_overlap_again(ledger):
     voter = voters_of(campaign, 1)[0]
     pairs = []
     while (lease := campaign.database.write(lambda c: claim_sheet(c, campaign.info, voter))) is not None:
-        shown = read(campaign, asked_of, voter_id=voter)
+        shown = read(campaign, asked_of, voter=read(campaign, keys_of)[voter])
         own = [each for each in shown if pair_at(each.id)[1] == lease.sheet]
         pairs += [frozenset([each.left, each.right]) for each in own]
         record(campaign, *(row(each.id, "tie", voter="0") for each in own))
