@@ -29,11 +29,11 @@ def align(
     names : pair of str
         What error messages call the two.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What becomes of labels that are in one ranking only. "raise": they are an error. "intersection": they are left
-        out, and the others are ranked again. "bottom": all items are kept; those that a ranking lacks are tied below
-        all that it has, and the items that are in y only come last, in the order of y. "gold": the items of x, the
-        gold ranking, are kept; those that y lacks are tied below all that it has, and those in y only are left out.
-        Without labels there is nothing to match, and rankings must have the same length whatever `missing` is.
+        How to treat labels that only one ranking has. "raise": raise an error. "intersection": leave them out and rank
+        the others again. "bottom": keep all items, tie those that a ranking lacks below all that it has, and place the
+        items that only y has last, in the order of y. "gold": keep the items of x, the gold ranking, tie those that y
+        lacks below all that it has, and leave out those that only y has. Without labels there is nothing to match, and
+        rankings must have the same length whatever `missing` is.
 
     Returns
     -------

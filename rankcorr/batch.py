@@ -42,7 +42,7 @@ _ALL_TIED: Final = "all items that have weight are tied"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankCorrelations(Computed, TableResult):
-    """Rank correlations of many rankings, and what was computed; numpy reads it as the array `statistic`.
+    """Rank correlations of many rankings, with the options used; numpy reads it as the array `statistic`.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class RankCorrelations(Computed, TableResult):
 
 
 class _Corner:
-    """Heading of the names beside a matrix: empty, and equal to no name."""
+    """Heading of the column of names in a matrix: empty, and equal to no name."""
 
     def __str__(self) -> str:
         return ""
@@ -350,7 +350,7 @@ def _counted(counts: list[Any]) -> dict[str, NDArray[np.int64]]:
 
 
 def _columns(own: Ranking, reference: Ranking) -> NDArray[np.intp] | None:
-    """Where the items of a ranking stand in the reference; None where both have the same order."""
+    """Position of each item of a ranking in the reference; None where both have the same order."""
     if own.labels is None or reference.labels is None or own.labels == reference.labels:
         return None
     place = {label: position for position, label in enumerate(reference.labels)}

@@ -38,7 +38,7 @@ SMALLEST_GAIN: Final = 1e-13
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoefficientBounds(Computed):
-    """Smallest and largest coefficient over the completions of two lists, and what was computed.
+    """Smallest and largest coefficient over the completions of two lists, with the options used.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ class _Extremes:
         self.n_computed = self.n_undefined = 0
 
     def see(self, moving: int, x_tails: Places, y_tails: Places) -> NDArray[np.float64]:
-        """Coefficients of completions in which the side `moving` (0 for x) has many tails, and the other has one."""
+        """Coefficients of completions that give the side `moving` (0 for x) many tails, and the other side one."""
         tails = x_tails, y_tails
         fixed = self._sides[1 - moving].ranking(tails[1 - moving][0])
         side = self._sides[moving]
@@ -288,7 +288,7 @@ def _enumerated(lists: _Lists, coefficient: Coefficient) -> _Extremes:
     unlisted = set(range(lists.n_items - lists.n_unlisted, lists.n_items))
     for tail in permutations(fixed.tolist()):
         kept = [item for item in tail if item in unlisted]
-        if kept != sorted(kept):  # the same as the completion in which these items are exchanged in both
+        if kept != sorted(kept):  # the same as the completion that exchanges these items in both
             continue
         one = np.array([tail], np.intp)
         for many in _blocks(permutations(lists.sides[moving].lacks.tolist()), lists.n_rows):

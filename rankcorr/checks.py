@@ -1,4 +1,4 @@
-"""Checks of single arguments, and how messages show a value: what was wanted, and what came."""
+"""Checks of single arguments, and the form in which messages show expected and given values."""
 
 import math
 import operator
@@ -177,7 +177,7 @@ def offending(message: str, values: Iterable[object]) -> str:
 
 
 def check_unique(names: Iterable[Hashable], what: str, error: type[ValueError]) -> None:
-    """Refuse names of which one comes twice; `what` they are begins the message.
+    """Refuse names that are not unique; the message begins with `what`, the kind of name.
 
     Raises
     ------

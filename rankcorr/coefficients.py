@@ -102,7 +102,7 @@ class Coefficient:
         y_ties : ndarray of int64, shape (n_rows,)
             Number of tied items of each row.
         weightless : {"nan", "raise"}
-            Whether a row in which no item has weight gives nan or raises a `WeightError`.
+            Whether a row without any weight gives nan or raises a `WeightError`.
         """
         sums = self._sums(x, y_ranks, y_ties, bool(np.count_nonzero(y_ties)))
         if weightless == "raise":

@@ -47,7 +47,7 @@ class ItemContribution(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contributions(Computed, TableResult):
-    """The parts of a coefficient that belong to each item, and what was computed.
+    """The parts of a coefficient that belong to each item, with the options used.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ def contributions(
         parts, cost, norm = _tau_parts(first, second, weights, chosen.variant)
         norm /= total * total
     weights /= total
-    in_x = np.arange(first.n_items) < given[0].n_items  # what only y has comes last
+    in_x = np.arange(first.n_items) < given[0].n_items  # items that only y has are at the end
     for array in (weights, parts, cost, in_x):
         array.flags.writeable = False
     return Contributions(

@@ -76,7 +76,7 @@ class UndefinedCorrelationWarning(UserWarning):
 
 
 class ManyGoldSetsWarning(UserWarning):
-    """Intervals and tests over many gold sets, of which they take none as a sample."""
+    """Intervals and tests over many gold sets, which they do not treat as a sample of gold sets."""
 
 
 class ColumnError(RankingError):
@@ -96,7 +96,7 @@ class UnjudgedError(RankingError):
 
 
 class UndefinedQueryError(RankingError):
-    """A query for which a metric does not exist, where it must exist for each."""
+    """A query without a value of a metric, where every query needs one."""
 
 
 class MetricError(RankingError):

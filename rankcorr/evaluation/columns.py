@@ -43,7 +43,7 @@ class Rows(NamedTuple):
 
 
 def coded(column: Any, what: str) -> Ids:
-    """Give each id a code, in the order in which they first come.
+    """Give each id a code, in order of first appearance.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def checked_values(column: Any, what: str) -> NDArray[np.float64]:
 
 
 def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what: str, duplicates: str) -> Rows:
-    """Sort rows by query, in the order in which queries and rows first come, and settle duplicates.
+    """Sort rows by query, keeping the order of first appearance, and settle duplicates.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what:
 
 
 def _first_of(message: str, values: Sequence[object], number: int) -> str:
-    """What `offending` says of `number` values, of which the first are given: a million take seconds to make."""
+    """Message of `offending` for `number` values, given only the first: to convert a million takes seconds."""
     more = f", ... ({number} in all)" if number > N_SHOWN else ""
     return f"{message}: {', '.join(map(shown, values[:N_SHOWN]))}{more}"
 
@@ -229,7 +229,7 @@ def _numbers(given: Any, what: str) -> NDArray[np.float64]:
         raise NonNumericError(
             f"a {what} is a whole number beyond 2^53, which 64-bit floats cannot tell from its neighbours"
         )
-    return array.astype(np.float64)  # a copy: nobody else can change it
+    return array.astype(np.float64)  # a copy, which no other code can change
 
 
 def _is_rounded(value: Any) -> bool:
@@ -275,7 +275,7 @@ def _coded_arrow(column: Any, what: str) -> Ids:
         raise ColumnError(f"{what} ids must be text or whole numbers; got a column of type {column.type}") from error
     encoded = encoded.unify_dictionaries()
     ids = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
-    if None in ids or len(set(ids)) < len(ids):  # a dictionary from elsewhere, of which rows may use neither
+    if None in ids or len(set(ids)) < len(ids):  # a foreign dictionary; the null or repeated id may be unused
         return _coded_arrow(column.cast(column.type.value_type), what)
     check_ids(ids, what)
     parts = [chunk.indices.to_numpy() for chunk in encoded.chunks]

@@ -87,7 +87,7 @@ class PairedDifference(Result):
     difference, low, high : float
         Mean difference, and its interval.
     pvalue, corrected_pvalue : float
-        Two-sided, and corrected by Holm's method over all pairs that stand beside it.
+        Two-sided, and corrected by Holm's method over all pairs listed with it.
     effect_size : float
         Mean difference over the standard deviation of the differences.
     n_queries, n_better, n_worse : int
@@ -144,7 +144,7 @@ class GroupComparison(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RunComparison(TableResult):
-    """Runs from best to worst over queries, and what was computed.
+    """Runs from best to worst over queries, with the options used.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class RunComparison(TableResult):
         Raises
         ------
         OptionError
-            There is no such run, or only one is named.
+            No run has this name, or only one run is named.
         """
         if (first is None) != (second is None):
             raise OptionError("first and second go together: name both runs or neither")
@@ -258,12 +258,14 @@ def compare_runs(
     queries of the same kind. A test that resamples documents would call 35 of 100 pairs of equally good runs different
     at the level of 5 %.
 
-    - Intervals are bootstrap-t intervals of means, and of mean differences, from resampled queries; with up to four
-      queries they may have no end.
-    - Tests are paired and two-sided. "randomization" flips the signs of the differences, all of them up to 12 queries;
-      "t" is Student's test; "bootstrap" compares the studentized mean with those of resampled queries.
-    - P-values of pairs are corrected by Holm's method. Those against the best run, and the groups, are those of
-      `leaderboard`: they allow for a best run that was found by looking, by the range of all runs when they exchange
+    - Intervals are bootstrap-t intervals of means and of mean differences, from resampled queries. With up to four
+      queries they can be unbounded.
+    - Tests are paired and two-sided. "randomization" flips the signs of the differences, and enumerates all flips for
+      up to 12 queries. "t" is Student's test. "bootstrap" compares the studentized mean with those of resampled
+      queries.
+    - P-values of pairs are corrected by Holm's method. P-values against the best run, and the groups, are those of
+      `leaderboard`: runs exchange places within queries, and the range of all runs corrects for having picked the best
+      run after seeing the results.
       places within queries.
 
     Measured for exchangeable runs whose difficulty differs by query (benchmarks/evaluation_levels.py; 2,000 data sets
@@ -281,8 +283,8 @@ def compare_runs(
     baseline : str, optional
         Name of a run; pairs are then of each other run with it.
     groups : mapping of query to group, or data frame, optional
-        Such as genre or language; every query of qrels needs one. Pairs are compared within each group too. A frame has
-        a column of queries, called as in `Qrels.from_frame`, and either one other column or one called "group".
+        Such as genre or language; every query of qrels needs one. Pairs are also compared within each group. A frame
+        has a column of queries, named as in `Qrels.from_frame`, and either one other column or one called "group".
     level : float, default 0.95
     n_resamples : int, default 10,000
         Number of resamples of intervals and tests.
@@ -385,7 +387,7 @@ def compare_evaluated(
     Raises
     ------
     OptionError
-        As `compare_runs`; values were not standardized, or the evaluation has no such metric.
+        Raised where `compare_runs` raises it, or if values were not standardized or the evaluation lacks the metric.
 
     Examples
     --------

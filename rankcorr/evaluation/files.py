@@ -1,7 +1,7 @@
 """Read qrels, runs and groups of queries from files; anything doubtful is an error that names file, line and column.
 
 bytes -> text -> lines -> columns -> `Qrels` or `Run`. The whole file is read at once, about 200 bytes for each row.
-`qrels_of` and `runs_of` take paths beside everything that holds qrels and runs in memory.
+`qrels_of` and `runs_of` take paths as well as everything that holds qrels and runs in memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RunsLike: TypeAlias = RunLike | Mapping[str, RunLike] | Sequence[Run]
 
 
 class Layout(NamedTuple):
-    """What the fields of a line are: None for one that is not read, and for "beir" the head that comes first."""
+    """Meaning of the fields of a line, None for one that is not read; for "beir" also its header line."""
 
     fields: tuple[str | None, ...]
     separator: str | None = None  # any white space
@@ -56,7 +56,7 @@ RUN_LAYOUTS: Final = {
 
 
 class Columns(NamedTuple):
-    """Columns of a file, and the line of each row; `ranks` is empty where the file has none beside scores."""
+    """Columns of a file, and the line of each row; `ranks` is empty if the file has none next to its scores."""
 
     queries: list[str]
     documents: list[str]
@@ -256,7 +256,7 @@ def _named_run(name: str, run: Any) -> Run:
 
 
 def is_trec(path: str | os.PathLike[str]) -> bool:
-    r"""Whether the first line of a file looks like one of TREC's qrels or runs; of standard input nobody knows.
+    r"""Whether the first line of a file looks like TREC qrels or a TREC run; always false for standard input.
 
     Examples
     --------

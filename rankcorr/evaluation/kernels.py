@@ -345,9 +345,9 @@ def permuted_coefficients(
 def described(ranks: Array, weights: Array, sizes: Array, scrambles: Array, sums: Array) -> int:
     """Set sums over the items of one ranking; f is the weight of an item, t the size of its tied group.
 
-    In this order: f times how many items are worse less how many are better; f; f^2; (t - 1) f^2; t - 1; (t - 1) f.
-    Returns the pattern of ties: the distinct mid-ranks say how the items tie, whatever their order, and the random
-    numbers that stand for them are combined. Two patterns of one length have the same number once in 2^63.
+    In this order: f times (number of worse items - number of better ones), f, f^2, (t - 1) f^2, t - 1, (t - 1) f.
+    Returns the pattern of ties: the distinct mid-ranks determine how the items tie, whatever their order, and the
+    random numbers assigned to them are combined. Two patterns of one length have the same number once in 2^63.
     """
     n_items = ranks.size
     sizes[:n_items] = 0
@@ -396,7 +396,7 @@ def group_traits(
     patterns: Array,
     traits: Array,
 ) -> None:
-    """Set the patterns of ties of x and y, and what the chance level of each group depends on, in O(n) after ranking.
+    """Set the patterns of ties of x and y, and the traits behind each group's chance level, in O(n) after ranking.
 
     The first trait is the mean of the numerator of tau_w over permutations, which is -2 a b / (n (n - 1)) for additive
     weights, with a and b the first of the sums of each ranking, over the root of the means of its two norms; the others
@@ -525,18 +525,18 @@ def scrambled(numbers: Array) -> Array:
 
 @kernel
 def add_resamples(keys: Array, steps: Array, thresholds: Array, parts: Array, sums: Array) -> None:
-    """Add the parts of each query to each resample, as often as the query is drawn for it: a Poisson number.
+    """Add the parts of each query to each resample, times a Poisson number drawn for the query.
 
     Parameters
     ----------
     keys : ndarray of uint64, shape (n_queries,)
-        A number that stands for the id of the query and the seed.
+        A number derived from the id of the query and the seed.
     steps : ndarray of uint64, shape (n_resamples // 2,)
-        Multiples of the step of SplitMix64; each number that it gives decides two resamples, by its halves.
+        Multiples of the step of SplitMix64; the two halves of each number that it gives decide two resamples.
     thresholds : ndarray of int32
-        A query is drawn as often as there are thresholds up to its 32 bits, less 2^31.
+        A query is drawn once for each threshold that does not exceed its 32 bits, less 2^31.
     parts : ndarray of float64, shape (n_queries, n_parts)
-        Whole numbers, so small that no sum reaches 2^53: all sums are exact.
+        Whole numbers, small enough that no sum reaches 2^53: all sums are exact.
     sums : ndarray of float64, shape (n_parts, n_resamples)
     """
     n_steps = steps.size

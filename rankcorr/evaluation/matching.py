@@ -28,7 +28,7 @@ UNRETRIEVED: Final = ("last", "omit")
 
 @dataclass(frozen=True, eq=False)
 class Coverage(Result):
-    """What of qrels and a run was compared, and what was left out.
+    """Which documents of qrels and a run were compared, and which were left out.
 
     Attributes
     ----------

@@ -170,7 +170,7 @@ def as_metric(metric: MetricLike) -> Metric:
     MetricError
         The name is unknown.
     MissingMeasuresError
-        It is none of ours, and ir_measures is not installed.
+        No metric of this package has the name, and ir_measures is not installed.
 
     Examples
     --------

@@ -33,7 +33,7 @@ from rankcorr.workers import Progress, in_threads
 Values = NDArray[np.float64]
 
 RESAMPLES: Final = 500
-# Patterns that are drawn: all of them where there are no more, otherwise so many, from which the others follow.
+# Most patterns that are drawn. If there are more, the exponents of the others are interpolated.
 MOST_DRAWN: Final = 128
 # Patterns of short lists, which are cheap to draw, and whose exponents are no smooth function of the traits.
 MOST_SHORT: Final = 512
@@ -58,10 +58,9 @@ class Standardization:
     n_patterns : int
         Number of different lengths and ties.
     n_drawn : int
-        How many of them have a null distribution of their own.
+        How many of them have a null distribution drawn for them.
     error : float
-        Root mean square of what the mean of chance is where it should be 0, for interpolated exponents; nan where
-        none is interpolated.
+        Root mean square of the mean of chance, which should be 0, over interpolated exponents; nan if there are none.
     """
 
     exponents: Values
@@ -114,7 +113,7 @@ def standardization(
     def draw(number: int) -> Values:
         group = int(usable[firsts[number]])
         rows = slice(int(offsets[group]), int(offsets[group + 1]))
-        # Sorted, and with a seed of its own: a pattern has the same null wherever its groups stand.
+        # Sorted, and seeded by pattern: a pattern has the same null wherever its groups are.
         own_seed = derived_seed(seed, *keys[group].tolist())
         sorted_scores = np.sort(x[rows]), np.sort(y[rows])
         return _drawn(coefficient, *sorted_scores, n_resamples, own_seed, progress if workers == 1 else None)
@@ -138,10 +137,10 @@ def standardization(
 def drawn_exponents(
     coefficient: Coefficient, x: Values, y: Values, offsets: Codes, *, n_resamples: int, seed: int
 ) -> Values:
-    """Exponent of each group from a null distribution of its own pattern, whatever the other groups are.
+    """Exponent of each group from the null distribution of its pattern, whatever the other groups are.
 
-    Arguments and errors as of `standardization`. Exponents are kept for further calls in this process: a pattern of 100
-    documents takes 5 ms, and comes again in other partitions.
+    Arguments and errors as for `standardization`. Exponents are kept for further calls in this process: a pattern of
+    100 documents takes 5 ms, and recurs in other partitions.
     """
     exponents = np.zeros(offsets.size - 1)
     if type(coefficient.weighting.weigher) is Uniform:
@@ -239,7 +238,7 @@ def _chosen(sizes: Codes, traits: Values, counts: Codes) -> Codes:
 
 
 def _apart(traits: Values, number: int) -> Codes:
-    """Rows of which each is the farthest from those before it, so that no other row lies far from all of them."""
+    """Choose rows, each the farthest from those before it, so that no other row lies far from all of them."""
     scale = traits.std(axis=0)
     z = (traits - traits.mean(axis=0))[:, scale > 1e-9] / scale[scale > 1e-9]
     chosen = [int(np.argmax((z**2).sum(axis=1)))]

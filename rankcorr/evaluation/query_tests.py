@@ -117,7 +117,7 @@ def pvalues(columns: Values, test: Test, draws: Draws, ratios: Values | None = N
         tails = 2 * stdtr(np.maximum(1, found.n - 1), -np.abs(observed))
         return np.asarray(np.where(found.n > 1, tails, math.nan))
     drawn = studentized(columns, draws) if ratios is None else ratios
-    # A resample in which nothing can be told counts as at least as extreme.
+    # A resample without a defined statistic counts as at least as extreme.
     reached = (~(np.abs(drawn) < np.abs(observed) * (1 - ROUNDING))).sum(axis=0)
     return np.asarray(np.where(found.n > 1, (1 + reached) / (1 + draws.n_resamples), math.nan))
 

@@ -31,13 +31,12 @@ class DocumentDifference(Result):
     ----------
     document : str or int
     relevance : float
-        nan for a document that nobody judged; "zero" ranks it as if it were of relevance 0.
+        nan for a document without a judgement; "zero" ranks it as if it were of relevance 0.
     first_rank, second_rank : float
         Mid-ranks among the documents compared; documents that a run did not retrieve share the last ones. nan where a
         run is compared without the document.
     cost : float
-        How much more of the coefficient the place of the document costs the first run than the second; negative where
-        it costs the second more.
+        How much the place of the document costs the first run, minus how much it costs the second.
     """
 
     document: Hashable
@@ -81,10 +80,10 @@ def worst(
     unretrieved: Unretrieved = "last",
     depth: int | None = None,
 ) -> tuple[QueryDifference, ...]:
-    """List the queries on which two runs differ most, with the documents that make the difference.
+    """List the queries with the largest difference between two runs, and the documents that cause it.
 
-    What the place of a document costs a run is its part of 1 - tau_w, as in `contributions`, or of another rank
-    correlation that is the metric.
+    The cost of a document for a run is its part of 1 - tau_w, as in `contributions`. If the metric is another rank
+    correlation, the cost is a part of that.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ def worst(
     Returns
     -------
     tuple of QueryDifference
-        The largest difference first, whichever run is better; queries for which a value does not exist are left out.
+        The largest difference first, whichever run is better; a query needs a value for both runs to be listed.
 
     Raises
     ------
