@@ -1,7 +1,7 @@
 """Data frames and series of pandas, polars and pyarrow become numbers with labels; their columns are rankings.
 
-The only module that imports narwhals, which reads them all, and only once something comes that is none of Python's or
-numpy's own types: it takes 30 ms, a quarter of what `import rankcorr` takes.
+Only this module imports narwhals, which reads all kinds of frames, and it does so only when it meets a type that
+belongs neither to Python nor to numpy: the import takes 30 ms, a quarter of what `import rankcorr` takes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 from rankcorr.checks import offending, repeated
 from rankcorr.errors import DimensionError, DuplicateLabelError, NonNumericError
 
-# What cannot be a frame, by type: most calls bring one of these.
+# Types that are never frames: most calls pass one of these.
 PLAIN: Final = (np.ndarray, list, tuple, dict, range, set, frozenset, str, bytes, int, float)
 
 
 class Series(NamedTuple):
-    """Labels of a series, those of a pandas index or None, and its values, in which nulls are masked."""
+    """Values of a series, with nulls masked, and its labels: those of a pandas index, or None."""
 
     labels: list[Hashable] | None
     values: ArrayLike
@@ -150,7 +150,7 @@ def _values(series: Any) -> ArrayLike:
 
     null = series.is_null().to_numpy()
     if not null.any():
-        wide = isinstance(series.dtype, nw.Int128 | nw.UInt128)  # numpy has no such integers
+        wide = isinstance(series.dtype, nw.Int128 | nw.UInt128)  # numpy has no 128-bit integers
         numbers: ArrayLike = series.to_list() if wide else series.to_numpy()
         return numbers
     values = np.empty(len(null), dtype=object)

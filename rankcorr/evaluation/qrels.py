@@ -33,7 +33,7 @@ GROUP: Final = "group"
 class QueryColumns:
     """Base of `Qrels` and `Run`: rows of a query, a document and a value, sorted by query.
 
-    Queries come in the order of their first rows, and the rows of a query in the order in which they were given.
+    Queries are in the order of their first rows, and the rows of a query in the order given.
 
     Attributes
     ----------
@@ -153,9 +153,9 @@ class QueryColumns:
         ----------
         frame : data frame
         query, document, value : str, optional
-            Names of the columns. By default the one of these names that the frame has: "query", "query_id", "qid",
-            "q_id"; "document", "document_id", "doc_id", "docno", "docid"; for qrels "relevance", "rel", "label",
-            "gold"; for a run "score", "sim".
+            Names of the columns. By default the frame's column with one of these names: "query", "query_id", "qid",
+            "q_id" for the query, "document", "document_id", "doc_id", "docno", "docid" for the document, "relevance",
+            "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run.
         duplicates, name
             As in `from_columns`.
 
@@ -367,7 +367,7 @@ def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable
         A frame has a column of queries, called as in `Qrels.from_frame`, and either one other column or one called
         "group". It may repeat a query with the same group.
     queries : tuple
-        Those of qrels, each of which needs a group.
+        The queries of qrels. Each needs a group.
 
     Raises
     ------

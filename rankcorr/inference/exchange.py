@@ -1,18 +1,18 @@
 """Systems that exchange their places, item by item: the draws behind the paired test and the leaderboard.
 
-The hypothesis is that systems are exchangeable: which system gave an item which place is a matter of chance. If the
-scores of the systems are on one scale they are exchanged themselves, and the test is exact. Often only the ranks can be
+The hypothesis is that systems are exchangeable: chance decided which system gave an item which place. If the scores of
+the systems are on one scale, the scores themselves are exchanged, and the test is exact. Often only the ranks can be
 compared, and then ranks are exchanged. Two ranks that were different scores, and now meet in one system, must not
-become a tie: that would make exchanged systems more alike than real ones are, and a test reject too often, above all
-between systems that are alike. What the hidden scores would have said is therefore drawn at random, anew for each
-exchange:
+become a tie: exchanged systems would then be more alike than real ones, and the test would reject too often, above all
+between similar systems. The order of the hidden scores is therefore drawn at random, anew for each exchange:
 
-- Items at the same rank of different systems come in a random order of the systems. All items at one rank share it,
-  and mostly the next rank does too (`exchange_kernels.REDRAWN_OF_5`).
-- Tied items keep together. A group of fewer than `LEVEL` items lies at one of the ranks that it spans, the same share
-  of the way down for all such groups; a larger one lies in the middle. Either is tied with what meets it there.
-- Groups of at least `LEVEL` items of two systems that have more than half of their ranks in common are one level of a
-  common scale, such as four stars of five: they lie at one place, and stay tied when they meet.
+- Items at the same rank of different systems are put in a random order of the systems. All items at one rank share it,
+  and the next rank usually keeps it (`exchange_kernels.REDRAWN_OF_5`).
+- Tied items stay together. A group of fewer than `LEVEL` items lies at one of the ranks that it spans, the same share
+  of the way down for all of these groups; a larger one lies in the middle. Either is tied with the items that meet it
+  there.
+- Groups of at least `LEVEL` items of two systems that share more than half of their ranks are one level of a common
+  scale, such as four stars of five: they lie at one place, and stay tied when they meet.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Exchange:
 
     @property
     def is_sure(self) -> bool:
-        """Whether nothing but the choice of systems is random: no places of two systems may come in either order."""
+        """Whether the choice of systems is the only random part: the order of all places of two systems is certain."""
         shared = np.isin(self.first, _repeated(self.first))
         return bool(np.all(self.width == 1) and np.all(self.tied[shared]))
 

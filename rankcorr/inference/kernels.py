@@ -61,7 +61,8 @@ def packed_scores(scores: Array, scales: Array, strengths: Array, packed: Array)
     """Scores of x and of others, as whole numbers that order them and carry the item in their last bits.
 
     `scores` are normal, shape (n_draws, 1 + n_others, n_items), those of x first; `strengths`, shape (n_draws,
-    n_others), are Fisher's z of the correlations. `scales` multiply the scores of an item, unless there are none.
+    n_others), are Fisher's z of the correlations. `scales` multiply the scores of an item; an empty array leaves them
+    as they are.
     """
     n_draws, n_rows, n_items = scores.shape
     bits = 1
@@ -306,8 +307,8 @@ def resampled_coefficients(
 ) -> None:
     """Coefficient of x with each row of y in each resample; nan where it is undefined.
 
-    `counts` has a row for each resample, and says how often each item was drawn; they sum to no more than the number
-    of items, since the table ends there. `x_keys` ascends; `y_keys` has a row for each y, in the same order of items.
+    `counts` has a row for each resample, and holds how often each item was drawn; their sum is at most the number of
+    items, the length of the table. `x_keys` ascends; `y_keys` has a row for each y, in the same order of items.
     `values` receives a row for each resample.
     """
     n_items = x_keys.size

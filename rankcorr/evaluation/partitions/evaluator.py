@@ -64,14 +64,15 @@ class QueryEvaluator:
     scores : str or sequence of str
         Names of the columns of scores, one for each run.
     document : str, optional
-        Name of the column of document ids. "ap", "p@k" and the measures of ir_measures need it, because ties go by id.
+        Name of the column of document ids. "ap", "p@k" and the measures of ir_measures need it, because they break ties
+        by id.
     unjudged : {"error", "zero", "omit"}
-        What becomes of a document with a score and a null for relevance; "zero" and "omit" as in `evaluate`.
+        How to treat a document with a score and a null relevance; "zero" and "omit" as in `evaluate`.
     unretrieved : {"error", "last", "omit"}
-        What becomes of a document with relevance and a null for a score; "last" and "omit" as in `evaluate`. A row
-        without either is not part of the run.
+        How to treat a document with relevance and a null score; "last" and "omit" as in `evaluate`. A row without
+        either is not part of the run.
     undefined : {"omit", "zero", "error"}
-        What a query counts for which a metric does not exist: null, 0, or an error.
+        How a query counts if a metric is undefined for it: null, 0, or an error.
     standardized : bool, default False
         Standardize each rank correlation by its own null as well.
     n_resamples : int, default 500
@@ -170,7 +171,7 @@ class QueryEvaluator:
         return pa.schema(list(kinds.items()), metadata={OPTIONS: json.dumps(self.described())})
 
     def described(self) -> dict[str, Any]:
-        """Options as text, by which parts of one result know each other."""
+        """Options as text, which show that parts belong to one result."""
         listed = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value if isinstance(value, int) else repr(value) for name, value in listed.items()}
 
@@ -206,10 +207,10 @@ class QueryEvaluator:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema(kind))
 
     def batches(self, batches: Iterable[Any], *, workers: int = 1) -> Iterator[Any]:
-        """Evaluate a stream of batches in which the rows of a query follow each other, as in a sorted file.
+        """Evaluate a stream of batches that keeps the rows of a query together, as in a sorted file.
 
-        A query that straddles two batches is carried over. One whose rows come again after those of another query
-        raises `SplitQueryError`, at the end of the stream at the latest, wherever the batches are cut.
+        A query that straddles two batches is carried over. If rows of a query reappear after those of another,
+        `SplitQueryError` is raised, at the end of the stream at the latest, wherever the batches are cut.
 
         Parameters
         ----------

@@ -68,14 +68,14 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartialMeans:
-    """Sums over the queries of some partitions, from which `combined_means` makes those of all; it can be pickled.
+    """Sums over the queries of some partitions. `combined_means` adds them up; they can be pickled.
 
     Attributes
     ----------
     evaluator : QueryEvaluator
     n_resamples, seed : int
     queries : pyarrow.Array
-        Ids of the queries, by which one that is in two partitions is found.
+        Ids of the queries, used to find a query that is in two partitions.
     sums : dict of Quantity to Sums
     """
 
@@ -109,7 +109,7 @@ def partial_means(
     ------
     RankingError
         `ColumnError` for a missing column, `PartialMismatchError` for rows of another evaluator, `MetricError` for
-        values beyond -1 and 1, of which there are no intervals.
+        values outside -1 to 1, which have no intervals.
 
     Examples
     --------
@@ -239,7 +239,7 @@ class QueryMean(Result):
     metric : str
     standardized : bool
     mean : float
-        The exact sum over the queries with a value, rounded once, over their number; nan where there is none.
+        The exact sum over the queries with a value, rounded once, over their number; nan if there are none.
     error : float
         Standard error of the mean; nan for fewer than two queries.
     low, high : float
@@ -261,7 +261,7 @@ class QueryMean(Result):
 
 @dataclass(frozen=True, eq=False)
 class MeanDifference(Result):
-    """Mean difference of two runs over the queries for which both have a value; attributes as of `QueryMean`.
+    """Mean difference of two runs over the queries with a value for both; attributes as for `QueryMean`.
 
     The difference is the mean of the first less that of the second.
     """
@@ -318,7 +318,7 @@ class QueryMeans(TableResult):
         Raises
         ------
         OptionError
-            There is no such row, or there are several.
+            No row fits, or more than one does.
         """
         self._check(metric, standardized, run=run)
         asked = {"metric": metric, "run": run, "standardized": standardized}
@@ -333,15 +333,15 @@ class QueryMeans(TableResult):
         metric: str | None = None,
         standardized: bool = False,
     ) -> MeanDifference:
-        """Mean of `first` less that of `second`, over the queries for which both have a value.
+        """Return the mean of `first` minus that of `second`, over the queries with a value for both.
 
-        What there is only one of may be left out; where neither run is named, it is the earlier column of scores less
-        the later one.
+        A metric or run may be omitted if there is only one choice. If neither run is named, the difference is the
+        earlier column of scores minus the later one.
 
         Raises
         ------
         OptionError
-            There is no such difference, or there are several.
+            No difference fits, or more than one does.
         """
         self._check(metric, standardized, first=first, second=second)
         if first is not None and first == second:
@@ -444,7 +444,7 @@ def streamed_means(
     seed: int = 0,
     workers: int | None = None,
 ) -> QueryMeans:
-    """Means over the queries of a stream of batches, in which the rows of each query follow each other.
+    """Return means over the queries of a stream of batches that keeps the rows of each query together.
 
     Memory holds a few batches and the ids of the queries, whatever the number of rows.
 

@@ -113,7 +113,8 @@ def resampled(keys: Keys, columns: Values, n_resamples: int, workers: int = 1) -
 def parts_of(values: Values) -> NDArray[np.int64]:
     """Whole numbers that stand for values, shape (n_queries, 7), all 0 for nan.
 
-    In this order: 1; the value in steps of 2^-50, high part first; the square of that number of steps, high part first.
+    In this order: 1, the value in steps of 2^-50 (high part first), and the square of that number of steps (high part
+    first).
     """
     known = ~np.isnan(values)
     steps = np.rint(np.where(known, values, 0.0) * 2.0**VALUE_BITS).astype(np.int64)

@@ -1,7 +1,7 @@
-"""Batches in which the rows of a query follow each other -> tables of whole queries; Parquet files in batches.
+"""Batches with the rows of a query together -> tables of whole queries; Parquet files in batches.
 
-A query that straddles two batches is carried over to the second. So is one that goes on in the next file of several.
-A query whose rows come again after those of another is refused. Where the batches are cut makes no difference.
+A query that straddles two batches is carried over to the second, also across files. A query whose rows reappear after
+those of another is refused. Where the batches are cut makes no difference.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def read_batches(
     batch_rows: int = BATCH_ROWS,
     workers: int = 1,
 ) -> Iterator[Any]:
-    """Read columns of Parquet files in batches, of which few are in memory at a time.
+    """Read columns of Parquet files in batches, and hold few batches in memory at a time.
 
     Parameters
     ----------
     files : path or sequence of paths
-        Files in the order in which their rows follow each other.
+        Files in the order of their rows.
     columns : sequence of str
     batch_rows : int, default 524,288
         Largest number of rows of a batch.
