@@ -217,8 +217,8 @@ def tree_add(tree: Array, place: int, weight: float) -> None:
 def merge_ties(keys: Array, weights: Array, start: int, stop: int, slots: Array, lost: Array) -> int:
     """Merge, in place, those items from start to stop that share a key; return where the merged ones end.
 
-    Items tied in both rankings then enter the tree as one: fewer walks, and rounding does not add up. `slots` tells
-    where a key stands; a slot before `start` was left by an earlier group.
+    Items tied in both rankings then enter the tree as one: fewer walks, and rounding does not add up. `slots` holds the
+    place of each key; a slot before `start` was left by an earlier group.
     """
     end = start
     for position in range(start, stop):
@@ -294,10 +294,10 @@ def pair_sums(
             stop = next_start
             if stop - start > 1:
                 stop = merge_ties(keys, entering, start, stop, slots, lost)
-            # What is better in x has entered. The part of it that is worse in y is discordant; it stands in the first
-            # n - 1 - key places of a tree that runs from the worst rank of y to the best. The part that is better in y
-            # is concordant. Without ties it is the rest. With ties, where a heavy group may be tied, a difference
-            # would lose its digits, and a second tree that runs from the best to the worst holds it.
+            # The items that are better in x have entered. The part of them that is worse in y is discordant: it is in
+            # the first n - 1 - key places of a tree that runs from the worst rank of y to the best. The part that is
+            # better in y is concordant. Without ties it is the rest. With ties, where a heavy group may be tied, a
+            # difference would lose its digits, and a second tree that runs from the best to the worst holds it.
             group_weight, group_lost = 0.0, 0.0
             for position in range(start, stop):
                 key, weight = keys[position], entering[position]

@@ -106,26 +106,26 @@ class LeaderboardRow(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Leaderboard(Computed, TableResult):
-    """Systems from best to worst, and what was computed.
+    """Systems from best to worst, with the options used.
 
     Attributes
     ----------
     rows : tuple of LeaderboardRow
-        Best first; systems that tie come in the order in which they were given.
+        Best first; tied systems keep the order given.
     gold_sets : tuple of str
         Names of the gold sets, in the order of `LeaderboardRow.scores`.
     by : str
-        What the systems are ranked by, and tested on: "sum", "mean" or the name of a gold set.
+        The column that the systems are ranked and tested by: "sum", "mean" or the name of a gold set.
     standardized : bool
         Whether coefficients are standardized, so that chance gives 0 on average in each gold set.
     swap : str
         What the tests exchange, "ranks" or "scores".
     exact : bool or None
-        Whether tests enumerate all swaps, as for two systems with at most 12 items; otherwise they are drawn. None
-        where fewer than two systems have a coefficient, and none is tested.
+        Whether tests enumerate all swaps, as for two systems with at most 12 items; otherwise they are drawn. None if
+        fewer than two systems have a coefficient, because nothing is tested then.
     unit : str
-        What is resampled and exchanged: always "items", within each gold set. Intervals and tests speak of further
-        items of the same gold sets, and say nothing of further gold sets.
+        The unit that is resampled and exchanged: always "items", within each gold set. Intervals and tests apply to
+        further items of the same gold sets, not to further gold sets.
     level : float
         Level of confidence of the intervals; 1 - level is that of the tests behind the groups.
     n_resamples : int
@@ -209,28 +209,28 @@ def leaderboard(
     gold set.
 
     - The unit of intervals and tests is the item. Items are resampled, or exchanged between systems, within each gold
-      set, and gold sets independently of one another: the figures speak of further items of the same gold sets, and say
-      nothing of further gold sets. More than five of them give a `ManyGoldSetsWarning`.
-    - Intervals are percentile intervals; the items are the same for all systems. `bootstrap_interval` tells how far
-      such intervals can be trusted.
+      set, independently of the other gold sets. The figures therefore apply to further items of the same gold sets, not
+      to further gold sets. More than five gold sets give a `ManyGoldSetsWarning`.
+    - Intervals are percentile intervals, from the same items for all systems. `bootstrap_interval` describes their
+      coverage.
     - P-values are those of the paired test of `compare_systems`, two-sided, each system against the best; for several
-      gold sets the sum of the differences counts. All swaps are enumerated where both systems have no more than 12
-      items in all.
-    - Corrected p-values allow for a best system that was found by looking at the same data. All systems exchange their
-      places at random, and the lead of the best over another is compared with the range, from the best to the worst,
-      that they have then (Tukey's test of all pairs, randomized). Systems that are told apart leave, and the others are
-      tested again among themselves. Leads over systems that differ from the best by more than two of the systems do on
-      average are scaled down. No corrected p-value is below that of the paired test.
-    - Groups are runs of the ranking. The best leads the first. A system is in the group of the one before it unless
-      the leader of that group can be told apart from it; then it leads the next group, and is tested in the same way
-      against those below it. Two systems are told apart by a corrected p-value below 1 - level; in a later group, of
-      which the leader and all below it are m of k systems, below (1 - level) m / k (Ryan's levels), so that all groups
-      together are wrong no more often. A leader that is not the better of the two over the items of the test is not
-      told apart from the other.
+      gold sets the sum of the differences counts. All swaps are enumerated if both systems have at most 12 items in
+      all.
+    - Corrected p-values allow for having picked the best system after seeing the same data. All systems exchange their
+      places at random, and the lead of the best over another is compared with the resulting range from best to worst
+      (Tukey's test of all pairs, randomized). Systems that differ significantly are removed, and the others are tested
+      again among themselves. Leads over a system are scaled down if it differs from the best by more than two of the
+      systems do on average. No corrected p-value is below that of the paired test.
+    - Groups are runs of the ranking. The best system leads the first. A system joins the group of the one before it
+      unless it differs significantly from the leader of that group; then it leads the next group, and is tested in the
+      same way against those below it. Two systems differ significantly if the corrected p-value is below 1 - level. In
+      a later group, whose leader and all systems below it are m of k, the limit is (1 - level) m / k (Ryan's levels),
+      so that the error rate of all groups together stays within 1 - level. A leader never differs significantly from a
+      system that does at least as well over the items of the test.
 
-    Measured at level 0.95 for systems that are all equally good (benchmarks/levels_of_tests.py; 200 or 400 boards each,
-    50 items; standard error at most 0.015): a difference was named in 0.015 to 0.058 of the boards, by tau_w, tau and
-    rho_w, for 5 and 20 systems with independent noise, and with noise of which they share 99 or 99.9 %.
+    The tests were measured at level 0.95 for systems that are all equally good (benchmarks/levels_of_tests.py; 200 or
+    400 boards each, 50 items; standard error at most 0.015). They named a difference in 0.015 to 0.058 of the boards,
+    by tau_w, tau and rho_w, for 5 and 20 systems with independent noise, and with 99 or 99.9 % of the noise shared.
 
     Parameters
     ----------
@@ -275,7 +275,8 @@ def leaderboard(
     Returns
     -------
     Leaderboard
-        Undefined coefficients come last: nan with an `UndefinedCorrelationWarning`, without a rank or p-value.
+        Systems with undefined coefficients are at the end: nan with an `UndefinedCorrelationWarning`, and no rank or
+        p-value.
 
     Raises
     ------
@@ -500,7 +501,7 @@ def _coefficients(coefficient: Coefficient, column: Sequence[Entered]) -> Values
 
 
 def _check_reach(competitors: Sequence[Competitor], n_resamples: int, level: float) -> None:
-    """Refuse a number of resamples with which tests could never tell the last two systems apart."""
+    """Refuse a number of resamples too small for the tests to ever separate the last two systems."""
     n_systems, alpha = len(competitors), alpha_of(level)
     sizes = sorted(sum(part.gold.n_items for part in each.parts) for each in competitors)
     if n_systems < 2 or (n_systems == 2 and sizes[0] <= MAX_EXACT):  # no exchange is drawn, or all are

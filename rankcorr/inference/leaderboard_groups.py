@@ -311,7 +311,7 @@ class Contest:
         return pairs
 
     def _exchange(self, gold: Ranking, rows: Sequence[int], number: int) -> Exchange:
-        """Systems that exchange places in one gold set, of which each may lack items."""
+        """Systems that exchange places in one gold set; each may lack items."""
         parts = [self._systems[row].parts[number] for row in rows]
         present = np.ones((len(parts), gold.n_items), bool)
         rankings = []
@@ -351,8 +351,8 @@ def _drawn_ranges(together: Sequence[Exchange], rng: np.random.Generator, size: 
 def contested(contest: Testable, level: float) -> tuple[Values, Values, list[int]]:
     """P-values of the best system against each, the same corrected, both nan for the best, and all groups, from 1.
 
-    The first group is told from the others at 1 - level, each later one among m of all k systems at (1 - level) m / k,
-    as in Ryan's procedure, so that all groups together are wrong no more often than that.
+    The first group is separated from the others at 1 - level. A later one, among m of all k systems, is separated at
+    (1 - level) m / k, as in Ryan's procedure. The error rate of all groups together thus stays within 1 - level.
     """
     n_systems, alpha = contest.n_systems, alpha_of(level)
     pvalues, corrected, leads = (np.full(n_systems, np.nan) for _ in range(3))

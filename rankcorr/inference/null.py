@@ -52,8 +52,8 @@ class NullDistribution(Computed):
     n_resamples : int
         Number of permutations; the factorial of `n_items` if `exact`.
     n_undefined : int
-        Number of permutations for which the coefficient is undefined. They are not among `values`, so that the
-        distribution is the one given that the coefficient exists. If that is all of them, every figure is nan.
+        Number of permutations with an undefined coefficient. They are not among `values`: the distribution is
+        conditional on a defined coefficient. If all are undefined, every figure is nan.
     exponent : float
         l of `standardize`; 0 is the identity, and nan stands for no values at all.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
@@ -160,8 +160,8 @@ class NullDistribution(Computed):
         The map is g(t) = (exp(l t) - cosh l) / sinh l, where l, the `exponent`, solves E[exp(l T)] = cosh l for T with
         this distribution. It is continuous and strictly increasing, g(-1) = -1, g(1) = 1 and E g(T) = 0; it is the
         identity (l = 0) where E T = 0. l < 0 where the mean is negative. `rankcorr.inference.standardization` proves
-        all this, and that l exists and is unique unless at least half of the values are -1, or half are 1. No map at
-        all has these properties then, and the identity stands in: `exponent` is 0 although `mean` is not.
+        all this, and that l exists and is unique unless at least half of the values are -1, or half are 1. In that case
+        no map has these properties, and the identity is used: `exponent` is 0 although `mean` is not.
 
         Equal weights give E T = 0 by symmetry, and so does the scheme "first" where y reversed has the ties of y, or
         "second" where x reversed has those of x. The identity is then exact, although the mean of random permutations
@@ -246,8 +246,8 @@ class NullDistribution(Computed):
     def zscore(self, statistic: Any) -> Any:
         """How many standard deviations of chance a coefficient lies above the mean of chance: (t - mean) / std.
 
-        Unlike `percentile` it goes on where no value of chance reaches. It is not normally distributed: the values of
-        chance are skewed.
+        Unlike `percentile`, it still distinguishes coefficients beyond all values of chance. It is not normally
+        distributed: the values of chance are skewed.
 
         Parameters
         ----------
@@ -423,7 +423,7 @@ def null_of(
             progress=progress,
         )
         summary = _summary(values, centred=_is_centred(coefficient, first, second))
-        if keep:  # in memory that nobody can make writeable: the next caller gets the same numbers
+        if keep:  # in read-only memory: the next caller gets the same numbers
             summary["values"] = np.frombuffer(summary["values"].tobytes())
         slot.append(summary)
     elif progress is not None:

@@ -26,8 +26,8 @@ from rankcorr.workers import Progress
 
 MAX_EXACT: Final = 12
 
-# Where all swaps are enumerated but the places of the systems interleave at random, each swap is repeated until there
-# are so many of them: as many as 12 items have.
+# If all swaps are enumerated but the places of the systems interleave at random, the swaps are repeated until there are
+# as many as for 12 items.
 N_ENUMERATED: Final = 1 << MAX_EXACT
 NAMES: Final = ("gold", "a", "b")
 TURNED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
@@ -51,8 +51,8 @@ def paired_tests(
 ) -> list[PairedTest]:
     """Test pairs of systems; the difference of a pair is the sum over its gold sets, within which items are swapped.
 
-    All swaps are enumerated where a pair has no more than `MAX_EXACT` items in all; others are drawn. Swaps in which
-    the difference is undefined count as at least as extreme.
+    All swaps are enumerated if a pair has at most `MAX_EXACT` items in all; otherwise they are drawn. Swaps with an
+    undefined difference count as at least as extreme.
     """
     found: dict[int, PairedTest] = {}
     for row, pair in enumerate(pairs):
@@ -92,7 +92,7 @@ def differences(pair: Sequence[Exchange], rng: np.random.Generator, size: int) -
 
 
 def enumerated(pair: Sequence[Exchange], seed: int) -> Values:
-    """Differences of two systems in all swaps, each swap as often as any other."""
+    """Differences of two systems in all swaps, with equal weights."""
     n_items = [each.n_items for each in pair]
     swaps = all_swaps(sum(n_items))
     if not all(each.is_sure for each in pair):
@@ -124,9 +124,9 @@ def as_extreme(drawn: Values, observed: float, alternative: str) -> tuple[int, i
 def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
     """Holm's correction: p-values that may each be compared with the level alpha, although there are many.
 
-    With the m p-values in ascending order, the k-th becomes the largest of (m - j + 1) p_j over j <= k, and at most 1.
-    The chance that any true null hypothesis is rejected at the level alpha is then at most alpha, however the tests
-    depend on each other.
+    The p-values are put in ascending order. The k-th of m becomes the largest of (m - j + 1) p_j over j <= k, and at
+    most 1. The chance that any true null hypothesis is rejected at the level alpha is then at most alpha, however the
+    tests depend on each other.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SystemComparison(Computed):
-    """Two systems against one gold ranking, and what was computed.
+    """Two systems against one gold ranking, with the options used.
 
     Attributes
     ----------
@@ -194,14 +194,14 @@ class SystemComparison(Computed):
     level : float
         Level of confidence of the interval.
     interval_method : str or None
-        Of the interval, "copula" or "percentile"; None where nothing is drawn, since the difference is undefined or
-        both systems rank all items alike.
+        Method of the interval, "copula" or "percentile". None if nothing is drawn, because the difference is undefined
+        or both systems rank all items alike.
     n_resamples : int
         Number of resamples of the test unless it is exact, and of the interval, which draws at least 1,000.
     n_undefined : int
-        Number of resamples that the interval leaves out, because a coefficient is undefined there.
+        Number of resamples left out of the interval because a coefficient is undefined.
     n_undefined_swaps : int
-        Number of swaps in which a coefficient is undefined; the test counts them as at least as extreme.
+        Number of swaps with an undefined coefficient; the test counts them as at least as extreme.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`; `n_items` after alignment of all three.
     n_missing : int or None
@@ -247,16 +247,16 @@ def compare_systems(
     difference of the coefficients is computed anew. Up to 12 items all 2^n swaps are enumerated. Above, the p-value is
     (1 + count) / (1 + n_resamples), with the number of swaps that give a difference at least as extreme.
 
-    Scores on one scale are best swapped themselves: with ``swap="scores"`` the test holds its level exactly. By default
-    it is ranks that are swapped, since systems score on scales of their own; where a swapped rank meets the same rank
-    of the other system, chance says which of the two is better (see `rankcorr.inference.exchange`). Measured
-    share of p-values at most 0.05 where systems are exchangeable, by 4,000 pairs of systems each (standard error at
-    most 0.004; benchmarks/levels_of_tests.py, and the table in docs/systems.md): at most 0.061, for tau_w and rho_w,
-    20 to 200 items, and systems that share none to 99.9 % of their noise. It is smaller, down to 0, where few items
-    change places: then no swap can be extreme.
+    If the scores are on one scale, swap the scores themselves: with ``swap="scores"`` the test holds its level exactly.
+    By default ranks are swapped, since systems rarely share a scale. If a swapped rank meets the same rank of the other
+    system, the tie is broken at random (see `rankcorr.inference.exchange`). The level was measured as the share of
+    p-values at most 0.05 for exchangeable systems, by 4,000 pairs of systems each (standard error at most 0.004;
+    benchmarks/levels_of_tests.py, and the table in docs/systems.md). It is at most 0.061, for tau_w and rho_w, 20 to
+    200 items, and shared noise of 0 to 99.9 %. It is smaller, down to 0, if few items change places: then no swap can
+    be extreme.
 
-    Equal mean coefficients are not the null hypothesis: systems of which one is noisy at the top and the other at the
-    bottom are not exchangeable, even if the mean of the difference is 0.
+    Equal mean coefficients are not the null hypothesis: if one system is noisy at the top and the other at the bottom,
+    they are not exchangeable, even if the mean of the difference is 0.
 
     The interval of the difference supposes a t copula of gold and both systems, fitted to their ranks. Two correlations
     that differ by more or less, about the fitted mean, are tested as in `bootstrap_interval`, and it lies between the

@@ -51,7 +51,7 @@ class PermutationTest(Computed):
     null: NullDistribution
 
     def __repr__(self) -> str:
-        """Show the figures, and what was computed as part of the null distribution."""
+        """Show the figures, with the options as part of the null distribution."""
         figures = ", ".join(
             f"{name}={getattr(self, name)!r}"
             for name in ("statistic", "pvalue", "standardized", "percentile", "zscore", "alternative")

@@ -30,9 +30,9 @@ Counts = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How resamples are drawn: how many, from which seed, by how many threads, and what is told of the progress.
+    """How resamples are drawn: their number and seed, the number of threads, and the progress callback.
 
-    With an executor, blocks of tasks that can be pickled are its work, and not that of threads.
+    With an executor, it runs blocks of tasks that can be pickled, and no threads are used.
     """
 
     n_resamples: int

@@ -71,7 +71,7 @@ class KnownMean:
 
 
 class RankMeasure(Measure):  # type: ignore[misc]
-    """A rank correlation of qrels and run, nan for a query for which it is undefined.
+    """A rank correlation of qrels and run; nan for a query without a defined value.
 
     Raises
     ------

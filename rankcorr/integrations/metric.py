@@ -30,7 +30,7 @@ class RankMetric:
     Raises
     ------
     OptionError
-        There is no such coefficient.
+        The coefficient is unknown.
 
     Examples
     --------
@@ -98,7 +98,8 @@ class RankMetric:
         """
         state = self.state_dict()
         preds, target, indexes = state["preds"], state["target"], state["indexes"]
-        # One order whatever the batches: rounding depends on the order in which rows are summed.
+        # Sort the rows first: sums depend on the order of the rows through rounding, and batches may arrive in any
+        # order.
         order = np.lexsort((preds, target) if indexes is None else (preds, target, indexes))
         preds, target = preds[order], target[order]
         if indexes is None:
@@ -136,7 +137,7 @@ class RankMetric:
         Raises
         ------
         OptionError
-            It is no state of a metric; as `update` for its rows. What was seen is then kept.
+            The argument is not the state of a metric, or `update` refuses its rows. The earlier state is then kept.
         """
         if not isinstance(state, dict) or set(state) != {"preds", "target", "indexes"}:
             raise OptionError(f"a state has preds, target and indexes; got {shown(state)}")

@@ -68,7 +68,7 @@ class RankScore:
 
 
 def _by_position(values: Any) -> Any:
-    """Values without an index; what has none stays as it is, with its mask, and whole numbers beside floats."""
+    """Drop the index of values; lists, tuples and arrays pass unchanged, with masks and mixed numbers."""
     return values if isinstance(values, list | tuple | np.ndarray) else np.asarray(values)
 
 
@@ -85,13 +85,13 @@ def rank_scorer(coefficient: CoefficientLike = "tau_w", *, response_method: Any 
     -------
     scorer
         For `scoring` of `GridSearchCV`, `cross_val_score` and the like. With metadata routing,
-        ``scorer.set_score_request(groups=True)`` makes it the mean over groups, see `RankScore`. A fold in which the
-        coefficient is undefined scores nan.
+        ``scorer.set_score_request(groups=True)`` makes it the mean over groups, see `RankScore`. A fold with an
+        undefined coefficient scores nan.
 
     Raises
     ------
     OptionError
-        There is no such coefficient.
+        The coefficient is unknown.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Read records from a CSV or TSV file; anything doubtful is an error that names file, line and column.
 
-bytes -> text -> records -> numbers. What the columns mean is up to the caller.
+bytes -> text -> records -> numbers. The caller decides what the columns mean.
 """
 
 import codecs
@@ -159,7 +159,7 @@ class TextTable:
         if len(found) > 1 and "\t" not in found:
             names = " and ".join(_DELIMITERS[d] for d in found)
             self.fail(f"{names} could both separate the columns; put cells that contain one into quotes", line)
-        return found[0]  # the tab comes first
+        return found[0]  # tabs take precedence
 
     def _first_cells(self, text: str, delimiter: str) -> set[str]:
         try:

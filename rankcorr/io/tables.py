@@ -48,8 +48,8 @@ def read_ranking(
     id_columns : sequence of str, optional
         Columns that name the item. One gives labels of type str, several give tuples of str.
     score_column : str, optional
-        Column of the numbers. Either option may be omitted when only one column is left for it, and both when the
-        file has two columns, the first of which is the id.
+        Column of the numbers. Either option may be omitted if only one column is left for it, and both if the file has
+        two columns: the first is then the id.
     ranks : bool
         The numbers are ranks (smaller is better), not scores.
     header : bool
@@ -58,7 +58,7 @@ def read_ranking(
         The two id columns are a pair in either order: "gem, jewel" and "jewel, gem" are one item. The label of a pair
         is in alphabetical order.
     duplicates : {"error", "mean", "first"}
-        What becomes of an id that comes more than once: an error, or the mean or the first of its numbers counts.
+        How to treat a repeated id: raise an error, or use the mean or the first of its numbers.
 
     Returns
     -------
@@ -67,10 +67,10 @@ def read_ranking(
     Raises
     ------
     TableError
-        With file, line and column, when the file does not hold a ranking: every row needs an id of its own
-        and a number (``inf`` is one, ``nan`` is not). Also when the file cannot be read.
+        The file cannot be read or does not hold a ranking; the message gives file, line and column. Every row needs a
+        unique id and a number (``inf`` is one, ``nan`` is not).
     OptionError
-        When ``id_columns`` is a str or empty, `duplicates` is unknown, or ``unordered`` has no two id columns.
+        ``id_columns`` is a str or empty, `duplicates` is unknown, or ``unordered`` has no two id columns.
 
     Examples
     --------

@@ -79,7 +79,7 @@ def mean_pairwise_agreement(
         As in `krippendorff_alpha`.
     coefficient : Coefficient or {"rho", "tau", "rho_w", "tau_w"}
         A value with its options, such as ``TauW(n0=10)``; "rho" is Spearman's, by mid-ranks. The schemes "first" and
-        "second" are errors, since neither of two annotators comes first.
+        "second" are errors, since two annotators have no order.
     min_common : int, default 3
         How many items two annotators must have in common, at least 2: a correlation of two items is 1, -1 or undefined.
     few_common : {"raise", "leave_out"}
@@ -118,7 +118,7 @@ def mean_pairwise_agreement(
     check_choice("few_common", few_common, FEW_COMMON)
     found = read_ratings(ratings)
     rated = ~np.isnan(found.values)
-    counts = rated.astype(np.float64)  # numpy multiplies matrices of floats, in which counts are exact, far faster
+    counts = rated.astype(np.float64)  # numpy multiplies matrices of floats far faster, and counts are exact in them
     n_common = (counts @ counts.T).astype(np.int64)
     n_annotators = len(rated)
     enough = [(i, j) for i in range(n_annotators) for j in range(i) if n_common[i, j] >= least]

@@ -44,10 +44,10 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
     ----------
     ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
         Numbers, also for the categories of level "nominal". A missing rating is nan, or masked. The values of a mapping
-        (dict, or the columns of a data frame) are mappings of item to rating, in which missing items may be
-        absent, or arrays of one length.
+        (dict, or the columns of a data frame) are arrays of one length, or mappings of item to rating that may omit
+        missing items.
     level : {"nominal", "ordinal", "interval", "ratio"}
-        What two ratings say of each other: whether they are equal, which is larger, by how much, or by what factor.
+        How two ratings are compared: whether they are equal, which is larger, by how much, or by what factor.
 
     Returns
     -------

@@ -54,7 +54,7 @@ class CombinedSubmissions(TableResult):
 def combine_submissions(
     submissions: Mapping[Any, ScoresLike], results: Mapping[Any, float], *, weights: SubmissionWeights = "rank"
 ) -> CombinedSubmissions:
-    """Mean of submissions' scores, in which the better submissions weigh more (Panchenko et al. 2017, section 4.1).
+    """Mean of the scores of submissions, weighted towards the better ones (Panchenko et al. 2017, section 4.1).
 
     s_i = 1/n sum_k alpha_k s_ik, where s_ik is the score of item i in submission k. The submission in place k of n has
     the rank r_k = n + 1 - k, so n for the best and 1 for the worst, and alpha_k is r_k, exp(r_k) or sqrt(r_k).
@@ -139,8 +139,8 @@ def best_per_team(results: Mapping[Any, float], teams: Mapping[Any, Hashable]) -
     Returns
     -------
     dict of team to submission
-        In the order in which the teams first appear. Of a team's submissions with equal results, the one that `results`
-        lists first.
+        In order of first appearance of the teams. If submissions of a team have equal results, the first in `results`
+        is taken.
 
     Raises
     ------
