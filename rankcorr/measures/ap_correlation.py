@@ -33,8 +33,8 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
       mean_{i=t..b} 1/(i - 1) from the items above the group, and the mean of (i - t)/(2 (i - 1)) from the group itself,
       whose order is random. Urbano and Marrero define it for a gold ranking without ties, which is the truth that an
       observer is compared with.
-    - "b": pairs tied in the system carry no information and are left out. The mean of
-      2 C(e)/(t - 1) - 1 over the items e with t > 1 is computed in both directions, with gold and system exchanged, since neither is treated as the
+    - "b": pairs tied in the system carry no information and are left out. The mean of 2 C(e)/(t - 1) - 1 over the items
+      e with t > 1 is computed in both directions, with gold and system exchanged, since neither is treated as the
       truth, and the result is the mean of the two. A ranking with itself gives 1. If all items are tied in one ranking,
       the result is undefined: nan with an `UndefinedCorrelationWarning`.
 
