@@ -1,4 +1,4 @@
-"""Checks of single arguments, and the form in which messages show expected and given values."""
+"""Checks of single arguments, and how messages show expected and given values."""
 
 import math
 import operator

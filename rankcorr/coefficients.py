@@ -123,7 +123,7 @@ class Coefficient:
 
     @property
     def _ratio(self) -> Callable[..., float]:
-        """What turns such a row into the coefficient."""
+        """Function that turns a row of sums into the coefficient."""
         if self.variant is None:
             return ratio_of_moments
         return ratio_of_pairs if self.variant == "b" else ratio_of_all_pairs

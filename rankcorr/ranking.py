@@ -191,7 +191,7 @@ class Ranking:
         Parameters
         ----------
         positions : ndarray of int
-            Where the items stand in this ranking, each at most once.
+            Positions of the items in this ranking, each at most once.
         labels : tuple, optional
             Labels of these items, if the caller has them at hand.
 

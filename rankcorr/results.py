@@ -24,7 +24,7 @@ class Result:
     """Base of the results, which are frozen dataclasses: values, equal and hashed by what they hold.
 
     Arrays are compared as a whole, nan equals nan, and read-only arrays stay read-only through pickle and deepcopy.
-    Subclasses are declared with ``eq=False``; otherwise the dataclass would get an equality of its own, which fails on
+    Subclasses are declared with ``eq=False``; otherwise the dataclass would generate its own equality, which fails on
     arrays.
     """
 
@@ -92,7 +92,7 @@ class TableResult(JsonResult, ABC):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Computed(Result):
-    """What was computed: the part that all results of a coefficient share."""
+    """The options of a computation: the part that all results of a coefficient share."""
 
     n_items: int
     coefficient: str
@@ -121,7 +121,7 @@ class Options(NamedTuple):
 
 
 class RankCorrelation(float):
-    """A rank correlation: a number that remembers what was computed.
+    """A rank correlation: a number that remembers the options it was computed with.
 
     It is a float in every respect, in arithmetic, comparison and formatting, and its value is the coefficient: between
     -1 and 1, nan where the coefficient is undefined.
@@ -135,17 +135,16 @@ class RankCorrelation(float):
     coefficient : str
         "rho_w", "tau_w", "rho", "tau", or the name of another measure.
     scheme, tied_weights, variant : str or None
-        Options that apply; None where the coefficient has no such option.
+        Options that apply; None where the coefficient lacks the option.
     n0 : float or None
         Offset of the weight 1/(n + n0)^2; None for another weigher.
     weigher : str or None
         Name of the weigher, with its parameters.
     missing : str or None
-        "intersection" or "bottom"; None where both rankings had to hold the same items.
+        "intersection" or "bottom"; None if both rankings had to hold the same items.
     n_missing : int or None
         Number of items in one ranking only: left out by "intersection", placed last by "bottom"; "gold" leaves out
-        those that only y has, and places those last that only x has. None if `missing` is
-        None.
+        those that only y has, and places those last that only x has. None if `missing` is None.
 
     Examples
     --------
@@ -220,12 +219,12 @@ class RankCorrelation(float):
 
     @property
     def tied_weights(self) -> str | None:
-        """What a tied item weighs."""
+        """How tied items are weighted."""
         return self._options.tied_weights
 
     @property
     def variant(self) -> str | None:
-        """What tau divides by."""
+        """Denominator of tau."""
         return self._options.variant
 
     @property
@@ -234,7 +233,7 @@ class RankCorrelation(float):
         return float(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the coefficient and what was computed, ready for JSON: None for nan."""
+        """Return the coefficient and the options used, ready for JSON: None for nan."""
         value = float(self)
         return {"statistic": None if math.isnan(value) else value, **self._memory()}
 

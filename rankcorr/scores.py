@@ -26,7 +26,7 @@ Positions: TypeAlias = NDArray[np.int32]
 
 
 def split_labels(numbers_: ScoresLike, what: str) -> tuple[list[Hashable] | None, ArrayLike]:
-    """Split a mapping or a pandas Series into labels and numbers; labels are None for an array and other series."""
+    """Split a mapping or a pandas Series into labels and numbers; an array or another series has None as labels."""
     if isinstance(numbers_, Mapping):
         return list(numbers_), list(numbers_.values())
     return series_of(numbers_, what) or (None, numbers_)

@@ -1,10 +1,9 @@
 """Share of the inverse-square weight that the top ranks hold, also as a table, and the n0 that gives a wanted share.
 
-Everything rests on S(m, c) = sum_{j=0}^{c-1} 1/(m+j)^2 = psi1(m) - psi1(m+c), m = n0 + 1, psi1 the trigamma
-function. For large n0 the two terms agree in almost all digits, and the distance of a share from its limit
-k/n_items takes one more such difference. The sums are therefore computed in decimal arithmetic, with as many
-more digits as the differences cancel, and only the result is rounded to a float. The cost does not depend on
-n_items.
+All results rest on S(m, c) = sum_{j=0}^{c-1} 1/(m+j)^2 = psi1(m) - psi1(m+c), m = n0 + 1, psi1 the trigamma function.
+For large n0 the two terms agree in almost all digits, and so do a share and its limit k/n_items. The sums are therefore
+computed in decimal arithmetic, with as many more digits as the differences cancel, and only the result is rounded to a
+float. The cost does not depend on n_items.
 """
 
 from __future__ import annotations
@@ -118,7 +117,7 @@ def top_share(k: int, n0: float, n_items: int | None = None) -> float:
 
 
 def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> float:
-    """Offset n0 at which the first k ranks hold the given share of the weight; the inverse of `top_share`.
+    """Offset n0 that gives the first k ranks this share of the weight; the inverse of `top_share`.
 
     Correct to the last digit for the exact value of the float `share`. Just above k/n_items the last digit of
     `share` decides: for n_items = 10 the float 0.1, which exceeds 1/10 by 6e-18, is reached at n0 = 1.6e17.
@@ -141,9 +140,9 @@ def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> fl
     Raises
     ------
     ShareError
-        If no offset gives this share (the message names the feasible range); if the offset is beyond the
-        largest float, as for share = 1e-310 of an infinite list; if k or n_items is not a positive integer or
-        n_items is not greater than k.
+        No offset gives this share (the message names the feasible range), or the offset is beyond the largest float, as
+        for share = 1e-310 of an infinite list. Also if k or n_items is not a positive integer, or n_items is not
+        greater than k.
 
     Examples
     --------
@@ -221,7 +220,7 @@ def weight_table(
     n0 : float, optional
         Offset; 2 by default. Not together with `share`.
     share : float, optional
-        Find the n0 at which the first `k` ranks (1 by default) hold this share; see `offset_for_share`.
+        Find the n0 that gives the first `k` ranks (1 by default) this share; see `offset_for_share`.
     k : int, optional
         Number of top ranks that hold `share`; only with `share`.
     top : int, optional

@@ -1,4 +1,4 @@
-"""Rank vectors become item weights: weighers, schemes and what a tie weighs (Eq. 9 of Lombardo et al. 2020)."""
+"""Rank vectors become item weights: weighers, schemes and the weights of ties (Eq. 9 of Lombardo et al. 2020)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_offset(n0: float | None) -> float:
 
 @dataclass(frozen=True)
 class InverseSquare:
-    """The paper's f(n; n0) = 1/(n + n0)^2, n0 > -1; a larger n0 spreads the weight over more ranks.
+    """The paper's f(n; n0) = 1/(n + n0)^2 with n0 > -1. A larger n0 spreads the weight over more ranks.
 
     Examples
     --------

@@ -406,7 +406,7 @@ class GroupCorrelations(Computed, TableResult):
 
     @property
     def standardized_mean(self) -> float:
-        """Mean of the standardized values; nan if there are none."""
+        """Mean of the standardized values; nan without any."""
         return float("nan") if self.standardized is None else mean_of(self.standardized)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:

@@ -187,7 +187,7 @@ def _draw_row(
     observed: float,
     ink: Ink,
 ) -> list[Any]:
-    """Draw a histogram that stands on a row; its outline, the mean, and the observed value on top."""
+    """Draw a histogram with its base on a row; its outline, the mean, and the observed value on top."""
     filled = axes.stairs(
         row - heights, edges, baseline=row, fill=True, facecolor=ink.grey(0.85), edgecolor=ink.grey(0.3), lw=0.6
     )
@@ -211,7 +211,7 @@ def _checked_names(nulls: Mapping[Any, NullDistribution], statistics: Mapping[An
 
 
 def _permutations(nulls: list[NullDistribution], of: str) -> str:
-    """What the values of distributions are, for a legend."""
+    """Describe the values of distributions, for a legend."""
     null = nulls[0]
     number = f"{null.values.size:,}" if len({each.values.size for each in nulls}) == 1 else ""
     exact = all(each.exact for each in nulls)

@@ -1,4 +1,4 @@
-"""A leaderboard as a figure: coefficients, intervals and groups, beside what chance alone gives."""
+"""A leaderboard as a figure: coefficients, intervals and groups, with the values that chance alone gives."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Chance(NamedTuple):
 
 
 class _Column(NamedTuple):
-    """What one panel shows, best system first: values with the ends of their intervals, and what chance gives."""
+    """Content of one panel, best system first: values with the ends of their intervals, and values of chance."""
 
     name: str
     values: list[tuple[float, float, float]]
@@ -148,20 +148,20 @@ def plot_leaderboard(
 ) -> Figure | Axes:
     """Draw the coefficient of each system with its interval, best first; each group has its own band and marker.
 
-    The first panel is what the leaderboard is ranked by; of several gold sets, each has a panel beside it, with the
-    systems in the same order. The line of a system without a coefficient says "undefined".
+    The first panel shows the column that the leaderboard is ranked by. If there are several gold sets, each gets a
+    further panel, with the systems in the same order. The line of a system without a coefficient says "undefined".
 
     Parameters
     ----------
     leaderboard : Leaderboard
     chance : mapping of gold set to mapping of system to NullDistribution, optional
         From `chance_levels`, with the options of the leaderboard. A bar behind each system then spans the middle 95 %
-        of the values of chance, with a line at their mean. Without it only a mean that is 0 whatever the rankings, that
-        of rho and tau, is drawn.
+        of the values of chance, with a line at their mean. Without it, the mean of chance is drawn only for rho and
+        tau, where it is 0 whatever the rankings.
     column : str, optional
-        Draw one panel alone: what the leaderboard is ranked by, or the name of a gold set.
+        Draw only one panel: the column that the leaderboard is ranked by, or the name of a gold set.
     ax : matplotlib.axes.Axes, optional
-        Where to draw one panel, by default what the leaderboard is ranked by. The legend lies below, where
+        Where to draw one panel, by default the column that the leaderboard is ranked by. The legend lies below, where
         ``layout="constrained"`` makes room for it.
 
     Returns
@@ -298,7 +298,7 @@ def _title(leaderboard: Leaderboard, name: str) -> str:
 
 
 def _is_standardized(leaderboard: Leaderboard) -> bool:
-    """Whether the values are standardized coefficients, for which chance gives 0 on average."""
+    """Whether the values are standardized coefficients, so that chance gives 0 on average."""
     return bool(getattr(leaderboard, "standardized", False))
 
 

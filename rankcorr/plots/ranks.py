@@ -226,7 +226,7 @@ def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: I
     if len(places) >= DENSE:
         heavy = weights > max(HEAVY * weights.max(), np.sort(weights)[-MOST_HEAVY - 1])
         areas[~heavy] = DOT_AREA * scale
-        # As vectors, so many dots would make large and slow files.
+        # As vectors, thousands of dots would make large and slow files.
         axes.scatter(
             places[~heavy, 0],
             places[~heavy, 1],
@@ -250,7 +250,7 @@ def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: I
 
 
 def _number_worst(axes: Axes, worst: list[ItemContribution], areas: dict[tuple[float, ...], float]) -> None:
-    """Write 1, 2, .. at the upper right of the markers of items; those of items that lie close stand together."""
+    """Write 1, 2, .. at the upper right of the markers of items; numbers of items that lie close share a label."""
     ink = Ink.of(axes)
     low, high = axes.get_xlim()
     near = math.log(high / low) * NEAR / room(axes)

@@ -137,7 +137,7 @@ def add_legend(
 ) -> None:
     """Put a legend above or below axes, so that it hides nothing.
 
-    In a figure of ours it stands at the edge of the figure, unless it is `of_panel`. In axes of a caller, `ax`, it
+    Without `ax`, the legend is at the edge of the new figure, unless it is `of_panel`. With the caller's axes, `ax`, it
     belongs to these, and long lines are broken: a layout would shrink the axes to nothing to make room for them.
     """
     ours = ax is None

@@ -52,8 +52,8 @@ def read_pairs(
     score_column : str, optional
         Column of the scores; may be omitted when only one column is left for it.
     unordered : bool, default False
-        "gem, jewel" and "jewel, gem" are one pair, as `evaluate_vectors` takes them; it is spelt as it comes first. The
-        relata of words are ordered pairs.
+        "gem, jewel" and "jewel, gem" are one pair, as in `evaluate_vectors`, spelt as in its first row. The relata of
+        words are ordered pairs.
 
     Returns
     -------
@@ -181,7 +181,7 @@ class VectorEvaluation(TableResult):
     cosines : ndarray of float64, shape (n_pairs,), read-only
         nan where a word has no vector.
     oov_pairs : tuple of (str, str)
-        Pairs of which a word has no vector.
+        Pairs with a word that has no vector.
     oov_words : tuple of str
         Words without a vector.
     options : dict
@@ -249,14 +249,14 @@ def evaluate_vectors(
     Parameters
     ----------
     vectors : WordVectors, mapping of word to vector, KeyedVectors of gensim, or path
-        Of a path only the words of the gold scores are kept.
+        For a path, only the words of the gold scores are kept.
     gold : mapping of (word, word) to score, or path
-        As `read_pairs` returns it, or a file of three columns that it reads. Each pair comes once: cosines are
-        symmetric, so that ("cat", "dog") and ("dog", "cat") are one pair.
+        As `read_pairs` returns it, or a file of three columns that it reads. Each pair may appear only once: cosines
+        are symmetric, so that ("cat", "dog") and ("dog", "cat") are one pair.
     coefficients : sequence of Coefficient or {"rho_w", "tau_w", "rho", "tau"}
-        Gold takes the place of x.
+        Gold is x in these coefficients.
     oov : {"omit", "error", "lowest"}
-        What becomes of a pair of which a word has no vector: left out, an error, or tied below all others.
+        How to treat a pair with a word that has no vector: leave it out, raise an error, or tie it below all others.
     lower : bool, default False
         Look words up in lower case.
     level : float, default 0.95
@@ -275,9 +275,9 @@ def evaluate_vectors(
     Raises
     ------
     RankingError
-        `UnknownWordError` where fewer than two pairs have vectors, or one has none and `oov` is "error";
-        `DuplicatePairError` for a pair that a mapping has in both orders, `TableError` for one of a file; other
-        subclasses say what is wrong with vectors, gold or options.
+        `UnknownWordError` if fewer than two pairs have vectors, or one has none and `oov` is "error".
+        `DuplicatePairError` for a pair that a mapping has in both orders, `TableError` for one of a file. Other
+        subclasses name what is wrong with vectors, gold or options.
 
     Warns
     -----

@@ -1,7 +1,6 @@
 """Read word vectors from the files of the field; anything doubtful is an error that names file and line or byte.
 
-bytes -> form -> words, of which those that are needed are kept -> `WordVectors`. The file is streamed: memory
-holds what is kept.
+bytes -> form -> words, only the needed ones -> `WordVectors`. The file is streamed: memory holds only the words kept.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Form: TypeAlias = Literal["word2vec", "word2vec-binary", "glove", "gensim"]
 
 FORMS: Final = ("word2vec", "word2vec-binary", "glove", "gensim")
 GENSIM_ENDINGS: Final = (".kv", ".model")
-# What a text holds besides tabs and ends of lines is no control character; numbers in binary soon have one.
+# Text has no control characters except tabs and ends of lines; binary numbers soon have one.
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c")) + b"\x7f"
 HEAD_BYTES: Final = 1 << 16
 CHUNK_BYTES: Final = 1 << 22
@@ -64,7 +63,7 @@ def read_vectors(
     form             content
     ===============  ============================================================================
     word2vec         a line with the number of words and the dimension, then lines of "glove"
-    word2vec-binary  such a line, then each word, a space, and its numbers as float32
+    word2vec-binary  the same first line, then each word, a space, and its numbers as float32
     glove            a word and its numbers in each line; words may have spaces, but no part of a
                      word after the first may be a number
     gensim           KeyedVectors, or a model that has them, as gensim saves them
@@ -75,14 +74,14 @@ def read_vectors(
     path : str or path-like
         ``"-"`` is standard input.
     words : collection of str, optional
-        Words to keep; by default all. Of the others the vectors are skipped: their numbers are not looked at.
+        Words to keep; by default all. The vectors of other words are skipped, and their numbers are not checked.
     form : {"word2vec", "word2vec-binary", "glove", "gensim"}, optional
-        By default told from how the file begins, and "gensim" from the ending .kv or .model. gensim unpickles what it
-        loads, and that runs any code in it: read such files only from people you trust.
+        By default recognized from the beginning of the file, and "gensim" from the ending .kv or .model. gensim
+        unpickles the file, which runs any code in it: read gensim files only from people you trust.
     encoding : str, default "utf-8"
         Encoding of the words, one that holds ASCII.
     undecodable : {"error", "omit"}
-        What becomes of a word that is not text in this encoding; those omitted are counted.
+        How to treat a word that is not text in this encoding; omitted words are counted.
     progress : callable, optional
         Called now and then with the number of words read since the last call. An exception that it raises stops the
         work.
@@ -213,7 +212,7 @@ class Source:
 
 
 class _Joined:
-    """What was read already, and then the rest of a stream that may not go back."""
+    """The bytes read already, and then the rest of a stream that cannot be rewound."""
 
     def __init__(self, start: bytes, file: BinaryIO) -> None:
         self._start = start
@@ -264,7 +263,7 @@ class Wanted:
 
 
 class Reader:
-    """What the readers of text and of binary files share."""
+    """Base of the readers of text and of binary files."""
 
     def __init__(self, source: Source, wanted: Wanted) -> None:
         self.source = source
@@ -294,7 +293,7 @@ class Reader:
             ) from error
 
     def finished(self, n_words: int, form: str) -> WordVectors:
-        """What was kept, of a file of `n_words`."""
+        """Return the words kept from a file of `n_words`."""
         return self.kept.finished(n_words, form, self.wanted.n_undecodable)
 
 

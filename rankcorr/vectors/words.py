@@ -56,7 +56,7 @@ class WordVectors:
     vectors : ndarray of float32 or float64, shape (n_words, dimension), read-only
         As they are in the source: no value is rounded.
     n_known : int
-        Number of words of the source, of which those asked for were kept.
+        Number of words of the source, whether kept or not.
     form : str or None
         Form of the file; None for vectors from memory.
     n_undecodable : int
@@ -226,7 +226,7 @@ class KeptVectors:
         self._vectors.append(values)
 
     def finished(self, n_known: int, form: str | None, n_undecodable: int = 0) -> WordVectors:
-        """What was kept."""
+        """Return the words kept."""
         vectors = np.array(self._vectors) if self._vectors else np.empty((0, self.dimension or 0))
         if vectors.dtype.kind != "f":
             vectors = vectors.astype(np.float64)

@@ -41,7 +41,7 @@ RESAMPLES: Final = 1_000
 
 
 class Quantity(NamedTuple):
-    """What is averaged: a metric of a run, or the difference of two runs."""
+    """A quantity that is averaged: a metric of a run, or the difference of two runs."""
 
     first: str
     second: str | None
