@@ -1,4 +1,4 @@
-"""Evaluation by query: qrels and runs in; values of each query, their means, and tests over queries out.
+"""Evaluate runs by query: qrels and runs in; values of each query, their means, and tests over queries out.
 
 - input: `Qrels` and `Run`, from dicts, columns, data frames, files (`read_qrels`, `read_run`), and objects of ranx and
   ir_measures. Every function also takes these sources directly

@@ -1,6 +1,6 @@
 """Qrels and runs -> documents of each query matched -> values by query -> means, raw and standardized.
 
-`correlate_groups` does so for plain columns of scores and groups.
+`correlate_groups` does the same for plain columns of scores and groups.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ class Evaluation(TableResult):
     runs, metrics : tuple of str
         Names.
     values : ndarray of float64, shape (n_runs, n_metrics, n_queries), read-only
-        nan where the metric does not exist for a query, or 0 with ``undefined="zero"``.
+        nan if the metric is undefined for a query, or 0 with ``undefined="zero"``.
     standardized : ndarray of float64, shape (n_runs, n_metrics, n_queries), or None
-        Rank correlations standardized each by its own null, so that chance gives 0 whatever the length and the ties of
-        a query; nan for other metrics. None if it was not asked for.
+        Rank correlations, each standardized by its own null, so that chance gives 0 whatever the length and the ties of
+        a query; nan for other metrics. None unless requested.
     coverage : tuple of Coverage
         Which documents of each run were compared, and which were left out.
     undefined : tuple of Undefined
@@ -116,7 +116,7 @@ class Evaluation(TableResult):
     options: dict[str, Any]
 
     def of(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> Values:
-        """Values of each query, shape (n_queries,), of a metric and a run; either may be left out if there is only one.
+        """Values of a metric for each query of a run, shape (n_queries,). Omit metric or run if there is only one.
 
         Raises
         ------
@@ -270,21 +270,21 @@ def evaluate(
     Returns
     -------
     Evaluation
-        For a query of qrels that a run does not have, rank correlations do not exist; precision and the measures of
-        ir_measures are 0, as ir_measures has them. Queries that qrels do not have are left out, and listed in
+        For a query of qrels that a run lacks, rank correlations are undefined; precision and the measures of
+        ir_measures are 0, as in ir_measures. Queries that are not in qrels are left out, and listed in
         `Evaluation.coverage`.
 
     Raises
     ------
     RankingError
-        The subclass says what is wrong with qrels, runs, metrics or options; the message names the run.
+        The message names the run; the subclass tells whether qrels, runs, metrics or options are at fault.
     MissingMeasuresError
-        A measure of ir_measures was asked for, and ir_measures is not installed.
+        A measure of ir_measures was requested, and ir_measures is not installed.
 
     Warns
     -----
     UndefinedCorrelationWarning
-        A metric does not exist for any query.
+        A metric is undefined for all queries.
 
     Examples
     --------
@@ -382,13 +382,13 @@ class GroupCorrelations(Computed, TableResult):
     groups : tuple
         In the order of their first rows.
     values : ndarray of float64, shape (n_groups,), read-only
-        nan where it is undefined, or 0 with ``undefined="zero"``.
+        nan if undefined, or 0 with ``undefined="zero"``.
     standardized : ndarray of float64, shape (n_groups,), read-only, or None
-        Standardized each by its own null, so that chance gives 0; None if it was not asked for.
+        Each standardized by its own null, so that chance gives 0. None unless requested.
     sizes : ndarray of int64, shape (n_groups,), read-only
         Number of rows of each group.
     undefined : dict of reason to tuple of groups
-        Which groups have no coefficient, and why.
+        Groups without a coefficient, and the reason.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant
         As in `RankCorrelation`; `n_items` counts the rows.
     """
@@ -443,7 +443,7 @@ def correlate_groups(
     Parameters
     ----------
     values, gold : array_like of shape (n_rows,), or a column of a data frame
-        Scores without nan, larger is better; gold takes the place of x in `weighted_tau`.
+        Scores without nan, larger is better; gold is x in `weighted_tau`.
     groups : array_like of str or int, shape (n_rows,), or a column of a data frame
         The group of each row, in any order.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}

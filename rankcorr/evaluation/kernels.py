@@ -1,8 +1,9 @@
 """The loops over queries and their documents, compiled by numba: matching, coefficients of groups, nulls, resampling.
 
 A group is a query with its documents. Columns hold the values of all groups, one group after the other; group g is
-``values[offsets[g] : offsets[g + 1]]``. Documents are codes, and a table of all codes says where the query at hand has
-each; it is filled and cleared with the rows of the query alone. The callers have checked everything: there is no nan.
+``values[offsets[g] : offsets[g + 1]]``. Documents are codes. A table of all codes holds the position of each document
+in the current query; only the rows of that query fill and clear it. The callers have checked everything: there is no
+nan.
 """
 
 import numpy as np
@@ -15,8 +16,8 @@ from rankcorr.kernels import Array, item_weights, kernel, midranks, pair_sums, r
 # takes 38 us either way.
 MOST_PAIRED = 250
 N_TRAITS = 7
-# Random numbers are whole numbers of 64 bits, made of the id of a query and the seed alone: array expressions, which
-# wrap around without a warning as plain Python too.
+# Random numbers are whole numbers of 64 bits, made only from the id of a query and the seed. The array expressions wrap
+# around without a warning as plain Python too.
 FIRST_SHIFT, SECOND_SHIFT, THIRD_SHIFT, HALF = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
 FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 LOW_HALF, MIDDLE = np.uint64(0xFFFFFFFF), 1 << 31
@@ -82,7 +83,7 @@ def fill_matches(
     """Set the gold value, the run's score and the document of each row that is compared, in the order of the run.
 
     Documents that only the run has are of value 0 or left out; those that only qrels has are tied below all others, in
-    the order of qrels, or left out. A query that the run does not have has no rows.
+    the order of qrels, or left out. A query that the run lacks has no rows.
     """
     lowest = -1.7976931348623157e308
     for group in range(gold_offsets.size - 1):
@@ -478,7 +479,7 @@ def exchanged_sums(rng: np.random.Generator, values: Array, sums: Array) -> None
 
 @kernel
 def drawn_counts(rng: np.random.Generator, counts: Array) -> None:
-    """Draw as many queries with replacement as there are, and count how often each came; a row for each resample."""
+    """Draw as many queries with replacement as there are, and count the draws of each; a row for each resample."""
     n_queries = counts.shape[1]
     counts[:] = 0.0
     for resample in range(counts.shape[0]):

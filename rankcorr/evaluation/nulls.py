@@ -1,11 +1,11 @@
 """Groups -> the exponent that standardizes the coefficient of each, by nulls that groups share.
 
-The chance level of a coefficient depends on the length of the lists and on their ties. Groups that have both in common
-share one null distribution. Where there are more patterns than nulls can be drawn for, the exponents of some of them
-are drawn, and the others are interpolated: a quadratic function of seven traits of length, ties and weights, which
-are known in closed form. Each drawn exponent is predicted without itself, and the mean that chance then has, which
-should be 0, is the error that is reported. Measured on 40 to 150 documents with three kinds of ties, it is 0.003 to
-0.012 in root mean square, and 0.04 at most, where the standard deviation of chance is 0.2.
+The chance level of a coefficient depends on the length of the lists and on their ties. Groups with the same length and
+ties share one null distribution. If there are too many patterns to draw a null for each, the exponents of some are
+drawn, and the others are interpolated: a quadratic function of seven traits of length, ties and weights, which are
+known in closed form. As a check, each drawn exponent is predicted from the others. The mean that chance then has should
+be 0; its distance from 0 is the reported error. Measured on 40 to 150 documents with three kinds of ties, it is 0.003
+to 0.012 in root mean square, and at most 0.04, where the standard deviation of chance is 0.2.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def standardization(
     Raises
     ------
     StandardizationError
-        Chance puts nearly everything at one value, so that standardized values could not be told apart.
+        Nearly all values of chance are equal, so that standardized values would be indistinguishable.
     """
     n_groups = offsets.size - 1
     if type(coefficient.weighting.weigher) is Uniform:  # the mean over permutations is 0 by symmetry
@@ -274,7 +274,7 @@ def _drawn(
 
 
 def _interpolated(known: Values, exponents: Values, wanted: Values) -> tuple[Values, Values]:
-    """Exponents for the traits `wanted`, and those of the known ones as the other known ones predict them."""
+    """Exponents for the traits `wanted`, and for each known one as predicted from the others."""
     centre, scale = known.mean(axis=0), known.std(axis=0)
     varying = scale > 1e-9
 

@@ -263,7 +263,7 @@ def _without_gains(measure: Any) -> Any:
 
 
 def _document_names(joint: Joined) -> list[str]:
-    """Ids as text, or other names in their order if an id holds a NUL, a space or a surrogate, which C or files cut."""
+    """Ids as text; if C or files would cut an id (NUL, space, surrogate), other names in the same order."""
     ids = [str(document) for document in joint.documents]
     text = " ".join(ids)
     if text.isprintable() and text.count(" ") == len(ids) - 1:
@@ -280,7 +280,7 @@ def _by_query(
     values: NDArray[Any],
     step: Progress,
 ) -> dict[str, dict[str, Any]]:
-    """By query, documents with their values; a query without any is left out."""
+    """Documents with their values, by query; a query without documents is left out."""
     found = {}
     for query, start, stop in zip(queries, starts.tolist(), stops.tolist(), strict=True):
         step(1)

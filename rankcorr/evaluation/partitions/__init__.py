@@ -1,4 +1,4 @@
-"""Evaluation by query of columns that are already joined, a partition at a time: files and clusters.
+"""Evaluate columns that are already joined by query, one partition at a time: files and clusters.
 
 In the order of the work:
 
@@ -8,5 +8,5 @@ In the order of the work:
 - `poisson` resamples queries with weights that depend only on their ids
 - `means` sums those rows exactly, and adds the sums of partitions: means, intervals, and differences of runs
 
-However the queries are partitioned, all figures are the same to the last bit.
+All figures are the same to the last bit, however the queries are partitioned.
 """

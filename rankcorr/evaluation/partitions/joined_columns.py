@@ -1,7 +1,7 @@
 """A partition of joined columns -> checked numbers, one query after the other.
 
-A row is a document of a query, with its relevance and its scores by one run or several. A null says that qrels (or a
-run) do not have the document, as an outer join leaves it.
+A row is a document of a query, with its relevance and its scores by one or more runs. A null means that qrels (or a
+run) lack the document, as after an outer join.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def as_table(rows: Any, names: tuple[str, ...]) -> Any:
     Raises
     ------
     ColumnError
-        It is no frame, a column is missing, or pyarrow cannot hold a column, such as ids of two types.
+        The value is not a frame, a column is missing, or pyarrow cannot hold a column, such as ids of two types.
 
     Examples
     --------
