@@ -58,7 +58,7 @@ def series_of(value: object, what: str) -> Series | None:
 
 
 def categories_are_no_numbers(what: str) -> NonNumericError:
-    """Return the error for a column of categories, which a cast may turn to its codes."""
+    """Return the error for a column of categories, which a cast may replace with its codes."""
     return NonNumericError(
         f"every {what} must be a real number; got a column of categories: convert their text to numbers, in polars by "
         ".cast(pl.String).cast(pl.Float64), in pandas by .astype(float)"
@@ -106,7 +106,7 @@ def columns_of(value: object) -> dict[Any, Any] | None:
 
 
 def by_name(value: Any) -> Mapping[Any, Any] | None:
-    """What has names: the columns of a data frame, or a mapping as it is; None for anything else."""
+    """Values by name: the columns of a data frame, or a mapping unchanged; None for anything else."""
     if isinstance(value, PLAIN) and not isinstance(value, dict):
         return None
     columns = None if isinstance(value, Mapping) else columns_of(value)
@@ -116,7 +116,7 @@ def by_name(value: Any) -> Mapping[Any, Any] | None:
 
 
 def python_values(values: Iterable[Any]) -> Iterable[Any]:
-    """Values of an array of pyarrow as those of Python, which labels are compared with; anything else as it is."""
+    """Convert an array of pyarrow to Python values, which labels are compared with; return anything else unchanged."""
     converted: Iterable[Any] = values.to_pylist() if hasattr(values, "to_pylist") else values
     return converted
 
@@ -145,7 +145,7 @@ def _read(value: object) -> Any:
 
 
 def _values(series: Any) -> ArrayLike:
-    """Numbers of a narwhals series, no integer made a float; nulls are masked."""
+    """Numbers of a narwhals series, without converting integers to floats; nulls are masked."""
     import narwhals.stable.v2 as nw
 
     null = series.is_null().to_numpy()

@@ -1,4 +1,4 @@
-"""Share of the inverse-square weight that the top ranks hold, also as a table, and the n0 that gives a wanted share.
+"""Share of the inverse-square weight that the top ranks hold, also as a table, and the n0 for a given share.
 
 All results rest on S(m, c) = sum_{j=0}^{c-1} 1/(m+j)^2 = psi1(m) - psi1(m+c), m = n0 + 1, psi1 the trigamma function.
 For large n0 the two terms agree in almost all digits, and so do a share and its limit k/n_items. The sums are therefore
@@ -56,9 +56,9 @@ def first_rank_share(n0: float, n_items: int | None = None) -> float:
     Raises
     ------
     WeightError
-        If n0 is not a finite number greater than -1.
+        n0 is not a finite number greater than -1.
     ShareError
-        If n_items is not a positive integer.
+        n_items is not a positive integer.
 
     Examples
     --------
@@ -96,9 +96,9 @@ def top_share(k: int, n0: float, n_items: int | None = None) -> float:
     Raises
     ------
     WeightError
-        If n0 is not a finite number greater than -1.
+        n0 is not a finite number greater than -1.
     ShareError
-        If k or n_items is not a positive integer, or n_items is less than k.
+        k or n_items is not a positive integer, or n_items is less than k.
 
     Examples
     --------
@@ -140,9 +140,9 @@ def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> fl
     Raises
     ------
     ShareError
-        No offset gives this share (the message names the feasible range), or the offset is beyond the largest float, as
-        for share = 1e-310 of an infinite list. Also if k or n_items is not a positive integer, or n_items is not
-        greater than k.
+        No offset gives this share (the message names the feasible range); the offset is beyond the largest float, as
+        for share = 1e-310 of an infinite list; or k or n_items is not a positive integer, or n_items is not greater
+        than k.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def weight_table(
     Parameters
     ----------
     n0 : float, optional
-        Offset; 2 by default. Not together with `share`.
+        Offset; 2 by default. It cannot be combined with `share`.
     share : float, optional
         Find the n0 that gives the first `k` ranks (1 by default) this share; see `offset_for_share`.
     k : int, optional
@@ -231,7 +231,7 @@ def weight_table(
     Raises
     ------
     OptionError
-        Options that contradict each other, or a `top` beyond the end of the list.
+        The options contradict each other, or `top` is beyond the end of the list.
     ShareError, WeightError
         As `offset_for_share` and `top_share`.
 
@@ -280,8 +280,8 @@ def _solve_excess(target: Decimal, k: int, n_items: int | None) -> Decimal:
 
     The slope of log E runs from -2 for small m, where E ~ 1/m^2, to -1 for large m, where E ~ k/m, and lies
     between them for m from 1e-9 to 1e11 with k and n_items - k up to 1e6 (mpmath, 60 digits). So does the
-    slope of any secant, and every step shrinks the error; the clamp guards against rounding. Eight steps were
-    the most needed anywhere in the range.
+    slope of any secant, and every step shrinks the error; the clamp guards against rounding. At most eight steps were
+    needed anywhere in the range.
     """
     m, slope, step, gap = k / target, Decimal(-1), Decimal(0), Decimal(0)
     while True:

@@ -1,4 +1,4 @@
-"""Intervals of a coefficient, and of the difference of two: new items from a copula, or old ones drawn anew."""
+"""Intervals of a coefficient, and of the difference of two: new items from a copula, or given ones redrawn."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class BootstrapInterval(Computed):
     Attributes
     ----------
     statistic : float
-        The coefficient of the two rankings as they are.
+        The coefficient of the two rankings, not resampled.
     low, high : float
-        Ends of the interval; nan where it does not exist.
+        Ends of the interval; nan if undefined.
     level : float
-        Level of confidence that was asked for.
+        Level of confidence requested.
     method : str
         "copula", "percentile" or "bca".
     standard_error : float
@@ -53,11 +53,11 @@ class BootstrapInterval(Computed):
     n_resamples : int
         Number of resamples drawn.
     n_undefined : int
-        Number of these left out because the coefficient is undefined there; all of them if `statistic` is nan.
+        Number of these left out because their coefficient is undefined; all of them if `statistic` is nan.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`.
     n_missing : int or None
-        Number of items in one ranking only; None if `missing` is None.
+        Number of items in only one ranking; None if `missing` is None.
     """
 
     statistic: float
@@ -126,10 +126,10 @@ def bootstrap_interval(
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
-        Resamples have ties, so a weigher is asked for the ranks 1, 1.5, 2 and so on.
+        A value with its options, such as ``TauW(n0=10)``; a name selects the default options. Resamples have ties, so a
+        weigher must accept the ranks 1, 1.5, 2 and so on.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What becomes of labels that are in one ranking only; see `weighted_tau`. It is applied before items are drawn.
+        How to treat labels that only one ranking has; see `weighted_tau`. It is applied before items are drawn.
     level : float, default 0.95
         Level of confidence.
     method : {"copula", "percentile", "bca"}
@@ -137,9 +137,9 @@ def bootstrap_interval(
     n_resamples : int, default 2000
         Number of resamples; at least 1,000 are drawn for "copula".
     seed : int, default 0
-        The same seed gives the same answer; another one shows the Monte Carlo error.
+        The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
-        Number of threads, by default one for each processor. The answer does not depend on it.
+        Number of threads, by default one for each processor. The result does not depend on it.
     progress : callable, optional
         Called with the number of resamples done since the last call, and with 0 between the steps of the jackknife. An
         exception that it raises stops the work.
@@ -153,7 +153,7 @@ def bootstrap_interval(
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     References
     ----------
@@ -267,7 +267,7 @@ def jackknife(items: SortedItems, draws: Draws, max_groups: int = MAX_JACKKNIFE)
 def bca_interval(statistic: float, values: Values, left_out: Values, level: float) -> tuple[float, float]:
     """Quantiles of the resampled values at the levels of Efron's bias-corrected and accelerated interval.
 
-    Both ends are nan where the bias or the acceleration is undefined.
+    Both ends are nan if the bias or the acceleration is undefined.
     """
     from scipy.special import ndtr, ndtri
 
