@@ -310,7 +310,7 @@ class DifferenceInterval:
 
 
 def difference_interval(items: SortedItems, observed: float, *, level: float, draws: Draws) -> DifferenceInterval:
-    """Interval of the coefficient of x with the first other ranking, less that with the second.
+    """Interval of the coefficient of x with the first other ranking, minus that with the second.
 
     The parameter is the difference of the two strengths, whose mean is the fitted one; so are the correlation of the
     two others given x, and the degrees of freedom. At 0 the two are exchangeable in the model. The level is that of
@@ -339,10 +339,10 @@ def difference_interval(items: SortedItems, observed: float, *, level: float, dr
 
 
 def tied_and_alike(items: SortedItems, copula: TCopula) -> bool:
-    """Whether, in a short list, one of the two others has many ties, and they share most of what x does not explain.
+    """Whether, in a short list, one of the two others has many ties, and the two correlate strongly given x.
 
-    The copula spreads what they do not share over all items. Systems with few levels often agree on whole groups, such
-    as the one at the top, and differ elsewhere; it is then far from the truth, and copies of items do no harm.
+    The copula spreads their disagreements over all items. Systems with few levels often agree on whole groups, such as
+    the top one, and differ elsewhere; the copula is then far from the truth, and copies of items do no harm.
     """
     pairs = items.n_items * (items.n_items - 1)
     sizes = [np.unique(row, return_counts=True)[1] for row in items.y_halves]

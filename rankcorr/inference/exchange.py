@@ -44,7 +44,7 @@ Codes: TypeAlias = Places | Mapping[Hashable, int]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Exchange:
-    """Gold and systems over the same items, and where the places of the systems may lie among one another.
+    """Gold and systems over the same items, and the possible places of each system among the others.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Exchange:
     n_places : int
         Number of places.
     exponents : ndarray of float64, shape (n_systems,), or None
-        Of the map that standardizes the coefficients of each system; None leaves them as they are.
+        Exponents of the maps that standardize the coefficients of each system; None leaves them unchanged.
     """
 
     items: SortedItems
@@ -83,7 +83,7 @@ class Exchange:
     ) -> Exchange:
         """Systems that exchange their ranks of the items of gold; `present` says which of them each system has.
 
-        A system has a rank for each item of gold; those of items that it does not have must be the last, in a tie.
+        A system has a rank for each item of gold; the items that it lacks must be last, in a tie.
         """
         items = SortedItems.of(coefficient, gold, systems)
         has = np.ones(items.y_halves.shape, bool) if present is None else present[:, gold.best_first]
@@ -133,7 +133,7 @@ class Exchange:
         return bool(np.all(self.width == 1) and np.all(self.tied[shared]))
 
     def observed(self) -> Values:
-        """Coefficients of the systems as they are, by the same kernel that computes those after an exchange."""
+        """Coefficients of the systems before any exchange, by the same kernel that computes those after one."""
         return np.asarray(self._coefficients(self._drawn_keys(np.random.default_rng(0), 1))[0])
 
     def drawn(self, rng: np.random.Generator, size: int) -> Values:
@@ -160,7 +160,7 @@ class Exchange:
             return np.asarray(np.maximum(squares + squares.T - 2 * ranks @ ranks.T, 0) / (has @ has.T))
 
     def sure_distances(self, system: int) -> Values:
-        """The same of one system and each, less two standard errors over the items; at least 0."""
+        """The same for one system and each other one, minus two standard errors over the items; at least 0."""
         both = self.present * self.present[system]
         ranks, n_both = self._shares(), both.sum(axis=1)
         squares = both * (ranks - ranks[system]) ** 2
@@ -213,7 +213,7 @@ def score_codes(rankings: Sequence[RankingLike], names: Sequence[str]) -> list[C
     OptionError
         A `Ranking`, which holds no scores.
     RankingError
-        What is no list of scores.
+        The value is not a list of scores.
     """
     labels, arrays = [], []
     for ranking, name in zip(rankings, names, strict=True):

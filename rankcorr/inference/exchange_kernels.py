@@ -24,7 +24,7 @@ from rankcorr.kernels import kernel
 # of rho_w is 0.065 for 65 items and systems that share 99.9 % of their noise, with 4/5 it is 0.061.
 REDRAWN_OF_5 = 2
 
-# A random number is a share of 1 in whole multiples of 2^-48, and makes choices until it has told 2^15 cases apart.
+# A random number is a share of 1 in whole multiples of 2^-48, and is used until it has distinguished 2^15 cases.
 DIGITS = 48
 BELOW_ONE = (1 << DIGITS) - 1
 EXHAUSTED = 1 << 15
@@ -215,7 +215,7 @@ def exchanged_coefficients(
                 for place in range(n_entries):
                     ranks_in_x[place] = x_ranks[ascending[place] & mask]
                 values[row, system] = rho_of(n_entries, heaviest, copies, weights, ranks_in_x, ranks)
-            else:  # which is the same with x and the system the other way round
+            else:  # the same as with x and the system exchanged
                 values[row, system] = tau_of(n_entries, copies, weights, groups, keys_in_x, tree, kind == TAU_A)
 
 
@@ -232,7 +232,7 @@ def n_different(first: Array, second: Array) -> int:
 def rank_sorted(
     ascending: Array, size: int, bits: int, table: Array, expected: bool, groups: Array, ranks: Array, weights: Array
 ) -> None:
-    """First place, rank and weight of each place; places are tied that are alike in the digits above `bits`."""
+    """First place, rank and weight of each place; places tie if they agree in the digits above `bits`."""
     start = 0
     while start < size:
         stop = start + 1

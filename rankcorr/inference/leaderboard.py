@@ -51,13 +51,13 @@ class Score(Result):
     Attributes
     ----------
     statistic, low, high : float
-        nan where the coefficient is undefined.
+        nan if the coefficient is undefined.
     n_items : int
         Number of items compared.
     n_missing : int
         Number of items of gold that the system lacks.
     n_undefined : int
-        Number of resamples that the interval leaves out, because a coefficient is undefined there.
+        Number of resamples left out of the interval, because a coefficient is undefined.
     """
 
     statistic: float
@@ -77,18 +77,17 @@ class LeaderboardRow(Result):
     system : str
         Its name.
     rank : float
-        1 is the best; tied systems share their mid-rank. nan where the coefficient is undefined.
+        1 is the best; tied systems share their mid-rank. nan if the coefficient is undefined.
     group : int or None
-        Number of the group, from 1 for that of the best; None where the coefficient is undefined.
+        Number of the group, from 1 for that of the best; None if the coefficient is undefined.
     scores : tuple of Score
-        One for each gold set.
+        One score for each gold set.
     total, mean : Score
         The sum over gold sets, and the mean.
     pvalue, corrected_pvalue : float
-        P-value of the two-sided test against the best system, and corrected for a best one that was found by looking;
-        nan for the best itself.
-        With ``missing="intersection"`` the test is over the items that both have, where either may be the better, and
-        the p-value is nan where a coefficient is undefined over these items.
+        P-value of the two-sided test against the best system; the corrected one allows for having picked the best after
+        seeing the results. nan for the best system. With ``missing="intersection"`` the test is over the items that
+        both have, where either may be the better; the p-value is nan if a coefficient is undefined over these items.
     n_unused : int
         Number of items of the system that are in no gold set and are left out: none with ``missing="bottom"``.
     """
@@ -235,9 +234,9 @@ def leaderboard(
     Parameters
     ----------
     gold : ranking, or mapping of name to ranking
-        One gold ranking, or several gold sets by name. Several have labels; sets that share items are resampled as if
-        they did not. A single ranking is named "gold". "sum", "mean" and the columns of `Leaderboard.table` cannot be
-        names.
+        One gold ranking, or several gold sets by name. Several must have labels; sets that share items are resampled as
+        if they did not. A single ranking is named "gold". "sum", "mean" and the columns of `Leaderboard.table` cannot
+        be names.
     systems : mapping of name to ranking
         One ranking of the items of all gold sets together; in each gold set it is restricted to the items of that.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
@@ -245,32 +244,32 @@ def leaderboard(
     by : str
         "sum", "mean" or the name of a gold set.
     standardized : bool, default False
-        Standardize each coefficient (`NullDistribution.standardize`), so that chance gives 0 on average in each gold
-        set, whatever its length and ties; sums and means then add like to like.
+        Standardize each coefficient (`NullDistribution.standardize`). Chance then gives 0 on average in each gold set,
+        whatever its length and ties, so that coefficients can be added and averaged.
     swap : {"ranks", "scores"}
-        What systems exchange in tests; "scores" needs scores that mean the same in all systems.
+        What systems exchange in tests; "scores" needs scores with the same meaning in all systems.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What becomes of items of gold that a system lacks: an error, left out of that gold set for that system, or, with
-        "bottom" and "gold", placed last in the system. With "intersection", scores are of different items, and tests of
-        the items that both systems have. Items of a system that are in no gold set are an error with "raise", left out
-        and counted with "intersection" and "gold", and with "bottom" placed last in each gold set and in each system
-        that lacks them: it keeps all items that any ranking has. A system must have at least two items of each gold
-        set.
+        How to treat items of gold that a system lacks. "raise": raise an error. "intersection": leave them out of that
+        gold set for that system; scores are then of different items, and tests use the items that both systems have.
+        "bottom" and "gold": place them last in the system. Items of a system that are in no gold set are an error with
+        "raise"; they are left out and counted with "intersection" and "gold". "bottom" keeps all items that any ranking
+        has, and places them last in each gold set and in each system that lacks them. A system must have at least two
+        items of each gold set.
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 1000
-        Number of resamples of each interval and of each test; more than n_systems / (2 (1 - level)), or the last two
-        systems could never be told apart.
+        Number of resamples of each interval and of each test. It must exceed n_systems / (2 (1 - level)); otherwise no
+        test could separate the last two systems.
     seed : int, default 0
-        The same seed gives the same answer; another one shows the Monte Carlo error.
+        The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
-        Number of threads, by default one for each processor. The answer does not depend on it.
+        Number of threads, by default one for each processor. The result does not depend on it.
     progress : callable, optional
         Called with the number of resamples done since the last call: of the intervals, one gold set after another, and
         then of the tests; with 0 between the steps before and after them. An exception that it raises stops the work.
     executor : concurrent.futures.Executor, optional
-        Draws the resamples, in place of threads: processes, or the machines of a cluster, such as
-        ``dask.distributed.Client(...).get_executor()``. The answer does not depend on it.
+        Draws the resamples instead of threads: processes, or the machines of a cluster, such as
+        ``dask.distributed.Client(...).get_executor()``. The result does not depend on it.
 
     Returns
     -------
@@ -281,7 +280,7 @@ def leaderboard(
     Raises
     ------
     RankingError
-        The subclass says what is wrong; the message names the system and the gold set.
+        The message names the system and the gold set; the subclass tells what is wrong.
 
     References
     ----------
@@ -449,7 +448,7 @@ def _divided(total: Score, number: int) -> Score:
 
 
 def _whole(gold: Ranking, column: Sequence[Entered]) -> Ranking:
-    """Gold over all items that systems enter with: more than those of the gold set where "bottom" adds to them."""
+    """Gold over all items that systems are compared on: more than those of the gold set if "bottom" adds some."""
     return max((entry.gold for entry in column if entry.gold.n_items >= gold.n_items), key=len, default=gold)
 
 

@@ -122,7 +122,7 @@ def as_extreme(drawn: Values, observed: float, alternative: str) -> tuple[int, i
 
 
 def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
-    """Holm's correction: p-values that may each be compared with the level alpha, although there are many.
+    """Holm's correction: p-values that may each be compared with the level alpha, however many tests there are.
 
     The p-values are put in ascending order. The k-th of m becomes the largest of (m - j + 1) p_j over j <= k, and at
     most 1. The chance that any true null hypothesis is rejected at the level alpha is then at most alpha, however the
@@ -131,7 +131,7 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     pvalues : array_like of shape (n_tests,)
-        nan stands for a test that does not exist: it stays nan, and does not count among the m.
+        nan is a test without a result: it stays nan, and does not count among the m.
 
     Returns
     -------
@@ -180,9 +180,9 @@ class SystemComparison(Computed):
     statistic_a, statistic_b : float
         Coefficient of gold with each system, over the same items.
     difference : float
-        The first less the second.
+        The first minus the second.
     pvalue : float
-        Of the paired randomization test; nan where the difference is undefined.
+        P-value of the paired randomization test; nan if the difference is undefined.
     alternative : str
         "two-sided", "greater" (the first system is better) or "less".
     swap : str
@@ -242,10 +242,10 @@ def compare_systems(
 ) -> SystemComparison:
     """Compare two systems by their correlations with one gold ranking.
 
-    The null hypothesis of the test is that the two systems are exchangeable, item by item: which of the two gave an
-    item its place is a coin toss. Items are swapped with probability 1/2, both systems are ranked again, and the
+    The null hypothesis of the test is that the two systems are exchangeable, item by item: a coin toss decided which of
+    the two gave an item its place. Items are swapped with probability 1/2, both systems are ranked again, and the
     difference of the coefficients is computed anew. Up to 12 items all 2^n swaps are enumerated. Above, the p-value is
-    (1 + count) / (1 + n_resamples), with the number of swaps that give a difference at least as extreme.
+    (1 + count) / (1 + n_resamples), where count is the number of swaps with a difference at least as extreme.
 
     If the scores are on one scale, swap the scores themselves: with ``swap="scores"`` the test holds its level exactly.
     By default ranks are swapped, since systems rarely share a scale. If a swapped rank meets the same rank of the other
@@ -258,38 +258,42 @@ def compare_systems(
     Equal mean coefficients are not the null hypothesis: if one system is noisy at the top and the other at the bottom,
     they are not exchangeable, even if the mean of the difference is 0.
 
-    The interval of the difference supposes a t copula of gold and both systems, fitted to their ranks. Two correlations
-    that differ by more or less, about the fitted mean, are tested as in `bootstrap_interval`, and it lies between the
-    mean differences of the coefficients for the two that would just not be surprising. It is the percentile interval of
-    items drawn with replacement where there are at most 100 items, at least 5 % of their pairs are tied in one of the
-    systems, and the systems correlate by at least 0.9 given gold: two systems with few levels often agree on whole
-    groups of items, which no copula would; `interval_method` says which of the two was taken. Since its spread is
-    estimated, the interval has the quantiles of Student's t with n_items - 3 degrees of freedom, and at least 3,
-    instead of normal ones. Two systems that rank all items alike have the interval from 0 to 0; exchanging the systems
-    gives the mirror image. docs/systems.md has measured levels and widths.
+    The interval of the difference assumes a t copula of gold and both systems, fitted to their ranks. As in
+    `bootstrap_interval`, it inverts tests: two correlations that differ by more or less, about the fitted mean, are
+    tested, and the interval lies between the mean differences of the coefficients for the two that are just not
+    rejected.
+
+    The percentile interval of items drawn with replacement is used instead if there are at most 100 items, at least 5 %
+    of their pairs are tied in one of the systems, and the systems correlate by at least 0.9 given gold. Two systems
+    with few levels often agree on whole groups of items, which a copula cannot reproduce. `interval_method` names the
+    method used.
+
+    Since the spread of the difference is estimated, the interval has the quantiles of Student's t with n_items - 3
+    degrees of freedom, and at least 3, instead of normal ones. Two systems that rank all items alike have the interval
+    from 0 to 0; exchanging the systems gives the mirror image. docs/systems.md has measured levels and widths.
 
     Parameters
     ----------
     gold, a, b : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better. Labelled rankings are matched by label.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
-        Resamples have ties, so a weigher is asked for the ranks 1, 1.5, 2 and so on.
+        A value with its options, such as ``TauW(n0=10)``; a name selects the default options. Resamples have ties, so a
+        weigher must accept the ranks 1, 1.5, 2 and so on.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What becomes of labels that are not in all three rankings: an error, left out, or placed last, in a tie, in
-        each ranking that lacks them. "gold" keeps the items of gold alone.
+        How to treat labels that are not in all three rankings: raise an error, leave them out, or place them last, in a
+        tie, in each ranking that lacks them. "gold" keeps only the items of gold.
     alternative : {"two-sided", "greater", "less"}
-        "greater" asks whether the first system is better.
+        "greater" tests whether the first system is better.
     swap : {"ranks", "scores"}
-        What the two systems exchange in the test. "scores" needs scores, and scores that mean the same in both.
+        What the two systems exchange in the test. "scores" needs scores with the same meaning in both.
     level : float, default 0.95
         Level of confidence of the interval.
     n_resamples : int, default 10000
         Number of resamples of the test, and of the interval, which draws at least 1,000.
     seed : int, default 0
-        The same seed gives the same answer; another one shows the Monte Carlo error.
+        The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
-        Number of threads, by default one for each processor. The answer does not depend on it.
+        Number of threads, by default one for each processor. The result does not depend on it.
     progress : callable, optional
         Called with the number of resamples done since the last call, those of the test and then those of the interval.
         An exception that it raises stops the work.
@@ -297,12 +301,12 @@ def compare_systems(
     Returns
     -------
     SystemComparison
-        nan with an `UndefinedCorrelationWarning`, and without a p-value, where a coefficient is undefined.
+        nan with an `UndefinedCorrelationWarning`, and without a p-value, if a coefficient is undefined.
 
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     Examples
     --------
@@ -426,7 +430,7 @@ def align_three(
             union[label] = union.get(label, 0) + 1
     common = [label for label, number in union.items() if number == len(given)]
     own = list(given[0].labels or ())
-    # Items that gold lacks are tied there: in an order that does not change when a and b change places.
+    # Items that gold lacks are tied there, in an order that does not change when a and b are exchanged.
     kept = {"intersection": common, "gold": own}.get(missing, own + sorted(list(union)[len(own) :], key=str))
     if len(kept) < 2:
         raise TooFewItemsError(

@@ -21,11 +21,12 @@ Proof of its properties. Let s = (1 + t)/2, which runs from 0 to 1. Since cosh l
    -inf to 2 P(T = 1) - 1 at inf (bounded convergence), and F(0) = E T. So if neither -1 nor 1 has half of the
    probability or more, F has exactly one root. It is negative if E T < 0, positive if E T > 0, and 0 if E T = 0: then g
    is the identity. Because F(l) sinh l = E exp(l T) - cosh l, the equation E exp(l T) = cosh l has this root and l = 0,
-   4. No root. Let P(T = -1) >= 1/2 and E T != 0, so that E T < 0. Any strictly increasing map with g(-1) = -1 and g(1)
-      = 1 has E g(T) <= P(T > -1) - P(T = -1) <= 0, and both are equalities only if -1 and 1 have half of the
-      probability each, which would make E T = 0. So no map, of this form or any other, has the properties. The same
-      argument holds for P(T = 1) >= 1/2. Hence the mean of a T whose only values are -1 and 1 cannot be moved. The
-      exponent is then 0, and the mean stays as it is.
+   and no other.
+4. No root. Let P(T = -1) >= 1/2 and E T != 0, so that E T < 0. Any strictly increasing map with g(-1) = -1 and
+   g(1) = 1 has E g(T) <= P(T > -1) - P(T = -1) <= 0, and both are equalities only if -1 and 1 have half of the
+   probability each, which would make E T = 0. So no map, of this form or any other, has the properties. The same
+   argument holds for P(T = 1) >= 1/2. Hence no map moves the mean of a T whose only values are -1 and 1. The exponent
+   is then 0, and the mean stays as it is.
 
 In floats g is flat where |l| is large: for l < 0 the slope falls to 2 |l| exp(-2 |l|) at t = 1. Up to `MAX_EXPONENT`
 it is at least 1.8e-6, so that values of t that differ by `RESOLUTION` have values of g that differ by several steps of
