@@ -1,4 +1,4 @@
-"""A coefficient for `DataFrame.corr` of pandas, which it takes as a symmetric function."""
+"""A coefficient for `DataFrame.corr` of pandas, which treats it as a symmetric function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rankcorr.errors import OptionError
 
 
 def corr_method(coefficient: CoefficientLike = "tau_w") -> Callable[[Any, Any], float]:
-    """Return what ``frame.corr(method=...)`` takes.
+    """Return a coefficient for ``frame.corr(method=...)``.
 
     pandas calls it once for each two columns, with the rows that are finite in both, and fills in the other half of the
     matrix and a diagonal of 1. Two columns with fewer than two finite rows in common are an error, unless

@@ -1,4 +1,4 @@
-"""Expressions of polars: importing this module gives each of them `rankcorr`.
+"""Expressions of polars: importing this module adds `rankcorr` to each of them.
 
 >>> import polars as pl
 >>> import rankcorr.integrations.polars

@@ -52,12 +52,12 @@ def prepared_file(path: Path, data: bytes) -> Iterator[Callable[[], None]]:
 
 
 def put_new(part: Path, target: Path) -> None:
-    """Give a file that is whole its name, which nothing must have.
+    """Give a complete file its name, which must not exist yet.
 
     Raises
     ------
     FileExistsError
-        Where the name is taken.
+        The name is taken.
     """
     try:
         os.link(part, target)  # fails if the file was created since the check, where a move would replace it
@@ -71,7 +71,7 @@ def put_new(part: Path, target: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Bring the names in a folder to the disk, so that a new one survives a power failure; POSIX alone can."""
+    """Write the names in a folder to disk, so that a new one survives a power failure; only POSIX can do this."""
     if os.name == "posix":
         folder = os.open(path, os.O_RDONLY)
         try:

@@ -1,6 +1,6 @@
 """Read a ranking from a CSV or TSV file; anything doubtful is an error that names file, line and column.
 
-bytes -> text -> records -> columns -> Ranking. Nothing is dropped, repaired or guessed unless it is asked for.
+bytes -> text -> records -> columns -> Ranking. Nothing is dropped, repaired or guessed unless requested.
 """
 
 import math
@@ -37,9 +37,9 @@ def read_ranking(
 ) -> Ranking:
     r"""Read a ranking, labelled by id, from a CSV or TSV file in UTF-8, which may be compressed by gzip.
 
-    The delimiter is the one of comma, tab, semicolon and pipe that the first line has outside quotes. If it
-    has several, the one that gives the columns asked for, otherwise the tab; anything else doubtful is an error.
-    Blank lines are skipped. A record that spans lines is reported by its first line.
+    The delimiter is the one of comma, tab, semicolon and pipe that the first line has outside quotes. If it has
+    several, the one that yields the requested columns is taken, otherwise the tab; anything else doubtful is an error.
+    Blank lines are skipped. Errors in a record that spans lines name its first line.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def read_numbers(
     n_ids: int = 1,
     as_spelled: bool = False,
 ) -> dict[Label, float]:
-    r"""Read the numbers that make a ranking, by label: what `read_ranking` ranks, with its parameters and errors.
+    r"""Read the numbers that make a ranking, by label, with the parameters and errors of `read_ranking`.
 
     A whole number is an int, so that no two beyond 2^53 become one. The order is that of the file. `n_ids` is the
     number of id columns that are found where ``id_columns`` is omitted; of two, they are the first of the file. With

@@ -48,7 +48,7 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
     ties : {"a", "b"}
         How ties count; without ties "a" is tau_AP, and "b" the mean of its values in both directions.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What to do with labels that are in one ranking only; see `weighted_tau`.
+        How to treat labels that only one ranking has; see `weighted_tau`.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     References
     ----------

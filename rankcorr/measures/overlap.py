@@ -78,7 +78,7 @@ def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: Overl
     "b": as "a", corrected for the ties, so that a ranking with itself gives 1; under "a" it gives less. Without ties
     the three agree.
 
-    Only the first s items of one list are seen, and the first l >= s of the other. The unseen items are taken to be
+    Only the first s items of one list are seen, and the first l >= s of the other. The unseen items are assumed to be
     untied, so that a list holds d items at depth d:
 
     - `minimum`: none of them is in both lists.
@@ -111,7 +111,7 @@ def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: Overl
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     References
     ----------
@@ -191,7 +191,7 @@ def _overlap(short: Ranking, long: Ranking, p: float, ties: OverlapTies) -> tupl
 
 
 class _Parts:
-    """How much of each item a list holds at the depths 1 to `n_depths`."""
+    """Part of each item that a list holds at the depths 1 to `n_depths`."""
 
     def __init__(self, ranking: Ranking, n_depths: int, ties: OverlapTies) -> None:
         order, n_items = ranking.best_first, ranking.n_items
@@ -223,7 +223,7 @@ def _common(short: Ranking, long: Ranking) -> tuple[Counts, Counts]:
 
 
 def _covering(start: Counts, stop: Counts | None, n_depths: int) -> Counts:
-    """How many intervals [start, stop) cover each depth from 1 on; without `stop` they never end."""
+    """Number of intervals [start, stop) that cover each depth from 1 on; without `stop` they never end."""
     changes = np.zeros(n_depths + 2, np.int64)
     if stop is None:
         changes += np.bincount(start, minlength=n_depths + 2)

@@ -31,13 +31,13 @@ class ReliabilityScore(TableResult):
     Attributes
     ----------
     score : float
-        Between 0 and 1; nan where no comparison has a majority. `float(result)` is this value.
+        Between 0 and 1; nan if no comparison has a majority. `float(result)` is this value.
     scores : ndarray of float64, shape (n_comparisons,), read-only
         Score s of each comparison, between -1 and 1.
     n_comparisons : int
         Number of comparisons.
     n_tied : int
-        How many of them the system ties.
+        Number of comparisons that the system ties.
     ties : str
         "expected" or "wrong".
     """
@@ -69,7 +69,7 @@ def reliability_weighted_score(
     of the votes, and 1 if with all. The system scores sum max(s, 0) / sum |s|: comparisons with unanimous votes count
     most, and those without a majority not at all. A system that decides at random scores 1/2 on average.
 
-    Undefined, and nan with an `UndefinedCorrelationWarning`, when no comparison has a majority.
+    If no comparison has a majority, the score is undefined: nan with an `UndefinedCorrelationWarning`.
 
     Parameters
     ----------

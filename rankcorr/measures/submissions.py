@@ -60,14 +60,14 @@ def combine_submissions(
     the rank r_k = n + 1 - k, so n for the best and 1 for the worst, and alpha_k is r_k, exp(r_k) or sqrt(r_k).
     Submissions with equal results share the mean of their places.
 
-    The scores are taken as they are: they should be on one scale, such as [0, 1].
+    The scores are used unchanged: they should be on one scale, such as [0, 1].
 
     Parameters
     ----------
     submissions : mapping of name to scores, or data frame with a column for each submission
         Scores are mappings of label to score over the same labels, or arrays of one length.
     results : mapping of name to float
-        How well each submission did, such as its correlation with a gold standard; larger is better.
+        Result of each submission, such as its correlation with a gold standard; larger is better.
     weights : {"rank", "exp", "sqrt"}
         The weight alpha.
 
@@ -132,9 +132,9 @@ def best_per_team(results: Mapping[Any, float], teams: Mapping[Any, Hashable]) -
     Parameters
     ----------
     results : mapping of submission to float
-        How well each submission did, larger is better.
+        Result of each submission, larger is better.
     teams : mapping of submission to team
-        Who made each submission.
+        Team of each submission.
 
     Returns
     -------

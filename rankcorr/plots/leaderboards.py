@@ -51,7 +51,7 @@ N_SUMS: Final = 10_000
 
 
 class _Chance(NamedTuple):
-    """What chance alone gives a system; without spread, the ends are nan."""
+    """Values of chance for a system; without spread, the ends are nan."""
 
     mean: float
     low: float
@@ -77,7 +77,7 @@ def chance_levels(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, dict[str, NullDistribution]]:
-    """What chance alone gives each system of a leaderboard in each gold set, for `plot_leaderboard`.
+    """Compute the values of chance for each system of a leaderboard in each gold set, for `plot_leaderboard`.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ def chance_levels(
     Returns
     -------
     dict of str to dict of str to NullDistribution
-        By the name of the gold set, and then of the system. One without values belongs to a coefficient that is
-        undefined.
+        By the name of the gold set, and then of the system. A distribution without values belongs to an undefined
+        coefficient.
 
     Raises
     ------
     RankingError
-        The subclass says what is wrong; the message names the system and the gold set.
+        The message names the system and the gold set; the subclass tells what is wrong.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def plot_leaderboard(
     Raises
     ------
     MissingMatplotlibError
-        When matplotlib is not installed.
+        matplotlib is not installed.
     OptionError
         An unknown column, or chance levels that lack a system or were computed with other options.
 
@@ -227,7 +227,7 @@ def plot_leaderboard(
 
 
 def _check_chance(leaderboard: Leaderboard, chance: ChanceLevels) -> None:
-    """Refuse chance levels that are not those of the leaderboard."""
+    """Refuse chance levels that do not belong to the leaderboard."""
     cells = [(name, row.system) for name in leaderboard.gold_sets for row in leaderboard.rows]
     if absent := [(name, system) for name, system in cells if system not in chance.get(name, {})]:
         raise OptionError(offending("chance must have every system in every gold set; without", absent))
@@ -256,7 +256,7 @@ def _options(result: Computed) -> tuple[Any, ...]:
 
 
 def _column(leaderboard: Leaderboard, name: str, chance: ChanceLevels | None) -> _Column:
-    """Values, intervals and chance of a gold set, or of what the leaderboard is ranked by."""
+    """Values, intervals and chance of a gold set, or of the column that the leaderboard is ranked by."""
     sets = leaderboard.gold_sets
     standardized = _is_standardized(leaderboard)
     if name in sets:
@@ -278,7 +278,7 @@ def _column(leaderboard: Leaderboard, name: str, chance: ChanceLevels | None) ->
 
 
 def _sum_of_chance(parts: list[Values], divisor: int) -> _Chance | None:
-    """The sum of independent values over a divisor; None where one of them has no values."""
+    """The sum of independent values over a divisor; None if one of them has no values."""
     if any(part.size == 0 for part in parts):
         return None
     if len(parts) == 1:
@@ -308,7 +308,7 @@ def _interval_text(leaderboard: Leaderboard) -> str:
 
 
 def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[Any]:
-    """Draw the systems from top to bottom in bands of groups; return what the legend explains."""
+    """Draw the systems from top to bottom in bands of groups; return the entries of the legend."""
     ink = Ink.of(axes)
     place = 0
     for number, members in groupby(leaderboard.rows, key=lambda row: row.group):
@@ -334,7 +334,7 @@ def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[A
 
 
 def _draw_chance(axes: Axes, chance: list[_Chance | None], ink: Ink) -> list[Any]:
-    """Draw a bar and a mean behind each system; return what the legend explains."""
+    """Draw a bar and a mean behind each system; return the entries of the legend."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

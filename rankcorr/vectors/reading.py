@@ -31,7 +31,7 @@ CHUNK_BYTES: Final = 1 << 22
 MAX_LINE_BYTES: Final = 1 << 26
 
 _GZIP: Final = b"\x1f\x8b"
-_OTHER_FILES: Final = {  # what begins so, and what to do with it
+_OTHER_FILES: Final = {  # first bytes of a format, and what to do with it
     b"PK\x03\x04": "a zip: unpack it first",
     b"\xba\x16\x4f\x2f": "a model of fastText: save its vectors as text (.vec)",
     b"\x93NUMPY": "an array of numpy, which has no words",
@@ -126,7 +126,7 @@ def read_vectors(
 
 
 def as_vectors(source: VectorsLike, words: Collection[str] | None = None) -> WordVectors:
-    """Vectors as they are, of a mapping, of KeyedVectors, or of the file at a path; of `words`, or all."""
+    """Vectors of a mapping, of KeyedVectors, or of the file at a path; of `words`, or all."""
     return read_vectors(source, words=words) if isinstance(source, str | os.PathLike) else WordVectors.of(source, words)
 
 
@@ -244,7 +244,7 @@ class Wanted:
         self._progress = progress
 
     def decoded(self, raw: bytes) -> str | None:
-        """Text of a word; None if it is left out as no text, and an error where that is asked for."""
+        """Text of a word; None if it is left out as not text, or an error if requested."""
         try:
             return raw.decode(self.encoding)
         except UnicodeDecodeError:
@@ -429,7 +429,7 @@ def read_gensim(path: str, words: Collection[str] | None) -> WordVectors:
         raise MissingGensimError("files of gensim (.kv, .model) need gensim: pip install gensim") from error
     try:
         loaded = KeyedVectors.load(path, mmap="r")
-    except Exception as error:  # what an unpickler raises is up to the file
+    except Exception as error:  # the errors of an unpickler depend on the file
         raise VectorFileError(f"{path}: gensim cannot load it: {type(error).__name__}: {error}") from error
     found = getattr(loaded, "wv", loaded)
     if not hasattr(found, "key_to_index"):

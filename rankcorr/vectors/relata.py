@@ -78,7 +78,7 @@ def evaluate_relata(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> RelataEvaluation:
-    """Score word vectors on the relata of words: of each word, candidates are ranked by cosine, as nearest neighbours.
+    """Score word vectors on the relata of words: rank the candidates of each word by cosine, as nearest neighbours.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ def evaluate_relata(
     Raises
     ------
     RankingError
-        `UnknownWordError` where no word is left, or one has no vector and `oov` is "error"; other subclasses say what
-        is wrong with vectors, gold or options.
+        `UnknownWordError` if no word is left, or one has no vector and `oov` is "error"; other subclasses name what is
+        wrong with vectors, gold or options.
 
     Examples
     --------
