@@ -53,7 +53,8 @@ class TCopula:
     Attributes
     ----------
     items : SortedItems
-        The rankings. Resamples have groups of ties as large as theirs, with the same probabilities.
+        The rankings. An item of a resample falls into a group of ties with a probability equal to the group's share of
+        the items.
     strengths : ndarray of shape (n_rankings,)
         Fisher's z of the correlation of x with each other ranking.
     factor : ndarray of shape (n_rankings, n_rankings)

@@ -244,7 +244,7 @@ class NullDistribution(Computed):
     @overload
     def zscore(self, statistic: Many) -> NDArray[np.float64]: ...
     def zscore(self, statistic: Any) -> Any:
-        """Number of standard deviations of chance between the mean of chance and a coefficient: (t - mean) / std.
+        """Standard deviations of chance by which a coefficient exceeds the mean of chance: (t - mean) / std.
 
         Unlike `percentile`, it still distinguishes coefficients beyond all values of chance. It is not normally
         distributed: the values of chance are skewed.

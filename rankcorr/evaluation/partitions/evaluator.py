@@ -49,7 +49,7 @@ OPTIONS: Final = b"rankcorr"
 
 @dataclass(frozen=True)
 class QueryEvaluator:
-    """Evaluates partitions of joined columns by query: rows of documents in, one row for each query out.
+    """Evaluate partitions of joined columns by query: rows of documents in, one row for each query out.
 
     A value depends only on the rows of its query and on the options, to the last bit: not on the partition, its other
     queries or the order of its rows. Standardized values draw a null distribution for each pattern of length and ties,
