@@ -1,9 +1,9 @@
 """Share of the inverse-square weight that the top ranks hold, also as a table, and the n0 for a given share.
 
 All results rest on S(m, c) = sum_{j=0}^{c-1} 1/(m+j)^2 = psi1(m) - psi1(m+c), m = n0 + 1, psi1 the trigamma function.
-For large n0 the two terms agree in almost all digits, and so do a share and its limit k/n_items. The sums are therefore
-computed in decimal arithmetic, with as many more digits as the differences cancel, and only the result is rounded to a
-float. The cost does not depend on n_items.
+For large n0 the two terms agree in almost all digits, and so do a share and its limit k/n_items, whose difference is
+needed too. The sums are therefore computed in decimal arithmetic, with as many more digits as the differences cancel,
+and only the result is rounded to a float. The cost does not depend on n_items.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ Counts = NDArray[np.int32]
 class Draws:
     """How resamples are drawn: their number and seed, the number of threads, and the progress callback.
 
-    With an executor, it runs blocks of tasks that can be pickled, and no threads are used.
+    An executor, if given, runs blocks of tasks that can be pickled; no threads are used then.
     """
 
     n_resamples: int
