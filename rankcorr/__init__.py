@@ -3,22 +3,25 @@
 Scores become a `Ranking`, two rankings become item weights, and both become a `RankCorrelation`.
 
 - rankings: `Ranking.from_scores`, `Ranking.from_ranks`, `Ranking.from_order`
-- coefficients of two rankings: `weighted_rho`, `weighted_tau`, and `kendall_gamma` of two score matrices
-- a coefficient with its options as one value: `RhoW`, `TauW`, `Rho`, `Tau`; other functions take it, or its name
-- many at once: `correlate` (several coefficients at once), `correlate_many` (one gold ranking, many systems),
+- coefficients of two rankings: `weighted_rho` and `weighted_tau`; of two score matrices: `kendall_gamma`
+- coefficients with their options as one value: `RhoW`, `TauW`, `Rho`, `Tau`. Other functions accept the value or its
+  name
+- many values in one call: `correlate` (several coefficients), `correlate_many` (one gold ranking, many systems),
   `correlation_matrix`
-- how far a value can be trusted: `null_distribution`, `permutation_test`, `bootstrap_interval`
-- which system is better: `compare_systems`, `leaderboard`, `holm`; why: `contributions`
+- uncertainty: `null_distribution`, `permutation_test`, `bootstrap_interval`
+- comparison of systems: `compare_systems`, `leaderboard`, `holm`, and `contributions` for the items behind a value
 - top-k lists: the option `missing` of all these functions, and `coefficient_bounds`
-- weights: `item_weights`; in place of 1/(n + n0)^2: `Hyperbolic`, `Logarithmic`, `TopK`, `Uniform`
-- what n0 means: `first_rank_share`, `top_share`, `offset_for_share`
+- weights: `item_weights`; the weighers `Hyperbolic`, `Logarithmic`, `TopK` and `Uniform` replace 1/(n + n0)^2
+- the meaning of n0: `first_rank_share`, `top_share`, `offset_for_share`
 - errors: all are subclasses of `RankingError`
-- `rankcorr.evaluation`: many short lists, as search is judged: by query, with tests over queries
-- `rankcorr.vectors`: word vectors on gold scores of pairs of words
-- `rankcorr.measures`: other measures for the same inputs; `rankcorr.plots`: figures (extra `plot`)
+- `rankcorr.evaluation`: search results evaluated by query, with tests over queries
+- `rankcorr.vectors`: word vectors evaluated on gold scores of word pairs
+- `rankcorr.measures`: other measures for the same inputs
+- `rankcorr.plots`: figures (extra `plot`)
 
-A function that takes a ranking takes a `Ranking`, plain scores (larger is better; also a series of pandas, polars or
-pyarrow), or a mapping of label to score; one that takes many takes a data frame too, of which each column is a ranking.
+Wherever a function takes a ranking, pass a `Ranking`, a mapping of label to score, or plain scores (larger is better),
+which may be a pandas, polars or pyarrow series. Functions of many rankings also take a data frame with one ranking per
+column.
 
 >>> from rankcorr import weighted_tau
 >>> round(weighted_tau([4, 3, 2, 1], [4, 3, 1, 2]).statistic, 4)

@@ -1,4 +1,4 @@
-"""Two rankings are matched: they then hold the same items in the same order. Validation ends here."""
+"""Match two rankings, so that they hold the same items in the same order. Validation ends here."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def align(
 ) -> tuple[Ranking, Ranking]:
     """Return x and y as two rankings of the same items in the same order.
 
-    Labelled rankings are matched by label, rankings without labels by position. The items come in the order of x.
+    Labelled rankings are matched by label, rankings without labels by position. The items are in the order of x.
 
     Parameters
     ----------
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better.
     names : pair of str
-        What error messages call the two.
+        Names of the two in error messages.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What becomes of labels that are in one ranking only. "raise": they are an error. "intersection": they are left
-        out, and the others are ranked again. "bottom": all items are kept; those that a ranking lacks are tied below
-        all that it has, and the items that are in y only come last, in the order of y. "gold": the items of x, the
-        gold ranking, are kept; those that y lacks are tied below all that it has, and those in y only are left out.
-        Without labels there is nothing to match, and rankings must have the same length whatever `missing` is.
+        How to treat labels that only one ranking has. "raise": raise an error. "intersection": leave them out and rank
+        the others again. "bottom": keep all items, tie those that a ranking lacks below all that it has, and place the
+        items that only y has last, in the order of y. "gold": keep the items of x, the gold ranking, tie those that y
+        lacks below all that it has, and leave out those that only y has. Without labels there is nothing to match, and
+        rankings must have the same length whatever `missing` is.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def align(
     LabelError
         Only one of the two has labels.
     LabelMismatchError
-        Some labels are in one ranking only, and `missing` is "raise".
+        Some labels are in only one ranking, and `missing` is "raise".
     TooFewItemsError
         Fewer than two labels are in both, and `missing` is "intersection" or "gold".
     LengthError
@@ -114,22 +114,22 @@ def align(
 
 
 def n_missing(x: Ranking, y: Ranking, n_items: int) -> int:
-    """Number of items in one ranking only, from the rankings before alignment and the number of items after it."""
+    """Number of items in only one ranking, from the rankings before alignment and the number of items after it."""
     if x.labels == y.labels:
         return 0
-    if n_items == x.n_items:  # perhaps "gold", and then the numbers do not say how many are in both
+    if n_items == x.n_items:  # perhaps "gold", which does not give the number of items in both
         return len(set(x.labels or ()) ^ set(y.labels or ()))
     # Of n_x + n_y items, those in both count twice; "intersection" leaves n_both, "bottom" n_both and the others.
     return abs(x.n_items + y.n_items - 2 * n_items)
 
 
 def needs_labels(missing: Missing) -> str:
-    """Part of a message about items without labels, which cannot be matched."""
+    """Part of a message on items without labels, which cannot be matched."""
     return "" if missing == "raise" else f" (missing={missing!r} needs labels, to know which items are missing)"
 
 
 def _restricted(first: Ranking, second: Ranking, names: tuple[str, str]) -> Ranking:
-    """Items of the first ranking that the second has too, ranked again."""
+    """Items of the first ranking that are also in the second, ranked again."""
     both = set(second.labels or ())
     kept = [position for position, label in enumerate(first.labels or ()) if label in both]
     if len(kept) < 2:

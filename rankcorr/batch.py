@@ -42,12 +42,12 @@ _ALL_TIED: Final = "all items that have weight are tied"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankCorrelations(Computed, TableResult):
-    """Rank correlations of many rankings, and what was computed; numpy reads it as the array `statistic`.
+    """Rank correlations of many rankings, with the options used; numpy reads it as the array `statistic`.
 
     Attributes
     ----------
     statistic : ndarray of float64, shape (n_systems,) or (n_rankings, n_rankings)
-        Each value equals that of the one-by-one call to the last bit; nan where it is undefined.
+        Each value equals that of the one-by-one call to the last bit; nan if undefined.
     names : tuple or None
         Names of the rankings, in the order of `statistic`; None for the rows of a matrix and the entries of a list.
     n_items : int
@@ -55,7 +55,7 @@ class RankCorrelations(Computed, TableResult):
     n_compared : ndarray of int64, shape of `statistic`, or None
         Number of items in each comparison, after alignment; None if `missing` is None, as all then have `n_items`.
     n_missing : ndarray of int64, shape of `statistic`, or None
-        Number of items in one of the two rankings only; None if `missing` is None.
+        Number of items in only one of the two rankings; None if `missing` is None.
     coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`.
     """
@@ -101,7 +101,7 @@ class RankCorrelations(Computed, TableResult):
 
 
 class _Corner:
-    """Heading of the names beside a matrix: empty, and equal to no name."""
+    """Heading of the column of names in a matrix: empty, and equal to no name."""
 
     def __str__(self) -> str:
         return ""
@@ -118,27 +118,27 @@ def correlate_many(
 ) -> RankCorrelations:
     """Correlate one gold ranking with each of many systems.
 
-    The gold ranking is ranked once, and the systems are shared among threads.
+    The gold ranking is ranked once, and threads share the systems.
 
     Parameters
     ----------
     gold : Ranking, mapping of label to score, or array_like of shape (n_items,)
-        The ranking to compare with; it takes the place of x in `weighted_rho` and `weighted_tau`.
+        The ranking to compare with, x in `weighted_rho` and `weighted_tau`.
     systems : array_like of shape (n_systems, n_items), mapping of name to ranking, list of them, or data frame
         A matrix holds scores, larger is better, one row for each system. The values of a mapping, or the entries of a
         list, are rankings as `weighted_tau` takes them. In a data frame (pandas, polars, pyarrow) each column is a
         ranking; the index of a pandas frame labels the items, and other frames have no labels.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
+        A value with its options, such as ``TauW(n0=10)``; a name selects the default options.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What becomes of labels that only gold or only a system has; see `align`. Each system is aligned with gold on
-        its own, so that systems may be compared over different items: values of lists of different lengths have
+        How to treat labels that only gold or only a system has; see `align`. Each system is aligned with gold
+        separately, so that systems may be compared over different items: values of lists of different lengths have
         different chance levels.
     workers : int, optional
         Number of threads, by default one for each processor. A custom weigher is called from all of them.
     progress : callable, optional
         Called now and then with the number of systems done since the last call, such as the `update` of a tqdm bar;
-        with one worker also with 0 after each pair of lists that are aligned on their own. An exception that it raises
+        with one worker also with 0 after each pair of lists that are aligned separately. An exception that it raises
         stops the work.
 
     Returns
@@ -149,7 +149,7 @@ def correlate_many(
     Raises
     ------
     RankingError
-        The subclass says what is wrong; the message names the system.
+        The message names the system; the subclass tells what is wrong.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def correlate_each(
 ) -> list[RankCorrelations]:
     """`correlate_many` for several coefficients: each system is aligned with gold once.
 
-    It gives no warnings; `warn_of_undefined` gives those of a result.
+    It issues no warnings; call `warn_of_undefined` on a result.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def correlate_each(
 
 
 def warn_of_undefined(result: RankCorrelations) -> None:
-    """Warn, at the line that called the function which calls this, of the systems whose coefficient is undefined."""
+    """Warn of systems with an undefined coefficient, at the line that called the caller of this function."""
     names = result.names or range(result.statistic.size)
     which = [names[row] for row in np.flatnonzero(np.isnan(result.statistic)).tolist()]
     if which:
@@ -251,8 +251,8 @@ def correlation_matrix(
     coefficient, workers, progress
         As in `correlate_many`; progress counts rows of the matrix.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What becomes of labels that one ranking of a pair has and the other lacks; see `align`. Each pair is aligned
-        on its own. With "gold" row i keeps the items of ranking i, and the matrix is not symmetric.
+        How to treat labels that one ranking of a pair has and the other lacks; see `align`. Each pair is aligned
+        separately. With "gold" row i keeps the items of ranking i, and the matrix is not symmetric.
 
     Returns
     -------
@@ -264,7 +264,7 @@ def correlation_matrix(
     Raises
     ------
     RankingError
-        The subclass says what is wrong; the message names the ranking.
+        The message names the ranking; the subclass tells what is wrong.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def _one_by_one(
     missing: Missing,
     look: Progress | None,
 ) -> tuple[NDArray[np.float64], list[Counts]]:
-    """Coefficients, a row each, of x with each of others, each pair aligned on its own, and the counts of each.
+    """Coefficients of x with each of others, a row each, every pair aligned separately, and the counts of each.
 
     `look` is called with 0 after each pair, which may stop the work.
     """
@@ -350,7 +350,7 @@ def _counted(counts: list[Any]) -> dict[str, NDArray[np.int64]]:
 
 
 def _columns(own: Ranking, reference: Ranking) -> NDArray[np.intp] | None:
-    """Where the items of a ranking stand in the reference; None where both have the same order."""
+    """Position of each item of a ranking in the reference; None where both have the same order."""
     if own.labels is None or reference.labels is None or own.labels == reference.labels:
         return None
     place = {label: position for position, label in enumerate(reference.labels)}
@@ -358,7 +358,7 @@ def _columns(own: Ranking, reference: Ranking) -> NDArray[np.intp] | None:
 
 
 def _by_name(rankings: ManyRankings) -> Mapping[Any, RankingLike] | None:
-    """Rankings by name, those of a list by their places; None for a matrix of scores."""
+    """Rankings by name, or by position for a list; None for a matrix of scores."""
     if isinstance(rankings, list | tuple):
         listed = any(
             isinstance(row, dict) or (hasattr(row, "__len__") and not isinstance(row, PLAIN)) for row in rankings

@@ -30,15 +30,15 @@ MAX_COMPLETIONS: Final = 1_000_000
 N_STARTS: Final = 4
 ROWS: Final = 1024
 BLOCK_NUMBERS: Final = 1 << 20
-# Pairs to try, of one list, before the other list has its turn.
+# Pairs to try in one list before turning to the other list.
 MAX_SWAPS: Final = 1 << 14
-# A step of the search must gain more than rounding can.
+# A step of the search must gain more than rounding errors.
 SMALLEST_GAIN: Final = 1e-13
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoefficientBounds(Computed):
-    """Smallest and largest coefficient over the completions of two lists, and what was computed.
+    """Smallest and largest coefficient over the completions of two lists, with the options used.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class CoefficientBounds(Computed):
     n_items : int
         Number of items of a completion.
     n_completions : float
-        Number of different completions; inf where it is too large for a float.
+        Number of different completions; inf if it is too large for a float.
     n_computed : int
         Number of completions that the coefficient was computed for.
     n_undefined : int
-        How many of these do not count, because the coefficient is undefined or no item has weight.
+        Number of these left out, because the coefficient is undefined or no item has weight.
     coefficient, scheme, n0, weigher, tied_weights, variant
         As in `RankCorrelation`.
     """
@@ -80,30 +80,30 @@ def coefficient_bounds(
     max_completions: int = MAX_COMPLETIONS,
     seed: int = 0,
 ) -> CoefficientBounds:
-    """Bounds of a coefficient of two lists, such as the ten best of each, that need not hold the same items.
+    """Bound a coefficient of two lists, such as the ten best of each, that need not hold the same items.
 
-    They are exact where `exact` says so: with equal weights, or up to `max_completions` completions, which are all
-    computed. Above that number the ends are inner estimates, found by a search: the true bounds are these or wider.
+    The bounds are exact if `exact` is true: with equal weights, or with up to `max_completions` completions, which are
+    all computed. Above that number a search finds inner estimates: the true bounds are these or wider.
 
     A completion puts the items that a list lacks below all items that it has, in any order without ties. Ties within a
-    list stay. The bounds are the smallest and the largest coefficient over all completions of both lists. For one value
-    in place of bounds see ``missing="bottom"`` of `weighted_tau`; it ties the items that a list lacks, and so is the
-    coefficient of no completion.
+    list stay. The bounds are the smallest and the largest coefficient over all completions of both lists. For a single
+    value, use ``missing="bottom"`` of `weighted_tau`. It ties the items that a list lacks, so its value belongs to no
+    completion.
 
     Parameters
     ----------
     x, y : Ranking, or mapping of label to score
-        Labelled: the items that only one of them has are what the other lacks.
+        Labelled lists: each lacks the items that only the other has.
     n_items : int, optional
-        Number of items that could have been in the lists, where it is known: those in neither list are missing from
-        both. By default there are none.
+        Number of items that could have been in the lists, if known: items in neither list are missing from both. The
+        default assumes that there are no others.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
+        A value with its options, such as ``TauW(n0=10)``; a name selects the default options.
     max_completions : int
-        Largest number of completions to compute, in O(n log n) each. Where there are more, and the weights are not
-        equal, that many steps of a search give inner estimates.
+        Largest number of completions to compute, in O(n log n) each. If there are more, and the weights are not equal,
+        a search of that many steps gives inner estimates.
     seed : int
-        Seed of the search; another one may find wider bounds.
+        Seed of the search; another seed may find wider bounds.
 
     Returns
     -------
@@ -116,14 +116,15 @@ def coefficient_bounds(
     LengthError
         `n_items` is smaller than the number of items in the lists.
     RankingError
-        Another subclass, which says what else is wrong with the lists or the options.
+        Another subclass, for other errors in the lists or the options.
 
     Notes
     -----
-    With equal weights the largest value has the missing items in the order of the other list, and those missing from
-    both last and in one order; the smallest has those missing from both first, in opposite orders, and then the others
-    in reverse. For tau, every pair that is not fixed is then concordant, or discordant; for rho it is the rearrangement
-    inequality. With other weights neither is always extreme: where an item is placed changes what it weighs.
+    With equal weights, the largest value puts the missing items in the order of the other list, and those missing from
+    both last and in one order. The smallest value puts those missing from both first, in opposite orders, and then the
+    others in reverse. For tau, every pair that is not fixed is then concordant, or discordant; for rho it is the
+    rearrangement inequality. With other weights neither is always extreme, because the place of an item changes its
+    weight.
 
     Examples
     --------
@@ -170,7 +171,7 @@ def coefficient_bounds(
 
 @dataclass(frozen=True)
 class _Side:
-    """One list over all items: mid-ranks of those that it has, and the places of those that it lacks."""
+    """One list over all items: mid-ranks of those that it has, and the positions of those that it lacks."""
 
     ranks: Ranks  # 0 for the items that the list lacks
     order: NDArray[np.int32]
@@ -197,14 +198,14 @@ class _Side:
 
 @dataclass(frozen=True)
 class _Lists:
-    """Two lists over the same items: those of x, then those that only y has, then those that neither has."""
+    """Two lists over the same items: those of x, then those that only y has, then those in neither."""
 
     sides: tuple[_Side, _Side]
     n_unlisted: int
 
     @property
     def n_rows(self) -> int:
-        """How many completions to hold at once."""
+        """Number of completions to hold at once."""
         return max(2, min(ROWS, BLOCK_NUMBERS // self.n_items))
 
     @classmethod
@@ -236,7 +237,7 @@ class _Lists:
         return number
 
     def extreme_tails(self, *, low: bool) -> tuple[Places, Places]:
-        """Orders of what each list lacks that follow the other list, or reverse it."""
+        """Orders of the items that each list lacks: as in the other list, or reversed."""
         tails = []
         for own, other, down in zip(self.sides, self.sides[::-1], (False, low), strict=True):
             listed = own.lacks[other.ranks[own.lacks] > 0]
@@ -264,7 +265,7 @@ class _Extremes:
         self.n_computed = self.n_undefined = 0
 
     def see(self, moving: int, x_tails: Places, y_tails: Places) -> NDArray[np.float64]:
-        """Coefficients of completions in which the side `moving` (0 for x) has many tails, and the other has one."""
+        """Coefficients of completions that give the side `moving` (0 for x) many tails, and the other side one."""
         tails = x_tails, y_tails
         fixed = self._sides[1 - moving].ranking(tails[1 - moving][0])
         side = self._sides[moving]
@@ -274,7 +275,7 @@ class _Extremes:
         undefined = int(np.isnan(values).sum())
         self.n_undefined += undefined
         if undefined < values.size:
-            # min and max keep their first argument where the other is nan or equal.
+            # min and max keep their first argument if the other is nan or equal.
             self.low = min(float(np.nanmin(values)), self.low)
             self.high = max(float(np.nanmax(values)), self.high)
         return values
@@ -288,7 +289,7 @@ def _enumerated(lists: _Lists, coefficient: Coefficient) -> _Extremes:
     unlisted = set(range(lists.n_items - lists.n_unlisted, lists.n_items))
     for tail in permutations(fixed.tolist()):
         kept = [item for item in tail if item in unlisted]
-        if kept != sorted(kept):  # the same as the completion in which these items are exchanged in both
+        if kept != sorted(kept):  # the same as the completion that exchanges these items in both
             continue
         one = np.array([tail], np.intp)
         for many in _blocks(permutations(lists.sides[moving].lacks.tolist()), lists.n_rows):
@@ -302,13 +303,13 @@ def _blocks(tails: Iterator[tuple[int, ...]], n_rows: int) -> Iterator[Places]:
 
 
 def _searched(lists: _Lists, coefficient: Coefficient, limit: int, rng: np.random.Generator) -> _Extremes:
-    """Swap two items of one tail while that improves: from the order of the other list, its reverse and random ones."""
+    """Swap two items of one tail while this improves: from the order of the other list, its reverse and random ones."""
     extremes = _Extremes(lists, coefficient)
     for turn in range(2 * N_STARTS):
         tails = list(lists.extreme_tails(low=turn % 2 == 0))
         if turn >= 2:
             tails = [rng.permutation(tail) for tail in tails]
-        # Each start may use its share of what is left.
+        # Each start may use its share of the completions left.
         end = extremes.n_computed + (limit - extremes.n_computed) // (2 * N_STARTS - turn)
         _climb(extremes, tails, -1 if turn % 2 == 0 else 1, end, lists.n_rows, rng)
     return extremes
@@ -317,7 +318,7 @@ def _searched(lists: _Lists, coefficient: Coefficient, limit: int, rng: np.rando
 def _climb(
     extremes: _Extremes, tails: list[Places], sign: int, end: int, n_rows: int, rng: np.random.Generator
 ) -> None:
-    """Improve `tails` in place until no swap does, or until `end` completions have been computed."""
+    """Improve `tails` in place until no swap improves them, or until `end` completions have been computed."""
     best = -math.inf
     improved = True
     while improved:

@@ -1,4 +1,4 @@
-"""Checks of single arguments, and how messages show a value: what was wanted, and what came."""
+"""Checks of single arguments, and how messages show expected and given values."""
 
 import math
 import operator
@@ -42,7 +42,7 @@ def real_text(text: str) -> bool:
 
 
 def whole_number(value: object) -> int | None:
-    """Return an integer of any type as an int, and None for anything else; a boolean is not a number."""
+    """Return an integer of any type as an int, and None for any other value; a boolean is not a number."""
     try:
         return None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
     except TypeError:
@@ -87,7 +87,7 @@ def checked_flag(flag: object, name: str) -> bool:
 
 
 def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuse an unknown value of an option; the message lists the choices."""
+    """Refuse an unknown value of an option, with a message that lists the choices."""
     if not isinstance(value, str) or value not in choices:
         raise OptionError(f"{option} must be one of {', '.join(map(repr, choices))}; got {shown(value)}")
 
@@ -159,7 +159,7 @@ def counted(number: int, what: str, several: str | None = None) -> str:
 
 
 def counted_need(number: int, what: str) -> str:
-    """How messages begin that say what a number of things need.
+    """Number and verb for a message about things that need something.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def offending(message: str, values: Iterable[object]) -> str:
 
 
 def check_unique(names: Iterable[Hashable], what: str, error: type[ValueError]) -> None:
-    """Refuse names of which one comes twice; `what` they are begins the message.
+    """Refuse names that are not unique; the message begins with `what`, the kind of name.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A coefficient with its options is one value, checked when it is made: `TauW(n0=10)`, `RhoW()`, `Tau()`, `Rho()`.
+"""A coefficient with its options as one value, checked on creation: `TauW(n0=10)`, `RhoW()`, `Tau()`, `Rho()`.
 
 A kernel turns aligned ranks and weights into sums, and `ratio` divides them as Eq. 7 of Lombardo et al. 2020 does.
 """
@@ -31,9 +31,9 @@ UNDEFINED: Final = "all items that have weight are tied in one ranking"
 
 
 class Coefficient:
-    """Base of the four coefficients: a value that is equal and hashed by its options, and callable on two rankings.
+    """Base of the four coefficients: a value compared and hashed by its options, and callable on two rankings.
 
-    As a function of two vectors it fits where one is taken: ``DataFrame.corr(method=TauW(n0=10))``,
+    It can be passed wherever a function of two vectors is expected: ``DataFrame.corr(method=TauW(n0=10))``,
     ``scipy.stats.permutation_test``, ``sklearn.metrics.make_scorer``.
     """
 
@@ -45,7 +45,7 @@ class Coefficient:
         raise TypeError("Coefficient is the base of RhoW, TauW, Rho and Tau: make one of these")
 
     def __call__(self, x: RankingLike, y: RankingLike, *, missing: Missing = "raise") -> RankCorrelation:
-        """Return the coefficient of two rankings; `weighted_tau` says what a ranking and `missing` are."""
+        """Return the coefficient of two rankings; `weighted_tau` describes rankings and `missing`."""
         return self.correlate(x, y, missing=missing, stacklevel=4)
 
     def correlate(
@@ -92,7 +92,7 @@ class Coefficient:
         *,
         weightless: Literal["nan", "raise"] = "nan",
     ) -> NDArray[np.float64]:
-        """Coefficient of x with each row of mid-ranks, in the item order of x; nan where it is undefined.
+        """Coefficient of x with each row of mid-ranks, in the item order of x; nan if undefined.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Coefficient:
         y_ties : ndarray of int64, shape (n_rows,)
             Number of tied items of each row.
         weightless : {"nan", "raise"}
-            Whether a row in which no item has weight gives nan or raises a `WeightError`.
+            Whether a row without any weight gives nan or raises a `WeightError`.
         """
         sums = self._sums(x, y_ranks, y_ties, bool(np.count_nonzero(y_ties)))
         if weightless == "raise":
@@ -111,7 +111,7 @@ class Coefficient:
         return np.array([of_sums(*row) for row in sums.tolist()])
 
     def _sums(self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64], y_tied: bool) -> NDArray[np.float64]:
-        """Return a row of what the kernel sums for each row of y; the last is the largest weight."""
+        """Return the sums of the kernel for each row of y; the last is the largest weight."""
         table = self.weighting.table(x, y_ranks, y_tied)
         if self.variant is None:
             moments = np.empty((len(y_ranks), 4))
@@ -123,14 +123,14 @@ class Coefficient:
 
     @property
     def _ratio(self) -> Callable[..., float]:
-        """What turns such a row into the coefficient."""
+        """Function that turns a row of sums into the coefficient."""
         if self.variant is None:
             return ratio_of_moments
         return ratio_of_pairs if self.variant == "b" else ratio_of_all_pairs
 
     @property
     def swapped(self) -> Coefficient:
-        """The coefficient with x and y exchanged; itself where it treats both alike."""
+        """The coefficient with x and y exchanged; the same object if it treats both alike."""
         return self
 
     def result(self, value: float, x: Ranking, y: Ranking, n_items: int, missing: Missing) -> RankCorrelation:
@@ -150,7 +150,7 @@ class Coefficient:
 
 
 class _Weighted(Coefficient):
-    """Coefficients with a choice of weight: n0, or a weigher in its place, is settled when the value is made."""
+    """Coefficients with a choice of weight: n0, or a weigher in its place, is fixed on creation."""
 
     n0: float | None
     weigher: Weigher | None
@@ -159,7 +159,7 @@ class _Weighted(Coefficient):
 
     @property
     def swapped(self) -> Coefficient:
-        """The coefficient with x and y exchanged; itself where it treats both alike."""
+        """The coefficient with x and y exchanged; the same object if it treats both alike."""
         other: dict[str, Scheme] = {"first": "second", "second": "first"}
         return replace(self, scheme=other[self.scheme]) if self.scheme in other else self  # type: ignore[type-var]
 
@@ -183,12 +183,12 @@ class RhoW(_Weighted):
     scheme : {"additive", "multiplicative", "first", "second"}
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
-        What a tied item weighs; see `item_weights`.
+        How tied items are weighted; see `item_weights`.
 
     Raises
     ------
     RankingError
-        `WeightError` or `OptionError`, for an option that cannot be used.
+        `WeightError` or `OptionError`, for an invalid option.
 
     Examples
     --------
@@ -223,14 +223,14 @@ class TauW(_Weighted):
     scheme : {"additive", "multiplicative", "first", "second"}
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
-        What a tied item weighs; see `item_weights`.
+        How tied items are weighted; see `item_weights`.
     variant : {"b", "a"}
-        What to divide by; see `weighted_tau`.
+        Denominator; see `weighted_tau`.
 
     Raises
     ------
     RankingError
-        `WeightError` or `OptionError`, for an option that cannot be used.
+        `WeightError` or `OptionError`, for an invalid option.
 
     Examples
     --------
@@ -275,7 +275,7 @@ class Tau(Coefficient):
     Parameters
     ----------
     variant : {"b", "a"}
-        What to divide by; see `weighted_tau`.
+        Denominator; see `weighted_tau`.
 
     Raises
     ------
@@ -324,7 +324,7 @@ def tau_w_of(
     return TauW(n0, weigher, scheme, tied_weights, variant)
 
 
-# Everyday calls repeat their options: a value is made and checked once. `typed`, because True is not an n0 although it
+# Most calls repeat their options: a value is made and checked once. `typed`, because True is not an n0 although it
 # equals 1. Weighers are left out: two custom ones that are equal need not give equal weights.
 @lru_cache(maxsize=64, typed=True)
 def _kept_rho_w(n0: float | None, scheme: Scheme, tied_weights: TiedWeights) -> RhoW:
@@ -342,7 +342,7 @@ def as_coefficient(coefficient: CoefficientLike) -> Coefficient:
     Raises
     ------
     OptionError
-        Neither a `Coefficient` nor one of the names.
+        The value is neither a `Coefficient` nor one of the names.
 
     Examples
     --------
@@ -361,14 +361,14 @@ def as_coefficient(coefficient: CoefficientLike) -> Coefficient:
 
 
 def named_coefficient(name: str, **options: Any) -> Coefficient:
-    """Return the coefficient of a name with those of the options that apply to it, for commands and requests.
+    """Return the coefficient of a name with the applicable options, for commands and requests.
 
     The plain rho and tau have no weights, and so ignore n0, weigher, scheme and tied_weights.
 
     Raises
     ------
     OptionError, WeightError
-        An unknown name, or an option that cannot be used.
+        An unknown name, or an invalid option.
 
     Examples
     --------
@@ -381,21 +381,21 @@ def named_coefficient(name: str, **options: Any) -> Coefficient:
 
 
 def ratio_of_moments(covariance: float, x_variance: float, y_variance: float, heaviest: float) -> float:
-    """Rho from what `kernels.weighted_moments` gives."""
+    """Rho from the sums of `kernels.weighted_moments`."""
     return ratio(covariance, x_variance, y_variance) if heaviest else math.nan
 
 
 def ratio_of_pairs(
     concordant: float, discordant: float, untied_in_x: float, untied_in_y: float, _all_pairs: float, heaviest: float
 ) -> float:
-    """Tau, variant "b", from what `kernels.pair_sums` gives."""
+    """Tau, variant "b", from the sums of `kernels.pair_sums`."""
     return ratio(concordant - discordant, untied_in_x, untied_in_y) if heaviest else math.nan
 
 
 def ratio_of_all_pairs(
     concordant: float, discordant: float, untied_in_x: float, untied_in_y: float, all_pairs: float, heaviest: float
 ) -> float:
-    """Tau, variant "a", from what `kernels.pair_sums` gives."""
+    """Tau, variant "a", from the sums of `kernels.pair_sums`."""
     if not (heaviest and untied_in_x > 0 and untied_in_y > 0):
         return math.nan
     return ratio(concordant - discordant, all_pairs, all_pairs)

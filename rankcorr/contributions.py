@@ -1,4 +1,4 @@
-"""A coefficient taken apart by items: which items make two rankings agree, and which cost a system most."""
+"""A coefficient split by items: the items that make two rankings agree, and those that cost a system most."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ItemContribution(Result):
     Attributes
     ----------
     label : hashable
-        Name of the item; its position, from 0, where the rankings have no labels.
+        Name of the item, or its position, from 0, if the rankings have no labels.
     x_rank, y_rank : float
         Its mid-ranks.
     weight : float
@@ -47,12 +47,12 @@ class ItemContribution(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contributions(Computed, TableResult):
-    """The parts of a coefficient that belong to each item, and what was computed.
+    """The parts of a coefficient that belong to each item, with the options used.
 
     Attributes
     ----------
     statistic : float
-        The coefficient; nan, with all parts, where it is undefined.
+        The coefficient; nan, with all parts, if undefined.
     x, y : Ranking
         The aligned rankings; the arrays below are in their item order.
     weights : ndarray of float64, shape (n_items,)
@@ -65,7 +65,7 @@ class Contributions(Computed, TableResult):
     normalizer : float
         The denominator of Eq. 7 with these weights (of Eq. 8 for rho).
     in_x : ndarray of bool, shape (n_items,)
-        Whether x has the item; not so for the items that ``missing="bottom"`` takes from y alone.
+        Whether x has the item; false for the items that ``missing="bottom"`` takes only from y.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing, n_missing
         As in `RankCorrelation`.
     """
@@ -83,7 +83,8 @@ class Contributions(Computed, TableResult):
     def worst(self, k: int = 10) -> tuple[ItemContribution, ...]:
         """The items of x of largest cost, at most k, the largest first; equal costs are in the order of x.
 
-        Items that only y has, which ``missing="bottom"`` ties at the end of x, are not listed: x says nothing of them.
+        Items that only y has, which ``missing="bottom"`` ties at the end of x, are not listed, because x does not rank
+        them.
 
         Raises
         ------
@@ -127,20 +128,20 @@ def contributions(
     coefficient: CoefficientLike = "tau_w",
     missing: Missing = "raise",
 ) -> Contributions:
-    """Take a coefficient apart by items, in O(n log n).
+    """Split a coefficient by items, in O(n log n).
 
     The part of item i in the numerator of Eq. 7 is sum_j a_ij b_ij: half of each pair goes to either item. For tau_w it
     is w_i times the difference of the weights that are concordant and discordant with it; for rho_w it is
     w_i (a_i - mean a) (b_i - mean b), with weighted means.
 
-    Undefined, and nan with an `UndefinedCorrelationWarning`, where the coefficient is.
+    If the coefficient is undefined, all figures are nan, with an `UndefinedCorrelationWarning`.
 
     Parameters
     ----------
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         As in `weighted_tau`.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
+        A value with its options, such as ``TauW(n0=10)``; a name selects the default options.
     missing : {"raise", "intersection", "bottom", "gold"}
         As in `weighted_tau`.
 
@@ -151,7 +152,7 @@ def contributions(
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     Notes
     -----
@@ -193,7 +194,7 @@ def contributions(
         parts, cost, norm = _tau_parts(first, second, weights, chosen.variant)
         norm /= total * total
     weights /= total
-    in_x = np.arange(first.n_items) < given[0].n_items  # what only y has comes last
+    in_x = np.arange(first.n_items) < given[0].n_items  # items that only y has are at the end
     for array in (weights, parts, cost, in_x):
         array.flags.writeable = False
     return Contributions(

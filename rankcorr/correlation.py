@@ -54,8 +54,8 @@ def weighted_rho(
 ) -> RankCorrelation:
     """Top-weighted Spearman correlation of two rankings with ties: rho_w of Eq. 8.
 
-    It is the weighted Pearson correlation of the mid-ranks, and Eq. 7 with a_ij = sqrt(w_i w_j) (a_j - a_i). Undefined,
-    and nan with an `UndefinedCorrelationWarning`, when the items that have weight are all tied in one ranking.
+    It is the weighted Pearson correlation of the mid-ranks, and Eq. 7 with a_ij = sqrt(w_i w_j) (a_j - a_i). If all
+    items that have weight are tied in one ranking, it is undefined: nan with an `UndefinedCorrelationWarning`.
 
     Two unrelated rankings do not score 0: additive weights and n0 = 2 give about -0.60 on average for 990 items.
 
@@ -67,15 +67,16 @@ def weighted_rho(
     n0 : float, default 2
         Offset of the weight 1/(n + n0)^2, greater than -1. Only the default can be combined with `weigher`.
     weigher : callable, optional
-        Used in place of 1/(n + n0)^2. It takes an array of ranks and returns their weights. The array lists the ranks
+        Used instead of 1/(n + n0)^2. It takes an array of ranks and returns their weights. The array lists the ranks
         that may occur, not one rank for each item.
     scheme : {"additive", "multiplicative", "first", "second"}
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
-        What a tied item weighs; see `item_weights`.
+        How tied items are weighted; see `item_weights`.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What becomes of labels that are in one ranking only: an error, left out, or tied below all items of the
-        ranking that lacks them; "gold" does so for the labels of x, and leaves out those that only y has. See `align`.
+        How to treat labels that only one ranking has: raise an error, leave them out, or tie them below all items of
+        the ranking that lacks them. "gold" does the last for the labels of x, and leaves out those that only y has. See
+        `align`.
 
     Returns
     -------
@@ -84,7 +85,7 @@ def weighted_rho(
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     References
     ----------
@@ -115,8 +116,8 @@ def weighted_tau(
 ) -> RankCorrelation:
     """Top-weighted Kendall correlation of two rankings with ties: tau_w of Eq. 8, in O(n log n).
 
-    It is Eq. 7 with a_ij = sqrt(w_i w_j) sign(a_j - a_i). Undefined, and nan with an `UndefinedCorrelationWarning`,
-    when the items that have weight are all tied in one ranking.
+    It is Eq. 7 with a_ij = sqrt(w_i w_j) sign(a_j - a_i). If all items that have weight are tied in one ranking, it is
+    undefined: nan with an `UndefinedCorrelationWarning`.
 
     Two unrelated rankings do not score 0: additive weights and n0 = 2 give about -0.51 on average for 990 items.
 
@@ -128,18 +129,19 @@ def weighted_tau(
     n0 : float, default 2
         Offset of the weight 1/(n + n0)^2, greater than -1. Only the default can be combined with `weigher`.
     weigher : callable, optional
-        Used in place of 1/(n + n0)^2. It takes an array of ranks and returns their weights. The array lists the ranks
+        Used instead of 1/(n + n0)^2. It takes an array of ranks and returns their weights. The array lists the ranks
         that may occur, not one rank for each item.
     scheme : {"additive", "multiplicative", "first", "second"}
         How the weights of the two ranks of an item combine; see `item_weights`.
     tied_weights : {"midrank", "expected"}
-        What a tied item weighs; see `item_weights`.
+        How tied items are weighted; see `item_weights`.
     variant : {"b", "a"}
         "b" divides by the weights of the pairs that are not tied, as Eq. 7 does, and reaches 1 with ties; "a" divides
         by 1 - sum_i w_i^2, the weight of all pairs. Without ties they agree.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What becomes of labels that are in one ranking only: an error, left out, or tied below all items of the
-        ranking that lacks them; "gold" does so for the labels of x, and leaves out those that only y has. See `align`.
+        How to treat labels that only one ranking has: raise an error, leave them out, or tie them below all items of
+        the ranking that lacks them. "gold" does the last for the labels of x, and leaves out those that only y has. See
+        `align`.
 
     Returns
     -------
@@ -148,7 +150,7 @@ def weighted_tau(
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     References
     ----------
@@ -175,29 +177,29 @@ def correlate(
     missing: Missing = "raise",
     names: tuple[str, str] = ("x", "y"),
 ) -> dict[Key, RankCorrelation]:
-    """Several coefficients of two rankings, which are aligned once.
+    """Compute several coefficients of two rankings, which are aligned once.
 
     Parameters
     ----------
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better.
     coefficients : sequence of Coefficient or {"rho_w", "tau_w", "rho", "tau"}
-        At least one, without repeats; a name stands for the default options, as "tau_w" for ``TauW()``.
+        At least one, without repeats; a name selects the default options, as "tau_w" for ``TauW()``.
     missing : {"raise", "intersection", "bottom", "gold"}
         As in `weighted_tau`.
     names : pair of str
-        What error messages call the two.
+        Names of the two in error messages.
 
     Returns
     -------
     dict of Coefficient or str to RankCorrelation
-        The keys are the entries of `coefficients` as given. Each result equals that of a call for this coefficient
-        alone, to the last bit.
+        The keys are the entries of `coefficients` as given. Each result equals that of a separate call for its
+        coefficient, to the last bit.
 
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     Examples
     --------

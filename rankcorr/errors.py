@@ -56,7 +56,7 @@ class ShareError(RankingError):
 
 
 class StandardizationError(RankingError):
-    """A distribution whose standardized values could not be told apart as floats."""
+    """A distribution whose standardized values would be indistinguishable as floats."""
 
 
 class OptionError(RankingError):
@@ -68,15 +68,15 @@ class TableError(RankingError):
 
 
 class MissingPandasError(ImportError):
-    """A data frame was asked for, and pandas is not installed."""
+    """A data frame was requested, and pandas is not installed."""
 
 
 class UndefinedCorrelationWarning(UserWarning):
-    """A correlation that does not exist, because one ranking does not tell the weighted items apart."""
+    """An undefined correlation, because one ranking ties all items that have weight."""
 
 
 class ManyGoldSetsWarning(UserWarning):
-    """Intervals and tests over many gold sets, of which they take none as a sample."""
+    """Intervals and tests over many gold sets, which they do not treat as a sample of gold sets."""
 
 
 class ColumnError(RankingError):
@@ -96,11 +96,11 @@ class UnjudgedError(RankingError):
 
 
 class UndefinedQueryError(RankingError):
-    """A query for which a metric does not exist, where it must exist for each."""
+    """A query without a value of a metric, where every query needs one."""
 
 
 class MetricError(RankingError):
-    """A metric that is unknown, or that the relevance at hand does not suit."""
+    """A metric that is unknown, or that does not suit the relevance given."""
 
 
 class SplitQueryError(RankingError):
@@ -116,11 +116,11 @@ class MissingArrowError(ImportError):
 
 
 class MissingMeasuresError(ImportError):
-    """A metric of ir_measures was asked for, and ir_measures is not installed."""
+    """A measure of ir_measures was requested, and ir_measures is not installed."""
 
 
 class RankColumnWarning(UserWarning):
-    """The ranks that a run states contradict its scores, which decide."""
+    """Ranks in a run that contradict its scores; the scores are used."""
 
 
 _collected: ContextVar[list[str] | None] = ContextVar("rankcorr_notices", default=None)
@@ -142,7 +142,7 @@ def give_notice(message: str, category: type[Warning], *, stacklevel: int = 3) -
 
 @contextmanager
 def collected_notices() -> Iterator[list[str]]:
-    """Collect, in this thread alone, what would otherwise be a warning.
+    """Collect, only in this thread, messages that would otherwise be warnings.
 
     `warnings.catch_warnings` changes the whole process, so the threads of a server would see each other's warnings.
 

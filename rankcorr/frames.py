@@ -1,7 +1,7 @@
 """Data frames and series of pandas, polars and pyarrow become numbers with labels; their columns are rankings.
 
-The only module that imports narwhals, which reads them all, and only once something comes that is none of Python's or
-numpy's own types: it takes 30 ms, a quarter of what `import rankcorr` takes.
+Only this module imports narwhals, which reads all kinds of frames, and it does so only when it meets a type that
+belongs neither to Python nor to numpy: the import takes 30 ms, a quarter of what `import rankcorr` takes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 from rankcorr.checks import offending, repeated
 from rankcorr.errors import DimensionError, DuplicateLabelError, NonNumericError
 
-# What cannot be a frame, by type: most calls bring one of these.
+# Types that are never frames: most calls pass one of these.
 PLAIN: Final = (np.ndarray, list, tuple, dict, range, set, frozenset, str, bytes, int, float)
 
 
 class Series(NamedTuple):
-    """Labels of a series, those of a pandas index or None, and its values, in which nulls are masked."""
+    """Values of a series, with nulls masked, and its labels: those of a pandas index, or None."""
 
     labels: list[Hashable] | None
     values: ArrayLike
@@ -58,7 +58,7 @@ def series_of(value: object, what: str) -> Series | None:
 
 
 def categories_are_no_numbers(what: str) -> NonNumericError:
-    """Return the error for a column of categories, which a cast may turn to its codes."""
+    """Return the error for a column of categories, which a cast may replace with its codes."""
     return NonNumericError(
         f"every {what} must be a real number; got a column of categories: convert their text to numbers, in polars by "
         ".cast(pl.String).cast(pl.Float64), in pandas by .astype(float)"
@@ -106,7 +106,7 @@ def columns_of(value: object) -> dict[Any, Any] | None:
 
 
 def by_name(value: Any) -> Mapping[Any, Any] | None:
-    """What has names: the columns of a data frame, or a mapping as it is; None for anything else."""
+    """Values by name: the columns of a data frame, or a mapping unchanged; None for anything else."""
     if isinstance(value, PLAIN) and not isinstance(value, dict):
         return None
     columns = None if isinstance(value, Mapping) else columns_of(value)
@@ -116,7 +116,7 @@ def by_name(value: Any) -> Mapping[Any, Any] | None:
 
 
 def python_values(values: Iterable[Any]) -> Iterable[Any]:
-    """Values of an array of pyarrow as those of Python, which labels are compared with; anything else as it is."""
+    """Convert an array of pyarrow to Python values, which labels are compared with; return anything else unchanged."""
     converted: Iterable[Any] = values.to_pylist() if hasattr(values, "to_pylist") else values
     return converted
 
@@ -145,12 +145,12 @@ def _read(value: object) -> Any:
 
 
 def _values(series: Any) -> ArrayLike:
-    """Numbers of a narwhals series, no integer made a float; nulls are masked."""
+    """Numbers of a narwhals series, without converting integers to floats; nulls are masked."""
     import narwhals.stable.v2 as nw
 
     null = series.is_null().to_numpy()
     if not null.any():
-        wide = isinstance(series.dtype, nw.Int128 | nw.UInt128)  # numpy has no such integers
+        wide = isinstance(series.dtype, nw.Int128 | nw.UInt128)  # numpy has no 128-bit integers
         numbers: ArrayLike = series.to_list() if wide else series.to_numpy()
         return numbers
     values = np.empty(len(null), dtype=object)

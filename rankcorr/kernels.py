@@ -1,8 +1,8 @@
 """The loops over items, compiled by numba.
 
-Imports numba alone, and is itself imported only by the call that needs it: numba costs 0.4 s to import. The callers
-have checked everything; rank vectors here are mid-ranks and read-only, so that each kernel is compiled for one type.
-With ``NUMBA_DISABLE_JIT=1`` the same loops run as plain Python.
+This module imports only numba, which costs 0.4 s; a call that needs the loops imports it. The callers have checked
+everything. Rank vectors here are mid-ranks and read-only, so that each kernel is compiled for one type. With
+``NUMBA_DISABLE_JIT=1`` the same loops run as plain Python.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ CONCORDANT, DISCORDANT, TIED_IN_Y, TIED_IN_X, TIED_IN_BOTH = range(5)
 
 
 def kernel(function: F) -> F:
-    """Compile on first call, without the GIL, and keep the machine code on disk where that is possible."""
+    """Compile on first call, without the GIL, and keep the machine code on disk if possible."""
     try:
         compiled = njit(cache=True, nogil=True)(function)
     except RuntimeError:  # numba found no writable folder for its cache, as in a read-only container
@@ -105,7 +105,7 @@ def group_stop(rank: float, start: int) -> int:
 def mean_weights(ranks: Array, position_weights: Array) -> Array:
     """Mean of `position_weights` over the positions of each tied group, stored under the integer part of its rank.
 
-    The integer part of a mid-rank is one of the positions that the group occupies, and so tells groups apart.
+    The integer part of a mid-rank is one of the positions that the group occupies, and so identifies the group.
     """
     n_items = ranks.size
     sizes = np.zeros(n_items, np.int32)
@@ -217,8 +217,8 @@ def tree_add(tree: Array, place: int, weight: float) -> None:
 def merge_ties(keys: Array, weights: Array, start: int, stop: int, slots: Array, lost: Array) -> int:
     """Merge, in place, those items from start to stop that share a key; return where the merged ones end.
 
-    Items tied in both rankings then enter the tree as one: fewer walks, and rounding does not add up. `slots` tells
-    where a key stands; a slot before `start` was left by an earlier group.
+    Items tied in both rankings then enter the tree as one: fewer walks, and rounding does not add up. `slots` holds the
+    place of each key; a slot before `start` was left by an earlier group.
     """
     end = start
     for position in range(start, stop):
@@ -294,10 +294,10 @@ def pair_sums(
             stop = next_start
             if stop - start > 1:
                 stop = merge_ties(keys, entering, start, stop, slots, lost)
-            # What is better in x has entered. The part of it that is worse in y is discordant; it stands in the first
-            # n - 1 - key places of a tree that runs from the worst rank of y to the best. The part that is better in y
-            # is concordant. Without ties it is the rest. With ties, where a heavy group may be tied, a difference
-            # would lose its digits, and a second tree that runs from the best to the worst holds it.
+            # The items that are better in x have entered. The part of them that is worse in y is discordant: it is in
+            # the first n - 1 - key places of a tree that runs from the worst rank of y to the best. The part that is
+            # better in y is concordant. Without ties it is the rest. With ties, where a heavy group may be tied, a
+            # difference would lose its digits, and a second tree that runs from the best to the worst holds it.
             group_weight, group_lost = 0.0, 0.0
             for position in range(start, stop):
                 key, weight = keys[position], entering[position]
@@ -347,7 +347,8 @@ def pair_shares(x_ranks: Array, x_order: Array, y_ranks: Array, y_order: Array, 
 def ordered_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array, shares: Array) -> None:
     """Set the concordant and discordant weight of each item, by Fenwick trees over the ranks of y.
 
-    A pass from best to worst in x meets, at each item, those that are better in x; a pass back those that are worse.
+    A pass from best to worst in x meets, at each item, the items that are better in x; a pass back those that are
+    worse.
     """
     n_items = x_ranks.size
     better_tree = np.empty(n_items + 1)
@@ -365,7 +366,7 @@ def ordered_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array
         worse_tree[:] = 0.0
         done = 0
         while done < n_items:
-            # The group of items tied in x that comes next: in the pass back, the last that is left.
+            # The next group of items tied in x: in the pass back, the last one left.
             if back == 0:
                 start, stop = done, group_stop(x_sorted[done], done)
             else:
@@ -397,7 +398,7 @@ def group_start(rank: float, stop: int) -> int:
 def tied_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array, one: Array, both: Array) -> None:
     """Add, for each item, the weight of the items tied with it in y only and, unless `both` is empty, in x and y.
 
-    At each rank of y, the weight that has gone by is kept apart from that of the present group of x.
+    At each rank of y, the weight already passed is kept apart from that of the current group of x.
     """
     n_items = x_ranks.size
     gone = np.empty(n_items)

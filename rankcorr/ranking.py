@@ -23,8 +23,8 @@ from rankcorr.scores import Positions, Ranks, ScoresLike, checked_numbers, is_ma
 class Ranking:
     """Items ranked from best to worst; an immutable vector of mid-ranks, with labels if the items have names.
 
-    Made by `Ranking.from_scores`, `Ranking.from_ranks` or `Ranking.from_order`, which differ in what the input means.
-    Calling the class itself is an error, because numbers alone do not say which of the three they are.
+    Create one with `Ranking.from_scores`, `Ranking.from_ranks` or `Ranking.from_order`, which differ in the meaning of
+    the input. Calling the class itself is an error, because numbers alone could be any of the three.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Ranking:
     def unchecked(
         cls, ranks: Ranks, best_first: Positions, n_ties: int, labels: tuple[Hashable, ...] | None = None
     ) -> Ranking:
-        """Make a ranking of mid-ranks, `best_first` and `n_ties` that are known to agree; for this library's own use.
+        """Make a ranking of mid-ranks, `best_first` and `n_ties` that are known to agree; only for this library.
 
         The arrays become read-only; they are not copied.
         """
@@ -76,7 +76,7 @@ class Ranking:
         Parameters
         ----------
         scores : array_like of shape (n_items,), or mapping of label to score
-            Real numbers of any kind; infinite ones are fine. A pandas Series is labelled by its index, also by a
+            Real numbers of any kind; infinite ones are valid. A pandas Series is labelled by its index, even by a
             default one; series of polars and pyarrow have no labels.
         labels : iterable of hashable, optional
             Unique names of the items, in the order of `scores`.
@@ -131,8 +131,8 @@ class Ranking:
         Raises
         ------
         RankingError
-            One of its subclasses: `TooFewItemsError`, `DuplicateLabelError`, `LabelError` for an empty group or a
-            label that is not hashable, `DimensionError` for a string, a set or a mapping, which hold no order.
+            One of its subclasses: `TooFewItemsError`, `DuplicateLabelError`, `LabelError` for an empty group or an
+            unhashable label, `DimensionError` for a string, a set or a mapping, which have no order.
 
         Examples
         --------
@@ -168,7 +168,7 @@ class Ranking:
         cls, numbers_: ScoresLike, labels: Iterable[Hashable] | None, *, what: str, descending: bool
     ) -> Ranking:
         if labels is None and type(numbers_) is np.ndarray and numbers_.ndim == 1 and numbers_.size > 1:
-            # Most calls bring plain numbers, and the checks below would take as long as the ranking of 100 of them.
+            # Most calls pass plain numbers, and the checks below would take as long as the ranking of 100 of them.
             kind = numbers_.dtype
             if kind in (np.float64, np.int64):
                 ranks, best_first, n_ties = midranks(numbers_, descending=descending)
@@ -191,9 +191,9 @@ class Ranking:
         Parameters
         ----------
         positions : ndarray of int
-            Where the items stand in this ranking, each at most once.
+            Positions of the items in this ranking, each at most once.
         labels : tuple, optional
-            Labels of these items, if the caller has them at hand.
+            Labels of these items, if the caller already has them.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What results have in common: content decides equality, arrays stay read-only, tables become dicts and frames."""
+"""Base classes of results: equality by content, read-only arrays, and tables that become dicts and frames."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _JSON_KEYS: Final = (str, int, bool)
 
 
 class Result:
-    """Base of the results, which are frozen dataclasses: values, equal and hashed by what they hold.
+    """Base of the results, which are frozen dataclasses: values, compared and hashed by their content.
 
     Arrays are compared as a whole, nan equals nan, and read-only arrays stay read-only through pickle and deepcopy.
-    Subclasses are declared with ``eq=False``; otherwise the dataclass would get an equality of its own, which fails on
+    Subclasses are declared with ``eq=False``; otherwise the dataclass would generate its own equality, which fails on
     arrays.
     """
 
@@ -92,7 +92,7 @@ class TableResult(JsonResult, ABC):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Computed(Result):
-    """What was computed: the part that all results of a coefficient share."""
+    """The options of a computation: the part that all results of a coefficient share."""
 
     n_items: int
     coefficient: str
@@ -110,7 +110,7 @@ class Computed(Result):
 
 
 class Options(NamedTuple):
-    """What all results of one coefficient remember."""
+    """The options that all results of one coefficient share."""
 
     coefficient: str
     scheme: str | None = None
@@ -121,10 +121,10 @@ class Options(NamedTuple):
 
 
 class RankCorrelation(float):
-    """A rank correlation: a number that remembers what was computed.
+    """A rank correlation: a number that remembers the options it was computed with.
 
-    It is a float in every respect, in arithmetic, comparison and formatting, and its value is the coefficient: between
-    -1 and 1, nan where the coefficient is undefined.
+    It is a float in every respect, in arithmetic, comparison and formatting. Its value is the coefficient: between -1
+    and 1, or nan if undefined.
 
     Attributes
     ----------
@@ -135,17 +135,16 @@ class RankCorrelation(float):
     coefficient : str
         "rho_w", "tau_w", "rho", "tau", or the name of another measure.
     scheme, tied_weights, variant : str or None
-        Options that apply; None where the coefficient has no such option.
+        Options that apply; None where the coefficient lacks the option.
     n0 : float or None
         Offset of the weight 1/(n + n0)^2; None for another weigher.
     weigher : str or None
         Name of the weigher, with its parameters.
     missing : str or None
-        "intersection" or "bottom"; None where both rankings had to hold the same items.
+        "intersection" or "bottom"; None if both rankings had to hold the same items.
     n_missing : int or None
-        Number of items in one ranking only: left out by "intersection", placed last by "bottom"; "gold" leaves out
-        those that only y has, and places those last that only x has. None if `missing` is
-        None.
+        Number of items in only one ranking. "intersection" leaves them out, and "bottom" places them last; "gold"
+        leaves out those that only y has, and places those last that only x has. None if `missing` is None.
 
     Examples
     --------
@@ -177,8 +176,8 @@ class RankCorrelation(float):
     ) -> RankCorrelation:
         """Make a result, as the functions that compute correlations do.
 
-        A value without a coefficient or a number of items is a plain float: `statistics.mean` and other code that makes
-        a number of the type that it was given wants no memory.
+        Without a coefficient or a number of items the result is a plain float: `statistics.mean` and other code that
+        creates a number of the type of its input passes only a value.
         """
         if n_items is None or coefficient is None:
             return float(statistic)  # type: ignore[return-value]
@@ -220,12 +219,12 @@ class RankCorrelation(float):
 
     @property
     def tied_weights(self) -> str | None:
-        """What a tied item weighs."""
+        """How tied items are weighted."""
         return self._options.tied_weights
 
     @property
     def variant(self) -> str | None:
-        """What tau divides by."""
+        """Denominator of tau."""
         return self._options.variant
 
     @property
@@ -234,7 +233,7 @@ class RankCorrelation(float):
         return float(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the coefficient and what was computed, ready for JSON: None for nan."""
+        """Return the coefficient and the options used, ready for JSON: None for nan."""
         value = float(self)
         return {"statistic": None if math.isnan(value) else value, **self._memory()}
 
@@ -273,7 +272,7 @@ def described_by(result: object, values: Mapping[str, Any]) -> str:
 
 
 def json_ready(value: Any) -> Any:
-    """Convert a value to what JSON can hold: None for nan and infinities, lists for arrays, dicts for dataclasses.
+    """Convert a value for JSON: None for nan and infinities, lists for arrays, dicts for dataclasses.
 
     Labels of other kinds, such as dates, become text.
 
@@ -330,7 +329,7 @@ def _freeze(value: Any) -> None:
 
 
 def _content(value: Any) -> Any:
-    """Return what a value holds, in a form that `==` and `hash` can take."""
+    """Return the content of a value, in a form for `==` and `hash`."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f":
             return value.shape, tuple(map(_content, value.ravel().tolist()))
@@ -347,7 +346,7 @@ def _content(value: Any) -> Any:
 
 
 def mean_of(values: NDArray[np.float64]) -> float:
-    """Mean of the values that exist; nan where none does.
+    """Mean of the values that are not nan; nan if all are.
 
     Examples
     --------

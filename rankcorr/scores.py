@@ -1,6 +1,6 @@
-"""Scores or ranks, as they come, become checked numbers, and these mid-ranks; a `Ranking` holds the result.
+"""Raw scores or ranks become checked numbers, and these mid-ranks; a `Ranking` holds the result.
 
-`loops` gives this and later modules the compiled kernels, imported by the first call that needs them.
+`loops` returns the compiled kernels to this and later modules; the first call that needs them imports them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Positions: TypeAlias = NDArray[np.int32]
 
 
 def split_labels(numbers_: ScoresLike, what: str) -> tuple[list[Hashable] | None, ArrayLike]:
-    """Split a mapping or a pandas Series into labels and numbers; labels are None for an array and other series."""
+    """Split a mapping or a pandas Series into labels and numbers; an array or another series has None as labels."""
     if isinstance(numbers_, Mapping):
         return list(numbers_), list(numbers_.values())
     return series_of(numbers_, what) or (None, numbers_)
@@ -135,7 +135,7 @@ def _check_count(n_items: int) -> None:
 
 
 def _places(what: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | None) -> str:
-    """Name up to five places of an array, by label where there are labels."""
+    """Name up to five positions in an array, by label if there are labels."""
     names = [
         f"{what} of {shown(labels[index[0]])}" if labels else f"{what}s[{', '.join(map(str, index))}]"
         for index in indices[:N_SHOWN].tolist()
@@ -145,7 +145,7 @@ def _places(what: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | N
 
 
 def _hint(values: object) -> str:
-    """What to write in place of something that has no places, or that can be read only once."""
+    """The form to use instead of a value without positions, or one that can be read only once."""
     if isinstance(values, bytearray):
         return ""
     return ", which has no order" if isinstance(values, set | frozenset) else ": write list(...)"

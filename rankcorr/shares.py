@@ -1,10 +1,9 @@
-"""Share of the inverse-square weight that the top ranks hold, also as a table, and the n0 that gives a wanted share.
+"""Share of the inverse-square weight that the top ranks hold, also as a table, and the n0 for a given share.
 
-Everything rests on S(m, c) = sum_{j=0}^{c-1} 1/(m+j)^2 = psi1(m) - psi1(m+c), m = n0 + 1, psi1 the trigamma
-function. For large n0 the two terms agree in almost all digits, and the distance of a share from its limit
-k/n_items takes one more such difference. The sums are therefore computed in decimal arithmetic, with as many
-more digits as the differences cancel, and only the result is rounded to a float. The cost does not depend on
-n_items.
+All results rest on S(m, c) = sum_{j=0}^{c-1} 1/(m+j)^2 = psi1(m) - psi1(m+c), m = n0 + 1, psi1 the trigamma function.
+For large n0 the two terms agree in almost all digits, and so do a share and its limit k/n_items, whose difference is
+needed too. The sums are therefore computed in decimal arithmetic, with as many more digits as the differences cancel,
+and only the result is rounded to a float. The cost does not depend on n_items.
 """
 
 from __future__ import annotations
@@ -57,9 +56,9 @@ def first_rank_share(n0: float, n_items: int | None = None) -> float:
     Raises
     ------
     WeightError
-        If n0 is not a finite number greater than -1.
+        n0 is not a finite number greater than -1.
     ShareError
-        If n_items is not a positive integer.
+        n_items is not a positive integer.
 
     Examples
     --------
@@ -97,9 +96,9 @@ def top_share(k: int, n0: float, n_items: int | None = None) -> float:
     Raises
     ------
     WeightError
-        If n0 is not a finite number greater than -1.
+        n0 is not a finite number greater than -1.
     ShareError
-        If k or n_items is not a positive integer, or n_items is less than k.
+        k or n_items is not a positive integer, or n_items is less than k.
 
     Examples
     --------
@@ -118,7 +117,7 @@ def top_share(k: int, n0: float, n_items: int | None = None) -> float:
 
 
 def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> float:
-    """Offset n0 at which the first k ranks hold the given share of the weight; the inverse of `top_share`.
+    """Offset n0 that gives the first k ranks this share of the weight; the inverse of `top_share`.
 
     Correct to the last digit for the exact value of the float `share`. Just above k/n_items the last digit of
     `share` decides: for n_items = 10 the float 0.1, which exceeds 1/10 by 6e-18, is reached at n0 = 1.6e17.
@@ -141,9 +140,9 @@ def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> fl
     Raises
     ------
     ShareError
-        If no offset gives this share (the message names the feasible range); if the offset is beyond the
-        largest float, as for share = 1e-310 of an infinite list; if k or n_items is not a positive integer or
-        n_items is not greater than k.
+        No offset gives this share (the message names the feasible range); the offset is beyond the largest float, as
+        for share = 1e-310 of an infinite list; or k or n_items is not a positive integer, or n_items is not greater
+        than k.
 
     Examples
     --------
@@ -219,9 +218,9 @@ def weight_table(
     Parameters
     ----------
     n0 : float, optional
-        Offset; 2 by default. Not together with `share`.
+        Offset; 2 by default. It cannot be combined with `share`.
     share : float, optional
-        Find the n0 at which the first `k` ranks (1 by default) hold this share; see `offset_for_share`.
+        Find the n0 that gives the first `k` ranks (1 by default) this share; see `offset_for_share`.
     k : int, optional
         Number of top ranks that hold `share`; only with `share`.
     top : int, optional
@@ -232,7 +231,7 @@ def weight_table(
     Raises
     ------
     OptionError
-        Options that contradict each other, or a `top` beyond the end of the list.
+        The options contradict each other, or `top` is beyond the end of the list.
     ShareError, WeightError
         As `offset_for_share` and `top_share`.
 
@@ -281,8 +280,8 @@ def _solve_excess(target: Decimal, k: int, n_items: int | None) -> Decimal:
 
     The slope of log E runs from -2 for small m, where E ~ 1/m^2, to -1 for large m, where E ~ k/m, and lies
     between them for m from 1e-9 to 1e11 with k and n_items - k up to 1e6 (mpmath, 60 digits). So does the
-    slope of any secant, and every step shrinks the error; the clamp guards against rounding. Eight steps were
-    the most needed anywhere in the range.
+    slope of any secant, and every step shrinks the error; the clamp guards against rounding. At most eight steps were
+    needed anywhere in the range.
     """
     m, slope, step, gap = k / target, Decimal(-1), Decimal(0), Decimal(0)
     while True:

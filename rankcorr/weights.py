@@ -1,4 +1,4 @@
-"""Rank vectors become item weights: weighers, schemes and what a tie weighs (Eq. 9 of Lombardo et al. 2020)."""
+"""Rank vectors become item weights: weighers, schemes and the weights of ties (Eq. 9 of Lombardo et al. 2020)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_offset(n0: float | None) -> float:
 
 @dataclass(frozen=True)
 class InverseSquare:
-    """The paper's f(n; n0) = 1/(n + n0)^2, n0 > -1; a larger n0 spreads the weight over more ranks.
+    """The paper's f(n; n0) = 1/(n + n0)^2 with n0 > -1. A larger n0 spreads the weight over more ranks.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class InverseSquare:
 
 @dataclass(frozen=True)
 class Hyperbolic:
-    """f(n) = 1/n, the weight of scipy.stats.weightedtau; its sum diverges, so long lists drown the top."""
+    """f(n) = 1/n, the weight of scipy.stats.weightedtau; its sum diverges, so the top of long lists weighs little."""
 
     def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
         return 1.0 / ranks
@@ -118,19 +118,19 @@ def item_weights(
     n0 : float, default 2
         Offset of f(n) = 1/(n + n0)^2, greater than -1. Only the default can be combined with `weigher`.
     weigher : callable, optional
-        Used in place of f. It takes an array of ranks and returns their weights. The array lists the ranks that may
+        Used instead of f. It takes an array of ranks and returns their weights. The array lists the ranks that may
         occur, not one rank for each item.
     scheme : {"additive", "multiplicative", "first", "second"}
         With a and b the two rank vectors: f(a) + f(b), f(a) f(b), f(a), or f(b).
     tied_weights : {"midrank", "expected"}
-        A tied item weighs f at its mid-rank, or the mean of f over the positions that its group occupies.
+        The weight of a tied item: f at its mid-rank, or the mean of f over the positions of its group.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What becomes of labels that are in one ranking only; see `align`.
+        How to treat labels that only one ranking has; see `align`.
 
     Returns
     -------
     ndarray of float64, shape (n_items,)
-        Weights that sum to 1, in the item order of x; with `missing`, in that of the rankings that `align` returns.
+        Weights that sum to 1, in the item order of x; with `missing`, in that of the rankings returned by `align`.
 
     Raises
     ------
@@ -185,7 +185,7 @@ class Weighting:
         return name_of(self.weigher)
 
     def table(self, x: Ranking, y_ranks: Ranks, y_tied: bool) -> tuple[NDArray[np.float64], bool, int]:
-        """What kernels need to look up weights: the `rank_table`, whether ties take means of it, and the scheme."""
+        """Input of the kernels: the `rank_table`, whether tied items take means of it, and the scheme."""
         expected = self.tied_weights == "expected"
         halves = not expected and (
             (x.n_ties > 0 and loops().has_halves(x.ranks)) or (y_tied and loops().has_halves(y_ranks.reshape(-1)))
@@ -221,7 +221,7 @@ def rank_table(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float
             f"{name} must return weights that are finite and not negative; "
             f"got {weights[wrong]} for rank {ranks[wrong]:g}"
         )
-    # By the whole ranks alone: half ranks of another list must not change a digit of this one's result.
+    # Computed from the whole ranks only: half ranks of another list must not change a digit of this one's result.
     heaviest = float(weights[:: 2 if halves else 1].max()) or heaviest
     check_usable(heaviest)
     table = np.asarray(weights / heaviest)
@@ -229,7 +229,7 @@ def rank_table(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float
     return table
 
 
-# Most programs compare many lists of one length. At most 32 tables of 160 kB are kept, and only for the library's own
+# Most programs compare many lists of one length. At most 32 tables of 160 kB are kept, and only for the library's
 # weighers, which are values and always give the same weights.
 MAX_KEPT_ITEMS: Final = 10_000
 READY_WEIGHERS: Final = (InverseSquare, Hyperbolic, Logarithmic, TopK, Uniform)

@@ -110,7 +110,7 @@ def progress_bar(total: int | None, unit: str) -> Iterator[Callable[[int], Any]]
     total : int or None
         Number of steps; None if it is unknown.
     unit : str
-        What one step is called.
+        Name of one step.
 
     Examples
     --------

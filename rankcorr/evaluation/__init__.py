@@ -1,11 +1,11 @@
-"""Evaluation by query: qrels and runs in; values of each query, their means, and tests over queries out.
+"""Evaluate runs by query: qrels and runs in; values of each query, their means, and tests over queries out.
 
-- what is judged: `Qrels` and `Run`, from dicts, columns, data frames, files (`read_qrels`, `read_run`), and objects of
-  ranx and ir_measures; every function takes what they are made from too
+- input: `Qrels` and `Run`, from dicts, columns, data frames, files (`read_qrels`, `read_run`), and objects of ranx and
+  ir_measures. Every function also takes these sources directly
 - values by query and their means, raw and standardized: `evaluate`; for plain arrays and columns: `correlate_groups`
-- which run is better, by how much, and how sure that is: `compare_runs`, or `compare_evaluated` of an `Evaluation`; on
-  which queries and documents: `worst`
-- the same of files and clusters, a partition at a time: `QueryEvaluator`, `partial_means`, `combined_means`,
+- comparison of runs, with intervals and tests: `compare_runs`, or `compare_evaluated` for an `Evaluation`
+- the queries and documents behind a difference: `worst`
+- the same for files and clusters, one partition at a time: `QueryEvaluator`, `partial_means`, `combined_means`,
   `read_batches`, `streamed_means`
 - metrics with options: the coefficients of `rankcorr`, `RBO`, `TauAP`, `AveragePrecision`, `PrecisionAt`
 - errors: all are subclasses of `rankcorr.RankingError`

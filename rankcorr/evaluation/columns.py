@@ -1,4 +1,4 @@
-"""Ids and numbers as they come -> codes, checked values, and rows sorted by query: what `Qrels` and `Run` hold."""
+"""Raw ids and numbers -> codes, checked values, and rows sorted by query: the content of `Qrels` and `Run`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Rows(NamedTuple):
 
 
 def coded(column: Any, what: str) -> Ids:
-    """Give each id a code, in the order in which they first come.
+    """Give each id a code, in order of first appearance.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def coded(column: Any, what: str) -> Ids:
     Raises
     ------
     ColumnError
-        Ids of both types or of another one, or a null.
+        An id is null or neither text nor a whole number, or the column mixes the two.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def coded(column: Any, what: str) -> Ids:
 
 
 def check_ids(ids: Iterable[Hashable], what: str) -> None:
-    """Refuse ids that are not all text or all whole numbers, and empty ones.
+    """Refuse ids that are empty, or not all text or all whole numbers.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def checked_values(column: Any, what: str) -> NDArray[np.float64]:
     ColumnError
         The column is not one-dimensional.
     NonNumericError
-        A value is no real number, or an integer that a float cannot hold, so that two of them could become a tie.
+        A value is not a real number, or is an integer that a float cannot hold, so that two of them could become a tie.
     MissingValueError
         A null or nan; the message names rows, from 0.
     """
@@ -142,12 +142,12 @@ def checked_values(column: Any, what: str) -> NDArray[np.float64]:
 
 
 def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what: str, duplicates: str) -> Rows:
-    """Sort rows by query, in the order in which queries and rows first come, and settle duplicates.
+    """Sort rows by query, keeping the order of first appearance, and settle duplicates.
 
     Raises
     ------
     ColumnError
-        Columns that differ in length, or are empty.
+        The columns differ in length or are empty.
     DuplicateDocumentError
         One query has a document more than once, and `duplicates` is "error".
     """
@@ -186,7 +186,7 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what:
 
 
 def _first_of(message: str, values: Sequence[object], number: int) -> str:
-    """What `offending` says of `number` values, of which the first are given: a million take seconds to make."""
+    """Message of `offending` for `number` values, given only the first: to convert a million takes seconds."""
     more = f", ... ({number} in all)" if number > N_SHOWN else ""
     return f"{message}: {', '.join(map(shown, values[:N_SHOWN]))}{more}"
 
@@ -229,11 +229,11 @@ def _numbers(given: Any, what: str) -> NDArray[np.float64]:
         raise NonNumericError(
             f"a {what} is a whole number beyond 2^53, which 64-bit floats cannot tell from its neighbours"
         )
-    return array.astype(np.float64)  # a copy: nobody else can change it
+    return array.astype(np.float64)  # a copy, which no other code can change
 
 
 def _is_rounded(value: Any) -> bool:
-    """Whether a number that is no float is so large that floats cannot tell it from its neighbours."""
+    """Whether a number other than a float is so large that floats cannot separate it from its neighbours."""
     if isinstance(value, float | np.floating) or (isinstance(value, Decimal) and not value.is_finite()):
         return False
     return bool(abs(value) > LARGEST_EXACT)
@@ -275,7 +275,7 @@ def _coded_arrow(column: Any, what: str) -> Ids:
         raise ColumnError(f"{what} ids must be text or whole numbers; got a column of type {column.type}") from error
     encoded = encoded.unify_dictionaries()
     ids = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
-    if None in ids or len(set(ids)) < len(ids):  # a dictionary from elsewhere, of which rows may use neither
+    if None in ids or len(set(ids)) < len(ids):  # a foreign dictionary; the null or repeated id may be unused
         return _coded_arrow(column.cast(column.type.value_type), what)
     check_ids(ids, what)
     parts = [chunk.indices.to_numpy() for chunk in encoded.chunks]
@@ -284,7 +284,7 @@ def _coded_arrow(column: Any, what: str) -> Ids:
 
 
 def _in_order_of_rows(codes: Codes, ids: Sequence[Hashable]) -> Ids:
-    """The same codes, in the order of their first rows: a dictionary of Arrow may have another one, and unused ids."""
+    """The same codes, in the order of their first rows: an Arrow dictionary may have another order, and unused ids."""
     first = np.full(len(ids), codes.size, np.int64)
     np.minimum.at(first, codes, np.arange(codes.size))
     order = np.argsort(first, kind="stable")[: np.count_nonzero(first < codes.size)]

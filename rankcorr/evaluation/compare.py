@@ -1,4 +1,4 @@
-"""Runs by query -> means with intervals, tests of pairs, groups of runs that cannot be told apart."""
+"""Runs by query -> means with intervals, tests of pairs, groups of runs that do not differ significantly."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class RunScore(Result):
     rank : float
         1 is the best; tied runs share their mid-rank. nan without a mean.
     group : int or None
-        Number of the group of runs that tests cannot tell from its first, from 1; None without a mean.
+        Number of the group, from 1: tests do not separate its runs from the first. None without a mean.
     mean, low, high : float
         Mean over queries, and its interval.
     n_queries : int
         Number of queries with a value.
     pvalue, corrected_pvalue : float
-        P-value of the test against the best run, and corrected for a best one that was found by looking; nan for the
-        best itself.
+        P-value of the test against the best run; the corrected one allows for having picked the best after seeing the
+        results. nan for the best run.
     """
 
     run: str
@@ -83,15 +83,15 @@ class PairedDifference(Result):
     Attributes
     ----------
     first, second : str
-        Runs; the difference is the mean of the first less that of the second.
+        Names of the runs; the difference is the mean of the first minus that of the second.
     difference, low, high : float
         Mean difference, and its interval.
     pvalue, corrected_pvalue : float
-        Two-sided, and corrected by Holm's method over all pairs that stand beside it.
+        Two-sided, and corrected by Holm's method over all pairs listed with it.
     effect_size : float
         Mean difference over the standard deviation of the differences.
     n_queries, n_better, n_worse : int
-        Number of queries that both have, and in how many of them the first run is better and worse.
+        Number of queries that both runs have, and of those where the first run is better or worse.
     """
 
     first: str
@@ -107,7 +107,7 @@ class PairedDifference(Result):
     n_worse: int
 
     def turned(self) -> PairedDifference:
-        """Return the second run less the first."""
+        """Return the second run minus the first."""
         return replace(
             self,
             first=self.second,
@@ -131,7 +131,7 @@ class GroupComparison(Result):
     n_queries : int
         Number of queries of the group.
     means : tuple of float
-        Of the runs, in the order of `RunComparison.rows`.
+        Means of the runs, in the order of `RunComparison.rows`.
     pairs : tuple of PairedDifference
         P-values are corrected over the pairs of all groups.
     """
@@ -144,7 +144,7 @@ class GroupComparison(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RunComparison(TableResult):
-    """Runs from best to worst over queries, and what was computed.
+    """Runs from best to worst over queries, with the options used.
 
     Attributes
     ----------
@@ -153,17 +153,17 @@ class RunComparison(TableResult):
     pairs : tuple of PairedDifference
         Each pair of runs, the better one first; with a baseline, each other run against it.
     groups : tuple of GroupComparison
-        The same by group of queries, where groups were given.
+        The same pairs for each group of queries, if groups were given.
     queries : tuple
     values : ndarray of float64, shape (n_runs, n_queries), read-only
         In the order of `rows`.
     coverage : tuple of Coverage
-        What of each run was compared, in the order of `rows`.
+        Which documents of each run were compared, in the order of `rows`.
     metric : str
     standardized : bool
     test : str
     unit : str
-        What is resampled, flipped and exchanged: always "queries".
+        The unit that is resampled, flipped and exchanged: always "queries".
     baseline : str or None
     level : float
     n_resamples, seed : int
@@ -190,7 +190,7 @@ class RunComparison(TableResult):
         return tuple(row.run for row in self.rows)
 
     def pair(self, first: str, second: str) -> PairedDifference:
-        """Return the difference of two runs that were compared: `first` less `second`, whichever is better.
+        """Return the difference of two compared runs: `first` minus `second`, whichever is better.
 
         Raises
         ------
@@ -205,12 +205,12 @@ class RunComparison(TableResult):
         raise OptionError(f"{shown(first)} and {shown(second)} were not compared; runs are {', '.join(self.runs)}")
 
     def differences(self, first: str | None = None, second: str | None = None) -> NDArray[np.float64]:
-        """Values of `first` less those of `second`, shape (n_queries,); by default those of the first pair.
+        """Values of `first` minus those of `second`, shape (n_queries,); by default those of the first pair.
 
         Raises
         ------
         OptionError
-            There is no such run, or only one is named.
+            No run has this name, or only one run is named.
         """
         if (first is None) != (second is None):
             raise OptionError("first and second go together: name both runs or neither")
@@ -252,37 +252,39 @@ def compare_runs(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> RunComparison:
-    """Compare runs over queries: which is better, by how much, and how sure that is.
+    """Compare runs over queries, with intervals, tests and groups.
 
-    The unit is the query: queries are resampled, and runs exchange whole queries, so that the figures speak of further
-    queries of the same kind. A test that resamples documents would call 35 of 100 pairs of equally good runs different
-    at the level of 5 %.
+    The unit is the query: queries are resampled, and runs exchange whole queries. The figures therefore apply to
+    further queries of the same kind. A test that resampled documents would report a difference for 35 of 100 pairs of
+    equally good runs at the 5 % level.
 
-    - Intervals are bootstrap-t intervals of means, and of mean differences, from resampled queries; with up to four
-      queries they may have no end.
-    - Tests are paired and two-sided. "randomization" flips the signs of the differences, all of them up to 12 queries;
-      "t" is Student's test; "bootstrap" compares the studentized mean with those of resampled queries.
-    - P-values of pairs are corrected by Holm's method. Those against the best run, and the groups, are those of
-      `leaderboard`: they allow for a best run that was found by looking, by the range of all runs when they exchange
-      places within queries.
+    - Intervals are bootstrap-t intervals of means and of mean differences, from resampled queries. With up to four
+      queries they can be unbounded.
+    - Tests are paired and two-sided. "randomization" flips the signs of the differences, and enumerates all flips for
+      up to 12 queries. "t" is Student's test. "bootstrap" compares the studentized mean with those of resampled
+      queries.
+    - P-values of pairs are corrected by Holm's method. P-values against the best run, and the groups, are those of
+      `leaderboard`: runs exchange places within queries, and the range of all runs corrects for having picked the best
+      run after seeing the results.
 
-    Measured for exchangeable runs whose difficulty differs by query (benchmarks/evaluation_levels.py; 2,000 data sets
-    each): the share of p-values up to 0.05 is 0.043 to 0.058 for 30, 100 and 1,000 queries and the three tests.
+    The tests were measured on exchangeable runs whose difficulty differs by query (benchmarks/evaluation_levels.py;
+    2,000 data sets each). The share of p-values up to 0.05 is 0.043 to 0.058 for 30, 100 and 1,000 queries and the
+    three tests.
 
     Parameters
     ----------
     qrels, runs, unjudged, unretrieved, depth, undefined
-        As in `evaluate`. Pairs are compared over the queries for which both have a value.
+        As in `evaluate`. Pairs are compared over the queries with a value for both.
     metric : str, Coefficient or measure of ir_measures
         One metric of `evaluate`.
     standardized : bool, default False
         Compare standardized values, for a rank correlation.
     test : {"randomization", "t", "bootstrap"}
     baseline : str, optional
-        Name of a run; pairs are then of each other run with it.
+        Name of a run. Each other run is then compared with it, instead of all pairs.
     groups : mapping of query to group, or data frame, optional
-        Such as genre or language; every query of qrels needs one. Pairs are compared within each group too. A frame has
-        a column of queries, called as in `Qrels.from_frame`, and either one other column or one called "group".
+        Such as genre or language; every query of qrels needs one. Pairs are also compared within each group. A frame
+        has a column of queries, named as in `Qrels.from_frame`, and either one other column or one called "group".
     level : float, default 0.95
     n_resamples : int, default 10,000
         Number of resamples of intervals and tests.
@@ -371,21 +373,21 @@ def compare_evaluated(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> RunComparison:
-    """Compare runs whose values are known: what `compare_runs` does, without evaluating again.
+    """Compare runs that are already evaluated, as `compare_runs` does.
 
     Parameters
     ----------
     evaluation : Evaluation
-        Of two runs or more.
+        An evaluation of two runs or more.
     metric : str, optional
-        One of its metrics; not needed where it has only one.
+        One of its metrics; optional if it has only one.
     standardized, test, baseline, groups, level, n_resamples, seed, workers, progress
         As in `compare_runs`.
 
     Raises
     ------
     OptionError
-        As `compare_runs`; values were not standardized, or the evaluation has no such metric.
+        Raised where `compare_runs` raises it, or if values were not standardized or the evaluation lacks the metric.
 
     Examples
     --------
@@ -426,7 +428,7 @@ def compare_evaluated(
 
 
 def _checked(runs: Any, test: str, baseline: str | None) -> Any:
-    """Refuse runs, a test or a baseline that cannot be compared; return the runs."""
+    """Check runs, test and baseline, and return the runs."""
     check_choice("test", test, TESTS)
     if len(runs) < 2:
         raise OptionError(f"at least two runs are wanted to compare; got {', '.join(map(shown, runs))}")
@@ -436,7 +438,7 @@ def _checked(runs: Any, test: str, baseline: str | None) -> Any:
 
 
 class Options(NamedTuple):
-    """How runs are compared."""
+    """Options of a comparison of runs."""
 
     test: Test
     baseline: str | None

@@ -1,6 +1,6 @@
 """Qrels and runs -> documents of each query matched -> values by query -> means, raw and standardized.
 
-`correlate_groups` does so for plain columns of scores and groups.
+`correlate_groups` does the same for plain columns of scores and groups.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Undefined(Result):
-    """Queries for which a metric does not exist.
+    """Queries for which a metric is undefined.
 
     Attributes
     ----------
@@ -68,9 +68,9 @@ class ChanceLevel(Result):
     n_patterns : int
         Number of different lengths and ties among the queries; 0 where chance gives 0 by symmetry.
     n_drawn : int
-        How many of them have a null distribution of their own; the others are interpolated.
+        How many of them have a null distribution drawn for them; the others are interpolated.
     error : float
-        Root mean square of the mean of chance, which should be 0, over interpolated patterns; nan where none is.
+        Root mean square of the mean of chance, which should be 0, over interpolated patterns; nan if there are none.
     """
 
     run: str
@@ -82,7 +82,7 @@ class ChanceLevel(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(TableResult):
-    """Values of runs by query and metric, and what was computed.
+    """Values of runs by query and metric, with the options used.
 
     Attributes
     ----------
@@ -91,14 +91,14 @@ class Evaluation(TableResult):
     runs, metrics : tuple of str
         Names.
     values : ndarray of float64, shape (n_runs, n_metrics, n_queries), read-only
-        nan where the metric does not exist for a query, or 0 with ``undefined="zero"``.
+        nan if the metric is undefined for a query, or 0 with ``undefined="zero"``.
     standardized : ndarray of float64, shape (n_runs, n_metrics, n_queries), or None
-        Rank correlations standardized each by its own null, so that chance gives 0 whatever the length and the ties of
-        a query; nan for other metrics. None if it was not asked for.
+        Rank correlations, each standardized by its own null, so that chance gives 0 whatever the length and the ties of
+        a query; nan for other metrics. None unless requested.
     coverage : tuple of Coverage
-        What of each run was compared, and what was left out.
+        Which documents of each run were compared, and which were left out.
     undefined : tuple of Undefined
-        Which queries each metric does not exist for, and why.
+        Queries without a value of a metric, and the reason.
     chance : tuple of ChanceLevel
         How values were standardized.
     options : dict
@@ -116,12 +116,12 @@ class Evaluation(TableResult):
     options: dict[str, Any]
 
     def of(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> Values:
-        """Values of each query, shape (n_queries,), of a metric and a run; either may be left out if there is only one.
+        """Values of a metric for each query of a run, shape (n_queries,). Omit metric or run if there is only one.
 
         Raises
         ------
         OptionError
-            There is no such metric or run, or several, or values were not standardized.
+            The metric or run does not exist or is ambiguous, or values were not standardized.
         """
         place = self._place(self.runs, run, "run"), self._place(self.metrics, metric, "metric")
         if not standardized:
@@ -131,7 +131,7 @@ class Evaluation(TableResult):
         return np.asarray(self.standardized[place])
 
     def mean(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> float:
-        """Mean over the queries for which a value exists; nan where there is none. Arguments as of `of`."""
+        """Mean over the queries with a value; nan if there are none. Arguments as for `of`."""
         return mean_of(self.of(metric, run, standardized=standardized))
 
     def table(self) -> list[dict[str, Any]]:
@@ -175,7 +175,7 @@ class Evaluation(TableResult):
     def by_query(self) -> dict[str, list[Any]]:
         """Flat columns with a row for each run and query: run, query, and a column for each metric.
 
-        Standardized values have columns of their own, with " standardized" after the name of the metric.
+        Standardized values get separate columns, with " standardized" after the name of the metric.
         """
         columns: dict[str, list[Any]] = {
             "run": [run for run in self.runs for _ in self.queries],
@@ -245,19 +245,19 @@ def evaluate(
         "rbo", or `TauAP` and `RBO` with options; "ap" and "p@10", as trec_eval has them; and the measures of
         ir_measures, such as "ndcg@10" (extra `trec`).
     unjudged : {"zero", "omit", "error"}
-        What becomes of a retrieved document without a judgement, in a rank correlation: of relevance 0, as in
-        trec_eval, left out, or an error.
+        How a rank correlation treats a retrieved document without a judgement: as relevance 0, like trec_eval; leave it
+        out; or raise an error.
     unretrieved : {"last", "omit"}
-        What becomes of a judged document that the run did not retrieve, in a rank correlation: tied with the others
-        below all that it retrieved, or left out.
+        How a rank correlation treats a judged document that the run did not retrieve: tied with the others below all
+        that it retrieved, or left out.
     depth : int, optional
-        How many documents of each query are kept of a run, for all metrics; ties at the cut go by descending id.
+        Number of documents kept for each query of a run, for all metrics; ties at the cut are broken by descending id.
     undefined : {"omit", "zero", "error"}
-        What a query counts for which a metric does not exist, because it has fewer than two documents or its scores are
-        one tie: nothing, 0, or an error.
+        How a query counts if a metric is undefined for it, because it has fewer than two documents or all its scores
+        are tied: not at all, as 0, or as an error.
     standardized : bool, default True
-        Standardize each rank correlation by its own null (`NullDistribution.standardize`) as well, so that means over
-        queries of different lengths and ties add like to like, and chance gives 0.
+        Also standardize each rank correlation by its own null (`NullDistribution.standardize`). Chance then gives 0,
+        and values of queries with different lengths and ties can be averaged.
     n_resamples : int, default 500
         Number of permutations behind each null distribution.
     seed : int, default 0
@@ -270,21 +270,21 @@ def evaluate(
     Returns
     -------
     Evaluation
-        For a query of qrels that a run does not have, rank correlations do not exist; precision and the measures of
-        ir_measures are 0, as ir_measures has them. Queries that qrels do not have are left out, and listed in
+        For a query of qrels that a run lacks, rank correlations are undefined; precision and the measures of
+        ir_measures are 0, as in ir_measures. Queries that are not in qrels are left out, and listed in
         `Evaluation.coverage`.
 
     Raises
     ------
     RankingError
-        The subclass says what is wrong with qrels, runs, metrics or options; the message names the run.
+        The message names the run; the subclass tells whether qrels, runs, metrics or options are at fault.
     MissingMeasuresError
-        A measure of ir_measures was asked for, and ir_measures is not installed.
+        A measure of ir_measures was requested, and ir_measures is not installed.
 
     Warns
     -----
     UndefinedCorrelationWarning
-        A metric does not exist for any query.
+        A metric is undefined for all queries.
 
     Examples
     --------
@@ -382,13 +382,13 @@ class GroupCorrelations(Computed, TableResult):
     groups : tuple
         In the order of their first rows.
     values : ndarray of float64, shape (n_groups,), read-only
-        nan where it is undefined, or 0 with ``undefined="zero"``.
+        nan if undefined, or 0 with ``undefined="zero"``.
     standardized : ndarray of float64, shape (n_groups,), read-only, or None
-        Standardized each by its own null, so that chance gives 0; None if it was not asked for.
+        Each standardized by its own null, so that chance gives 0. None unless requested.
     sizes : ndarray of int64, shape (n_groups,), read-only
         Number of rows of each group.
     undefined : dict of reason to tuple of groups
-        Which groups have no coefficient, and why.
+        Groups without a coefficient, and the reason.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant
         As in `RankCorrelation`; `n_items` counts the rows.
     """
@@ -406,7 +406,7 @@ class GroupCorrelations(Computed, TableResult):
 
     @property
     def standardized_mean(self) -> float:
-        """Mean of the standardized values; nan if there are none."""
+        """Mean of the standardized values; nan without any."""
         return float("nan") if self.standardized is None else mean_of(self.standardized)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -443,7 +443,7 @@ def correlate_groups(
     Parameters
     ----------
     values, gold : array_like of shape (n_rows,), or a column of a data frame
-        Scores without nan, larger is better; gold takes the place of x in `weighted_tau`.
+        Scores without nan, larger is better; gold is x in `weighted_tau`.
     groups : array_like of str or int, shape (n_rows,), or a column of a data frame
         The group of each row, in any order.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}

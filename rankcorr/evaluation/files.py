@@ -1,7 +1,7 @@
 """Read qrels, runs and groups of queries from files; anything doubtful is an error that names file, line and column.
 
 bytes -> text -> lines -> columns -> `Qrels` or `Run`. The whole file is read at once, about 200 bytes for each row.
-`qrels_of` and `runs_of` take paths beside everything that holds qrels and runs in memory.
+`qrels_of` and `runs_of` take paths as well as everything that holds qrels and runs in memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RunsLike: TypeAlias = RunLike | Mapping[str, RunLike] | Sequence[Run]
 
 
 class Layout(NamedTuple):
-    """What the fields of a line are: None for one that is not read, and for "beir" the head that comes first."""
+    """Meaning of the fields of a line, None for one that is not read; for "beir" also its header line."""
 
     fields: tuple[str | None, ...]
     separator: str | None = None  # any white space
@@ -56,7 +56,7 @@ RUN_LAYOUTS: Final = {
 
 
 class Columns(NamedTuple):
-    """Columns of a file, and the line of each row; `ranks` is empty where the file has none beside scores."""
+    """Columns of a file, and the line of each row; `ranks` is empty if the file has none next to its scores."""
 
     queries: list[str]
     documents: list[str]
@@ -82,14 +82,15 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     path : str or path-like
         ``"-"`` is standard input.
     form : {"trec", "msmarco", "beir", "json"}, optional
-        By default told from the first line: an object is JSON, BEIR's head is BEIR, anything else TREC.
+        By default recognized from the first line: an object is JSON, the BEIR header is BEIR, anything else TREC.
     duplicates : {"error", "first", "max"}
-        What becomes of a document that a query has more than once.
+        How to treat a document that a query has more than once.
 
     Raises
     ------
     TableError
-        With file, line and column: a line with another number of fields, an empty id, a value that is no number.
+        A line has another number of fields, an empty id, or a value that is not a number; the message names file, line
+        and column.
     DuplicateDocumentError
         A document that a query has more than once, and `duplicates` is "error".
 
@@ -124,19 +125,19 @@ def read_run(
     json   one object: query to an object of document to score
     ====== ==================================================================
 
-    Scores decide, as in trec_eval. Ranks of a TREC run that contradict them are reported by a `RankColumnWarning`.
+    Scores determine the order, as in trec_eval. A `RankColumnWarning` reports ranks of a TREC run that contradict them.
 
     Parameters
     ----------
     path : str or path-like
         ``"-"`` is standard input.
     form : {"trec", "msmarco", "beir", "json"}, optional
-        By default told from the first line: an object is JSON, BEIR's head is BEIR, three fields are MS MARCO's, and
-        anything else is TREC.
+        By default recognized from the first line: an object is JSON, the BEIR header is BEIR, three fields are MS
+        MARCO, anything else is TREC.
     duplicates : {"error", "first", "max"}
-        What becomes of a document that a query has more than once.
+        How to treat a document that a query has more than once.
     name : str, optional
-        What results call the run; by default the name of the file, without its folder and ending.
+        Name of the run in results; by default the name of the file, without its folder and ending.
 
     Raises
     ------
@@ -160,12 +161,13 @@ def read_run(
 def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
     r"""Read the group of each query from a CSV or TSV file with two columns: query, group.
 
-    The first line is a head if it begins with "query", "query_id", "qid" or "q_id".
+    The first line is a header if it begins with "query", "query_id", "qid" or "q_id".
 
     Raises
     ------
     TableError
-        With file and line: another number of columns, an empty cell, or two groups for one query.
+        A line has another number of columns or an empty cell, or a query has two groups; the message names file and
+        line.
 
     Examples
     --------
@@ -216,7 +218,7 @@ def runs_of(runs: Any) -> dict[str, Run]:
     Raises
     ------
     OptionError
-        There is no run, or a name is no text or comes twice.
+        There is no run, or a name is not text or appears twice.
     RankingError
         A run cannot be read; the message names it.
     """
@@ -256,7 +258,7 @@ def _named_run(name: str, run: Any) -> Run:
 
 
 def is_trec(path: str | os.PathLike[str]) -> bool:
-    r"""Whether the first line of a file looks like one of TREC's qrels or runs; of standard input nobody knows.
+    r"""Whether the first line of a file looks like TREC qrels or a TREC run; always false for standard input.
 
     Examples
     --------
@@ -328,7 +330,7 @@ def _lines(table: TextTable, text: str, layout: Layout) -> Columns:
 
 
 def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, Sequence[str]]]:
-    """Fields of each line that is not blank, after the head."""
+    """Fields of each line that is not blank, after the header."""
     separator, wanted = layout.separator, len(layout.fields)
     names = " ".join(name or "-" for name in layout.fields)
     has_head = layout.has_head
@@ -355,7 +357,7 @@ def _id(table: TextTable, cell: str, line: int, column: str) -> str:
 
 
 def _json(table: TextTable, text: str, value_name: str) -> Columns:
-    """Columns of an object of query to an object of document to value; a name that comes twice is kept as such."""
+    """Columns of an object of query to an object of document to value; repeated names are kept as such."""
     try:
         given = json.loads(
             text, object_pairs_hook=_Pairs, parse_constant=_Constant, parse_float=_number, parse_int=_whole
@@ -381,18 +383,18 @@ def _json(table: TextTable, text: str, value_name: str) -> Columns:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object of JSON, with names that come twice."""
+    """A JSON object that keeps repeated names."""
 
 
 def _number(text: str) -> float | _Lost:
-    """A number with a point or an exponent, unless no float holds it."""
+    """A number with a point or an exponent, unless it is too large for a float."""
     number = float(text)
     lost = math.isinf(number) or (number == 0 and text.lower().partition("e")[0].strip("-0.") != "")
     return _Lost() if lost else number
 
 
 def _whole(text: str) -> int | _Lost:
-    """A whole number; Python refuses to read thousands of digits, and no float holds them."""
+    """A whole number; Python refuses to read thousands of digits, and a float cannot hold them."""
     return int(text) if len(text) <= MOST_DIGITS else _Lost()
 
 
@@ -401,14 +403,14 @@ class _Lost:
 
 
 class _Constant:
-    """NaN or Infinity, which are no JSON."""
+    """NaN or Infinity, which are not valid JSON."""
 
     def __init__(self, _text: str) -> None:
         pass
 
 
 def _check_ranks(table: TextTable, found: Columns) -> None:
-    """Warn where, within a query, a smaller rank has a smaller score."""
+    """Warn if a smaller rank has a smaller score within a query."""
     codes = np.unique(np.array(found.queries), return_inverse=True)[1]
     ranks, scores = np.array(found.ranks, float), np.array(found.values, float)
     order = np.lexsort((-scores, ranks, codes))
@@ -426,7 +428,7 @@ def _check_ranks(table: TextTable, found: Columns) -> None:
 
 
 def _where(found: Columns) -> str:
-    """The line of the first document that a query has again, as part of a place in a file; empty for JSON."""
+    """The line where a query first repeats a document, as part of a place in a file; empty for JSON."""
     seen: set[tuple[str, str]] = set()
     for line, pair in zip(found.lines, zip(found.queries, found.documents, strict=True), strict=False):
         if pair in seen:

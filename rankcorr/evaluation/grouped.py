@@ -1,4 +1,4 @@
-"""Flat columns of two scores -> the coefficient of each group, and why it is undefined where it is."""
+"""Flat columns of two scores -> the coefficient of each group, and the reason if it is undefined."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def grouped(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Values:
-    """Coefficient of each group of rows, nan where it is undefined.
+    """Coefficient of each group of rows, nan if undefined.
 
     Parameters
     ----------
     coefficient : Coefficient
     x, y : ndarray of float64, shape (n_rows,)
-        Scores without nan, larger is better; x takes the place of the gold ranking.
+        Scores without nan, larger is better; x is the gold ranking.
     offsets : ndarray of int64, shape (n_groups + 1,)
         Group g is the rows from ``offsets[g]`` to ``offsets[g + 1] - 1``.
     workers : int
@@ -54,7 +54,7 @@ def grouped(
     Raises
     ------
     WeightError
-        The weigher does not give usable weights.
+        The weigher does not return usable weights.
 
     Examples
     --------

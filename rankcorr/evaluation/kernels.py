@@ -1,8 +1,9 @@
 """The loops over queries and their documents, compiled by numba: matching, coefficients of groups, nulls, resampling.
 
 A group is a query with its documents. Columns hold the values of all groups, one group after the other; group g is
-``values[offsets[g] : offsets[g + 1]]``. Documents are codes, and a table of all codes says where the query at hand has
-each; it is filled and cleared with the rows of the query alone. The callers have checked everything: there is no nan.
+``values[offsets[g] : offsets[g + 1]]``. Documents are codes. A table of all codes holds the position of each document
+in the current query; only the rows of that query fill and clear it. The callers have checked everything: there is no
+nan.
 """
 
 import numpy as np
@@ -15,8 +16,8 @@ from rankcorr.kernels import Array, item_weights, kernel, midranks, pair_sums, r
 # takes 38 us either way.
 MOST_PAIRED = 250
 N_TRAITS = 7
-# Random numbers are whole numbers of 64 bits, made of the id of a query and the seed alone: array expressions, which
-# wrap around without a warning as plain Python too.
+# Random numbers are whole numbers of 64 bits, made only from the id of a query and the seed. The array expressions wrap
+# around without a warning as plain Python too.
 FIRST_SHIFT, SECOND_SHIFT, THIRD_SHIFT, HALF = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
 FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 LOW_HALF, MIDDLE = np.uint64(0xFFFFFFFF), 1 << 31
@@ -82,7 +83,7 @@ def fill_matches(
     """Set the gold value, the run's score and the document of each row that is compared, in the order of the run.
 
     Documents that only the run has are of value 0 or left out; those that only qrels has are tied below all others, in
-    the order of qrels, or left out. A query that the run does not have has no rows.
+    the order of qrels, or left out. A query that the run lacks has no rows.
     """
     lowest = -1.7976931348623157e308
     for group in range(gold_offsets.size - 1):
@@ -345,9 +346,9 @@ def permuted_coefficients(
 def described(ranks: Array, weights: Array, sizes: Array, scrambles: Array, sums: Array) -> int:
     """Set sums over the items of one ranking; f is the weight of an item, t the size of its tied group.
 
-    In this order: f times how many items are worse less how many are better; f; f^2; (t - 1) f^2; t - 1; (t - 1) f.
-    Returns the pattern of ties: the distinct mid-ranks say how the items tie, whatever their order, and the random
-    numbers that stand for them are combined. Two patterns of one length have the same number once in 2^63.
+    In this order: f times (number of worse items - number of better ones), f, f^2, (t - 1) f^2, t - 1, (t - 1) f.
+    Returns the pattern of ties: the distinct mid-ranks determine how the items tie, whatever their order, and the
+    random numbers assigned to them are combined. Two patterns of one length have the same number once in 2^63.
     """
     n_items = ranks.size
     sizes[:n_items] = 0
@@ -396,7 +397,7 @@ def group_traits(
     patterns: Array,
     traits: Array,
 ) -> None:
-    """Set the patterns of ties of x and y, and what the chance level of each group depends on, in O(n) after ranking.
+    """Set the patterns of ties of x and y, and the traits behind each group's chance level, in O(n) after ranking.
 
     The first trait is the mean of the numerator of tau_w over permutations, which is -2 a b / (n (n - 1)) for additive
     weights, with a and b the first of the sums of each ranking, over the root of the means of its two norms; the others
@@ -478,7 +479,7 @@ def exchanged_sums(rng: np.random.Generator, values: Array, sums: Array) -> None
 
 @kernel
 def drawn_counts(rng: np.random.Generator, counts: Array) -> None:
-    """Draw as many queries with replacement as there are, and count how often each came; a row for each resample."""
+    """Draw as many queries with replacement as there are, and count the draws of each; a row for each resample."""
     n_queries = counts.shape[1]
     counts[:] = 0.0
     for resample in range(counts.shape[0]):
@@ -525,18 +526,18 @@ def scrambled(numbers: Array) -> Array:
 
 @kernel
 def add_resamples(keys: Array, steps: Array, thresholds: Array, parts: Array, sums: Array) -> None:
-    """Add the parts of each query to each resample, as often as the query is drawn for it: a Poisson number.
+    """Add the parts of each query to each resample, times a Poisson number drawn for the query.
 
     Parameters
     ----------
     keys : ndarray of uint64, shape (n_queries,)
-        A number that stands for the id of the query and the seed.
+        A number derived from the id of the query and the seed.
     steps : ndarray of uint64, shape (n_resamples // 2,)
-        Multiples of the step of SplitMix64; each number that it gives decides two resamples, by its halves.
+        Multiples of the step of SplitMix64; the two halves of each number that it gives decide two resamples.
     thresholds : ndarray of int32
-        A query is drawn as often as there are thresholds up to its 32 bits, less 2^31.
+        A query is drawn once for each threshold that does not exceed its 32 bits, less 2^31.
     parts : ndarray of float64, shape (n_queries, n_parts)
-        Whole numbers, so small that no sum reaches 2^53: all sums are exact.
+        Whole numbers, small enough that no sum reaches 2^53: all sums are exact.
     sums : ndarray of float64, shape (n_parts, n_resamples)
     """
     n_steps = steps.size

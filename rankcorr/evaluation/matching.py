@@ -28,7 +28,7 @@ UNRETRIEVED: Final = ("last", "omit")
 
 @dataclass(frozen=True, eq=False)
 class Coverage(Result):
-    """What of qrels and a run was compared, and what was left out.
+    """Which documents of qrels and a run were compared, and which were left out.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Coverage(Result):
     not_in_run : tuple
         Queries of qrels that the run does not have.
     not_in_qrels : tuple
-        Queries of the run that qrels do not have, which are left out.
+        Queries of the run that are not in qrels, which are left out.
     n_compared : int
         Number of documents compared, over all queries.
     n_unjudged : int
@@ -88,7 +88,7 @@ class Matched:
 class Joined:
     """A run in the order of the queries of qrels, with documents as codes that both share, cut at a depth.
 
-    The run of query q of qrels is the rows from ``starts[q]`` to ``stops[q]``: none where the run does not have it.
+    Rows ``starts[q]`` to ``stops[q]`` of the run belong to query q of qrels; there are none if the run lacks it.
     """
 
     qrels: Qrels
@@ -119,7 +119,7 @@ def checked_depth(depth: object) -> int | None:
 def joined(qrels: Qrels, run: Run, depth: int | None, *, name: str = "the run") -> Joined:
     """Find the queries and documents of qrels in a run, and keep the best `depth` documents of each query.
 
-    Documents that tie at the cut are taken by descending id, as trec_eval does.
+    Ties at the cut are broken by descending id, as in trec_eval.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def joined(qrels: Qrels, run: Run, depth: int | None, *, name: str = "the run") 
 def matched(
     joint: Joined, *, unjudged: Unjudged, unretrieved: Unretrieved, workers: int = 1, progress: Progress | None = None
 ) -> Matched:
-    """Bring together gold and the run's scores of the documents of each query.
+    """Join gold with the run's scores of the documents of each query.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def matched(
     qrels = joint.qrels
     n_queries, n_documents = qrels.n_queries, len(joint.documents)
     n = np.zeros((n_queries, 3), np.int64)
-    # A block has a table of all documents, so that it should have as many rows at least.
+    # A block has a table of all documents, so it should have at least as many rows.
     blocks = blocks_of(qrels.offsets, max(BLOCK_ROWS, n_documents))
 
     def count(block: slice) -> None:

@@ -1,4 +1,4 @@
-"""Metrics by name or value -> what computes a value for each query."""
+"""Metrics by name or value -> the object that computes a value for each query."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGEST_CUTOFF: Final = 2**31 - 1
 
 @dataclass(frozen=True)
 class AveragePrecision:
-    """Average precision as trec_eval computes it: relevance of at least 1 counts, and ties go by descending id.
+    """Average precision as in trec_eval: relevance of at least 1 counts, and ties are broken by descending id.
 
     `unjudged` and `unretrieved` do not change it. A query without a relevant document has 0.
     """
@@ -34,7 +34,7 @@ class AveragePrecision:
 
 @dataclass(frozen=True)
 class PrecisionAt:
-    """Precision among the first k documents as trec_eval computes it; ties and relevance as in `AveragePrecision`.
+    """Precision among the first k documents as in trec_eval; ties and relevance as in `AveragePrecision`.
 
     Raises
     ------
@@ -74,7 +74,7 @@ class TauAP:
 class RBO:
     """`rankcorr.measures.rank_biased_overlap`, extrapolated, of the judged documents and those that the run retrieved.
 
-    The two lists are taken as they are: `unjudged` and `unretrieved` do not change it.
+    The two lists are used unchanged: `unjudged` and `unretrieved` do not affect it.
     """
 
     p: float = 0.9
@@ -100,7 +100,7 @@ class Familiar:
 
 
 def ir_measures_package() -> Any:
-    """Import ir_measures, or say what to install."""
+    """Import ir_measures, or raise an error that names the package to install."""
     try:
         import ir_measures
     except ImportError as error:
@@ -160,7 +160,7 @@ OWN: Final[dict[str, Metric]] = {"ap": AveragePrecision(), "map": AveragePrecisi
 
 
 def as_metric(metric: MetricLike) -> Metric:
-    """Return a metric as it is, and find that of a name.
+    """Return a metric unchanged, and look up the metric of a name.
 
     Names are those of the coefficients, "ap", "p@10" with any depth, "tau_ap", "rbo", and those of ir_measures in upper
     or lower case, such as "ndcg@10", "rr", "r@100", "err@20".
@@ -170,7 +170,7 @@ def as_metric(metric: MetricLike) -> Metric:
     MetricError
         The name is unknown.
     MissingMeasuresError
-        It is none of ours, and ir_measures is not installed.
+        No metric of this package has the name, and ir_measures is not installed.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def as_metric(metric: MetricLike) -> Metric:
 
 
 def as_metrics(metrics: Sequence[MetricLike] | MetricLike) -> dict[str, Metric]:
-    """Metrics by the name that tables show; a single one may come without a list.
+    """Metrics by their name in tables; a single one need not be in a list.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def as_metrics(metrics: Sequence[MetricLike] | MetricLike) -> dict[str, Metric]:
 
 
 def check_different(metrics: Sequence[Metric], given: Sequence[object]) -> None:
-    """Refuse a metric that comes twice; `given` is what each was asked for by, which may be two names of one.
+    """Refuse a repeated metric; `given` holds what each was requested by, since two names may mean the same metric.
 
     Raises
     ------

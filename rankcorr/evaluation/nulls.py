@@ -1,11 +1,11 @@
 """Groups -> the exponent that standardizes the coefficient of each, by nulls that groups share.
 
-The chance level of a coefficient depends on the length of the lists and on their ties. Groups that have both in common
-share one null distribution. Where there are more patterns than nulls can be drawn for, the exponents of some of them
-are drawn, and the others are interpolated: a quadratic function of seven traits of length, ties and weights, which
-are known in closed form. Each drawn exponent is predicted without itself, and the mean that chance then has, which
-should be 0, is the error that is reported. Measured on 40 to 150 documents with three kinds of ties, it is 0.003 to
-0.012 in root mean square, and 0.04 at most, where the standard deviation of chance is 0.2.
+The chance level of a coefficient depends on the length of the lists and on their ties. Groups with the same length and
+ties share one null distribution. If there are too many patterns to draw a null for each, the exponents of some are
+drawn, and the others are interpolated: a quadratic function of seven traits of length, ties and weights, which are
+known in closed form. As a check, each drawn exponent is predicted from the others. The mean that chance then has should
+be 0; its distance from 0 is the reported error. Measured on 40 to 150 documents with three kinds of ties, it is 0.003
+to 0.012 in root mean square, and at most 0.04, where the standard deviation of chance is 0.2.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rankcorr.workers import Progress, in_threads
 Values = NDArray[np.float64]
 
 RESAMPLES: Final = 500
-# Patterns that are drawn: all of them where there are no more, otherwise so many, from which the others follow.
+# Most patterns that are drawn. If there are more, the exponents of the others are interpolated.
 MOST_DRAWN: Final = 128
 # Patterns of short lists, which are cheap to draw, and whose exponents are no smooth function of the traits.
 MOST_SHORT: Final = 512
@@ -58,10 +58,9 @@ class Standardization:
     n_patterns : int
         Number of different lengths and ties.
     n_drawn : int
-        How many of them have a null distribution of their own.
+        How many of them have a null distribution drawn for them.
     error : float
-        Root mean square of what the mean of chance is where it should be 0, for interpolated exponents; nan where
-        none is interpolated.
+        Root mean square of the mean of chance, which should be 0, over interpolated exponents; nan if there are none.
     """
 
     exponents: Values
@@ -98,7 +97,7 @@ def standardization(
     Raises
     ------
     StandardizationError
-        Chance puts nearly everything at one value, so that standardized values could not be told apart.
+        Nearly all values of chance are equal, so that standardized values would be indistinguishable.
     """
     n_groups = offsets.size - 1
     if type(coefficient.weighting.weigher) is Uniform:  # the mean over permutations is 0 by symmetry
@@ -114,7 +113,7 @@ def standardization(
     def draw(number: int) -> Values:
         group = int(usable[firsts[number]])
         rows = slice(int(offsets[group]), int(offsets[group + 1]))
-        # Sorted, and with a seed of its own: a pattern has the same null wherever its groups stand.
+        # Sorted, and seeded by pattern: a pattern has the same null wherever its groups are.
         own_seed = derived_seed(seed, *keys[group].tolist())
         sorted_scores = np.sort(x[rows]), np.sort(y[rows])
         return _drawn(coefficient, *sorted_scores, n_resamples, own_seed, progress if workers == 1 else None)
@@ -138,10 +137,10 @@ def standardization(
 def drawn_exponents(
     coefficient: Coefficient, x: Values, y: Values, offsets: Codes, *, n_resamples: int, seed: int
 ) -> Values:
-    """Exponent of each group from a null distribution of its own pattern, whatever the other groups are.
+    """Exponent of each group from the null distribution of its pattern, whatever the other groups are.
 
-    Arguments and errors as of `standardization`. Exponents are kept for further calls in this process: a pattern of 100
-    documents takes 5 ms, and comes again in other partitions.
+    Arguments and errors as for `standardization`. Exponents are kept for further calls in this process: a pattern of
+    100 documents takes 5 ms, and recurs in other partitions.
     """
     exponents = np.zeros(offsets.size - 1)
     if type(coefficient.weighting.weigher) is Uniform:
@@ -239,7 +238,7 @@ def _chosen(sizes: Codes, traits: Values, counts: Codes) -> Codes:
 
 
 def _apart(traits: Values, number: int) -> Codes:
-    """Rows of which each is the farthest from those before it, so that no other row lies far from all of them."""
+    """Choose rows, each the farthest from those before it, so that no other row lies far from all of them."""
     scale = traits.std(axis=0)
     z = (traits - traits.mean(axis=0))[:, scale > 1e-9] / scale[scale > 1e-9]
     chosen = [int(np.argmax((z**2).sum(axis=1)))]
@@ -275,7 +274,7 @@ def _drawn(
 
 
 def _interpolated(known: Values, exponents: Values, wanted: Values) -> tuple[Values, Values]:
-    """Exponents for the traits `wanted`, and those of the known ones as the other known ones predict them."""
+    """Exponents for the traits `wanted`, and for each known one as predicted from the others."""
     centre, scale = known.mean(axis=0), known.std(axis=0)
     varying = scale > 1e-9
 

@@ -33,7 +33,7 @@ GROUP: Final = "group"
 class QueryColumns:
     """Base of `Qrels` and `Run`: rows of a query, a document and a value, sorted by query.
 
-    Queries come in the order of their first rows, and the rows of a query in the order in which they were given.
+    Queries are in the order of their first rows, and the rows of a query in the order given.
 
     Attributes
     ----------
@@ -68,19 +68,19 @@ class QueryColumns:
         duplicates: Duplicates = "error",
         name: str | None = None,
     ) -> Self:
-        """Make it of three columns of one length, in any order of rows.
+        """Build it from three columns of one length, in any order of rows.
 
         Parameters
         ----------
         queries, documents : sequence or series of str or int
-            Ids, all of one type in each column. Those of Arrow are encoded by Arrow.
+            Ids, all of one type in each column. Arrow encodes columns of Arrow.
         values : array_like or series
             Real numbers without nan. Values of Arrow in doubles, sorted by query already, are not copied.
         duplicates : {"error", "first", "max"}
-            What becomes of a document that a query has more than once: an error, or the first or the largest value
-            counts.
+            How to treat a document that a query has more than once: raise an error, or use the first or the largest
+            value.
         name : str, optional
-            What results call it.
+            Name in results.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class QueryColumns:
 
     @classmethod
     def from_dict(cls, values: Mapping[Any, Mapping[Any, float]], *, name: str | None = None) -> Self:
-        """Make it of a mapping of query to a mapping of document to value.
+        """Build it from a mapping of query to a mapping of document to value.
 
         A query without documents has no rows, and is left out.
 
@@ -147,15 +147,15 @@ class QueryColumns:
         duplicates: Duplicates = "error",
         name: str | None = None,
     ) -> Self:
-        """Make it of a data frame of pandas, polars or pyarrow with a row for each document of a query.
+        """Build it from a data frame of pandas, polars or pyarrow with a row for each document of a query.
 
         Parameters
         ----------
         frame : data frame
         query, document, value : str, optional
-            Names of the columns. By default the one of these names that the frame has: "query", "query_id", "qid",
-            "q_id"; "document", "document_id", "doc_id", "docno", "docid"; for qrels "relevance", "rel", "label",
-            "gold"; for a run "score", "sim".
+            Names of the columns. By default the frame's column with one of these names: "query", "query_id", "qid",
+            "q_id" for the query, "document", "document_id", "doc_id", "docno", "docid" for the document, "relevance",
+            "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run.
         duplicates, name
             As in `from_columns`.
 
@@ -186,9 +186,9 @@ class QueryColumns:
 
     @classmethod
     def of(cls, given: Any) -> Self:
-        """Make it of whatever holds it in memory: itself, a dict, a data frame, or an object of ranx or ir_measures.
+        """Build it from any source in memory: itself, a dict, a data frame, or an object of ranx or ir_measures.
 
-        Objects of ranx are known by their method ``to_dict``, those of ir_measures by the fields ``query_id`` and
+        Objects of ranx are recognized by their method ``to_dict``, those of ir_measures by the fields ``query_id`` and
         ``doc_id`` of the entries of an iterable. `read_qrels` and `read_run` read files.
 
         Raises
@@ -309,8 +309,8 @@ class QueryColumns:
 class Qrels(QueryColumns):
     """Relevance of documents to queries: the gold scores.
 
-    Relevance is any number. The coefficients rank by it, so that a negative one is worse than 0; measures of
-    relevance count documents of at least 1, as trec_eval does.
+    Relevance is any number. The coefficients rank by it, so that a negative one is worse than 0; measures of relevance
+    count documents of at least 1, as in trec_eval.
 
     Made by `Qrels.from_dict`, `Qrels.from_columns`, `Qrels.from_frame`, `Qrels.of` or `read_qrels`.
     """
@@ -359,15 +359,15 @@ def _all_have(rows: list[Any], field: str) -> bool:
 
 
 def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable, list[int]]:
-    """Places of the queries of each group; groups in the order of their first queries, and none without groups.
+    """Positions of the queries of each group; groups in the order of their first queries, and none without groups.
 
     Parameters
     ----------
     groups : mapping of query to group, data frame, or None
-        A frame has a column of queries, called as in `Qrels.from_frame`, and either one other column or one called
+        A frame has a column of queries, named as in `Qrels.from_frame`, and either one other column or one called
         "group". It may repeat a query with the same group.
     queries : tuple
-        Those of qrels, each of which needs a group.
+        The queries of qrels. Each needs a group.
 
     Raises
     ------

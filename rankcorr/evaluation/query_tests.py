@@ -1,4 +1,4 @@
-"""Values by query -> intervals of their mean, and tests of whether it is 0; the unit is the query.
+"""Values by query -> intervals of their mean, and tests of the mean against 0; the unit is the query.
 
 Columns are runs or differences of runs, nan where a query has no value; each column is judged over its own queries.
 """
@@ -36,7 +36,7 @@ class Means:
 
     @classmethod
     def of(cls, columns: Values) -> Means:
-        """Take them of a matrix with a row for each query."""
+        """Compute them for a matrix with a row for each query."""
         known = ~np.isnan(columns)
         n = known.sum(axis=0).astype(np.float64)
         sums = np.where(known, columns, 0.0).sum(axis=0)
@@ -46,10 +46,10 @@ class Means:
 
 
 def studentized(columns: Values, draws: Draws) -> Values:
-    """Means of resampled queries less the mean, each over its standard error, shape (n_resamples, n_columns).
+    """Means of resampled queries minus the mean, each over its standard error, shape (n_resamples, n_columns).
 
-    Queries are resampled as a whole, the same for all columns. nan where fewer than two queries with a value were
-    drawn; where all that were drawn are equal, 0 if they equal the mean, else infinite.
+    Whole queries are resampled, the same for all columns. The result is nan if fewer than two queries with a value were
+    drawn. If all values drawn are equal, it is 0 if they equal the mean, else infinite.
     """
     from rankcorr.evaluation.kernels import drawn_counts
 
@@ -79,8 +79,8 @@ def studentized(columns: Values, draws: Draws) -> Values:
 def intervals(columns: Values, ratios: Values, level: float) -> tuple[Values, Values]:
     """Bootstrap-t intervals of the mean of each column, from its `studentized` resamples.
 
-    nan for fewer than two queries. A column whose values are all equal has an interval of no width. Up to four queries
-    are so few that an interval at 0.95 has no end: infinite.
+    nan for fewer than two queries. If all values of a column are equal, its interval has no width. With up to four
+    queries an interval at 0.95 is unbounded: infinite.
     """
     return bounds(Means.of(columns), ratios, level)
 
@@ -100,7 +100,7 @@ def bounds(found: Means, ratios: Values, level: float) -> tuple[Values, Values]:
 
 
 def pvalues(columns: Values, test: Test, draws: Draws, ratios: Values | None = None) -> Values:
-    """Two-sided p-value that the mean of each column is 0; nan without queries, and where a test needs two.
+    """Two-sided p-value that the mean of each column is 0; nan without queries, or if a test needs two.
 
     - "randomization": signs of the differences are flipped at random; all of them up to 12 queries.
     - "t": Student's test of the mean.
@@ -117,7 +117,7 @@ def pvalues(columns: Values, test: Test, draws: Draws, ratios: Values | None = N
         tails = 2 * stdtr(np.maximum(1, found.n - 1), -np.abs(observed))
         return np.asarray(np.where(found.n > 1, tails, math.nan))
     drawn = studentized(columns, draws) if ratios is None else ratios
-    # A resample in which nothing can be told counts as at least as extreme.
+    # A resample without a defined statistic counts as at least as extreme.
     reached = (~(np.abs(drawn) < np.abs(observed) * (1 - ROUNDING))).sum(axis=0)
     return np.asarray(np.where(found.n > 1, (1 + reached) / (1 + draws.n_resamples), math.nan))
 
@@ -164,10 +164,10 @@ def _divided(numerator: Values, denominator: Values) -> Values:
 class QueryContest:
     """Runs from best to worst, with a value for each query, for `leaderboard_groups.contested`.
 
-    The lead of the best run over another is compared with the range, from the best to the worst, that all runs have
-    when they exchange places at random within each query (Tukey's test of all pairs, randomized), step-down. Leads over
-    runs that differ from the best by more than two runs do on average are scaled down by as much, as Tukey and Kramer
-    scale by standard errors.
+    The lead of the best run over another is compared with the range, from best to worst, of all runs after they
+    exchange places at random within each query (Tukey's test of all pairs, randomized), step-down. Leads over a run are
+    scaled down if it differs from the best by more than two runs do on average, as Tukey and Kramer scale by standard
+    errors.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class QueryContest:
         leads = (values[:, :1] - values[:, 1:]).sum(axis=0) * self._scales(values)
         found, largest = np.empty(n_runs - 1), 0.0
         for n_before, row in enumerate(np.argsort(-leads, kind="stable").tolist()):
-            # The runs with larger leads have left; which of the exchanged ones stand for the others is all one.
+            # The runs with larger leads have been removed; any of the exchanged ones may represent the others.
             reached = np.count_nonzero(ranges[:, n_runs - 1 - n_before] >= leads[row] - ROUNDING * n_queries)
             largest = max(largest, (1 + int(reached)) / (1 + ranges.shape[0]))
             found[row] = largest

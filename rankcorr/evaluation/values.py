@@ -1,9 +1,9 @@
 """A metric and a run -> a value for each query of qrels.
 
-Most measures of ir_measures are computed by trec_eval: C code that trusts what it is given. It reserves a table with an
-entry for each grade up to the largest, which it keeps from one query to the next, and reads it at places that it does
-not check. So documents and queries get names of our own where theirs would be misread, grades have a limit, and a first
-query reserves the table for all others.
+Most measures of ir_measures are computed by trec_eval: C code that trusts its input. It reserves a table with an entry
+for each grade up to the largest, keeps that table from one query to the next, and does not check its indices. So
+documents and queries whose names it would misread are renamed, grades have a limit, and a first query reserves the
+table for all others.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class QueryValues:
 
 
 class Competition:
-    """One run, joined and matched with qrels, of which metrics are computed."""
+    """One run, joined and matched with qrels: the input of all metrics."""
 
     def __init__(self, joint: Joined, pairs: Matched, workers: int, progress: Progress | None = None) -> None:
         self._joint = joint
@@ -263,7 +263,7 @@ def _without_gains(measure: Any) -> Any:
 
 
 def _document_names(joint: Joined) -> list[str]:
-    """Ids as text, or other names in their order if an id holds a NUL, a space or a surrogate, which C or files cut."""
+    """Ids as text; if C or files would cut an id (NUL, space, surrogate), other names in the same order."""
     ids = [str(document) for document in joint.documents]
     text = " ".join(ids)
     if text.isprintable() and text.count(" ") == len(ids) - 1:
@@ -280,7 +280,7 @@ def _by_query(
     values: NDArray[Any],
     step: Progress,
 ) -> dict[str, dict[str, Any]]:
-    """By query, documents with their values; a query without any is left out."""
+    """Documents with their values, by query; a query without documents is left out."""
     found = {}
     for query, start, stop in zip(queries, starts.tolist(), stops.tolist(), strict=True):
         step(1)

@@ -1,4 +1,4 @@
-"""Which queries two runs differ most on, and which documents make the difference."""
+"""The queries on which two runs differ most, and the documents that make the difference."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ class DocumentDifference(Result):
     ----------
     document : str or int
     relevance : float
-        nan for a document that nobody judged; "zero" ranks it as if it were of relevance 0.
+        nan for a document without a judgement; "zero" ranks it as if it were of relevance 0.
     first_rank, second_rank : float
-        Mid-ranks among the documents compared; documents that a run did not retrieve share the last ones. nan where a
-        run is compared without the document.
+        Mid-ranks among the documents compared; documents that a run did not retrieve share the last ones. nan if a run
+        is compared without the document.
     cost : float
-        How much more of the coefficient the place of the document costs the first run than the second; negative where
-        it costs the second more.
+        How much the place of the document costs the first run, minus how much it costs the second.
     """
 
     document: Hashable
@@ -55,10 +54,10 @@ class QueryDifference(Result):
     ----------
     query : str or int
     first, second, difference : float
-        Values of the two runs, and the first less the second.
+        Values of the two runs, and the first minus the second.
     documents : tuple of DocumentDifference
-        Those that make the most difference, in either direction; none if the coefficient does not exist for one of the
-        runs, as where it lacks the query.
+        Documents that make the most difference, in either direction; none if the coefficient is undefined for one of
+        the runs, as when it lacks the query.
     """
 
     query: Hashable
@@ -81,17 +80,17 @@ def worst(
     unretrieved: Unretrieved = "last",
     depth: int | None = None,
 ) -> tuple[QueryDifference, ...]:
-    """List the queries on which two runs differ most, with the documents that make the difference.
+    """List the queries with the largest difference between two runs, and the documents that cause it.
 
-    What the place of a document costs a run is its part of 1 - tau_w, as in `contributions`, or of another rank
-    correlation that is the metric.
+    The cost of a document for a run is its part of 1 - tau_w, as in `contributions`. If the metric is another rank
+    correlation, the cost is a part of that.
 
     Parameters
     ----------
     qrels, runs, metric, unjudged, unretrieved, depth
         As in `compare_runs`.
     first, second : str, optional
-        Names of the two runs; not needed where there are only two.
+        Names of the two runs; optional if there are only two.
     k : int, default 10
         Number of queries.
     n_documents : int, default 5
@@ -100,7 +99,7 @@ def worst(
     Returns
     -------
     tuple of QueryDifference
-        The largest difference first, whichever run is better; queries for which a value does not exist are left out.
+        The largest difference first, whichever run is better; a query needs a value for both runs to be listed.
 
     Raises
     ------
@@ -157,7 +156,7 @@ def worst_evaluated(
     k: int,
     n_documents: int = FIVE,
 ) -> tuple[QueryDifference, ...]:
-    """Do what `worst` does where runs are evaluated and matched already; arguments are as checked there."""
+    """Do what `worst` does for runs that are already evaluated and matched, with checked arguments."""
     values = [evaluation.of(name_of(metric), run) for run in (first, second)]
     differences = values[0] - values[1]
     order = np.argsort(-np.abs(differences), kind="stable")[: np.count_nonzero(~np.isnan(differences))]
@@ -192,7 +191,7 @@ def _documents(
 
 
 def _places(pairs: Matched, coefficient: Coefficient, query: int) -> dict[Hashable, tuple[float, float]]:
-    """Rank and cost of each document of a query; none where the coefficient does not exist."""
+    """Rank and cost of each document of a query; none if the coefficient is undefined."""
     rows = slice(int(pairs.offsets[query]), int(pairs.offsets[query + 1]))
     if rows.stop - rows.start < 2:
         return {}

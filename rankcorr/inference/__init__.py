@@ -1,4 +1,4 @@
-"""How far a coefficient can be trusted: chance level, tests, intervals, and the comparison of systems.
+"""Uncertainty of a coefficient: chance level, tests, intervals, and the comparison of systems.
 
-Two rankings -> resampled rankings, in blocks -> the coefficient of each -> a distribution -> what is read from it.
+Two rankings -> resampled rankings, in blocks -> the coefficient of each -> a distribution -> figures derived from it.
 """

@@ -1,4 +1,4 @@
-"""Intervals of a coefficient, and of the difference of two: new items from a copula, or old ones drawn anew."""
+"""Intervals of a coefficient, and of the difference of two: new items from a copula, or given ones redrawn."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ METHODS: Final = ("copula", "percentile", "bca")
 # Items are left out one by one up to this number, and in as many groups above it. Drawn groups add noise of
 # sqrt(15) / (6 * 1000) = 0.0006 to the acceleration, which moves the levels by less than the resamples' own noise.
 MAX_JACKKNIFE: Final = 1_000
-# Two systems of which one has at least this share of tied pairs of items, and with at least this correlation given
-# gold, have the percentile interval of their difference up to this number of items. With 200 items on five levels that
-# interval of tau_w excludes 0 in 10 % of cases where the systems are equally good; that of the copula, in 3 to 5 %.
+# The difference of two systems has the percentile interval if at least this share of item pairs is tied in one system,
+# the systems correlate by at least this much given gold, and there are at most this many items. With 200 items on five
+# levels and equally good systems, that interval of tau_w excludes 0 in 10 % of cases; the copula's in 3 to 5 %.
 TIED_SHARE: Final = 0.05
 ALIKE: Final = 0.9
 MAX_TIED: Final = 100
@@ -36,16 +36,16 @@ MAX_TIED: Final = 100
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class BootstrapInterval(Computed):
-    """A rank correlation with its confidence interval, and what was computed.
+    """A rank correlation with its confidence interval and the options used.
 
     Attributes
     ----------
     statistic : float
-        The coefficient of the two rankings as they are.
+        The coefficient of the two rankings, not resampled.
     low, high : float
-        Ends of the interval; nan where it does not exist.
+        Ends of the interval; nan if undefined.
     level : float
-        Level of confidence that was asked for.
+        Level of confidence requested.
     method : str
         "copula", "percentile" or "bca".
     standard_error : float
@@ -53,11 +53,11 @@ class BootstrapInterval(Computed):
     n_resamples : int
         Number of resamples drawn.
     n_undefined : int
-        Number of these left out because the coefficient is undefined there; all of them if `statistic` is nan.
+        Number of these left out because their coefficient is undefined; all of them if `statistic` is nan.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`.
     n_missing : int or None
-        Number of items in one ranking only; None if `missing` is None.
+        Number of items in only one ranking; None if `missing` is None.
     """
 
     statistic: float
@@ -86,22 +86,22 @@ def bootstrap_interval(
 ) -> BootstrapInterval:
     """Confidence interval of a rank correlation.
 
-    What an interval is meant to cover is the mean of the coefficient over samples of as many items from the same
-    population, since a top-weighted coefficient depends on the number of items. There are three methods.
+    An interval is meant to cover the mean of the coefficient over samples of as many items from the same population,
+    since a top-weighted coefficient depends on the number of items. There are three methods.
 
-    - "copula", the default, supposes that the ranks depend on one another as in a t copula. Its degrees of freedom are
-      fitted by likelihood: to all items, or to the better half where the coefficient has most of its weight there. Its
-      correlation is the parameter of the interval. Rankings of new items are drawn for many correlations; they have
-      ties where the data have groups of ties, with the same probabilities. The interval lies between the mean
-      coefficients for those two correlations at which the observed coefficient has probabilities of (1 - level) / 2
-      and (1 + level) / 2 to be exceeded. The level of dependence is thus taken from the coefficient alone, and only the
-      shape of its distribution from the model.
+    - "copula", the default, assumes that the ranks depend on one another as in a t copula. Its degrees of freedom are
+      fitted by likelihood: to the better half of the items if the coefficient has most of its weight there, otherwise
+      to all items. Its correlation is the parameter of the interval. Rankings of new items are drawn for many
+      correlations; if the data have groups of ties, so do the drawn rankings, with the same probabilities. The interval
+      lies between the mean coefficients for two correlations: those with which a drawn coefficient exceeds the observed
+      one with a probability of (1 - level) / 2 and of (1 + level) / 2. The level of dependence is thus taken from the
+      coefficient alone, and only the shape of its distribution from the model.
     - "percentile" draws items with replacement, and lies between quantiles of their coefficients. Copies of one item
-      are ties in both rankings; a top-weighted coefficient, which a few items decide, is then distorted. It supposes
-      nothing about dependence.
+      are ties in both rankings, which distorts a top-weighted coefficient, because a few items decide it. The method
+      assumes nothing about dependence.
     - "bca", bias-corrected and accelerated (Efron 1987), shifts these quantiles. Its acceleration comes from the
-      jackknife: from the coefficients without each item up to 1,000 items, and without each of 1,000 random groups of
-      items above.
+      jackknife: coefficients without each item for up to 1,000 items, and without each of 1,000 random groups of items
+      for more.
 
     Measured coverage of 95 % intervals by "copula" (benchmarks/interval_coverage.py, 1,000 data sets for each of tau_w
     and rho_w with n0 = 0, 2 and 10, tau and rho; standard error 0.007), from the lowest to the highest of these eight:
@@ -117,19 +117,19 @@ def bootstrap_interval(
     normal, five levels             0.951 to 0.972  0.936 to 0.948  0.920 to 0.960
     ==============================  ==============  ==============  ==============
 
-    Five levels have 250 data sets with 300 items and 100 with 1,000, so that the standard errors are 0.014 and 0.022.
-    Coverages above 0.975 are of rho_w where the dependence is at the top. docs/systems.md has all cells with mean
-    widths, and some beside those of the other methods.
+    The cells of five levels have 250 data sets with 300 items and 100 with 1,000; their standard errors are 0.014 and
+    0.022. Coverages above 0.975 are of rho_w where the dependence is at the top. docs/systems.md has all cells with
+    mean widths, and some cells of the other methods.
 
     Parameters
     ----------
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
-        Resamples have ties, so a weigher is asked for the ranks 1, 1.5, 2 and so on.
+        A value with its options, such as ``TauW(n0=10)``; a name selects the default options. Resamples have ties, so a
+        weigher must accept the ranks 1, 1.5, 2 and so on.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What becomes of labels that are in one ranking only; see `weighted_tau`. It is applied before items are drawn.
+        How to treat labels that only one ranking has; see `weighted_tau`. It is applied before items are drawn.
     level : float, default 0.95
         Level of confidence.
     method : {"copula", "percentile", "bca"}
@@ -137,9 +137,9 @@ def bootstrap_interval(
     n_resamples : int, default 2000
         Number of resamples; at least 1,000 are drawn for "copula".
     seed : int, default 0
-        The same seed gives the same answer; another one shows the Monte Carlo error.
+        The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
-        Number of threads, by default one for each processor. The answer does not depend on it.
+        Number of threads, by default one for each processor. The result does not depend on it.
     progress : callable, optional
         Called with the number of resamples done since the last call, and with 0 between the steps of the jackknife. An
         exception that it raises stops the work.
@@ -147,13 +147,13 @@ def bootstrap_interval(
     Returns
     -------
     BootstrapInterval
-        nan with an `UndefinedCorrelationWarning` where the coefficient is undefined. Resamples in which it is
-        undefined are left out and counted, with a warning.
+        nan with an `UndefinedCorrelationWarning` if the coefficient is undefined. Resamples with an undefined
+        coefficient are left out and counted, with a warning.
 
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     References
     ----------
@@ -267,7 +267,7 @@ def jackknife(items: SortedItems, draws: Draws, max_groups: int = MAX_JACKKNIFE)
 def bca_interval(statistic: float, values: Values, left_out: Values, level: float) -> tuple[float, float]:
     """Quantiles of the resampled values at the levels of Efron's bias-corrected and accelerated interval.
 
-    Both ends are nan where the bias or the acceleration is undefined.
+    Both ends are nan if the bias or the acceleration is undefined.
     """
     from scipy.special import ndtr, ndtri
 
@@ -310,7 +310,7 @@ class DifferenceInterval:
 
 
 def difference_interval(items: SortedItems, observed: float, *, level: float, draws: Draws) -> DifferenceInterval:
-    """Interval of the coefficient of x with the first other ranking, less that with the second.
+    """Interval of the coefficient of x with the first other ranking, minus that with the second.
 
     The parameter is the difference of the two strengths, whose mean is the fitted one; so are the correlation of the
     two others given x, and the degrees of freedom. At 0 the two are exchangeable in the model. The level is that of
@@ -339,10 +339,10 @@ def difference_interval(items: SortedItems, observed: float, *, level: float, dr
 
 
 def tied_and_alike(items: SortedItems, copula: TCopula) -> bool:
-    """Whether, in a short list, one of the two others has many ties, and they share most of what x does not explain.
+    """Whether, in a short list, one of the two others has many ties, and the two correlate strongly given x.
 
-    The copula spreads what they do not share over all items. Systems with few levels often agree on whole groups, such
-    as the one at the top, and differ elsewhere; it is then far from the truth, and copies of items do no harm.
+    The copula spreads their disagreements over all items. Systems with few levels often agree on whole groups, such as
+    the top one, and differ elsewhere; the copula is then far from the truth, and copies of items do no harm.
     """
     pairs = items.n_items * (items.n_items - 1)
     sizes = [np.unique(row, return_counts=True)[1] for row in items.y_halves]
@@ -351,7 +351,7 @@ def tied_and_alike(items: SortedItems, copula: TCopula) -> bool:
 
 
 def students_level(level: float, n_items: int) -> float:
-    """Level at which the normal distribution has the quantiles that Student's t has at `level`.
+    """Return the level at which normal quantiles equal those of Student's t at `level`.
 
     The spread of a difference is estimated from the items: three correlations take three degrees of freedom.
     """

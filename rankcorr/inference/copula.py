@@ -1,8 +1,8 @@
 """Resamples of one ranking together with others, drawn from a t copula that is fitted to them, and their intervals.
 
-A copula is what remains of a distribution when only ranks count. In a bootstrap of items, copies of an item are ties at
-the very top, where a top-weighted coefficient puts its weight; items drawn from a copula are new ones, and tie only
-where the rankings do.
+A copula is the part of a distribution that ranks determine. In a bootstrap of items, copies of an item are ties at the
+very top, where a top-weighted coefficient puts its weight; items drawn from a copula are new ones, and tie only where
+the rankings do.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from rankcorr.inference.resampling import Counts, Draws, SortedItems, Values
 DEGREES: Final = (2.0, 3.0, 5.0, 9.0, 20.0, math.inf)
 # Distances, in Fisher's z, of the correlations that a fit tries from that of the normal scores.
 DISTANCES: Final = np.arange(-1.2, 1.25, 0.15)
-# The better half of the items decides on the degrees of freedom where its ranks have this share of the weight: with
-# all items, the intervals of a top-weighted coefficient are too wide where it is the bottom that goes together.
+# The better half of the items determines the degrees of freedom if its ranks have this share of the weight. With all
+# items, the intervals of a top-weighted coefficient are too wide if the rankings agree mostly at the bottom.
 TOP_SHARE: Final = 0.75
-# Fisher's z of the correlation of two rankings that are the same.
+# Fisher's z of the correlation of two identical rankings.
 STRONGEST: Final = 14.0
-# Standard deviations of the noise at which rankings with ties are drawn to see what ties do to their correlation, and
-# the number of items in all draws for each: 20 items have 250 draws, so a sixteenth of the error of the data.
+# To measure how ties change a correlation, rankings with ties are drawn at these standard deviations of the noise, and
+# with this number of items in all draws for each: 20 items have 250 draws, so a sixteenth of the error of the data.
 NOISES: Final = np.geomspace(0.005, math.sqrt(2.0), 12)
 ITEMS_DRAWN: Final = 5_000
 Draw: TypeAlias = Callable[[np.random.Generator, Values], Values]
@@ -38,9 +38,9 @@ MIN_RESAMPLES: Final = 1_000
 # Shares of the resamples: the middle of the interval, and three steps to each end. The rest, three tenths, goes to the
 # search.
 MIDDLE, STEPS = 0.08, (0.08, 0.08, 0.15)
-# The search halves an interval so often that is dense where it starts, and reaches 4 to either side: 0.02 sinh(6).
+# The number of halvings makes the search dense near its start; it reaches 4 to either side: 0.02 sinh(6).
 HALVINGS, REACH, DENSITY = 10, 6.0, 0.02
-# Precision of the first guess at a probit curve; that of one value is at most 0.64.
+# Precision of the first guess at a probit curve; the precision of one value is at most 0.64.
 PRIOR: Final = 0.03
 # Values closer than this are equal: in short lists a coefficient takes few values, which rounding must not split.
 ROUNDING: Final = 1e-12
@@ -53,7 +53,8 @@ class TCopula:
     Attributes
     ----------
     items : SortedItems
-        The rankings. A resample has groups of ties with the probabilities that theirs are large.
+        The rankings. An item of a resample falls into a group of ties with a probability equal to the group's share of
+        the items.
     strengths : ndarray of shape (n_rankings,)
         Fisher's z of the correlation of x with each other ranking.
     factor : ndarray of shape (n_rankings, n_rankings)
@@ -158,13 +159,13 @@ def score_correlations(items: SortedItems) -> Values:
 
 
 def without_rounding(correlations: Values, n_items: int) -> Values:
-    """Correlations of scores of which only ranks are known, from those of the normal scores of the ranks.
+    """Correlations of scores known only by their ranks, from those of the normal scores of the ranks.
 
-    Ranks round scores. Of two rankings that differ by noise of standard deviation s, small beside the gap g between
-    neighbours, few items change places, but these move by a whole gap. For items spread evenly, the mean squared
-    difference of an item's scores is s^2 + c s with c = 2 g / sqrt(pi), instead of s^2. No rounding shows in rankings
-    that are independent, where s = sqrt(2); s^2 + c s (1 - s / sqrt(2)) is right at both ends, and within 0.05 c
-    between them. It is solved for s.
+    Ranks round scores. Let two rankings differ by noise of standard deviation s that is small compared with the gap g
+    between neighbours. Then few items change places, but these move by a whole gap. For items spread evenly, the mean
+    squared difference of an item's scores is s^2 + c s with c = 2 g / sqrt(pi), instead of s^2. No rounding shows in
+    independent rankings, where s = sqrt(2). The formula s^2 + c s (1 - s / sqrt(2)) is right at both ends, and within
+    0.05 c between them. It is solved for s.
     """
     scores = quantiles((np.arange(n_items) + 0.5) / n_items, math.inf)
     rounding = 2 * (scores[-1] - scores[0]) / (n_items * scores.std() * math.sqrt(math.pi))
@@ -186,10 +187,10 @@ def before_ranking(items: SortedItems, rounded: Values) -> Values:
 
 
 def without_ties(items: SortedItems, x_halves: Counts, y_halves: Counts, correlation: float) -> float:
-    """Correlation of scores at which drawn rankings with such ties have the given correlation of normal scores.
+    """Correlation of scores that gives drawn rankings with the same ties this correlation of normal scores.
 
-    Mid-ranks times 2 tell the ties; the weights of the items do not matter. Drawn rankings are ranked like the given
-    ones, so that this accounts for the rounding to ranks too.
+    The mid-ranks, times 2, determine the ties; the weights of the items do not matter. Drawn rankings are ranked like
+    the given ones, so this accounts for the rounding to ranks too.
     """
     if correlation < 0:
         return -without_ties(items, x_halves, 2 * (items.n_items + 1) - y_halves, -correlation)
@@ -215,7 +216,7 @@ def without_ties(items: SortedItems, x_halves: Counts, y_halves: Counts, correla
             return correlation
         squares.append(2 - 2 * np.mean(products[defined] / lengths[defined].prod(axis=1)))
     drawn, observed = np.sqrt(np.maximum.accumulate(squares)), math.sqrt(max(2 - 2 * correlation, 0.0))
-    # Rankings that differ by less than any drawn ones differ by their ties alone.
+    # Rankings that differ by less than any drawn ones differ only by their ties.
     found = float(np.interp(observed, drawn, NOISES, left=0.0))
     return 1 - 0.5 * found * found
 
@@ -223,8 +224,8 @@ def without_ties(items: SortedItems, x_halves: Counts, y_halves: Counts, correla
 def partial_correlations(rounded: Values, smooth: Values) -> Values:
     """Correlations of all but the first, given the first.
 
-    The correlations with the first explain a part of what two others do not share, as found with rounding; the same
-    part is taken of what they do not share without it. A part of one that is found without would leave nothing.
+    Correlations with the first explain a share of the disagreement of two others, measured with rounding. The same
+    share is taken of their disagreement without rounding; a share measured without rounding would leave nothing.
     """
     r, deviations = rounded[0, 1:], np.sqrt(np.maximum(1 - smooth[0, 1:] ** 2, 1e-12))
     own = np.sqrt(np.maximum(1 - r * r, 1e-12))
@@ -236,7 +237,7 @@ def partial_correlations(rounded: Values, smooth: Values) -> Values:
 
 
 def partial_factor(partial: Values) -> Values:
-    """Factor of correlations; of possible ones, should these be impossible."""
+    """Factor of the correlations, or of possible ones if these are impossible."""
     values, vectors = np.linalg.eigh(partial)
     factor = vectors * np.sqrt(np.maximum(values, 0.0))
     return np.asarray(factor / np.sqrt((factor * factor).sum(axis=1, keepdims=True)))
@@ -287,7 +288,7 @@ def coefficient_interval(items: SortedItems, observed: float, *, level: float, d
     def draw(rng: np.random.Generator, strengths: Values) -> Values:
         return copula.draw(rng, strengths[:, np.newaxis])[:, 0]
 
-    # Rankings that agree have no largest correlation; with one of 1 - 2 / n^2 they agree about as often as not.
+    # Rankings that agree have no largest correlation; with one of 1 - 2 / n^2 they agree in about half of the draws.
     most = math.log(items.n_items)
     start = float(np.clip(copula.strengths[0], -most, most))
     return inverted(draw, observed, start, level=level, numbers_each=copula.numbers_each, draws=draws)
@@ -315,9 +316,9 @@ def inverted(
     """Interval of the mean of a value, by the inversion of tests.
 
     A model has one parameter, and the value increases with it. The interval of the parameter holds those at which a
-    drawn value exceeds the observed one with a probability of (1 - level) / 2 to (1 + level) / 2; half of the values
-    that equal it count. This probability is fitted near each end by a probit curve. The interval of the mean lies
-    between the means of the value at the two ends.
+    drawn value exceeds the observed one with a probability of (1 - level) / 2 to (1 + level) / 2, where a value equal
+    to the observed one counts half. This probability is fitted near each end by a probit curve. The interval of the
+    mean lies between the means of the value at the two ends.
 
     Parameters
     ----------
@@ -350,14 +351,14 @@ def inverted(
     quantile = float(ndtri((1 + level) / 2))
     low = mean_at_end(stages, roots, observed, quantile)
     high = mean_at_end(stages, roots, observed, -quantile)
-    # Where all values lie on one side of the observed one, it is the end itself.
+    # If all values lie on one side of the observed one, it is the end itself.
     low, high = (low if stages.falls_below else observed), (high if stages.exceeds else observed)
     return Inverted(low, high, error, stages.n_undefined)
 
 
 @dataclass(slots=True)
 class Stages:
-    """Draws in stages of given sizes, each with a seed of its own."""
+    """Draws in stages of given sizes, with a separate seed for each stage."""
 
     draw: Draw
     sizes: Sequence[int]
@@ -384,10 +385,10 @@ class Stages:
         return np.asarray(pairs[:, defined])
 
     def searched(self, observed: float, start: float) -> Values:
-        """The first stage: parameters at which values drawn with the same numbers come to exceed the observed one.
+        """Run the first stage: find the parameters from which drawn values exceed the observed one.
 
-        They are found by halving, one for each ten draws. A value that equals the observed one, or is undefined, counts
-        as larger for every second of them.
+        The same random numbers are used for all parameters, and halving finds one parameter for each ten draws. A value
+        that equals the observed one, or is undefined, counts as larger for half of the parameters, chosen at random.
         """
 
         def task(rng: np.random.Generator, size: int) -> Values:
@@ -427,9 +428,9 @@ class Stages:
 
 
 def mean_at_end(stages: Stages, roots: Values, observed: float, distance: float) -> float:
-    """Mean of the value where the observed one lies so many standard deviations above it, or as rarely found.
+    """Mean of the value at the parameter that puts the observed one this many deviations above it, or makes it as rare.
 
-    Quantiles of the roots tell where to draw values; a probit curve through these, where to draw more.
+    Quantiles of the roots determine where to draw values; a probit curve through these, where to draw more.
     """
     # The levels 0.1 and 0.3 of the normal distribution: the outermost roots are few.
     sign = math.copysign(1.0, distance)
@@ -438,7 +439,7 @@ def mean_at_end(stages: Stages, roots: Values, observed: float, distance: float)
     at = sign * (outer - (abs(distance) - 1.282) * width)
     found = np.empty((2, 0))
     for outwards, inwards in ((1.2, 1.6), (0.9, 1.3), (0.7, 1.1)):
-        # More on the side where the observed value is not so rare.
+        # More on the side where the observed value is less rare.
         ends = sorted((at - sign * outwards * width, at + sign * inwards * width))
         found = np.concatenate([found, stages.between(*ends)], axis=1)
         near = found[:, (ends[0] <= found[0]) & (found[0] <= ends[1])]
@@ -455,7 +456,7 @@ def stage_sizes(n_resamples: int) -> list[int]:
 
 
 def on_probit(found: Values, observed: float, distance: float, at: float, width: float) -> tuple[float, float]:
-    """Parameter at which the observed value is at the quantile, and the scale of the probit curve through all."""
+    """Parameter with the observed value at the quantile, and the scale of the probit curve through all."""
     from scipy.special import ndtr
 
     parameters, values = found
@@ -464,7 +465,7 @@ def on_probit(found: Values, observed: float, distance: float, at: float, width:
     above = (values > observed + ROUNDING) + 0.5 * (np.abs(values - observed) <= ROUNDING)
     scaled = (parameters - at) / width
     terms = np.stack([np.ones_like(scaled), scaled])
-    # The first guess weighs as much as a few hundredths of a value, so that there always is a maximum.
+    # The first guess counts as much as a few hundredths of a value, so that there always is a maximum.
     guess = np.array([-distance, 1.0])
     fit, best = guess, -math.inf
     step = np.zeros(2)
@@ -487,7 +488,7 @@ def on_probit(found: Values, observed: float, distance: float, at: float, width:
         step = np.linalg.solve(information, terms @ (weight * (above - chance)) - PRIOR * (fit - guess))
     if fit[1] < 0.1:
         return at, width
-    # No farther than half a step past the values: beyond them nothing is known.
+    # At most half a step past the values: beyond them nothing is known.
     first, last = float(parameters.min()), float(parameters.max())
     better = at + width * (-distance - fit[0]) / fit[1]
     better = min(max(better, first - 0.3 * width), last + 0.3 * width)
@@ -495,7 +496,7 @@ def on_probit(found: Values, observed: float, distance: float, at: float, width:
 
 
 def probit_likelihood(fit: Values, guess: Values, terms: Values, above: Values) -> float:
-    """Log-likelihood of a probit curve, less its squared distance from a guess."""
+    """Log-likelihood of a probit curve, minus its squared distance from a guess."""
     from scipy.special import log_ndtr
 
     linear = fit @ terms

@@ -1,18 +1,18 @@
 """Systems that exchange their places, item by item: the draws behind the paired test and the leaderboard.
 
-The hypothesis is that systems are exchangeable: which system gave an item which place is a matter of chance. If the
-scores of the systems are on one scale they are exchanged themselves, and the test is exact. Often only the ranks can be
+The hypothesis is that systems are exchangeable: chance decided which system gave an item which place. If the scores of
+the systems are on one scale, the scores themselves are exchanged, and the test is exact. Often only the ranks can be
 compared, and then ranks are exchanged. Two ranks that were different scores, and now meet in one system, must not
-become a tie: that would make exchanged systems more alike than real ones are, and a test reject too often, above all
-between systems that are alike. What the hidden scores would have said is therefore drawn at random, anew for each
-exchange:
+become a tie: exchanged systems would then be more alike than real ones, and the test would reject too often, above all
+between similar systems. The order of the hidden scores is therefore drawn at random, anew for each exchange:
 
-- Items at the same rank of different systems come in a random order of the systems. All items at one rank share it,
-  and mostly the next rank does too (`exchange_kernels.REDRAWN_OF_5`).
-- Tied items keep together. A group of fewer than `LEVEL` items lies at one of the ranks that it spans, the same share
-  of the way down for all such groups; a larger one lies in the middle. Either is tied with what meets it there.
-- Groups of at least `LEVEL` items of two systems that have more than half of their ranks in common are one level of a
-  common scale, such as four stars of five: they lie at one place, and stay tied when they meet.
+- Items at the same rank of different systems are put in a random order of the systems. All items at one rank share it,
+  and the next rank usually keeps it (`exchange_kernels.REDRAWN_OF_5`).
+- Tied items stay together. A group of fewer than `LEVEL` items lies at one of the ranks that it spans, the same share
+  of the way down for all of these groups; a larger one lies in the middle. Either is tied with the items that meet it
+  there.
+- Groups of at least `LEVEL` items of two systems that share more than half of their ranks are one level of a common
+  scale, such as four stars of five: they lie at one place, and stay tied when they meet.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Codes: TypeAlias = Places | Mapping[Hashable, int]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Exchange:
-    """Gold and systems over the same items, and where the places of the systems may lie among one another.
+    """Gold and systems over the same items, and the possible places of each system among the others.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Exchange:
     n_places : int
         Number of places.
     exponents : ndarray of float64, shape (n_systems,), or None
-        Of the map that standardizes the coefficients of each system; None leaves them as they are.
+        Exponents of the maps that standardize the coefficients of each system; None leaves them unchanged.
     """
 
     items: SortedItems
@@ -83,7 +83,7 @@ class Exchange:
     ) -> Exchange:
         """Systems that exchange their ranks of the items of gold; `present` says which of them each system has.
 
-        A system has a rank for each item of gold; those of items that it does not have must be the last, in a tie.
+        A system has a rank for each item of gold; the items that it lacks must be last, in a tie.
         """
         items = SortedItems.of(coefficient, gold, systems)
         has = np.ones(items.y_halves.shape, bool) if present is None else present[:, gold.best_first]
@@ -128,12 +128,12 @@ class Exchange:
 
     @property
     def is_sure(self) -> bool:
-        """Whether nothing but the choice of systems is random: no places of two systems may come in either order."""
+        """Whether the choice of systems is the only random part: the order of all places of two systems is certain."""
         shared = np.isin(self.first, _repeated(self.first))
         return bool(np.all(self.width == 1) and np.all(self.tied[shared]))
 
     def observed(self) -> Values:
-        """Coefficients of the systems as they are, by the same kernel that computes those after an exchange."""
+        """Coefficients of the systems before any exchange, by the same kernel that computes those after one."""
         return np.asarray(self._coefficients(self._drawn_keys(np.random.default_rng(0), 1))[0])
 
     def drawn(self, rng: np.random.Generator, size: int) -> Values:
@@ -160,7 +160,7 @@ class Exchange:
             return np.asarray(np.maximum(squares + squares.T - 2 * ranks @ ranks.T, 0) / (has @ has.T))
 
     def sure_distances(self, system: int) -> Values:
-        """The same of one system and each, less two standard errors over the items; at least 0."""
+        """The same for one system and each other one, minus two standard errors over the items; at least 0."""
         both = self.present * self.present[system]
         ranks, n_both = self._shares(), both.sum(axis=1)
         squares = both * (ranks - ranks[system]) ** 2
@@ -213,7 +213,7 @@ def score_codes(rankings: Sequence[RankingLike], names: Sequence[str]) -> list[C
     OptionError
         A `Ranking`, which holds no scores.
     RankingError
-        What is no list of scores.
+        The value is not a list of scores.
     """
     labels, arrays = [], []
     for ranking, name in zip(rankings, names, strict=True):

@@ -17,19 +17,19 @@ from rankcorr.inference.kernels import (
 )
 from rankcorr.kernels import kernel
 
-# The order in which systems come at one rank is drawn anew at the next with this probability, and goes on otherwise:
-# two systems come in the same order at neighbouring ranks in 4 of 5 cases. Let a rank two items one way and b the other
-# way, and swap one of the two: if the four scores behind it were drawn alike, a and b would still disagree in 2 of 3
-# cases, and scores that are close at one rank are close at the next. Measured levels decided between 2/3 and 1: with
-# 2/3 the level of rho_w is 0.065 for 65 items and systems that share 99.9 % of their noise, with 4/5 it is 0.061.
+# The order of systems at one rank is drawn anew at the next with this probability, and is kept otherwise: two systems
+# have the same order at neighbouring ranks in 4 of 5 cases. Let a rank two items one way and b the other way, and swap
+# one of the two: if the four scores behind it were drawn alike, a and b would still disagree in 2 of 3 cases, and
+# scores that are close at one rank are close at the next. Measured levels decided between 2/3 and 1: with 2/3 the level
+# of rho_w is 0.065 for 65 items and systems that share 99.9 % of their noise, with 4/5 it is 0.061.
 REDRAWN_OF_5 = 2
 
-# A random number is a share of 1 in whole multiples of 2^-48, and makes choices until it has told 2^15 cases apart.
+# A random number is a share of 1 in whole multiples of 2^-48, and is used until it has distinguished 2^15 cases.
 DIGITS = 48
 BELOW_ONE = (1 << DIGITS) - 1
 EXHAUSTED = 1 << 15
 
-# So many systems at most: a choice among more would need more than 63 binary digits.
+# Largest number of systems: a choice among more would need more than 63 binary digits.
 MOST_SYSTEMS = 1 << 14
 
 
@@ -54,7 +54,7 @@ def draw_keys(
     n_systems, n_items = slot_of.shape
     wide, groups = np.flatnonzero(width > 1), np.flatnonzero(tied)
     places, held = first.copy(), np.zeros(n_places, np.bool_)
-    # Scores, of which there may be many, come in no order of systems.
+    # With scores no order of systems is drawn: they may have very many places.
     order, orders = np.arange(n_systems), np.zeros((n_systems, 0 if tied.all() else n_places), np.int32)
     having, taken = np.empty(n_systems, np.int32), np.empty(n_systems, np.int64)
     u, used = 0, EXHAUSTED
@@ -131,11 +131,12 @@ def draw_orders(
 
 @kernel
 def shuffle_by(rng: np.random.Generator, u: int, used: int, values: Array, size: int) -> tuple[int, int]:
-    """Permute the first `size` values at random, with what is left of a random number u; return it, and what is left.
+    """Permute the first `size` values with the unused digits of a random number u; return u and `used`.
 
-    Of a number from 0 to 1 the whole part of its product with k is a choice among k, and the rest is another such
-    number, of fewer digits. `used` is the number of cases that u has told apart; from 2^15 on there is a new one. So at
-    least 33 binary digits are left for a choice among k, and none is more probable by more than k parts in 2^33.
+    For a number between 0 and 1, the whole part of its product with k is a choice among k. The fraction is another
+    number between 0 and 1, with fewer digits. `used` is the number of cases that u has distinguished; from 2^15 on, u
+    is drawn anew. So at least 33 binary digits are left for a choice among k, and none is more probable by more than k
+    parts in 2^33.
     """
     for last in range(size - 1, 0, -1):
         if used >= EXHAUSTED:
@@ -214,13 +215,13 @@ def exchanged_coefficients(
                 for place in range(n_entries):
                     ranks_in_x[place] = x_ranks[ascending[place] & mask]
                 values[row, system] = rho_of(n_entries, heaviest, copies, weights, ranks_in_x, ranks)
-            else:  # which is the same with x and the system the other way round
+            else:  # the same as with x and the system exchanged
                 values[row, system] = tau_of(n_entries, copies, weights, groups, keys_in_x, tree, kind == TAU_A)
 
 
 @kernel
 def n_different(first: Array, second: Array) -> int:
-    """Number of places at which arrays of 0 and 1 differ; a loop without a way out takes several at once."""
+    """Number of places where arrays of 0 and 1 differ; a loop without an early exit compares several at once."""
     number = 0
     for place in range(first.size):
         number += first[place] ^ second[place]
@@ -231,7 +232,7 @@ def n_different(first: Array, second: Array) -> int:
 def rank_sorted(
     ascending: Array, size: int, bits: int, table: Array, expected: bool, groups: Array, ranks: Array, weights: Array
 ) -> None:
-    """First place, rank and weight of each place; places are tied that are alike in the digits above `bits`."""
+    """First place, rank and weight of each place; places tie if they agree in the digits above `bits`."""
     start = 0
     while start < size:
         stop = start + 1

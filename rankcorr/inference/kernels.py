@@ -1,7 +1,7 @@
 """Coefficients of resampled items, in linear time; compiled by numba.
 
-Items come sorted by x, and ranks as keys: whole numbers from 0 that ascend from best to worst, one for each group of
-ties. A resample says how often each item was drawn. Copies of one item are ties in both rankings, so an item enters
+Items are sorted by x, and ranks are keys: whole numbers from 0 that ascend from best to worst, one for each group of
+ties. A resample counts how often each item was drawn. Copies of one item are ties in both rankings, so an item enters
 once, with the weight of all its copies, and mid-ranks follow from counts alone: O(n), except for the sums of Kendall's
 kind, which take O(n log n).
 """
@@ -35,7 +35,7 @@ def quotient(numerator: float, x_norm: float, y_norm: float) -> float:
 
 @kernel
 def group_weight(table: Array, expected: bool, before: int, size: int) -> float:
-    """Weight of the rank of a group of `size` tied items that comes after `before` items.
+    """Weight of the rank of a group of `size` tied items with `before` items above it.
 
     `table` holds the weights of the ranks 1, 1.5, 2, .. n, or of the positions 1, 2, .. n if `expected`.
     """
@@ -49,7 +49,7 @@ def group_weight(table: Array, expected: bool, before: int, size: int) -> float:
 
 @kernel
 def count_draws(draws: Array, counts: Array) -> None:
-    """How often each item occurs in each row of `draws`."""
+    """Number of times that each item occurs in each row of `draws`."""
     counts[:] = 0
     for row in range(draws.shape[0]):
         for draw in range(draws.shape[1]):
@@ -61,7 +61,8 @@ def packed_scores(scores: Array, scales: Array, strengths: Array, packed: Array)
     """Scores of x and of others, as whole numbers that order them and carry the item in their last bits.
 
     `scores` are normal, shape (n_draws, 1 + n_others, n_items), those of x first; `strengths`, shape (n_draws,
-    n_others), are Fisher's z of the correlations. `scales` multiply the scores of an item, unless there are none.
+    n_others), are Fisher's z of the correlations. `scales` multiply the scores of an item; an empty array leaves them
+    as they are.
     """
     n_draws, n_rows, n_items = scores.shape
     bits = 1
@@ -304,10 +305,10 @@ def tau_of(
 def resampled_coefficients(
     counts: Array, x_keys: Array, y_keys: Array, table: Array, expected: bool, scheme: int, kind: int, values: Array
 ) -> None:
-    """Coefficient of x with each row of y in each resample; nan where it is undefined.
+    """Coefficient of x with each row of y in each resample; nan if undefined.
 
-    `counts` has a row for each resample, and says how often each item was drawn; they sum to no more than the number
-    of items, since the table ends there. `x_keys` ascends; `y_keys` has a row for each y, in the same order of items.
+    `counts` has a row for each resample, and holds how often each item was drawn; their sum is at most the number of
+    items, the length of the table. `x_keys` ascends; `y_keys` has a row for each y, in the same order of items.
     `values` receives a row for each resample.
     """
     n_items = x_keys.size
@@ -340,7 +341,7 @@ def resampled_coefficients(
 
 @kernel
 def drawn_coefficients(keys: Array, table: Array, expected: bool, scheme: int, kind: int, values: Array) -> None:
-    """Coefficient of the first ranking with each other in each draw; nan where it is undefined.
+    """Coefficient of the first ranking with each other in each draw; nan if undefined.
 
     `keys`, shape (n_draws, 1 + n_others, n_items), number the tied groups of each ranking; those of the first ascend.
     """

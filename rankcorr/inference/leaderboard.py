@@ -51,13 +51,13 @@ class Score(Result):
     Attributes
     ----------
     statistic, low, high : float
-        nan where the coefficient is undefined.
+        nan if the coefficient is undefined.
     n_items : int
         Number of items compared.
     n_missing : int
         Number of items of gold that the system lacks.
     n_undefined : int
-        Number of resamples that the interval leaves out, because a coefficient is undefined there.
+        Number of resamples left out of the interval, because a coefficient is undefined.
     """
 
     statistic: float
@@ -77,18 +77,17 @@ class LeaderboardRow(Result):
     system : str
         Its name.
     rank : float
-        1 is the best; tied systems share their mid-rank. nan where the coefficient is undefined.
+        1 is the best; tied systems share their mid-rank. nan if the coefficient is undefined.
     group : int or None
-        Number of the group, from 1 for that of the best; None where the coefficient is undefined.
+        Number of the group, from 1 for that of the best; None if the coefficient is undefined.
     scores : tuple of Score
-        One for each gold set.
+        One score for each gold set.
     total, mean : Score
         The sum over gold sets, and the mean.
     pvalue, corrected_pvalue : float
-        P-value of the two-sided test against the best system, and corrected for a best one that was found by looking;
-        nan for the best itself.
-        With ``missing="intersection"`` the test is over the items that both have, where either may be the better, and
-        the p-value is nan where a coefficient is undefined over these items.
+        P-value of the two-sided test against the best system; the corrected one allows for having picked the best after
+        seeing the results. nan for the best system. With ``missing="intersection"`` the test is over the items that
+        both have, where either may be the better; the p-value is nan if a coefficient is undefined over these items.
     n_unused : int
         Number of items of the system that are in no gold set and are left out: none with ``missing="bottom"``.
     """
@@ -106,26 +105,26 @@ class LeaderboardRow(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Leaderboard(Computed, TableResult):
-    """Systems from best to worst, and what was computed.
+    """Systems from best to worst, with the options used.
 
     Attributes
     ----------
     rows : tuple of LeaderboardRow
-        Best first; systems that tie come in the order in which they were given.
+        Best first; tied systems keep the order given.
     gold_sets : tuple of str
         Names of the gold sets, in the order of `LeaderboardRow.scores`.
     by : str
-        What the systems are ranked by, and tested on: "sum", "mean" or the name of a gold set.
+        The column that the systems are ranked and tested by: "sum", "mean" or the name of a gold set.
     standardized : bool
         Whether coefficients are standardized, so that chance gives 0 on average in each gold set.
     swap : str
         What the tests exchange, "ranks" or "scores".
     exact : bool or None
-        Whether tests enumerate all swaps, as for two systems with at most 12 items; otherwise they are drawn. None
-        where fewer than two systems have a coefficient, and none is tested.
+        Whether tests enumerate all swaps, as for two systems with at most 12 items; otherwise they are drawn. None if
+        fewer than two systems have a coefficient, because nothing is tested then.
     unit : str
-        What is resampled and exchanged: always "items", within each gold set. Intervals and tests speak of further
-        items of the same gold sets, and say nothing of further gold sets.
+        The unit that is resampled and exchanged: always "items", within each gold set. Intervals and tests apply to
+        further items of the same gold sets, not to further gold sets.
     level : float
         Level of confidence of the intervals; 1 - level is that of the tests behind the groups.
     n_resamples : int
@@ -209,35 +208,35 @@ def leaderboard(
     gold set.
 
     - The unit of intervals and tests is the item. Items are resampled, or exchanged between systems, within each gold
-      set, and gold sets independently of one another: the figures speak of further items of the same gold sets, and say
-      nothing of further gold sets. More than five of them give a `ManyGoldSetsWarning`.
-    - Intervals are percentile intervals; the items are the same for all systems. `bootstrap_interval` tells how far
-      such intervals can be trusted.
+      set, independently of the other gold sets. The figures therefore apply to further items of the same gold sets, not
+      to further gold sets. More than five gold sets give a `ManyGoldSetsWarning`.
+    - Intervals are percentile intervals, from the same items for all systems. `bootstrap_interval` describes their
+      coverage.
     - P-values are those of the paired test of `compare_systems`, two-sided, each system against the best; for several
-      gold sets the sum of the differences counts. All swaps are enumerated where both systems have no more than 12
-      items in all.
-    - Corrected p-values allow for a best system that was found by looking at the same data. All systems exchange their
-      places at random, and the lead of the best over another is compared with the range, from the best to the worst,
-      that they have then (Tukey's test of all pairs, randomized). Systems that are told apart leave, and the others are
-      tested again among themselves. Leads over systems that differ from the best by more than two of the systems do on
-      average are scaled down. No corrected p-value is below that of the paired test.
-    - Groups are runs of the ranking. The best leads the first. A system is in the group of the one before it unless
-      the leader of that group can be told apart from it; then it leads the next group, and is tested in the same way
-      against those below it. Two systems are told apart by a corrected p-value below 1 - level; in a later group, of
-      which the leader and all below it are m of k systems, below (1 - level) m / k (Ryan's levels), so that all groups
-      together are wrong no more often. A leader that is not the better of the two over the items of the test is not
-      told apart from the other.
+      gold sets the sum of the differences counts. All swaps are enumerated if both systems have at most 12 items in
+      all.
+    - Corrected p-values allow for having picked the best system after seeing the same data. All systems exchange their
+      places at random, and the lead of the best over another is compared with the resulting range from best to worst
+      (Tukey's test of all pairs, randomized). Systems that differ significantly are removed, and the others are tested
+      again among themselves. Leads over a system are scaled down if it differs from the best by more than two of the
+      systems do on average. No corrected p-value is below that of the paired test.
+    - Groups are runs of the ranking. The best system leads the first. A system joins the group of the one before it
+      unless it differs significantly from the leader of that group; then it leads the next group, and is tested in the
+      same way against those below it. Two systems differ significantly if the corrected p-value is below 1 - level. In
+      a later group, whose leader and all systems below it are m of k, the limit is (1 - level) m / k (Ryan's levels),
+      so that the error rate of all groups together stays within 1 - level. A leader never differs significantly from a
+      system that does at least as well over the items of the test.
 
-    Measured at level 0.95 for systems that are all equally good (benchmarks/levels_of_tests.py; 200 or 400 boards each,
-    50 items; standard error at most 0.015): a difference was named in 0.015 to 0.058 of the boards, by tau_w, tau and
-    rho_w, for 5 and 20 systems with independent noise, and with noise of which they share 99 or 99.9 %.
+    The tests were measured at level 0.95 for systems that are all equally good (benchmarks/levels_of_tests.py; 200 or
+    400 boards each, 50 items; standard error at most 0.015). They named a difference in 0.015 to 0.058 of the boards,
+    by tau_w, tau and rho_w, for 5 and 20 systems with independent noise, and with 99 or 99.9 % of the noise shared.
 
     Parameters
     ----------
     gold : ranking, or mapping of name to ranking
-        One gold ranking, or several gold sets by name. Several have labels; sets that share items are resampled as if
-        they did not. A single ranking is named "gold". "sum", "mean" and the columns of `Leaderboard.table` cannot be
-        names.
+        One gold ranking, or several gold sets by name. Several must have labels; sets that share items are resampled as
+        if they did not. A single ranking is named "gold". "sum", "mean" and the columns of `Leaderboard.table` cannot
+        be names.
     systems : mapping of name to ranking
         One ranking of the items of all gold sets together; in each gold set it is restricted to the items of that.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
@@ -245,42 +244,43 @@ def leaderboard(
     by : str
         "sum", "mean" or the name of a gold set.
     standardized : bool, default False
-        Standardize each coefficient (`NullDistribution.standardize`), so that chance gives 0 on average in each gold
-        set, whatever its length and ties; sums and means then add like to like.
+        Standardize each coefficient (`NullDistribution.standardize`). Chance then gives 0 on average in each gold set,
+        whatever its length and ties, so that coefficients can be added and averaged.
     swap : {"ranks", "scores"}
-        What systems exchange in tests; "scores" needs scores that mean the same in all systems.
+        What systems exchange in tests; "scores" needs scores with the same meaning in all systems.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What becomes of items of gold that a system lacks: an error, left out of that gold set for that system, or, with
-        "bottom" and "gold", placed last in the system. With "intersection", scores are of different items, and tests of
-        the items that both systems have. Items of a system that are in no gold set are an error with "raise", left out
-        and counted with "intersection" and "gold", and with "bottom" placed last in each gold set and in each system
-        that lacks them: it keeps all items that any ranking has. A system must have at least two items of each gold
-        set.
+        How to treat items of gold that a system lacks. "raise": raise an error. "intersection": leave them out of that
+        gold set for that system; scores are then of different items, and tests use the items that both systems have.
+        "bottom" and "gold": place them last in the system. Items of a system that are in no gold set are an error with
+        "raise"; they are left out and counted with "intersection" and "gold". "bottom" keeps all items that any ranking
+        has, and places them last in each gold set and in each system that lacks them. A system must have at least two
+        items of each gold set.
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 1000
-        Number of resamples of each interval and of each test; more than n_systems / (2 (1 - level)), or the last two
-        systems could never be told apart.
+        Number of resamples of each interval and of each test. It must exceed n_systems / (2 (1 - level)); otherwise no
+        test could separate the last two systems.
     seed : int, default 0
-        The same seed gives the same answer; another one shows the Monte Carlo error.
+        The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
-        Number of threads, by default one for each processor. The answer does not depend on it.
+        Number of threads, by default one for each processor. The result does not depend on it.
     progress : callable, optional
         Called with the number of resamples done since the last call: of the intervals, one gold set after another, and
         then of the tests; with 0 between the steps before and after them. An exception that it raises stops the work.
     executor : concurrent.futures.Executor, optional
-        Draws the resamples, in place of threads: processes, or the machines of a cluster, such as
-        ``dask.distributed.Client(...).get_executor()``. The answer does not depend on it.
+        Draws the resamples instead of threads: processes, or the machines of a cluster, such as
+        ``dask.distributed.Client(...).get_executor()``. The result does not depend on it.
 
     Returns
     -------
     Leaderboard
-        Undefined coefficients come last: nan with an `UndefinedCorrelationWarning`, without a rank or p-value.
+        Systems with undefined coefficients are at the end: nan with an `UndefinedCorrelationWarning`, and no rank or
+        p-value.
 
     Raises
     ------
     RankingError
-        The subclass says what is wrong; the message names the system and the gold set.
+        The message names the system and the gold set; the subclass tells what is wrong.
 
     References
     ----------
@@ -448,7 +448,7 @@ def _divided(total: Score, number: int) -> Score:
 
 
 def _whole(gold: Ranking, column: Sequence[Entered]) -> Ranking:
-    """Gold over all items that systems enter with: more than those of the gold set where "bottom" adds to them."""
+    """Gold over all items that systems are compared on: more than those of the gold set if "bottom" adds some."""
     return max((entry.gold for entry in column if entry.gold.n_items >= gold.n_items), key=len, default=gold)
 
 
@@ -500,7 +500,7 @@ def _coefficients(coefficient: Coefficient, column: Sequence[Entered]) -> Values
 
 
 def _check_reach(competitors: Sequence[Competitor], n_resamples: int, level: float) -> None:
-    """Refuse a number of resamples with which tests could never tell the last two systems apart."""
+    """Refuse a number of resamples too small for the tests to ever separate the last two systems."""
     n_systems, alpha = len(competitors), alpha_of(level)
     sizes = sorted(sum(part.gold.n_items for part in each.parts) for each in competitors)
     if n_systems < 2 or (n_systems == 2 and sizes[0] <= MAX_EXACT):  # no exchange is drawn, or all are

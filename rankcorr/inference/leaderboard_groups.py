@@ -1,4 +1,4 @@
-"""Gold sets and systems, checked and aligned, and the systems that cannot be told from the best."""
+"""Gold sets and systems, checked and aligned, and the groups of systems that do not differ significantly."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from rankcorr.workers import Progress
 SUM, MEAN = TOTALS = ("sum", "mean")
 ONLY_GOLD = "gold"
 
-# What `Leaderboard.table` calls its other columns.
+# Names of the other columns of `Leaderboard.table`.
 COLUMNS = ("rank", "group", "system", "low", "high", "pvalue", "corrected_pvalue", "n_missing")
 PAIRED, JOINT = range(2)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Entered:
-    """A system as it enters a gold set: both over the same items, and how many items of gold it lacks."""
+    """A system aligned with a gold set: both over the same items, and the number of items of gold that it lacks."""
 
     gold: Ranking
     system: Ranking
@@ -80,8 +80,8 @@ def entered(
 ) -> list[list[Entered]]:
     """Align each system, a row, with each gold set, a column; `progress` is called with 0 after each pair.
 
-    With "bottom" each gold set is extended by the items that systems have and no gold set has, so that all systems are
-    compared over the same items, as they are with "gold".
+    With "bottom" each gold set is extended by the items that only systems have, so that all systems are compared over
+    the same items, as with "gold".
     """
     if missing == "bottom":
         further = list(dict.fromkeys(label for labels in _unknown(gold_sets, systems).values() for label in labels))
@@ -107,7 +107,7 @@ def entered(
 
 
 def unused_labels(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing) -> list[int]:
-    """Number of items of each system that are left out, being in no gold set; an error if `missing` is "raise"."""
+    """Number of items of each system left out because they are in no gold set; an error if `missing` is "raise"."""
     unknown = _unknown(gold_sets, systems)
     for name, labels in unknown.items():
         if labels and missing == "raise":
@@ -140,7 +140,7 @@ def common(best: Entered, other: Entered, names: Sequence[str], set_name: str) -
 
 
 def _holds_rankings(gold: Any) -> bool:
-    """Whether a mapping holds gold sets; its values are then rankings, and not the scores of one ranking."""
+    """Whether a mapping holds gold sets: its values are then rankings, and not the scores of one ranking."""
     values = [gold[name] for name in dict.fromkeys(gold.keys())]
     rankings = [hasattr(value, "__len__") and not isinstance(value, str | bytes) for value in values]
     if any(rankings) and not all(rankings):
@@ -173,7 +173,7 @@ def _check_names(names: Iterable[Any], whose: str) -> None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Competitor:
-    """A system as it competes.
+    """A system in the comparison.
 
     Attributes
     ----------
@@ -182,11 +182,11 @@ class Competitor:
     parts : sequence of Entered
         Its part in each gold set that counts.
     total : float
-        What it is ranked by: the sum of its coefficients in these.
+        The value that it is ranked by: the sum of its coefficients in these.
     codes : Codes or None
-        `score_codes`, where systems exchange scores.
+        `score_codes`, if systems exchange scores.
     exponents : ndarray of float64, shape (n_gold_sets,), or None
-        Of the map that standardizes its coefficient in each gold set.
+        Exponents of the maps that standardize its coefficient in each gold set.
     """
 
     name: str
@@ -197,14 +197,14 @@ class Competitor:
 
 
 class Testable(Protocol):
-    """What groups are made from: systems from best to worst, and tests between them."""
+    """Input of the groups: systems from best to worst, and tests between them."""
 
     @property
     def n_systems(self) -> int:
         """Number of systems."""
 
     def pvalues(self, leader: int, others: Sequence[int]) -> tuple[Values, Values]:
-        """P-value of the paired test of a system and each other one, and its lead; nan where there is no test."""
+        """P-value of the paired test of a system and each other one, and its lead; nan without a test."""
 
     def corrected(self, rows: Sequence[int], stage: int = 0) -> Values:
         """P-value of the first of some systems against each other one, corrected for having been chosen."""
@@ -213,12 +213,13 @@ class Testable(Protocol):
 class Contest:
     """Systems, from best to worst, that compete on the sum of their coefficients over gold sets.
 
-    The lead of the best system over another is compared with the range, from the best to the worst, that all systems
-    have when they exchange places at random: Tukey's test of all pairs, randomized. So it allows for a best one that
-    was found by looking. Those that are told apart leave, and the others are tested again among themselves (a step-down
-    test). Systems that are less alike than others differ by more: where the distance of two systems, the root of the
-    mean squared difference of their ranks, surely exceeds that of two systems on average, their lead is scaled down by
-    as much, as Tukey and Kramer scale by standard errors. No p-value is below that of the paired test of the two alone.
+    The lead of the best system over another is compared with the range, from best to worst, of all systems after they
+    exchange places at random: Tukey's test of all pairs, randomized. It therefore allows for having picked the best
+    after seeing the results. Systems that differ significantly are removed, and the others are tested again among
+    themselves (a step-down test). Systems that are less alike than others differ by more. The distance of two systems
+    is the root of the mean squared difference of their ranks. If it surely exceeds the average distance of two systems,
+    their lead is scaled down by the ratio, as Tukey and Kramer scale by standard errors. No p-value is below that of
+    the paired test of the two.
     """
 
     def __init__(
@@ -241,7 +242,7 @@ class Contest:
 
     @property
     def is_exact(self) -> bool | None:
-        """Whether all swaps are enumerated; None where there is nothing to test. More than two systems draw ranges."""
+        """Whether all swaps are enumerated; None without a test. More than two systems draw ranges."""
         if self.n_systems < 2:
             return None
         return self.n_systems == 2 and sum(each.n_items for each in self._pair(0, 1)) <= MAX_EXACT
@@ -249,7 +250,7 @@ class Contest:
     def pvalues(self, leader: int, others: Sequence[int]) -> tuple[Values, Values]:
         """P-value of the paired test of a system and each other one, and its lead over the items that both have.
 
-        Both are nan where a coefficient is undefined over these items.
+        Both are nan if a coefficient is undefined over these items.
         """
         draws, pvalues, leads = self._draws, np.full(len(others), np.nan), np.full(len(others), np.nan)
         pairs = []
@@ -283,7 +284,7 @@ class Contest:
         ranges = self._ranges(rows, stage)
         pvalues, largest = np.empty(others.size), 0.0
         for n_before, row in enumerate(np.argsort(-leads, kind="stable").tolist()):
-            # The systems with larger leads have left; which of the exchanged ones stand for the others is all one.
+            # The systems with larger leads have been removed; any of the exchanged ones may represent the others.
             reached = ~(ranges[:, len(rows) - 1 - n_before] < leads[row] - ROUNDING)  # true for nan
             largest = max(largest, (1 + int(np.count_nonzero(reached))) / (1 + ranges.shape[0]))
             pvalues[row] = largest
@@ -311,7 +312,7 @@ class Contest:
         return pairs
 
     def _exchange(self, gold: Ranking, rows: Sequence[int], number: int) -> Exchange:
-        """Systems that exchange places in one gold set, of which each may lack items."""
+        """Systems that exchange places in one gold set; each may lack items."""
         parts = [self._systems[row].parts[number] for row in rows]
         present = np.ones((len(parts), gold.n_items), bool)
         rankings = []
@@ -351,8 +352,8 @@ def _drawn_ranges(together: Sequence[Exchange], rng: np.random.Generator, size: 
 def contested(contest: Testable, level: float) -> tuple[Values, Values, list[int]]:
     """P-values of the best system against each, the same corrected, both nan for the best, and all groups, from 1.
 
-    The first group is told from the others at 1 - level, each later one among m of all k systems at (1 - level) m / k,
-    as in Ryan's procedure, so that all groups together are wrong no more often than that.
+    The first group is separated from the others at 1 - level. A later one, among m of all k systems, is separated at
+    (1 - level) m / k, as in Ryan's procedure. The error rate of all groups together thus stays within 1 - level.
     """
     n_systems, alpha = contest.n_systems, alpha_of(level)
     pvalues, corrected, leads = (np.full(n_systems, np.nan) for _ in range(3))
@@ -377,7 +378,7 @@ def contested(contest: Testable, level: float) -> tuple[Values, Values, list[int
 
 
 def _step_down(contest: Testable, pvalues: Values, alpha: float) -> Values:
-    """Corrected p-values of the best against each other system, after those told apart have left."""
+    """Corrected p-values of the best against each other system, after those that differ have been removed."""
     corrected = np.full(pvalues.size, np.nan)
     left, largest = np.arange(1, pvalues.size), 0.0
     for stage in range(pvalues.size):

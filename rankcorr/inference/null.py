@@ -52,8 +52,8 @@ class NullDistribution(Computed):
     n_resamples : int
         Number of permutations; the factorial of `n_items` if `exact`.
     n_undefined : int
-        Number of permutations for which the coefficient is undefined. They are not among `values`, so that the
-        distribution is the one given that the coefficient exists. If that is all of them, every figure is nan.
+        Number of permutations with an undefined coefficient. They are not among `values`: the distribution is
+        conditional on a defined coefficient. If all are undefined, every figure is nan.
     exponent : float
         l of `standardize`; 0 is the identity, and nan stands for no values at all.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
@@ -69,7 +69,7 @@ class NullDistribution(Computed):
     exponent: float
 
     def __repr__(self) -> str:
-        """Show the mean first, and leave out the values and the options that did not take part."""
+        """Show the mean first, and leave out the values and the options that do not apply."""
         names = ["mean", "std", *(field.name for field in fields(self) if field.name != "values")]
         options = {name: getattr(self, name) for name in names}
         return described_by(self, options)
@@ -79,7 +79,7 @@ class NullDistribution(Computed):
     @overload
     def quantile(self, q: Sequence[float] | NDArray[Any]) -> NDArray[np.float64]: ...
     def quantile(self, q: Any) -> Any:
-        """Smallest value that at least the share q of the values does not exceed.
+        """Smallest value that at least the share q of the values do not exceed.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class NullDistribution(Computed):
         Returns
         -------
         float or ndarray
-            nan where there are no values.
+            nan without values.
 
         Raises
         ------
@@ -110,9 +110,9 @@ class NullDistribution(Computed):
     def pvalue(self, statistic: Any, alternative: Alternative = "two-sided") -> Any:
         """Probability, by chance alone, of a coefficient at least as extreme.
 
-        Where `exact` it is the share of the values that reach the statistic; otherwise (1 + count) / (1 + number of
-        values), which counts the statistic itself and is never 0. A value that differs from the statistic by rounding
-        alone, at most 1e-12, counts as reaching it.
+        If `exact`, it is the share of the values that reach the statistic; otherwise (1 + count) / (1 + number of
+        values), which counts the statistic itself and is never 0. A value that differs from the statistic only by
+        rounding, at most 1e-12, counts as reaching it.
 
         The null distribution is skewed, and its mean is not 0. So "two-sided" is twice the smaller of the one-sided
         p-values, at most 1, as in `scipy.stats.permutation_test`; it is not the probability of a larger absolute value.
@@ -127,7 +127,7 @@ class NullDistribution(Computed):
         Returns
         -------
         float or ndarray
-            nan for nan, and where there are no values.
+            nan for nan, and without values.
 
         Raises
         ------
@@ -154,14 +154,14 @@ class NullDistribution(Computed):
     def standardize(self, statistic: Any) -> Any:
         """Map a coefficient so that chance alone gives 0 on average, and -1 and 1 stay.
 
-        This equates the means of chance and nothing else: how far chance scatters around 0 still depends on the length
-        of the lists, their ties and the coefficient. `percentile` and `zscore` say how unusual a value is.
+        It aligns the means of chance only: the spread of chance values still depends on the length of the lists, their
+        ties and the coefficient. `percentile` and `zscore` show how unusual a value is.
 
         The map is g(t) = (exp(l t) - cosh l) / sinh l, where l, the `exponent`, solves E[exp(l T)] = cosh l for T with
         this distribution. It is continuous and strictly increasing, g(-1) = -1, g(1) = 1 and E g(T) = 0; it is the
         identity (l = 0) where E T = 0. l < 0 where the mean is negative. `rankcorr.inference.standardization` proves
-        all this, and that l exists and is unique unless at least half of the values are -1, or half are 1. No map at
-        all has these properties then, and the identity stands in: `exponent` is 0 although `mean` is not.
+        all this, and that l exists and is unique unless at least half of the values are -1, or half are 1. In that case
+        no map has these properties, and the identity is used: `exponent` is 0 although `mean` is not.
 
         Equal weights give E T = 0 by symmetry, and so does the scheme "first" where y reversed has the ties of y, or
         "second" where x reversed has those of x. The identity is then exact, although the mean of random permutations
@@ -175,7 +175,7 @@ class NullDistribution(Computed):
         Returns
         -------
         float or ndarray
-            nan for nan, and where there are no values.
+            nan for nan, and without values.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class NullDistribution(Computed):
 
     @property
     def why_saturated(self) -> str:
-        """Why `standardize` is refused, where it is."""
+        """Why `standardize` is refused, if it is."""
         end = "-1" if self.exponent < 0 else "1"
         return (
             f"the values of chance lie so near {end} that standardized values of different coefficients would be equal "
@@ -212,11 +212,11 @@ class NullDistribution(Computed):
     @overload
     def percentile(self, statistic: Many) -> NDArray[np.float64]: ...
     def percentile(self, statistic: Any) -> Any:
-        """Percentage of the values of chance that lie below a coefficient; of equal ones half is counted.
+        """Percentage of the values of chance below a coefficient; equal values count half.
 
-        From 0 to 100, as `scipy.stats.percentileofscore` of `values` with ``kind="mean"``. It means the same whatever
-        the list, the coefficient and its options: 50 is what chance gives in the middle, 97.5 is exceeded by 2.5 % of
-        unrelated rankings. Values that differ by rounding alone, at most 1e-12, are equal.
+        From 0 to 100, as `scipy.stats.percentileofscore` of `values` with ``kind="mean"``. Its meaning does not depend
+        on the list, the coefficient or its options: 50 is the middle of chance, and 2.5 % of unrelated rankings exceed
+        97.5. Values that differ only by rounding, at most 1e-12, are equal.
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class NullDistribution(Computed):
         Returns
         -------
         float or ndarray
-            nan for nan, and where there are no values.
+            nan for nan, and without values.
 
         Raises
         ------
@@ -244,10 +244,10 @@ class NullDistribution(Computed):
     @overload
     def zscore(self, statistic: Many) -> NDArray[np.float64]: ...
     def zscore(self, statistic: Any) -> Any:
-        """How many standard deviations of chance a coefficient lies above the mean of chance: (t - mean) / std.
+        """Standard deviations of chance by which a coefficient exceeds the mean of chance: (t - mean) / std.
 
-        Unlike `percentile` it goes on where no value of chance reaches. It is not normally distributed: the values of
-        chance are skewed.
+        Unlike `percentile`, it still distinguishes coefficients beyond all values of chance. It is not normally
+        distributed: the values of chance are skewed.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class NullDistribution(Computed):
         Returns
         -------
         float or ndarray
-            nan for nan, and where there are no values or all of them are equal.
+            nan for nan, without values, or if all of them are equal.
 
         Raises
         ------
@@ -277,7 +277,7 @@ class NullDistribution(Computed):
         return numbers
 
     def _check_same(self, result: RankCorrelation | Computed) -> None:
-        # Not `missing`: what counts is the length after alignment.
+        # Not `missing`: only the length after alignment matters.
         names = [field.name for field in fields(Computed) if field.name != "missing"]
         for name in names:
             own, other = getattr(self, name), getattr(result, name)
@@ -315,8 +315,8 @@ def null_distribution(
     The weights depend on both rankings, and are computed again for each permutation. Up to 8 items every permutation
     is taken, and the result is exact; above, `n_resamples` random ones.
 
-    The distribution depends on the two rankings through their length and ties alone. Without ties it is a function of
-    the length: write ``null_distribution(range(n), range(n))``. It is kept for the next call where neither ranking has
+    The distribution depends on the two rankings only through their length and ties. Without ties it is a function of
+    the length: write ``null_distribution(range(n), range(n))``. It is kept for the next call if neither ranking has
     ties, the weigher is one of the library's, and `n_resamples` is at most 100,000.
 
     Parameters
@@ -324,7 +324,7 @@ def null_distribution(
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
+        A value with its options, such as ``TauW(n0=10)``; a name selects the default options.
     missing : {"raise", "intersection", "bottom", "gold"}
         As in `weighted_tau`. Items are permuted after alignment.
     n_resamples : int
@@ -344,14 +344,14 @@ def null_distribution(
     Warns
     -----
     UndefinedCorrelationWarning
-        The coefficient does not exist for some permutations: for all, where a ranking is a single tie; for a few, where
-        all items that have weight may meet the same rank, or none may have weight (``TopK`` with the scheme
+        The coefficient is undefined for some permutations: for all, if a ranking is a single tie; for a few, if all
+        items that have weight may meet the same rank, or none may have weight (``TopK`` with the scheme
         "multiplicative").
 
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     References
     ----------
@@ -384,7 +384,7 @@ def null_distribution(
 
 
 def left_out(null: NullDistribution) -> str:
-    """Why a warning is given if the coefficient is undefined for some permutations."""
+    """Text of the warning that the coefficient is undefined for some permutations."""
     return (
         f"in {null.n_undefined:,} of {null.n_resamples:,} permutations, which are left out, all items that have weight "
         "are tied in one ranking, or none has weight"
@@ -423,7 +423,7 @@ def null_of(
             progress=progress,
         )
         summary = _summary(values, centred=_is_centred(coefficient, first, second))
-        if keep:  # in memory that nobody can make writeable: the next caller gets the same numbers
+        if keep:  # in read-only memory: the next caller gets the same numbers
             summary["values"] = np.frombuffer(summary["values"].tobytes())
         slot.append(summary)
     elif progress is not None:
@@ -479,7 +479,7 @@ def _is_centred(coefficient: Coefficient, x: Ranking, y: Ranking) -> bool:
 
 
 def _sorted(ranking: Ranking) -> Ranking:
-    """Return the ranking with its items sorted: a null distribution depends on length and ties alone."""
+    """Return the ranking with its items sorted: a null distribution depends only on length and ties."""
     return Ranking.unchecked(np.sort(ranking.ranks), np.arange(ranking.n_items, dtype=np.int32), ranking.n_ties)
 
 
@@ -494,7 +494,7 @@ def _values(
     workers: int,
     progress: Progress | None,
 ) -> NDArray[np.float64]:
-    """Coefficient of x with each permutation of y, nan where it is undefined."""
+    """Coefficient of x with each permutation of y, nan if undefined."""
     coefficient.weighting.table(x, y.ranks[np.newaxis], y.n_ties > 0)  # a weigher that fails does so here
 
     from rankcorr.inference.kernels import permuted_rows

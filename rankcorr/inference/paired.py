@@ -26,8 +26,8 @@ from rankcorr.workers import Progress
 
 MAX_EXACT: Final = 12
 
-# Where all swaps are enumerated but the places of the systems interleave at random, each swap is repeated until there
-# are so many of them: as many as 12 items have.
+# If all swaps are enumerated but the places of the systems interleave at random, the swaps are repeated until there are
+# as many as for 12 items.
 N_ENUMERATED: Final = 1 << MAX_EXACT
 NAMES: Final = ("gold", "a", "b")
 TURNED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
@@ -51,8 +51,8 @@ def paired_tests(
 ) -> list[PairedTest]:
     """Test pairs of systems; the difference of a pair is the sum over its gold sets, within which items are swapped.
 
-    All swaps are enumerated where a pair has no more than `MAX_EXACT` items in all; others are drawn. Swaps in which
-    the difference is undefined count as at least as extreme.
+    All swaps are enumerated if a pair has at most `MAX_EXACT` items in all; otherwise they are drawn. Swaps with an
+    undefined difference count as at least as extreme.
     """
     found: dict[int, PairedTest] = {}
     for row, pair in enumerate(pairs):
@@ -92,7 +92,7 @@ def differences(pair: Sequence[Exchange], rng: np.random.Generator, size: int) -
 
 
 def enumerated(pair: Sequence[Exchange], seed: int) -> Values:
-    """Differences of two systems in all swaps, each swap as often as any other."""
+    """Differences of two systems in all swaps, with equal weights."""
     n_items = [each.n_items for each in pair]
     swaps = all_swaps(sum(n_items))
     if not all(each.is_sure for each in pair):
@@ -122,16 +122,16 @@ def as_extreme(drawn: Values, observed: float, alternative: str) -> tuple[int, i
 
 
 def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
-    """Holm's correction: p-values that may each be compared with the level alpha, although there are many.
+    """Holm's correction: p-values that may each be compared with the level alpha, however many tests there are.
 
-    With the m p-values in ascending order, the k-th becomes the largest of (m - j + 1) p_j over j <= k, and at most 1.
-    The chance that any true null hypothesis is rejected at the level alpha is then at most alpha, however the tests
-    depend on each other.
+    The p-values are put in ascending order. The k-th of m becomes the largest of (m - j + 1) p_j over j <= k, and at
+    most 1. The chance that any true null hypothesis is rejected at the level alpha is then at most alpha, however the
+    tests depend on each other.
 
     Parameters
     ----------
     pvalues : array_like of shape (n_tests,)
-        nan stands for a test that does not exist: it stays nan, and does not count among the m.
+        nan is a test without a result: it stays nan, and does not count among the m.
 
     Returns
     -------
@@ -173,16 +173,16 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SystemComparison(Computed):
-    """Two systems against one gold ranking, and what was computed.
+    """Two systems against one gold ranking, with the options used.
 
     Attributes
     ----------
     statistic_a, statistic_b : float
         Coefficient of gold with each system, over the same items.
     difference : float
-        The first less the second.
+        The first minus the second.
     pvalue : float
-        Of the paired randomization test; nan where the difference is undefined.
+        P-value of the paired randomization test; nan if the difference is undefined.
     alternative : str
         "two-sided", "greater" (the first system is better) or "less".
     swap : str
@@ -194,14 +194,14 @@ class SystemComparison(Computed):
     level : float
         Level of confidence of the interval.
     interval_method : str or None
-        Of the interval, "copula" or "percentile"; None where nothing is drawn, since the difference is undefined or
-        both systems rank all items alike.
+        Method of the interval, "copula" or "percentile". None if nothing is drawn, because the difference is undefined
+        or both systems rank all items alike.
     n_resamples : int
         Number of resamples of the test unless it is exact, and of the interval, which draws at least 1,000.
     n_undefined : int
-        Number of resamples that the interval leaves out, because a coefficient is undefined there.
+        Number of resamples left out of the interval because a coefficient is undefined.
     n_undefined_swaps : int
-        Number of swaps in which a coefficient is undefined; the test counts them as at least as extreme.
+        Number of swaps with an undefined coefficient; the test counts them as at least as extreme.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`; `n_items` after alignment of all three.
     n_missing : int or None
@@ -242,54 +242,58 @@ def compare_systems(
 ) -> SystemComparison:
     """Compare two systems by their correlations with one gold ranking.
 
-    The null hypothesis of the test is that the two systems are exchangeable, item by item: which of the two gave an
-    item its place is a coin toss. Items are swapped with probability 1/2, both systems are ranked again, and the
+    The null hypothesis of the test is that the two systems are exchangeable, item by item: a coin toss decided which of
+    the two gave an item its place. Items are swapped with probability 1/2, both systems are ranked again, and the
     difference of the coefficients is computed anew. Up to 12 items all 2^n swaps are enumerated. Above, the p-value is
-    (1 + count) / (1 + n_resamples), with the number of swaps that give a difference at least as extreme.
+    (1 + count) / (1 + n_resamples), where count is the number of swaps with a difference at least as extreme.
 
-    Scores on one scale are best swapped themselves: with ``swap="scores"`` the test holds its level exactly. By default
-    it is ranks that are swapped, since systems score on scales of their own; where a swapped rank meets the same rank
-    of the other system, chance says which of the two is better (see `rankcorr.inference.exchange`). Measured
-    share of p-values at most 0.05 where systems are exchangeable, by 4,000 pairs of systems each (standard error at
-    most 0.004; benchmarks/levels_of_tests.py, and the table in docs/systems.md): at most 0.061, for tau_w and rho_w,
-    20 to 200 items, and systems that share none to 99.9 % of their noise. It is smaller, down to 0, where few items
-    change places: then no swap can be extreme.
+    If the scores are on one scale, swap the scores themselves: with ``swap="scores"`` the test holds its level exactly.
+    By default ranks are swapped, since systems rarely share a scale. If a swapped rank meets the same rank of the other
+    system, the tie is broken at random (see `rankcorr.inference.exchange`). The level was measured as the share of
+    p-values at most 0.05 for exchangeable systems, by 4,000 pairs of systems each (standard error at most 0.004;
+    benchmarks/levels_of_tests.py, and the table in docs/systems.md). It is at most 0.061, for tau_w and rho_w, 20 to
+    200 items, and shared noise of 0 to 99.9 %. It is smaller, down to 0, if few items change places: then no swap can
+    be extreme.
 
-    Equal mean coefficients are not the null hypothesis: systems of which one is noisy at the top and the other at the
-    bottom are not exchangeable, even if the mean of the difference is 0.
+    Equal mean coefficients are not the null hypothesis: if one system is noisy at the top and the other at the bottom,
+    they are not exchangeable, even if the mean of the difference is 0.
 
-    The interval of the difference supposes a t copula of gold and both systems, fitted to their ranks. Two correlations
-    that differ by more or less, about the fitted mean, are tested as in `bootstrap_interval`, and it lies between the
-    mean differences of the coefficients for the two that would just not be surprising. It is the percentile interval of
-    items drawn with replacement where there are at most 100 items, at least 5 % of their pairs are tied in one of the
-    systems, and the systems correlate by at least 0.9 given gold: two systems with few levels often agree on whole
-    groups of items, which no copula would; `interval_method` says which of the two was taken. Since its spread is
-    estimated, the interval has the quantiles of Student's t with n_items - 3 degrees of freedom, and at least 3,
-    instead of normal ones. Two systems that rank all items alike have the interval from 0 to 0; exchanging the systems
-    gives the mirror image. docs/systems.md has measured levels and widths.
+    The interval of the difference assumes a t copula of gold and both systems, fitted to their ranks. As in
+    `bootstrap_interval`, it inverts tests: two correlations that differ by more or less, about the fitted mean, are
+    tested, and the interval lies between the mean differences of the coefficients for the two that are just not
+    rejected.
+
+    The percentile interval of items drawn with replacement is used instead if there are at most 100 items, at least 5 %
+    of their pairs are tied in one of the systems, and the systems correlate by at least 0.9 given gold. Two systems
+    with few levels often agree on whole groups of items, which a copula cannot reproduce. `interval_method` names the
+    method used.
+
+    Since the spread of the difference is estimated, the interval has the quantiles of Student's t with n_items - 3
+    degrees of freedom, and at least 3, instead of normal ones. Two systems that rank all items alike have the interval
+    from 0 to 0; exchanging the systems gives the mirror image. docs/systems.md has measured levels and widths.
 
     Parameters
     ----------
     gold, a, b : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better. Labelled rankings are matched by label.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-        A value with its options, such as ``TauW(n0=10)``; a name stands for the default options.
-        Resamples have ties, so a weigher is asked for the ranks 1, 1.5, 2 and so on.
+        A value with its options, such as ``TauW(n0=10)``; a name selects the default options. Resamples have ties, so a
+        weigher must accept the ranks 1, 1.5, 2 and so on.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What becomes of labels that are not in all three rankings: an error, left out, or placed last, in a tie, in
-        each ranking that lacks them. "gold" keeps the items of gold alone.
+        How to treat labels that are not in all three rankings: raise an error, leave them out, or place them last, in a
+        tie, in each ranking that lacks them. "gold" keeps only the items of gold.
     alternative : {"two-sided", "greater", "less"}
-        "greater" asks whether the first system is better.
+        "greater" tests whether the first system is better.
     swap : {"ranks", "scores"}
-        What the two systems exchange in the test. "scores" needs scores, and scores that mean the same in both.
+        What the two systems exchange in the test. "scores" needs scores with the same meaning in both.
     level : float, default 0.95
         Level of confidence of the interval.
     n_resamples : int, default 10000
         Number of resamples of the test, and of the interval, which draws at least 1,000.
     seed : int, default 0
-        The same seed gives the same answer; another one shows the Monte Carlo error.
+        The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
-        Number of threads, by default one for each processor. The answer does not depend on it.
+        Number of threads, by default one for each processor. The result does not depend on it.
     progress : callable, optional
         Called with the number of resamples done since the last call, those of the test and then those of the interval.
         An exception that it raises stops the work.
@@ -297,12 +301,12 @@ def compare_systems(
     Returns
     -------
     SystemComparison
-        nan with an `UndefinedCorrelationWarning`, and without a p-value, where a coefficient is undefined.
+        nan with an `UndefinedCorrelationWarning`, and without a p-value, if a coefficient is undefined.
 
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     Examples
     --------
@@ -426,7 +430,7 @@ def align_three(
             union[label] = union.get(label, 0) + 1
     common = [label for label, number in union.items() if number == len(given)]
     own = list(given[0].labels or ())
-    # Items that gold lacks are tied there: in an order that does not change when a and b change places.
+    # Items that gold lacks are tied there, in an order that does not change when a and b are exchanged.
     kept = {"intersection": common, "gold": own}.get(missing, own + sorted(list(union)[len(own) :], key=str))
     if len(kept) < 2:
         raise TooFewItemsError(

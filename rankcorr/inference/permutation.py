@@ -1,4 +1,4 @@
-"""The coefficient of two rankings -> its place among those that chance gives."""
+"""The coefficient of two rankings -> its place among the values of chance."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ class PermutationTest(Computed):
     Attributes
     ----------
     statistic : float
-        The coefficient; nan where it is undefined, and then `pvalue` and `standardized` are too.
+        The coefficient; nan if undefined, and then `pvalue` and `standardized` are nan too.
     pvalue : float
         Probability of a coefficient at least as extreme if the two rankings are unrelated; see
         `NullDistribution.pvalue`.
     standardized : float
-        The coefficient mapped so that chance gives 0 on average; see `NullDistribution.standardize`. nan where the
-        null distribution `saturates`.
+        The coefficient mapped so that chance gives 0 on average; see `NullDistribution.standardize`. nan if the null
+        distribution `saturates`.
     percentile : float
         Percentage of the values of chance below the coefficient, equal ones counted half; see
         `NullDistribution.percentile`.
     zscore : float
-        How many standard deviations of chance it lies above the mean of chance.
+        Number of standard deviations of chance above the mean of chance.
     alternative : str
         "two-sided", "greater" or "less".
     null : NullDistribution
-        What chance alone gives.
+        The values that chance alone gives.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`.
     """
@@ -51,7 +51,7 @@ class PermutationTest(Computed):
     null: NullDistribution
 
     def __repr__(self) -> str:
-        """Show the figures, and what was computed as part of the null distribution."""
+        """Show the figures, with the options as part of the null distribution."""
         figures = ", ".join(
             f"{name}={getattr(self, name)!r}"
             for name in ("statistic", "pvalue", "standardized", "percentile", "zscore", "alternative")
@@ -74,7 +74,7 @@ def permutation_test(
     """Test whether two rankings are related, by permuting the ranks of one of them.
 
     Exact up to 8 items; above, by random permutations. The p-value is valid whatever the ties, the length and the
-    weights: all that the hypothesis says is that every matching of the two rankings is equally likely.
+    weights: the only hypothesis is that every matching of the two rankings is equally likely.
 
     Parameters
     ----------
@@ -92,13 +92,13 @@ def permutation_test(
     Warns
     -----
     UndefinedCorrelationWarning
-        The coefficient does not exist for the two rankings (then every figure is nan), or for some permutations (they
-        are left out); or the standardized value is nan because the null distribution `saturates`.
+        The coefficient is undefined for the two rankings (then every figure is nan), or for some permutations (they are
+        left out); or the standardized value is nan because the null distribution `saturates`.
 
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     Examples
     --------

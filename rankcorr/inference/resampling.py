@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 # Enough work for a thread to outlast its scheduling, few enough numbers to stay in the cache.
 BLOCK_NUMBERS = 1 << 15
 
-# Into how many calls of an executor the blocks are put: each takes all data along.
+# Number of calls of an executor that the blocks are divided into: each call takes all data along.
 CALLS: Final = 16
 Values = NDArray[np.float64]
 Counts = NDArray[np.int32]
@@ -30,9 +30,9 @@ Counts = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How resamples are drawn: how many, from which seed, by how many threads, and what is told of the progress.
+    """How resamples are drawn: their number and seed, the number of threads, and the progress callback.
 
-    With an executor, blocks of tasks that can be pickled are its work, and not that of threads.
+    An executor, if given, runs blocks of tasks that can be pickled; no threads are used then.
     """
 
     n_resamples: int
@@ -50,7 +50,7 @@ class Draws:
         progress: Progress | None,
         executor: Executor | None = None,
     ) -> Draws:
-        """Draws as a public function was asked for them; OptionError for what is no number, or no executor."""
+        """Check the arguments of a public function and return its draws, or raise OptionError."""
         if executor is not None and not callable(getattr(executor, "submit", None)):
             raise OptionError(f"executor must be a concurrent.futures.Executor; got {shown(executor)}")
         return cls(checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers), progress, executor)
@@ -91,7 +91,7 @@ def in_blocks(
     n_resamples : int
         Number of resamples in all blocks together.
     numbers_each : int
-        Numbers that one resample takes in memory; it decides the size of the blocks.
+        Numbers that one resample takes in memory; this determines the size of the blocks.
     seed : int
         Block i draws from `numpy.random.SeedSequence(seed, spawn_key=(i,))`.
     workers : int, optional
@@ -99,7 +99,7 @@ def in_blocks(
     progress : callable, optional
         Called with the number of resamples done since the last call; an exception from it stops the work.
     executor : concurrent.futures.Executor, optional
-        Does the work in place of threads. The task must be one that can be pickled, where it has processes.
+        Does the work instead of threads. If it has processes, the task must be picklable.
 
     Examples
     --------
@@ -165,9 +165,9 @@ class SortedItems:
     table : ndarray of float64
         Weights of the ranks 1, 1.5, 2, .. n, since any mid-rank may occur in a resample, or of positions.
     expected : bool
-        Whether a tied item weighs the mean over the positions of its group.
+        Whether a tied item has the mean weight over the positions of its group.
     scheme, kind : int
-        The scheme of the weights, and the coefficient, as the kernels number them.
+        The scheme of the weights, and the coefficient, as numbered in the kernels.
     """
 
     x_keys: Counts
@@ -214,8 +214,8 @@ class SortedItems:
     def is_turned(self) -> bool:
         """Whether the first of two other rankings comes after the second in an order of all rankings.
 
-        Tests and intervals take two systems in this order, so that the numbers they draw for a and b are those for b
-        and a: each gives the mirror image of the other.
+        Tests and intervals take two systems in this order, so that they draw the same numbers for a and b as for b and
+        a: each gives the mirror image of the other.
         """
         first, second = self.y_halves
         apart = np.flatnonzero(first != second)
@@ -238,7 +238,7 @@ class SortedItems:
         return values
 
     def drawn(self, rng: np.random.Generator, size: int) -> Counts:
-        """How often each item occurs in each of `size` resamples with replacement, shape (size, n_items)."""
+        """Number of times that each item occurs in each of `size` resamples with replacement, shape (size, n_items)."""
         from rankcorr.inference import kernels
 
         draws = rng.integers(0, self.n_items, (size, self.n_items), dtype=np.int32)
@@ -249,7 +249,7 @@ class SortedItems:
     def coefficients(self, counts: Counts) -> Values:
         """Coefficient of x with each other ranking in each resample, shape (n_resamples, n_rankings); nan if undefined.
 
-        `counts` says how often each item was drawn. All are ranked again within a resample.
+        `counts` holds how often each item was drawn. All are ranked again within a resample.
         """
         from rankcorr.inference import kernels
 

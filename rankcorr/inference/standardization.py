@@ -4,8 +4,8 @@ For a random variable T in [-1, 1] and a number l, the exponent, the map is
 
     g(t) = (exp(l t) - cosh l) / sinh l,    and g(t) = t for l = 0,
 
-with l such that E g(T) = 0, that is E exp(l T) = cosh l. It has one parameter where the piecewise quadratic of Lombardo
-2025 (arXiv:2504.08428), who asks for such a map, has several.
+with l such that E g(T) = 0, that is E exp(l T) = cosh l. It has one parameter; the piecewise quadratic of Lombardo 2025
+(arXiv:2504.08428), the paper that asks for a map of this kind, has several.
 
 Proof of its properties. Let s = (1 + t)/2, which runs from 0 to 1. Since cosh l - exp(-l) = sinh l,
 
@@ -22,11 +22,11 @@ Proof of its properties. Let s = (1 + t)/2, which runs from 0 to 1. Since cosh l
    probability or more, F has exactly one root. It is negative if E T < 0, positive if E T > 0, and 0 if E T = 0: then g
    is the identity. Because F(l) sinh l = E exp(l T) - cosh l, the equation E exp(l T) = cosh l has this root and l = 0,
    and no other.
-4. When there is none. Let P(T = -1) >= 1/2 and E T != 0, so that E T < 0. Any strictly increasing map with g(-1) = -1
-   and g(1) = 1 has E g(T) <= P(T > -1) - P(T = -1) <= 0, and both are equalities only if -1 and 1 have half of the
-   probability each, which would make E T = 0. So no map, of this form or any other, has the properties; by the
-   same argument none has them where P(T = 1) >= 1/2. In particular, no map moves a T whose only values are -1 and 1.
-   The exponent is then 0, and the mean stays as it is.
+4. No root. Let P(T = -1) >= 1/2 and E T != 0, so that E T < 0. Any strictly increasing map with g(-1) = -1 and
+   g(1) = 1 has E g(T) <= P(T > -1) - P(T = -1) <= 0, and both are equalities only if -1 and 1 have half of the
+   probability each, which would make E T = 0. So no map, of this form or any other, has the properties. The same
+   argument holds for P(T = 1) >= 1/2. Hence no map moves the mean of a T whose only values are -1 and 1. The exponent
+   is then 0, and the mean stays as it is.
 
 In floats g is flat where |l| is large: for l < 0 the slope falls to 2 |l| exp(-2 |l|) at t = 1. Up to `MAX_EXPONENT`
 it is at least 1.8e-6, so that values of t that differ by `RESOLUTION` have values of g that differ by several steps of
@@ -42,7 +42,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-# The precision that the coefficients promise: values that differ by no more count as equal.
+# The precision that the coefficients promise: values at most this far apart count as equal.
 TOLERANCE: Final = 1e-12
 BLOCK: Final = 1 << 15
 MAX_EXPONENT: Final = 8.0

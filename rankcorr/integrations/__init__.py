@@ -1,4 +1,4 @@
-"""Small adapters to other packages; none is imported before it is asked for, and each needs its package alone.
+"""Small adapters to other packages; each is imported only on request, and needs only its own package.
 
 - `rankcorr.integrations.sklearn`: scorers for `GridSearchCV` and `cross_val_score`
 - `rankcorr.integrations.pandas`: `corr_method` for `DataFrame.corr`

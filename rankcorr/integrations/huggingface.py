@@ -91,7 +91,7 @@ class RankCorrelationMetric(evaluate.Metric):  # type: ignore[misc]
 
 @contextmanager
 def _within_range() -> Iterator[None]:
-    """Refuse by name a whole number that no float can hold."""
+    """Refuse by name a whole number that a float cannot hold."""
     try:
         yield
     except OverflowError as error:

@@ -1,4 +1,4 @@
-"""Measures of ir_measures: importing this module makes it compute ours, as ``tau_w(n0=10)@20``.
+"""Measures of ir_measures: importing this module registers ours with it, as ``tau_w(n0=10)@20``.
 
 >>> import ir_measures
 >>> import rankcorr.integrations.ir_measures
@@ -56,7 +56,7 @@ _VARIANT: Final = {"variant": ParamInfo(dtype=str, choices=list(VARIANTS), defau
 
 
 class KnownMean:
-    """Mean of the queries that have a value, as `Evaluation.mean`; nan where none has."""
+    """Mean of the queries that have a value, as `Evaluation.mean`; nan if none has."""
 
     def __init__(self) -> None:
         self._values: list[float] = []
@@ -71,12 +71,12 @@ class KnownMean:
 
 
 class RankMeasure(Measure):  # type: ignore[misc]
-    """A rank correlation of qrels and run, nan for a query for which it is undefined.
+    """A rank correlation of qrels and run; nan for a query without a defined value.
 
     Raises
     ------
     RankingError
-        `OptionError` or `WeightError`, for an option that does not exist or cannot be used.
+        `OptionError` or `WeightError`, for an unknown or invalid option.
     """
 
     DEFAULT: ClassVar[float] = math.nan
@@ -93,7 +93,7 @@ class RankMeasure(Measure):  # type: ignore[misc]
         self.coefficient()
 
     def aggregator(self) -> KnownMean:
-        """What makes the mean of the queries."""
+        """The object that computes the mean of the queries."""
         return KnownMean()
 
     def coefficient(self) -> Coefficient:
@@ -102,7 +102,7 @@ class RankMeasure(Measure):  # type: ignore[misc]
         Raises
         ------
         RankingError
-            An option cannot be used.
+            An option is invalid.
         """
         options = {name: value for name, value in self.params.items() if name not in _MATCHING}
         if "weigher" in options:
@@ -124,7 +124,7 @@ class RankEvaluator(providers.Evaluator):  # type: ignore[misc]
 
     def _iter_calc(self, run: Any) -> Iterator[Metric]:
         scores = {query: own for query, own in RunConverter(run).as_dict_of_dict().items() if own}
-        if not scores:  # each query has the default, as it has where a run lacks the query
+        if not scores:  # each query has the default, as it does if a run lacks the query
             yield from (
                 Metric(query_id=query, measure=each, value=each.DEFAULT)
                 for each in self.measures
@@ -154,7 +154,7 @@ class RankProvider(providers.Provider):  # type: ignore[misc]
 
 
 def _wanted(info: Any) -> str:
-    """What values an option takes."""
+    """Values that an option takes."""
     choices = getattr(info, "choices", None)
     if isinstance(choices, list):
         return f"one of {', '.join(map(repr, choices))}"

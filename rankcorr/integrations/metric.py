@@ -18,19 +18,19 @@ from rankcorr.evaluation.evaluate import correlate_groups
 class RankMetric:
     """Rank correlation of predictions and targets over all batches, or the mean over queries.
 
-    The state is every row seen, so that the value is that of all rows at once: a rank correlation is no mean over
-    batches. It can be pickled, and metrics of several processes merged; the value does not depend on how the rows were
-    divided, to the last bit.
+    The state is every row seen, so that the value is that of all rows at once: a rank correlation is not a mean over
+    batches. It can be pickled, and metrics of several processes can be merged. The value does not depend on how the
+    rows were divided, to the last bit.
 
     Parameters
     ----------
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-        Targets take the place of x.
+        Targets are x.
 
     Raises
     ------
     OptionError
-        There is no such coefficient.
+        The coefficient is unknown.
 
     Examples
     --------
@@ -59,13 +59,13 @@ class RankMetric:
         preds, target : tensor or array_like of shape (n_rows,)
             Scores, larger is better.
         indexes : tensor or array_like of int, shape (n_rows,), optional
-            The query of each row: the value is then the mean over queries. In all batches, or in none.
+            The query of each row: the value is then the mean over queries. Give it for all batches or for none.
 
         Raises
         ------
         RankingError
             `DimensionError`, `LengthError`, `MissingValueError`, `NonNumericError`, or `OptionError` for indexes that
-            are no whole numbers, or that some batches have and others lack; the batch is then not added.
+            are not whole numbers, or that some batches have and others lack; the batch is then not added.
         """
         columns = [_column(preds, "prediction"), _column(target, "target")]
         queries = None if indexes is None else _queries(indexes)
@@ -89,7 +89,7 @@ class RankMetric:
     __call__ = forward
 
     def compute(self) -> float:
-        """Value of all rows, or the mean over queries, those left out that have no coefficient; nan if undefined.
+        """Value of all rows, or the mean over queries, without those that have no coefficient; nan if undefined.
 
         Raises
         ------
@@ -98,7 +98,8 @@ class RankMetric:
         """
         state = self.state_dict()
         preds, target, indexes = state["preds"], state["target"], state["indexes"]
-        # One order whatever the batches: rounding depends on the order in which rows are summed.
+        # Sort the rows first: sums depend on the order of the rows through rounding, and batches may arrive in any
+        # order.
         order = np.lexsort((preds, target) if indexes is None else (preds, target, indexes))
         preds, target = preds[order], target[order]
         if indexes is None:
@@ -131,17 +132,17 @@ class RankMetric:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Put rows in place of those seen.
+        """Replace the rows seen with others.
 
         Raises
         ------
         OptionError
-            It is no state of a metric; as `update` for its rows. What was seen is then kept.
+            The argument is not the state of a metric, or `update` refuses its rows. The earlier state is then kept.
         """
         if not isinstance(state, dict) or set(state) != {"preds", "target", "indexes"}:
             raise OptionError(f"a state has preds, target and indexes; got {shown(state)}")
         loaded = RankMetric(self.coefficient)
-        loaded._add(state)  # what is no state leaves this one as it is
+        loaded._add(state)  # an invalid state leaves this one unchanged
         self._preds, self._target, self._indexes = loaded._preds, loaded._target, loaded._indexes
 
     def _add(self, state: dict[str, Any]) -> None:
@@ -168,7 +169,7 @@ def _queries(indexes: Any) -> NDArray[np.int64]:
 
 
 def _of_tensor(values: Any) -> Any:
-    """A tensor of torch as an array of numpy, without a gradient and off its device; anything else as it is."""
+    """A tensor of torch as an array of numpy, without a gradient and off its device; anything else unchanged."""
     if not hasattr(values, "detach"):
         return values
     tensor = values.detach().cpu()

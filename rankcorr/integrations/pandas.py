@@ -1,4 +1,4 @@
-"""A coefficient for `DataFrame.corr` of pandas, which it takes as a symmetric function."""
+"""A coefficient for `DataFrame.corr` of pandas, which treats it as a symmetric function."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rankcorr.errors import OptionError
 
 
 def corr_method(coefficient: CoefficientLike = "tau_w") -> Callable[[Any, Any], float]:
-    """Return what ``frame.corr(method=...)`` takes.
+    """Return a coefficient for ``frame.corr(method=...)``.
 
-    pandas calls it for each two columns once, on the rows in which both are finite, and fills in the other half of the
-    matrix and a diagonal of 1. Two columns with fewer than two such rows are an error, unless ``min_periods=2`` makes
-    their value nan. `correlation_matrix(frame).to_frame()` calls each coefficient as it is: it drops no row, its
-    diagonal is nan for a column that is one tie, and it may be asymmetric.
+    pandas calls it once for each two columns, with the rows that are finite in both, and fills in the other half of the
+    matrix and a diagonal of 1. Two columns with fewer than two finite rows in common are an error, unless
+    ``min_periods=2`` makes their value nan. `correlation_matrix(frame).to_frame()` calls each coefficient unchanged: it
+    drops no row, its diagonal is nan for a column with all values tied, and it may be asymmetric.
 
     Parameters
     ----------
@@ -28,7 +28,8 @@ def corr_method(coefficient: CoefficientLike = "tau_w") -> Callable[[Any, Any], 
     Raises
     ------
     OptionError
-        One ranking alone weighs the items, so that the matrix is not symmetric; or there is no such coefficient.
+        The coefficient is unknown, or only one of the two rankings determines the weights, so that the matrix is not
+        symmetric.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Expressions of polars: importing this module gives each of them `rankcorr`.
+"""Expressions of polars: importing this module adds `rankcorr` to each of them.
 
 >>> import polars as pl
 >>> import rankcorr.integrations.polars
@@ -27,9 +27,9 @@ from rankcorr.weights import DEFAULT_N0
 class RankCorrelationExpr:
     """Rank correlations of two columns, in `select`, `group_by().agg`, `over`, and lazy frames.
 
-    The expression before the dot is gold, x in `weighted_tau`. The value is a float: nan where the coefficient is
-    undefined, because a group has fewer than two rows or one column is a single tie, so that ``drop_nans()`` leaves
-    such groups out of a mean. A null or nan in a column is a `MissingValueError`: filter the rows first.
+    The expression before the dot is gold, x in `weighted_tau`. The value is a float. It is nan if the coefficient is
+    undefined, because a group has fewer than two rows or one column is a single tie; ``drop_nans()`` then leaves the
+    group out of a mean. A null or nan in a column is a `MissingValueError`: filter the rows first.
     """
 
     def __init__(self, expression: pl.Expr) -> None:

@@ -17,12 +17,12 @@ from rankcorr.evaluation.evaluate import correlate_groups
 class RankScore:
     """A rank correlation as a score function of scikit-learn: ``score(y_true, y_pred)``.
 
-    Both are matched by position, as scikit-learn matches them: an index of pandas plays no part.
+    Both are matched by position, as in scikit-learn: an index of pandas is ignored.
 
     Parameters
     ----------
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-        The true values take the place of x.
+        The true values are x.
 
     Examples
     --------
@@ -45,14 +45,14 @@ class RankScore:
         y_true, y_pred : array_like of shape (n_samples,)
             Larger is better.
         groups : array_like of str or int, shape (n_samples,), optional
-            The query of each sample: the score is the mean over queries, those left out that have no coefficient.
+            The query of each sample: the score is the mean over queries, without those that have no coefficient.
         sample_weight : None
-            Anything else is an error: items are weighed by their ranks.
+            Must be None: items are weighted by their ranks.
 
         Raises
         ------
         RankingError
-            The subclass says what is wrong.
+            The subclass tells what is wrong.
         """
         if sample_weight is not None:
             raise OptionError("sample_weight cannot be used: a rank correlation weighs the items by their ranks")
@@ -68,7 +68,7 @@ class RankScore:
 
 
 def _by_position(values: Any) -> Any:
-    """Values without an index; what has none stays as it is, with its mask, and whole numbers beside floats."""
+    """Drop the index of values; lists, tuples and arrays pass unchanged, with masks and mixed numbers."""
     return values if isinstance(values, list | tuple | np.ndarray) else np.asarray(values)
 
 
@@ -85,13 +85,13 @@ def rank_scorer(coefficient: CoefficientLike = "tau_w", *, response_method: Any 
     -------
     scorer
         For `scoring` of `GridSearchCV`, `cross_val_score` and the like. With metadata routing,
-        ``scorer.set_score_request(groups=True)`` makes it the mean over groups, see `RankScore`. A fold in which the
-        coefficient is undefined scores nan.
+        ``scorer.set_score_request(groups=True)`` makes it the mean over groups, see `RankScore`. A fold with an
+        undefined coefficient scores nan.
 
     Raises
     ------
     OptionError
-        There is no such coefficient.
+        The coefficient is unknown.
 
     Examples
     --------

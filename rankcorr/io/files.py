@@ -16,10 +16,10 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 @contextmanager
 def prepared_file(path: Path, data: bytes) -> Iterator[Callable[[], None]]:
-    """Write a file beside the one of that name, and give a function that puts it in place.
+    """Write a file next to `path`, and give a function that moves it into place.
 
-    What may fail can come between the two: a block that ends without a call of the function leaves the old file.
-    The new one has the mode of the old one, and a link stays a link.
+    Steps that may fail go between the two: a block that ends without a call of the function leaves the old file. The
+    new one has the mode of the old one, and a link stays a link.
 
     Examples
     --------
@@ -52,15 +52,15 @@ def prepared_file(path: Path, data: bytes) -> Iterator[Callable[[], None]]:
 
 
 def put_new(part: Path, target: Path) -> None:
-    """Give a file that is whole its name, which nothing must have.
+    """Give a complete file its name, which must not exist yet.
 
     Raises
     ------
     FileExistsError
-        Where the name is taken.
+        The name is taken.
     """
     try:
-        os.link(part, target)  # fails where somebody has made the file meanwhile, which a move would replace
+        os.link(part, target)  # fails if the file was created since the check, where a move would replace it
     except FileExistsError:
         raise
     except OSError:  # a file system without links
@@ -71,7 +71,7 @@ def put_new(part: Path, target: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Bring the names in a folder to the disk, so that a new one survives a power failure; POSIX alone can."""
+    """Write the names in a folder to disk, so that a new one survives a power failure; only POSIX can do this."""
     if os.name == "posix":
         folder = os.open(path, os.O_RDONLY)
         try:

@@ -1,6 +1,6 @@
 """Read records from a CSV or TSV file; anything doubtful is an error that names file, line and column.
 
-bytes -> text -> records -> numbers. What the columns mean is up to the caller.
+bytes -> text -> records -> numbers. The caller decides what the columns mean.
 """
 
 import codecs
@@ -20,7 +20,7 @@ from rankcorr.errors import TableError
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "pipe"}
 _BREAK = re.compile(r"\r\n|\r|\n")
 _GZIP = b"\x1f\x8b"  # no text in UTF-8 begins with these
-_OTHER_FILES = {  # what begins so, and what to do with it
+_OTHER_FILES = {  # first bytes of a format, and what to do with it
     b"PK\x03\x04": "a zip, as a workbook is (.xlsx, .ods): save its sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an old workbook (.xls): save its sheet as CSV",
     b"SQLite format 3\0": "a database of SQLite, and no table in text",
@@ -69,9 +69,9 @@ class TextTable:
     error : type of exception
         What `fail` raises.
     wanted : str
-        What to ask for when a table has only one column.
+        Text that the message asks for when a table has only one column.
     data : bytes, optional
-        What the file holds, where it was read already; `path` is its name then.
+        Content of the file, if it was read already; `path` is its name then.
     encoding : str, optional
         Encoding that the caller asked for. None: UTF-8, and the caller offers no other.
     """
@@ -100,7 +100,7 @@ class TextTable:
         raise self.error(f"{place}: {message}")
 
     def text(self) -> str:
-        """Whole text of the file, which is in its encoding, perhaps compressed by gzip, and not empty."""
+        """Whole text of the file, decoded, unpacked if compressed by gzip, and not empty."""
         codec = codecs.lookup(self.encoding or "utf-8").name
         is_utf_8 = codec in ("utf-8", "utf-8-sig")
         data = self._bytes()
@@ -148,10 +148,10 @@ class TextTable:
             self.fail(f"cannot be read: {error}")
 
     def delimiter(self, text: str, asked: Sequence[str]) -> str:
-        """Delimiter of the first line; if it has several, the one that gives the columns asked for."""
+        """Delimiter of the first line; if it has several, the one that yields the requested columns."""
         line, found = delimiters_of(text)
         if not found:
-            next(self.records(text, ","), None)  # a quote left open explains more
+            next(self.records(text, ","), None)  # an open quote gives the better error
             self.fail(f"one column; {self.wanted}, separated by comma, tab, semicolon or pipe", line)
         if len(found) > 1:
             fitting = [d for d in found if asked and set(asked) <= self._first_cells(text, d)]
@@ -159,7 +159,7 @@ class TextTable:
         if len(found) > 1 and "\t" not in found:
             names = " and ".join(_DELIMITERS[d] for d in found)
             self.fail(f"{names} could both separate the columns; put cells that contain one into quotes", line)
-        return found[0]  # the tab comes first
+        return found[0]  # tabs take precedence
 
     def _first_cells(self, text: str, delimiter: str) -> set[str]:
         try:

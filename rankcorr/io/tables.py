@@ -1,6 +1,6 @@
 """Read a ranking from a CSV or TSV file; anything doubtful is an error that names file, line and column.
 
-bytes -> text -> records -> columns -> Ranking. Nothing is dropped, repaired or guessed unless it is asked for.
+bytes -> text -> records -> columns -> Ranking. Nothing is dropped, repaired or guessed unless requested.
 """
 
 import math
@@ -37,9 +37,9 @@ def read_ranking(
 ) -> Ranking:
     r"""Read a ranking, labelled by id, from a CSV or TSV file in UTF-8, which may be compressed by gzip.
 
-    The delimiter is the one of comma, tab, semicolon and pipe that the first line has outside quotes. If it
-    has several, the one that gives the columns asked for, otherwise the tab; anything else doubtful is an error.
-    Blank lines are skipped. A record that spans lines is reported by its first line.
+    The delimiter is the one of comma, tab, semicolon and pipe that the first line has outside quotes. If it has
+    several, the one that yields the requested columns is taken, otherwise the tab; anything else doubtful is an error.
+    Blank lines are skipped. Errors in a record that spans lines name its first line.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def read_ranking(
     id_columns : sequence of str, optional
         Columns that name the item. One gives labels of type str, several give tuples of str.
     score_column : str, optional
-        Column of the numbers. Either option may be omitted when only one column is left for it, and both when the
-        file has two columns, the first of which is the id.
+        Column of the numbers. Either option may be omitted if only one column is left for it, and both if the file has
+        two columns: the first is then the id.
     ranks : bool
         The numbers are ranks (smaller is better), not scores.
     header : bool
@@ -58,7 +58,7 @@ def read_ranking(
         The two id columns are a pair in either order: "gem, jewel" and "jewel, gem" are one item. The label of a pair
         is in alphabetical order.
     duplicates : {"error", "mean", "first"}
-        What becomes of an id that comes more than once: an error, or the mean or the first of its numbers counts.
+        How to treat a repeated id: raise an error, or use the mean or the first of its numbers.
 
     Returns
     -------
@@ -67,10 +67,10 @@ def read_ranking(
     Raises
     ------
     TableError
-        With file, line and column, when the file does not hold a ranking: every row needs an id of its own
-        and a number (``inf`` is one, ``nan`` is not). Also when the file cannot be read.
+        The file cannot be read or does not hold a ranking; the message gives file, line and column. Every row needs a
+        unique id and a number (``inf`` is one, ``nan`` is not).
     OptionError
-        When ``id_columns`` is a str or empty, `duplicates` is unknown, or ``unordered`` has no two id columns.
+        ``id_columns`` is a str or empty, `duplicates` is unknown, or ``unordered`` has no two id columns.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def read_numbers(
     n_ids: int = 1,
     as_spelled: bool = False,
 ) -> dict[Label, float]:
-    r"""Read the numbers that make a ranking, by label: what `read_ranking` ranks, with its parameters and errors.
+    r"""Read the numbers that make a ranking, by label, with the parameters and errors of `read_ranking`.
 
     A whole number is an int, so that no two beyond 2^53 become one. The order is that of the file. `n_ids` is the
     number of id columns that are found where ``id_columns`` is omitted; of two, they are the first of the file. With

@@ -1,4 +1,4 @@
-"""Other measures of rankings, scores and annotators, beside the top-weighted coefficients of `rankcorr`.
+"""Measures of rankings, scores and annotators other than the top-weighted coefficients of `rankcorr`.
 
 - overlap of lists that may differ in length and items: `rank_biased_overlap`
 - correlation: `tau_ap` (AP correlation), `vigna_tau` (hyperbolic weights), `pearson` (of the scores themselves)

@@ -1,4 +1,4 @@
-"""How far annotators agree: the mean correlation of each with the others, and who agrees least."""
+"""Agreement of annotators: the mean correlation of each with the others, and the annotators that agree least."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class PairwiseAgreement(TableResult):
     annotators : tuple
         Names of the annotators, or their indices.
     with_others : ndarray of float64, shape (n_annotators,), read-only
-        Mean correlation of each annotator with the others; nan where none is defined.
+        Mean correlation of each annotator with the others; nan if none is defined.
     mean : float
         Mean correlation of all pairs of annotators.
     pairs : ndarray of float64, shape (n_annotators, n_annotators), read-only
-        Correlation of each pair; nan on the diagonal, and where it is undefined or was left out.
+        Correlation of each pair; nan on the diagonal, and if undefined or left out.
     n_common : ndarray of int64, shape (n_annotators, n_annotators), read-only
         Number of items that both have rated.
     n_left_out : int
         Number of pairs with too few items in common.
     coefficient : str
-        What was computed for each pair.
+        The coefficient of each pair, with its options.
     """
 
     annotators: tuple[Any, ...]
@@ -69,7 +69,7 @@ def mean_pairwise_agreement(
     min_common: int = 3,
     few_common: FewCommon = "raise",
 ) -> PairwiseAgreement:
-    """Correlate each annotator with each other: the agreement that papers on word similarity report.
+    """Correlate each annotator with each other: the agreement reported in papers on word similarity.
 
     Two annotators are compared on the items that both have rated, ranked among themselves.
 
@@ -79,9 +79,10 @@ def mean_pairwise_agreement(
         As in `krippendorff_alpha`.
     coefficient : Coefficient or {"rho", "tau", "rho_w", "tau_w"}
         A value with its options, such as ``TauW(n0=10)``; "rho" is Spearman's, by mid-ranks. The schemes "first" and
-        "second" are errors, since neither of two annotators comes first.
+        "second" are errors, since two annotators have no order.
     min_common : int, default 3
-        How many items two annotators must have in common, at least 2: a correlation of two items is 1, -1 or undefined.
+        Smallest number of items that two annotators must share, at least 2: a correlation of two items is 1, -1 or
+        undefined.
     few_common : {"raise", "leave_out"}
         What to do with a pair that has fewer: raise an error, or leave it out of the means and count it in
         `n_left_out`.
@@ -118,7 +119,7 @@ def mean_pairwise_agreement(
     check_choice("few_common", few_common, FEW_COMMON)
     found = read_ratings(ratings)
     rated = ~np.isnan(found.values)
-    counts = rated.astype(np.float64)  # numpy multiplies matrices of floats, in which counts are exact, far faster
+    counts = rated.astype(np.float64)  # numpy multiplies matrices of floats far faster, and counts are exact in them
     n_common = (counts @ counts.T).astype(np.int64)
     n_annotators = len(rated)
     enough = [(i, j) for i in range(n_annotators) for j in range(i) if n_common[i, j] >= least]
@@ -163,7 +164,7 @@ class OutlyingAnnotators(Result):
     mean, std : float
         Mean correlation of all pairs, and standard deviation of the annotators' mean correlations with the others.
     n_std : float
-        How many standard deviations below the mean are allowed.
+        Number of standard deviations allowed below the mean.
     ddof : int
         The standard deviation divides by n_annotators - ddof.
     """
@@ -180,7 +181,7 @@ class OutlyingAnnotators(Result):
 def outlying_annotators(agreement: PairwiseAgreement, *, n_std: float = 1.0, ddof: int = 1) -> OutlyingAnnotators:
     """Find the annotators to leave out: those whose agreement is more than one standard deviation below the mean.
 
-    The rule of Hill et al. for SimLex-999, used by Avraham and Goldberg: an annotator is left out whose mean
+    The rule of Hill et al. for SimLex-999, also used by Avraham and Goldberg: leave out an annotator whose mean
     correlation with the others is below the mean correlation of all pairs by more than `n_std` standard deviations of
     the annotators' mean correlations. The rule is applied once. Avraham and Goldberg do not say which standard
     deviation they mean; the default is that of a sample.
@@ -188,7 +189,7 @@ def outlying_annotators(agreement: PairwiseAgreement, *, n_std: float = 1.0, ddo
     Parameters
     ----------
     agreement : PairwiseAgreement
-        What `mean_pairwise_agreement` returns.
+        The result of `mean_pairwise_agreement`.
     n_std : float, default 1
         Not negative.
     ddof : int, default 1
@@ -201,7 +202,7 @@ def outlying_annotators(agreement: PairwiseAgreement, *, n_std: float = 1.0, ddo
     Raises
     ------
     RankingError
-        `OptionError`; `AnnotatorError` when the agreement of an annotator is undefined, a case that the rule does not
+        `OptionError`; `AnnotatorError` if the agreement of an annotator is undefined, a case that the rule does not
         cover.
 
     References

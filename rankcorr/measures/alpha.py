@@ -1,4 +1,4 @@
-"""Krippendorff's alpha: how far annotators agree beyond chance."""
+"""Krippendorff's alpha: agreement of annotators beyond chance."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
     "ratio"     ((c - k)/(c + k))^2, and 0 if c and k are both 0
     ==========  =================================================
 
-    Undefined, and nan with an `UndefinedCorrelationWarning`, when all ratings that count are equal. A matrix of m
-    ratings, missing ones included, takes O(m log m) time and O(m) memory; level "ratio" also takes O(v^2) time, v the
-    number of different ratings.
+    If all ratings that count are equal, alpha is undefined: nan with an `UndefinedCorrelationWarning`. A matrix of m
+    ratings, missing ones included, takes O(m log m) time and O(m) memory; level "ratio" also takes O(v^2) time, where v
+    is the number of different ratings.
 
     Parameters
     ----------
     ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
         Numbers, also for the categories of level "nominal". A missing rating is nan, or masked. The values of a mapping
-        (dict, or the columns of a data frame) are mappings of item to rating, in which missing items may be
-        absent, or arrays of one length.
+        (dict, or the columns of a data frame) are arrays of one length, or mappings of item to rating that may omit
+        missing items.
     level : {"nominal", "ordinal", "interval", "ratio"}
-        What two ratings say of each other: whether they are equal, which is larger, by how much, or by what factor.
+        How two ratings are compared: whether they are equal, which is larger, by how much, or by what factor.
 
     Returns
     -------
@@ -58,7 +58,8 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
     ------
     RankingError
         One of its subclasses: `AnnotatorError` for one annotator or no item with two ratings, `NonNumericError` for
-        infinite ratings, integers beyond 2^53, which floats do not tell apart, and negative ratings at level "ratio".
+        infinite ratings, for integers beyond 2^53, which floats cannot represent exactly, and for negative ratings at
+        level "ratio".
 
     References
     ----------

@@ -21,7 +21,7 @@ AP_TIES: Final = ("a", "b")
 
 
 def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Missing = "raise") -> RankCorrelation:
-    """AP correlation of a gold ranking and a system: a Kendall correlation in which the top of the system weighs more.
+    """AP correlation of a gold ranking and a system: a Kendall correlation that weights the top of the system more.
 
     tau_AP = 2/(n - 1) sum_{i=2..n} C(i)/(i - 1) - 1, where i is a place in the system's ranking, and C(i) the number of
     items above that place that the gold ranking also has above the item there. Symmetric only with ties="b".
@@ -29,14 +29,14 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
     Let item e be tied at the places t to b of the system, and let C(e) and T(e) be how many of the t - 1 items above
     that group the gold ranking has above e, and ties with e.
 
-    - "a": the mean over all ways to break the ties of both rankings. C(i)/(i - 1) of e has the mean
-      (C(e) + T(e)/2) mean_{i=t..b} 1/(i - 1) from the items above the group, and the mean of (i - t)/(2 (i - 1)) from
-      the group itself, whose order is random. Urbano and Marrero define it for a gold ranking without ties: the
-      truth with which an observer is compared.
-    - "b": pairs tied in the system tell nothing and are left out. The mean over the items e with t > 1 of
-      2 C(e)/(t - 1) - 1 is computed in both directions, with gold and system exchanged, since neither is taken to be
-      the truth, and the result is the mean of the two. A ranking with itself gives 1. Undefined, and nan with an
-      `UndefinedCorrelationWarning`, when all items are tied in one ranking.
+    - "a": the mean over all ways to break the ties of both rankings. C(i)/(i - 1) of e has the mean (C(e) + T(e)/2)
+      mean_{i=t..b} 1/(i - 1) from the items above the group, and the mean of (i - t)/(2 (i - 1)) from the group itself,
+      whose order is random. Urbano and Marrero define it for a gold ranking without ties, which is the truth that an
+      observer is compared with.
+    - "b": pairs tied in the system carry no information and are left out. The mean of 2 C(e)/(t - 1) - 1 over the items
+      e with t > 1 is computed in both directions, with gold and system exchanged, since neither is treated as the
+      truth, and the result is the mean of the two. A ranking with itself gives 1. If all items are tied in one ranking,
+      the result is undefined: nan with an `UndefinedCorrelationWarning`.
 
     Takes O(n log n).
 
@@ -48,7 +48,7 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
     ties : {"a", "b"}
         How ties count; without ties "a" is tau_AP, and "b" the mean of its values in both directions.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What to do with labels that are in one ranking only; see `weighted_tau`.
+        How to treat labels that only one ranking has; see `weighted_tau`.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     References
     ----------

@@ -32,14 +32,14 @@ def above_in_both(x_ranks: Array, y_ranks: Array, y_order: Array, better: Array,
 
 @kernel
 def squared_ratios(values: Array, counts: Array, sums: Array) -> None:
-    """Add, to the sum of each value c, ((c - k)/(c + k))^2 over the larger values k, each as often as it counts.
+    """Add ((c - k)/(c + k))^2 to the sum of each value c, for each larger value k times its count.
 
     The values ascend, are not negative, and have no ties. O(v^2) for v values. A sum for each smaller value, not for
     each larger one, and `np.divide`, which does not test for zero, let the inner loop run on vectors: five times as
     fast.
     """
     for larger in range(1, values.size):
-        scale = 0.5 if values[larger] > 2.0**1022 else 1.0  # the sum of two such values may be too large for a float
+        scale = 0.5 if values[larger] > 2.0**1022 else 1.0  # the sum of two values this large may overflow a float
         value, count = scale * values[larger], counts[larger]
         for smaller in range(larger):
             other = scale * values[smaller]

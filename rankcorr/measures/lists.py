@@ -1,4 +1,4 @@
-"""Lists as measures take them: a ranking, scores, or plainly the labels from best to worst; and checked raw scores."""
+"""Input lists of the measures: a ranking, scores, or only the labels from best to worst; and checked raw scores."""
 
 from __future__ import annotations
 

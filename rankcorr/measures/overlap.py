@@ -24,7 +24,7 @@ OVERLAP_TIES: Final = ("w", "a", "b")
 
 @dataclass(frozen=True, eq=False)
 class RankBiasedOverlap(Result):
-    """Rank-biased overlap of two lists, and what it was computed from.
+    """Rank-biased overlap of two lists, with its options and the sizes of the lists.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: Overl
     "b": as "a", corrected for the ties, so that a ranking with itself gives 1; under "a" it gives less. Without ties
     the three agree.
 
-    Only the first s items of one list are seen, and the first l >= s of the other. The unseen items are taken to be
+    Only the first s items of one list are seen, and the first l >= s of the other. The unseen items are assumed to be
     untied, so that a list holds d items at depth d:
 
     - `minimum`: none of them is in both lists.
@@ -88,9 +88,9 @@ def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: Overl
       with probability A_s, and then counts as much as the mean of the items that the longer list holds, wholly or in
       part, and the shorter one lacks. Beyond l the agreement stays as at l.
 
-    With ties, "a" and lists of different lengths, `minimum` is still the mean over all ways to break the ties;
-    `extrapolated` and the maximum are those of Corsi and Urbano, in which unseen items do not depend on how the ties
-    are broken, and are never larger than that mean.
+    With ties, "a" and lists of different lengths, `minimum` is still the mean over all ways to break the ties.
+    `extrapolated` and the maximum are those of Corsi and Urbano: unseen items do not depend on how the ties are broken,
+    and the two are never larger than that mean.
 
     Time and memory are O(n) after sorting.
 
@@ -111,7 +111,7 @@ def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: Overl
     Raises
     ------
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     References
     ----------
@@ -191,7 +191,7 @@ def _overlap(short: Ranking, long: Ranking, p: float, ties: OverlapTies) -> tupl
 
 
 class _Parts:
-    """How much of each item a list holds at the depths 1 to `n_depths`."""
+    """Part of each item that a list holds at the depths 1 to `n_depths`."""
 
     def __init__(self, ranking: Ranking, n_depths: int, ties: OverlapTies) -> None:
         order, n_items = ranking.best_first, ranking.n_items
@@ -213,7 +213,7 @@ class _Parts:
 
 
 def _common(short: Ranking, long: Ranking) -> tuple[Counts, Counts]:
-    """Where the items that are in both lists stand in each."""
+    """Positions in each list of the items that are in both lists."""
     if short.labels is None or long.labels is None:
         return np.arange(short.n_items), np.arange(short.n_items)
     place = {label: position for position, label in enumerate(long.labels)}
@@ -223,7 +223,7 @@ def _common(short: Ranking, long: Ranking) -> tuple[Counts, Counts]:
 
 
 def _covering(start: Counts, stop: Counts | None, n_depths: int) -> Counts:
-    """How many intervals [start, stop) cover each depth from 1 on; without `stop` they never end."""
+    """Number of intervals [start, stop) that cover each depth from 1 on; without `stop` they never end."""
     changes = np.zeros(n_depths + 2, np.int64)
     if stop is None:
         changes += np.bincount(start, minlength=n_depths + 2)
@@ -235,7 +235,7 @@ def _covering(start: Counts, stop: Counts | None, n_depths: int) -> Counts:
 
 
 def _harmonic_tail(p: float, depth: int) -> float:
-    """(1 - p)/p sum of p^d / d over the depths beyond `depth`: what one item in both lists adds there."""
+    """(1 - p)/p sum of p^d / d over the depths beyond `depth`: the share that one item in both lists adds there."""
     depths = np.arange(1, depth + 1)
     tail = (1 - p) / p * (-math.log1p(-p) - float((p**depths / depths).sum()))
     # At most the same sum with the divisor depth + 1 throughout. The difference may be mere rounding, which many common

@@ -32,7 +32,7 @@ def pearson(x: ScoresLike, y: ScoresLike, *, missing: MissingScores = "raise") -
     x, y : mapping of label to score, or array_like of shape (n_items,)
         Finite scores. Labelled scores are matched by label. A `Ranking` is an error: it keeps only the order.
     missing : {"raise", "intersection"}
-        What to do with labels that have only one score: raise an error, or leave them out.
+        How to treat labels that have only one score: raise an error, or leave them out.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def pearson(x: ScoresLike, y: ScoresLike, *, missing: MissingScores = "raise") -
 
 
 def _centred(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores less their mean, scaled so that the largest score is from 1/4 to 1/2."""
+    """Scores minus their mean, scaled so that the largest score is from 1/4 to 1/2."""
     # By a power of two, which is exact: no difference and no square overflows, and the largest does not vanish.
     scaled: NDArray[np.float64] = np.ldexp(scores, -1 - np.frexp(np.abs(scores).max())[1])
     distance: NDArray[np.float64] = scaled - scaled[0]  # exact for scores that are close together and far from zero

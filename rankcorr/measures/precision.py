@@ -34,9 +34,9 @@ def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = 
         Plain numbers are scores: larger is better. A list of text is labels, best first, as `Ranking.from_order` takes
         them. Labels are matched with those of gold.
     missing : {"raise", "intersection", "bottom", "gold"}
-        What to do with labels that only one of the two has: raise an error, leave them out, or, for "bottom", take
-        items without relevance as not relevant, and tie items that the system lacks below all that it has. "gold"
-        leaves out items without relevance, and ties as "bottom" does.
+        How to treat labels that only one of the two has: raise an error or leave them out. "bottom" treats items
+        without relevance as not relevant, and ties items that the system lacks below all that it has. "gold" leaves out
+        items without relevance, and ties as "bottom" does.
 
     Returns
     -------

@@ -111,7 +111,7 @@ def _vector(name: Any, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _unmasked(values: ArrayLike) -> NDArray[Any]:
-    """Return an array with nan in place of masked values, and with integers still integers."""
+    """Return an array with nan for masked values, and with integers unchanged."""
     if is_masked(values):
         array = np.array(values.data, dtype=object)
         array[np.ma.getmaskarray(values)] = np.nan

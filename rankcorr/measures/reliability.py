@@ -1,4 +1,4 @@
-"""Score of a system against votes on comparisons, in which a comparison counts for as much as its votes agree."""
+"""Score of a system against votes on comparisons; comparisons with more agreement among voters count more."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class ReliabilityScore(TableResult):
     Attributes
     ----------
     score : float
-        Between 0 and 1; nan where no comparison has a majority. `float(result)` is this value.
+        Between 0 and 1; nan if no comparison has a majority. `float(result)` is this value.
     scores : ndarray of float64, shape (n_comparisons,), read-only
         Score s of each comparison, between -1 and 1.
     n_comparisons : int
         Number of comparisons.
     n_tied : int
-        How many of them the system ties.
+        Number of comparisons that the system ties.
     ties : str
         "expected" or "wrong".
     """
@@ -66,10 +66,10 @@ def reliability_weighted_score(
 
     Let R be the share of votes for the left item. A comparison scores s = delta (2 R - 1), where delta is 1 if the
     system scores the left item higher, and -1 if the right one: s is positive if the system agrees with more than half
-    of the votes, and 1 if with all. The system scores sum max(s, 0) / sum |s|: comparisons on which voters agree
-    count most, and those without a majority not at all. A system that decides at random scores 1/2 on average.
+    of the votes, and 1 if with all. The system scores sum max(s, 0) / sum |s|: comparisons with unanimous votes count
+    most, and those without a majority not at all. A system that decides at random scores 1/2 on average.
 
-    Undefined, and nan with an `UndefinedCorrelationWarning`, when no comparison has a majority.
+    If no comparison has a majority, the score is undefined: nan with an `UndefinedCorrelationWarning`.
 
     Parameters
     ----------

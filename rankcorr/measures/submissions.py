@@ -54,20 +54,20 @@ class CombinedSubmissions(TableResult):
 def combine_submissions(
     submissions: Mapping[Any, ScoresLike], results: Mapping[Any, float], *, weights: SubmissionWeights = "rank"
 ) -> CombinedSubmissions:
-    """Mean of submissions' scores, in which the better submissions weigh more (Panchenko et al. 2017, section 4.1).
+    """Mean of the scores of submissions, weighted towards the better ones (Panchenko et al. 2017, section 4.1).
 
     s_i = 1/n sum_k alpha_k s_ik, where s_ik is the score of item i in submission k. The submission in place k of n has
     the rank r_k = n + 1 - k, so n for the best and 1 for the worst, and alpha_k is r_k, exp(r_k) or sqrt(r_k).
     Submissions with equal results share the mean of their places.
 
-    The scores are taken as they are: they should be on one scale, such as [0, 1].
+    The scores are used unchanged: they should be on one scale, such as [0, 1].
 
     Parameters
     ----------
     submissions : mapping of name to scores, or data frame with a column for each submission
         Scores are mappings of label to score over the same labels, or arrays of one length.
     results : mapping of name to float
-        How well each submission did, such as its correlation with a gold standard; larger is better.
+        Result of each submission, such as its correlation with a gold standard; larger is better.
     weights : {"rank", "exp", "sqrt"}
         The weight alpha.
 
@@ -132,15 +132,15 @@ def best_per_team(results: Mapping[Any, float], teams: Mapping[Any, Hashable]) -
     Parameters
     ----------
     results : mapping of submission to float
-        How well each submission did, larger is better.
+        Result of each submission, larger is better.
     teams : mapping of submission to team
-        Who made each submission.
+        Team of each submission.
 
     Returns
     -------
     dict of team to submission
-        In the order in which the teams first appear. Of a team's submissions with equal results, the one that `results`
-        lists first.
+        In order of first appearance of the teams. If submissions of a team have equal results, the first in `results`
+        is taken.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Vigna's weighted tau: a Kendall correlation in which pairs have hyperbolic weights."""
+"""Vigna's weighted tau: a Kendall correlation with hyperbolic weights for pairs."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def plot_null(
     alternative: Alternative = "two-sided",
     ax: Axes | None = None,
 ) -> Figure | Axes:
-    """Draw the values of a coefficient by chance alone, and where an observed value lies.
+    """Draw the values of a coefficient by chance alone, and the position of an observed value.
 
     Several systems have a row each, with bins of the same width and heights on the same scale, and the p-value on the
     right.
@@ -62,7 +62,7 @@ def plot_null(
     statistic : float or RankCorrelation, or mapping of name to them
         The observed coefficient, or those of the same systems. Among several, nan is shown as undefined.
     alternative : {"two-sided", "greater", "less"}
-        Which p-value is given.
+        The kind of p-value that is shown.
     ax : matplotlib.axes.Axes, optional
         Where to draw; the legend lies above, where ``layout="constrained"`` makes room for it.
 
@@ -73,10 +73,10 @@ def plot_null(
     Raises
     ------
     MissingMatplotlibError
-        When matplotlib is not installed.
+        matplotlib is not installed.
     OptionError
-        For a distribution without values, a statistic that is nan or was computed with other options, an unknown
-        alternative, or several systems that do not match.
+        A distribution has no values, a statistic is nan or was computed with other options, the alternative is unknown,
+        or several systems do not match.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def _draw_row(
     observed: float,
     ink: Ink,
 ) -> list[Any]:
-    """Draw a histogram that stands on a row; its outline, the mean, and the observed value on top."""
+    """Draw a histogram with its base on a row; its outline, the mean, and the observed value on top."""
     filled = axes.stairs(
         row - heights, edges, baseline=row, fill=True, facecolor=ink.grey(0.85), edgecolor=ink.grey(0.3), lw=0.6
     )
@@ -211,7 +211,7 @@ def _checked_names(nulls: Mapping[Any, NullDistribution], statistics: Mapping[An
 
 
 def _permutations(nulls: list[NullDistribution], of: str) -> str:
-    """What the values of distributions are, for a legend."""
+    """Describe the values of distributions, for a legend."""
     null = nulls[0]
     number = f"{null.values.size:,}" if len({each.values.size for each in nulls}) == 1 else ""
     exact = all(each.exact for each in nulls)

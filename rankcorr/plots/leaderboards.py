@@ -1,4 +1,4 @@
-"""A leaderboard as a figure: coefficients, intervals and groups, beside what chance alone gives."""
+"""A leaderboard as a figure: coefficients, intervals and groups, with the values that chance alone gives."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ N_SUMS: Final = 10_000
 
 
 class _Chance(NamedTuple):
-    """What chance alone gives a system; without spread, the ends are nan."""
+    """Values of chance for a system; without spread, the ends are nan."""
 
     mean: float
     low: float
@@ -59,7 +59,7 @@ class _Chance(NamedTuple):
 
 
 class _Column(NamedTuple):
-    """What one panel shows, best system first: values with the ends of their intervals, and what chance gives."""
+    """Content of one panel, best system first: values with the ends of their intervals, and values of chance."""
 
     name: str
     values: list[tuple[float, float, float]]
@@ -77,7 +77,7 @@ def chance_levels(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, dict[str, NullDistribution]]:
-    """What chance alone gives each system of a leaderboard in each gold set, for `plot_leaderboard`.
+    """Compute the values of chance for each system of a leaderboard in each gold set, for `plot_leaderboard`.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ def chance_levels(
     Returns
     -------
     dict of str to dict of str to NullDistribution
-        By the name of the gold set, and then of the system. One without values belongs to a coefficient that is
-        undefined.
+        By the name of the gold set, and then of the system. A distribution without values belongs to an undefined
+        coefficient.
 
     Raises
     ------
     RankingError
-        The subclass says what is wrong; the message names the system and the gold set.
+        The message names the system and the gold set; the subclass tells what is wrong.
 
     Examples
     --------
@@ -148,20 +148,20 @@ def plot_leaderboard(
 ) -> Figure | Axes:
     """Draw the coefficient of each system with its interval, best first; each group has its own band and marker.
 
-    The first panel is what the leaderboard is ranked by; of several gold sets, each has a panel beside it, with the
-    systems in the same order. The line of a system without a coefficient says "undefined".
+    The first panel shows the column that the leaderboard is ranked by. If there are several gold sets, each gets a
+    further panel, with the systems in the same order. The line of a system without a coefficient says "undefined".
 
     Parameters
     ----------
     leaderboard : Leaderboard
     chance : mapping of gold set to mapping of system to NullDistribution, optional
         From `chance_levels`, with the options of the leaderboard. A bar behind each system then spans the middle 95 %
-        of the values of chance, with a line at their mean. Without it only a mean that is 0 whatever the rankings, that
-        of rho and tau, is drawn.
+        of the values of chance, with a line at their mean. Without it, the mean of chance is drawn only for rho and
+        tau, where it is 0 whatever the rankings.
     column : str, optional
-        Draw one panel alone: what the leaderboard is ranked by, or the name of a gold set.
+        Draw only one panel: the column that the leaderboard is ranked by, or the name of a gold set.
     ax : matplotlib.axes.Axes, optional
-        Where to draw one panel, by default what the leaderboard is ranked by. The legend lies below, where
+        Where to draw one panel, by default the column that the leaderboard is ranked by. The legend lies below, where
         ``layout="constrained"`` makes room for it.
 
     Returns
@@ -171,7 +171,7 @@ def plot_leaderboard(
     Raises
     ------
     MissingMatplotlibError
-        When matplotlib is not installed.
+        matplotlib is not installed.
     OptionError
         An unknown column, or chance levels that lack a system or were computed with other options.
 
@@ -227,7 +227,7 @@ def plot_leaderboard(
 
 
 def _check_chance(leaderboard: Leaderboard, chance: ChanceLevels) -> None:
-    """Refuse chance levels that are not those of the leaderboard."""
+    """Refuse chance levels that do not belong to the leaderboard."""
     cells = [(name, row.system) for name in leaderboard.gold_sets for row in leaderboard.rows]
     if absent := [(name, system) for name, system in cells if system not in chance.get(name, {})]:
         raise OptionError(offending("chance must have every system in every gold set; without", absent))
@@ -256,7 +256,7 @@ def _options(result: Computed) -> tuple[Any, ...]:
 
 
 def _column(leaderboard: Leaderboard, name: str, chance: ChanceLevels | None) -> _Column:
-    """Values, intervals and chance of a gold set, or of what the leaderboard is ranked by."""
+    """Values, intervals and chance of a gold set, or of the column that the leaderboard is ranked by."""
     sets = leaderboard.gold_sets
     standardized = _is_standardized(leaderboard)
     if name in sets:
@@ -278,7 +278,7 @@ def _column(leaderboard: Leaderboard, name: str, chance: ChanceLevels | None) ->
 
 
 def _sum_of_chance(parts: list[Values], divisor: int) -> _Chance | None:
-    """The sum of independent values over a divisor; None where one of them has no values."""
+    """The sum of independent values over a divisor; None if one of them has no values."""
     if any(part.size == 0 for part in parts):
         return None
     if len(parts) == 1:
@@ -298,7 +298,7 @@ def _title(leaderboard: Leaderboard, name: str) -> str:
 
 
 def _is_standardized(leaderboard: Leaderboard) -> bool:
-    """Whether the values are standardized coefficients, for which chance gives 0 on average."""
+    """Whether the values are standardized coefficients, so that chance gives 0 on average."""
     return bool(getattr(leaderboard, "standardized", False))
 
 
@@ -308,7 +308,7 @@ def _interval_text(leaderboard: Leaderboard) -> str:
 
 
 def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[Any]:
-    """Draw the systems from top to bottom in bands of groups; return what the legend explains."""
+    """Draw the systems from top to bottom in bands of groups; return the entries of the legend."""
     ink = Ink.of(axes)
     place = 0
     for number, members in groupby(leaderboard.rows, key=lambda row: row.group):
@@ -334,7 +334,7 @@ def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[A
 
 
 def _draw_chance(axes: Axes, chance: list[_Chance | None], ink: Ink) -> list[Any]:
-    """Draw a bar and a mean behind each system; return what the legend explains."""
+    """Draw a bar and a mean behind each system; return the entries of the legend."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -79,7 +79,7 @@ def plot_offset(
     """Draw the coefficient of each system as a function of n0.
 
     The axis at the top gives R(n0), the share of the weight f that the first rank has, at the ticks of n0. The legend
-    says which systems are undefined for every n0.
+    names the systems that are undefined for every n0.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ def plot_offset(
     Raises
     ------
     MissingMatplotlibError
-        When matplotlib is not installed.
+        matplotlib is not installed.
     RankingError
-        The subclass says what is wrong with the rankings or the options.
+        The subclass tells what is wrong with the rankings or the options.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def _checked_offsets(n0s: ArrayLike) -> list[float]:
 
 
 def _highlighted(wanted: Sequence[Any] | None, names: tuple[Any, ...], values: NDArray[np.float64]) -> list[int]:
-    """Rows of the systems that have their own style."""
+    """Rows of the systems with a separate style."""
     if wanted is None:
         if len(names) <= len(LINES):
             return list(range(len(names)))

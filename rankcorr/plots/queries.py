@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_PANELS: Final = 12
-SEPARATE: Final = 60  # up to so many queries have a gap between their bars
+SEPARATE: Final = 60  # with more queries there are no gaps between bars
 
 
 @overload
@@ -50,10 +50,10 @@ def plot_queries(
     ----------
     comparison : RunComparison
     first, second : str, optional
-        Names of two runs that were compared; by default the first pair of the comparison. The difference is that of
-        the first less the second.
+        Names of two compared runs; by default the first pair of the comparison. The difference is that of the first
+        minus the second.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a figure of its own.
+        Where to draw; by default in a new figure.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def plot_queries(
     Raises
     ------
     MissingMatplotlibError
-        When matplotlib is not installed.
+        matplotlib is not installed.
     OptionError
         The runs were not compared, or no query has a value for both.
 

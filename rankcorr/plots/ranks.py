@@ -47,7 +47,7 @@ FIRST_EDGE: Final = 0.65  # rank where the axes begin: the largest marker fits
 SMALLEST_AREA, WHOLE_AREA = 8.0, 2_000.0  # of a marker, and of all weight together, in square points
 FULL_SIDE: Final = 4.2  # of axes where markers have these areas, in inches
 
-# From this number of places on, those of little weight are dots without an edge, the paler the more there are.
+# From this number of places on, places of little weight are dots without an edge, the paler the more there are.
 DENSE: Final = 400
 HEAVY: Final = 0.02  # of the largest weight; with n0 = 2, rank 19 has it
 DOT_AREA: Final = 5.0
@@ -88,9 +88,9 @@ def plot_ranks(
 ) -> Figure | Axes:
     """Draw the rank of each item in y against its rank in x; the area of a marker grows with the weight.
 
-    Both axes are logarithmic, because the top is where the weight is. Items that share both ranks share a marker, with
-    their weights added. Items on the diagonal agree; those that cost the coefficient most are numbered, and listed
-    below with their labels. Where there are many items, those of little weight are dots.
+    Both axes are logarithmic, because the top has most of the weight. Items that share both ranks share a marker, with
+    their weights added. Items on the diagonal agree. The items that cost the coefficient most are numbered, and listed
+    below with their labels. If there are many items, those of little weight are dots.
 
     Parameters
     ----------
@@ -101,9 +101,10 @@ def plot_ranks(
     coefficient, missing
         As in `contributions`.
     names : pair of str
-        Names of the two rankings, for the axes. Of several rankings each has its own name, and the second is not used.
+        Names of the two rankings, for the axes. With several rankings, each has its own name, and the second is not
+        used.
     n_named : int
-        How many items to number, from the largest cost down, and to list by label, or by position where there are no
+        Number of items to number, from the largest cost down, and to list by label, or by position if there are no
         labels.
     ax : matplotlib.axes.Axes, optional
         Where to draw one ranking; the list lies below, where ``layout="constrained"`` makes room for it.
@@ -115,9 +116,9 @@ def plot_ranks(
     Raises
     ------
     MissingMatplotlibError
-        When matplotlib is not installed.
+        matplotlib is not installed.
     RankingError
-        The subclass says what is wrong with the rankings or the options; for several, its message names the ranking.
+        The subclass tells what is wrong with the rankings or the options; for several, its message names the ranking.
 
     Examples
     --------
@@ -226,7 +227,7 @@ def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: I
     if len(places) >= DENSE:
         heavy = weights > max(HEAVY * weights.max(), np.sort(weights)[-MOST_HEAVY - 1])
         areas[~heavy] = DOT_AREA * scale
-        # As vectors, so many dots would make large and slow files.
+        # As vectors, thousands of dots would make large and slow files.
         axes.scatter(
             places[~heavy, 0],
             places[~heavy, 1],
@@ -250,7 +251,7 @@ def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: I
 
 
 def _number_worst(axes: Axes, worst: list[ItemContribution], areas: dict[tuple[float, ...], float]) -> None:
-    """Write 1, 2, .. at the upper right of the markers of items; those of items that lie close stand together."""
+    """Write 1, 2, .. at the upper right of the markers of items; numbers of items that lie close share a label."""
     ink = Ink.of(axes)
     low, high = axes.get_xlim()
     near = math.log(high / low) * NEAR / room(axes)

@@ -1,7 +1,7 @@
-"""What all figures share: how they look, and how they are saved.
+"""Shared by all figures: their look, and how they are saved.
 
-matplotlib (extra `plot`) is imported by the calls that draw. Markers and line styles tell things apart, so that the
-figures can be read in black and white, and whatever colours the reader's style has.
+matplotlib (extra `plot`) is imported by the calls that draw. Markers and line styles carry the distinctions, so that
+the figures can be read in black and white, and with any colours of the reader's style.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class MissingMatplotlibError(ImportError):
 
 
 def figure_class() -> type[Figure]:
-    """Return matplotlib's `Figure`, or say what to install."""
+    """Return matplotlib's `Figure`, or raise an error that names the package to install."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
@@ -81,7 +81,7 @@ def own_axes(ax: Axes | None, x_label: str, y_label: str, width: float = 6.4, he
 
 
 def drawn(axes: Axes, ax: Axes | None) -> Figure | Axes:
-    """Return what a function gives back that has drawn into `axes`: the figure that it made, or `ax`."""
+    """Return the result of a function that has drawn into `axes`: the figure that it made, or `ax`."""
     return cast("Figure", axes.figure) if ax is None else ax
 
 
@@ -96,14 +96,14 @@ def add_axes(figure: Figure, place: tuple[int, int, int], x_label: str, y_label:
 
 @dataclass(frozen=True)
 class Ink:
-    """The colour of writing and that of the ground in some axes, as the reader's style has them."""
+    """The colours of writing and of the ground in some axes, as set by the reader's style."""
 
     full: Colour
     paper: Colour
 
     @classmethod
     def of(cls, axes: Axes) -> Ink:
-        """Read the colours of axes; where the ground is transparent, it is the one that the ink stands out from."""
+        """Read the colours of axes; if the ground is transparent, choose one that contrasts with the ink."""
         from matplotlib.colors import to_rgb, to_rgba
 
         full = to_rgb(axes.xaxis.label.get_color())
@@ -137,7 +137,7 @@ def add_legend(
 ) -> None:
     """Put a legend above or below axes, so that it hides nothing.
 
-    In a figure of ours it stands at the edge of the figure, unless it is `of_panel`. In axes of a caller, `ax`, it
+    Without `ax`, the legend is at the edge of the new figure, unless it is `of_panel`. With the caller's axes, `ax`, it
     belongs to these, and long lines are broken: a layout would shrink the axes to nothing to make room for them.
     """
     ours = ax is None
@@ -172,9 +172,9 @@ def symbol(coefficient: str) -> str:
 
 
 def described(result: Computed, value: float | None = None, *, offset: bool = True) -> str:
-    """Return the symbol of the coefficient that was computed, its value, and its options other than the default ones.
+    """Return the symbol of the computed coefficient, its value, and its non-default options.
 
-    `offset` tells whether n0 is among them; nan is "undefined".
+    `offset` determines whether n0 is among them; nan is "undefined".
     """
     options = []
     if result.coefficient not in UNWEIGHTED:
@@ -235,7 +235,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     ----------
     figure : matplotlib.figure.Figure
     path : str or path-like
-        Ends with .png, .svg or .pdf. An existing file is replaced.
+        Ends in .png, .svg or .pdf. An existing file is replaced.
 
     Returns
     -------
@@ -245,7 +245,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     OptionError
-        The name ends otherwise.
+        The name has another ending.
     OSError
         The file cannot be written.
     """

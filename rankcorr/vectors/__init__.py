@@ -1,6 +1,6 @@
 """Word vectors scored on word similarity and on the relata of words.
 
-- vectors from files of word2vec, GloVe and gensim, as many as are needed: `read_vectors`, `WordVectors`
+- vectors from files of word2vec, GloVe and gensim, all or only the words needed: `read_vectors`, `WordVectors`
 - gold scores of pairs of words: `read_pairs`, or any mapping of (word, word) to score
 - cosines against gold scores, with chance levels and intervals: `evaluate_vectors`
 - the relata of each word ranked by cosine, evaluated by query: `evaluate_relata`

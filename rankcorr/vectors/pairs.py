@@ -41,7 +41,7 @@ def read_pairs(
     unordered: bool = False,
     duplicates: Duplicates = "error",
 ) -> dict[Pair, float]:
-    r"""Read gold scores of pairs of words from a CSV or TSV file in UTF-8, as those of WordSim-353, RG-65 and RDT are.
+    r"""Read gold scores of pairs of words from a CSV or TSV file in UTF-8, such as WordSim-353, RG-65 or RDT.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def read_pairs(
     word_columns : sequence of two str, optional
         Columns of the words; by default the first two that are not `score_column`.
     score_column : str, optional
-        Column of the scores; may be omitted when only one column is left for it.
+        Column of the scores; optional if only one column is left for it.
     unordered : bool, default False
-        "gem, jewel" and "jewel, gem" are one pair, as `evaluate_vectors` takes them; it is spelt as it comes first. The
-        relata of words are ordered pairs.
+        "gem, jewel" and "jewel, gem" are one pair, as in `evaluate_vectors`, spelt as in its first row. The relata of
+        words are ordered pairs.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def read_pairs(
     Raises
     ------
     TableError
-        With file, line and column.
+        The file cannot be read; the message names file, line and column.
     OptionError
 
     Examples
@@ -92,14 +92,15 @@ def read_pairs(
 
 
 def as_pairs(gold: PairsLike, *, unordered: bool = False) -> dict[Pair, float]:
-    """Gold scores by pair; those of a path are read. The order of words does not count if they are `unordered`.
+    """Gold scores by pair, read from a file if given a path; `unordered` pairs ignore the order of words.
 
     Raises
     ------
     VectorError
-        It is neither, or a key is no pair of words; `DuplicatePairError` for an unordered pair in both orders.
+        The value is neither, or a key is not a pair of words; `DuplicatePairError` for an unordered pair in both
+        orders.
     RankingError
-        A score is no number, or none that a float can hold.
+        A score is not a number, or does not fit into a float.
     """
     if isinstance(gold, str | os.PathLike):
         return read_pairs(gold, unordered=unordered)
@@ -132,7 +133,7 @@ def as_pairs(gold: PairsLike, *, unordered: bool = False) -> dict[Pair, float]:
 
 
 def words_of(pairs: Mapping[Pair, float], *, lower: bool) -> dict[str, str]:
-    """Each word of the pairs, and the word that it is looked up as, in the order of first use."""
+    """Each word of the pairs, and the form used to look it up, in the order of first use."""
     return {word: word.lower() if lower else word for pair in pairs for word in pair}
 
 
@@ -145,9 +146,9 @@ class VectorCoefficient(Result):
     coefficient : str
         Name, with the options that are not the default.
     statistic : float
-        nan where it is undefined, and then the others are too.
+        nan if undefined, and then the others are nan too.
     chance : float
-        Mean of what chance gives for these ties and this number of pairs.
+        Mean of the values of chance for these ties and this number of pairs.
     standardized : float
         The coefficient on a scale where chance gives 0; see `NullDistribution.standardize`.
     percentile : float
@@ -179,9 +180,9 @@ class VectorEvaluation(TableResult):
         All pairs of the gold scores.
     gold : ndarray of float64, shape (n_pairs,), read-only
     cosines : ndarray of float64, shape (n_pairs,), read-only
-        nan where a word has no vector.
+        nan if a word has no vector.
     oov_pairs : tuple of (str, str)
-        Pairs of which a word has no vector.
+        Pairs with a word that has no vector.
     oov_words : tuple of str
         Words without a vector.
     options : dict
@@ -244,19 +245,19 @@ def evaluate_vectors(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> VectorEvaluation:
-    """Score word vectors on gold scores of pairs of words, as word similarity is evaluated.
+    """Score word vectors on gold scores of word pairs, the usual evaluation of word similarity.
 
     Parameters
     ----------
     vectors : WordVectors, mapping of word to vector, KeyedVectors of gensim, or path
-        Of a path only the words of the gold scores are kept.
+        For a path, only the words of the gold scores are kept.
     gold : mapping of (word, word) to score, or path
-        As `read_pairs` returns it, or a file of three columns that it reads. Each pair comes once: cosines are
-        symmetric, so that ("cat", "dog") and ("dog", "cat") are one pair.
+        As `read_pairs` returns it, or a file of three columns that it reads. Each pair may appear only once: cosines
+        are symmetric, so that ("cat", "dog") and ("dog", "cat") are one pair.
     coefficients : sequence of Coefficient or {"rho_w", "tau_w", "rho", "tau"}
-        Gold takes the place of x.
+        Gold is x in these coefficients.
     oov : {"omit", "error", "lowest"}
-        What becomes of a pair of which a word has no vector: left out, an error, or tied below all others.
+        How to treat a pair with a word that has no vector: leave it out, raise an error, or tie it below all others.
     lower : bool, default False
         Look words up in lower case.
     level : float, default 0.95
@@ -275,14 +276,14 @@ def evaluate_vectors(
     Raises
     ------
     RankingError
-        `UnknownWordError` where fewer than two pairs have vectors, or one has none and `oov` is "error";
-        `DuplicatePairError` for a pair that a mapping has in both orders, `TableError` for one of a file; other
-        subclasses say what is wrong with vectors, gold or options.
+        `UnknownWordError` if fewer than two pairs have vectors, or one has none and `oov` is "error".
+        `DuplicatePairError` for a pair that a mapping has in both orders, `TableError` for one of a file. Other
+        subclasses name what is wrong with vectors, gold or options.
 
     Warns
     -----
     UndefinedCorrelationWarning
-        A coefficient does not exist.
+        A coefficient is undefined.
 
     Examples
     --------
@@ -323,7 +324,7 @@ def evaluate_vectors(
 
 
 def cosines_or_nan(vectors: WordVectors, pairs: Sequence[Pair], looked_up: dict[str, str]) -> Values:
-    """Cosine of each pair, nan where a word has no vector, shape (n_pairs,)."""
+    """Cosine of each pair, nan if a word has no vector, shape (n_pairs,)."""
     keys = [(looked_up[first], looked_up[second]) for first, second in pairs]
     known: NDArray[np.bool_] = np.array([a in vectors.index and b in vectors.index for a, b in keys], bool)
     values = np.full(len(keys), np.nan)

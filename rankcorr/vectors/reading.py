@@ -1,7 +1,6 @@
 """Read word vectors from the files of the field; anything doubtful is an error that names file and line or byte.
 
-bytes -> form -> words, of which those that are needed are kept -> `WordVectors`. The file is streamed: memory
-holds what is kept.
+bytes -> form -> words, only the needed ones -> `WordVectors`. The file is streamed: memory holds only the words kept.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ Form: TypeAlias = Literal["word2vec", "word2vec-binary", "glove", "gensim"]
 
 FORMS: Final = ("word2vec", "word2vec-binary", "glove", "gensim")
 GENSIM_ENDINGS: Final = (".kv", ".model")
-# What a text holds besides tabs and ends of lines is no control character; numbers in binary soon have one.
+# Text has no control characters except tabs and ends of lines; binary numbers soon have one.
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c")) + b"\x7f"
 HEAD_BYTES: Final = 1 << 16
 CHUNK_BYTES: Final = 1 << 22
 MAX_LINE_BYTES: Final = 1 << 26
 
 _GZIP: Final = b"\x1f\x8b"
-_OTHER_FILES: Final = {  # what begins so, and what to do with it
+_OTHER_FILES: Final = {  # first bytes of a format, and what to do with it
     b"PK\x03\x04": "a zip: unpack it first",
     b"\xba\x16\x4f\x2f": "a model of fastText: save its vectors as text (.vec)",
     b"\x93NUMPY": "an array of numpy, which has no words",
@@ -64,7 +63,7 @@ def read_vectors(
     form             content
     ===============  ============================================================================
     word2vec         a line with the number of words and the dimension, then lines of "glove"
-    word2vec-binary  such a line, then each word, a space, and its numbers as float32
+    word2vec-binary  the same first line, then each word, a space, and its numbers as float32
     glove            a word and its numbers in each line; words may have spaces, but no part of a
                      word after the first may be a number
     gensim           KeyedVectors, or a model that has them, as gensim saves them
@@ -75,14 +74,14 @@ def read_vectors(
     path : str or path-like
         ``"-"`` is standard input.
     words : collection of str, optional
-        Words to keep; by default all. Of the others the vectors are skipped: their numbers are not looked at.
+        Words to keep; by default all. The vectors of other words are skipped, and their numbers are not checked.
     form : {"word2vec", "word2vec-binary", "glove", "gensim"}, optional
-        By default told from how the file begins, and "gensim" from the ending .kv or .model. gensim unpickles what it
-        loads, and that runs any code in it: read such files only from people you trust.
+        By default recognized from the beginning of the file, and "gensim" from the ending .kv or .model. gensim
+        unpickles the file, which runs any code in it: read gensim files only from people you trust.
     encoding : str, default "utf-8"
         Encoding of the words, one that holds ASCII.
     undecodable : {"error", "omit"}
-        What becomes of a word that is not text in this encoding; those omitted are counted.
+        How to treat a word that is not text in this encoding; omitted words are counted.
     progress : callable, optional
         Called now and then with the number of words read since the last call. An exception that it raises stops the
         work.
@@ -127,7 +126,7 @@ def read_vectors(
 
 
 def as_vectors(source: VectorsLike, words: Collection[str] | None = None) -> WordVectors:
-    """Vectors as they are, of a mapping, of KeyedVectors, or of the file at a path; of `words`, or all."""
+    """Vectors of a mapping, of KeyedVectors, or of the file at a path; of `words`, or all."""
     return read_vectors(source, words=words) if isinstance(source, str | os.PathLike) else WordVectors.of(source, words)
 
 
@@ -213,7 +212,7 @@ class Source:
 
 
 class _Joined:
-    """What was read already, and then the rest of a stream that may not go back."""
+    """The bytes read already, and then the rest of a stream that cannot be rewound."""
 
     def __init__(self, start: bytes, file: BinaryIO) -> None:
         self._start = start
@@ -245,7 +244,7 @@ class Wanted:
         self._progress = progress
 
     def decoded(self, raw: bytes) -> str | None:
-        """Text of a word; None if it is left out as no text, and an error where that is asked for."""
+        """Text of a word; None if it is left out as not text, or an error if requested."""
         try:
             return raw.decode(self.encoding)
         except UnicodeDecodeError:
@@ -264,7 +263,7 @@ class Wanted:
 
 
 class Reader:
-    """What the readers of text and of binary files share."""
+    """Base of the readers of text and of binary files."""
 
     def __init__(self, source: Source, wanted: Wanted) -> None:
         self.source = source
@@ -294,7 +293,7 @@ class Reader:
             ) from error
 
     def finished(self, n_words: int, form: str) -> WordVectors:
-        """What was kept, of a file of `n_words`."""
+        """Return the words kept from a file of `n_words`."""
         return self.kept.finished(n_words, form, self.wanted.n_undecodable)
 
 
@@ -430,7 +429,7 @@ def read_gensim(path: str, words: Collection[str] | None) -> WordVectors:
         raise MissingGensimError("files of gensim (.kv, .model) need gensim: pip install gensim") from error
     try:
         loaded = KeyedVectors.load(path, mmap="r")
-    except Exception as error:  # what an unpickler raises is up to the file
+    except Exception as error:  # the errors of an unpickler depend on the file
         raise VectorFileError(f"{path}: gensim cannot load it: {type(error).__name__}: {error}") from error
     found = getattr(loaded, "wv", loaded)
     if not hasattr(found, "key_to_index"):

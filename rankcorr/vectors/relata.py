@@ -49,7 +49,7 @@ class RelataEvaluation(JsonResult):
     options: dict[str, Any]
 
     def mean(self, metric: str | None = None, *, standardized: bool = False) -> float:
-        """Mean of a metric over the words for which it exists; see `Evaluation.mean`."""
+        """Mean of a metric over the words that have a value; see `Evaluation.mean`."""
         return self.evaluation.mean(metric, standardized=standardized)
 
     def to_dict(self) -> dict[str, Any]:
@@ -78,24 +78,24 @@ def evaluate_relata(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> RelataEvaluation:
-    """Score word vectors on the relata of words: of each word, candidates are ranked by cosine, as nearest neighbours.
+    """Score word vectors on the relata of words: rank the candidates of each word by cosine, as nearest neighbours.
 
     Parameters
     ----------
     vectors : WordVectors, mapping of word to vector, KeyedVectors of gensim, or path
-        Of a path only the words of the gold scores are kept.
+        For a path, only the words of the gold scores are kept.
     gold : mapping of (word, relatum) to score, or path
-        A label of 1 or 0, or any score of relatedness; what is related must have at least 1 for "ap" and "p@10".
+        A label of 1 or 0, or any score of relatedness; "ap" and "p@10" count relata with at least 1 as related.
     metrics : sequence of str, Coefficient or measure of ir_measures
         As `rankcorr.evaluation.evaluate` takes them.
     candidates : {"gold", "all"}
-        What is ranked for a word: what the gold scores have for it, or all relata that occur in them. What a word is
-        not judged with then counts as unrelated (0), and a word is no candidate of its own.
+        The relata ranked for a word: those in its gold scores, or all relata that occur in the gold scores. Relata
+        without a judgement for the word then count as unrelated (0), and a word is not its own candidate.
     depth : int, optional
-        How many nearest neighbours are kept of each word.
+        Number of nearest neighbours kept for each word.
     oov : {"omit", "error", "lowest"}
-        What becomes of relata without a vector: left out, an error, or last. "omit" leaves out words without a vector;
-        for "lowest" they are queries that retrieve nothing.
+        How to treat relata without a vector: leave them out, raise an error, or rank them last. "omit" leaves out words
+        without a vector; with "lowest" they are queries that retrieve nothing.
     lower : bool, default False
         Look words up in lower case.
     standardized, n_resamples, seed, workers, progress
@@ -108,8 +108,8 @@ def evaluate_relata(
     Raises
     ------
     RankingError
-        `UnknownWordError` where no word is left, or one has no vector and `oov` is "error"; other subclasses say what
-        is wrong with vectors, gold or options.
+        `UnknownWordError` if no word is left, or one has no vector and `oov` is "error"; other subclasses name what is
+        wrong with vectors, gold or options.
 
     Examples
     --------

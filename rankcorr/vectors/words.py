@@ -23,11 +23,11 @@ class VectorError(RankingError):
 
 
 class VectorFileError(VectorError):
-    """A file that is not what it says: a false header, a short line, a cut end, another encoding."""
+    """A file that contradicts its form: a false header, a short line, a cut end, another encoding."""
 
 
 class VectorValueError(VectorError):
-    """A vector without a cosine: nan, infinite, zero, no number, or of another dimension."""
+    """A vector without a cosine: nan, infinite, zero, not numeric, or of another dimension."""
 
 
 class DuplicateWordError(VectorError):
@@ -35,11 +35,11 @@ class DuplicateWordError(VectorError):
 
 
 class DuplicatePairError(VectorError):
-    """A pair of words with more than one gold score: in both orders, which a cosine does not tell apart."""
+    """A pair of words with more than one gold score: in both orders, which have the same cosine."""
 
 
 class UnknownWordError(VectorError):
-    """Words without a vector, where each must have one, or where too few have one."""
+    """Words without a vector, where each must have one, or too few have one."""
 
 
 class MissingGensimError(ImportError):
@@ -54,9 +54,9 @@ class WordVectors:
     ----------
     words : tuple of str
     vectors : ndarray of float32 or float64, shape (n_words, dimension), read-only
-        As they are in the source: no value is rounded.
+        As in the source: no value is rounded.
     n_known : int
-        Number of words of the source, of which those asked for were kept.
+        Number of words of the source, whether kept or not.
     form : str or None
         Form of the file; None for vectors from memory.
     n_undecodable : int
@@ -79,12 +79,12 @@ class WordVectors:
         ----------
         source : WordVectors, mapping or KeyedVectors
         words : collection of str, optional
-            Those to keep; by default all.
+            Words to keep; by default all.
 
         Raises
         ------
         VectorError
-            The subclass says what is wrong with a vector.
+            The subclass tells what is wrong with a vector.
 
         Examples
         --------
@@ -184,7 +184,7 @@ VectorsLike: TypeAlias = WordVectors | Mapping[str, ArrayLike] | str | os.PathLi
 
 
 class KeptVectors:
-    """Vectors as they are gathered, each checked when it comes."""
+    """Vectors collected one by one, each checked on arrival."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -226,7 +226,7 @@ class KeptVectors:
         self._vectors.append(values)
 
     def finished(self, n_known: int, form: str | None, n_undecodable: int = 0) -> WordVectors:
-        """What was kept."""
+        """Return the words kept."""
         vectors = np.array(self._vectors) if self._vectors else np.empty((0, self.dimension or 0))
         if vectors.dtype.kind != "f":
             vectors = vectors.astype(np.float64)

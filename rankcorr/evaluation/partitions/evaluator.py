@@ -1,4 +1,4 @@
-"""What to compute of each query, as one value, and how: the function that engines call on their partitions."""
+"""The options of an evaluation as one value, and the function that engines call on their partitions."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ OPTIONS: Final = b"rankcorr"
 
 @dataclass(frozen=True)
 class QueryEvaluator:
-    """Evaluates partitions of joined columns by query: rows of documents in, a row for each query out.
+    """Evaluate partitions of joined columns by query: rows of documents in, one row for each query out.
 
-    A value depends on the rows of its query and on the options alone, to the last bit: not on the partition, its other
+    A value depends only on the rows of its query and on the options, to the last bit: not on the partition, its other
     queries or the order of its rows. Standardized values draw a null distribution for each pattern of length and ties,
-    from the seed and the pattern; `evaluate` interpolates most of many patterns, from all its queries.
+    from the seed and the pattern. `evaluate`, which sees all queries, interpolates most patterns if there are many.
 
     Parameters
     ----------
@@ -64,16 +64,17 @@ class QueryEvaluator:
     scores : str or sequence of str
         Names of the columns of scores, one for each run.
     document : str, optional
-        Name of the column of document ids. "ap", "p@k" and the measures of ir_measures need it, because ties go by id.
+        Name of the column of document ids. "ap", "p@k" and the measures of ir_measures need it, because they break ties
+        by id.
     unjudged : {"error", "zero", "omit"}
-        What becomes of a document with a score and a null for relevance; "zero" and "omit" as in `evaluate`.
+        How to treat a document with a score and a null relevance; "zero" and "omit" as in `evaluate`.
     unretrieved : {"error", "last", "omit"}
-        What becomes of a document with relevance and a null for a score; "last" and "omit" as in `evaluate`. A row
-        without either is not part of the run.
+        How to treat a document with relevance and a null score; "last" and "omit" as in `evaluate`. A row without
+        either is not part of the run.
     undefined : {"omit", "zero", "error"}
-        What a query counts for which a metric does not exist: null, 0, or an error.
+        How a query counts if a metric is undefined for it: null, 0, or an error.
     standardized : bool, default False
-        Standardize each rank correlation by its own null as well.
+        Also standardize each rank correlation by its own null.
     n_resamples : int, default 500
         Number of permutations behind each null distribution.
     seed : int, default 0
@@ -82,7 +83,7 @@ class QueryEvaluator:
     Raises
     ------
     RankingError
-        `OptionError` or `MetricError`, for an option that cannot be used.
+        `OptionError` or `MetricError`, for an invalid option.
 
     Examples
     --------
@@ -170,7 +171,7 @@ class QueryEvaluator:
         return pa.schema(list(kinds.items()), metadata={OPTIONS: json.dumps(self.described())})
 
     def described(self) -> dict[str, Any]:
-        """Options as text, by which parts of one result know each other."""
+        """Options as text, which show that parts belong to one result."""
         listed = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value if isinstance(value, int) else repr(value) for name, value in listed.items()}
 
@@ -185,8 +186,8 @@ class QueryEvaluator:
         Returns
         -------
         pyarrow.RecordBatch
-            Query, `n_documents` (the number of its rows), and a column for each metric, as `columns` names them; null
-            where the metric does not exist.
+            Query, `n_documents` (the number of its rows), and a column for each metric, named as in `columns`; null if
+            the metric is undefined.
 
         Raises
         ------
@@ -206,10 +207,10 @@ class QueryEvaluator:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema(kind))
 
     def batches(self, batches: Iterable[Any], *, workers: int = 1) -> Iterator[Any]:
-        """Evaluate a stream of batches in which the rows of a query follow each other, as in a sorted file.
+        """Evaluate a stream of batches that keeps the rows of a query together, as in a sorted file.
 
-        A query that straddles two batches is carried over. One whose rows come again after those of another query
-        raises `SplitQueryError`, at the end of the stream at the latest, wherever the batches are cut.
+        A query that straddles two batches is carried over. If rows of a query reappear after those of another,
+        `SplitQueryError` is raised, at the end of the stream at the latest, wherever the batches are cut.
 
         Parameters
         ----------
@@ -231,7 +232,7 @@ class QueryEvaluator:
         return nw.from_arrow(found, backend=given.implementation).to_native()
 
     def _settled(self, values: Any, found: RunValues, queries: Any, what: str) -> Any:
-        """Values by the policy of undefined ones; a query without any judgement is no query of qrels."""
+        """Values by the policy for undefined ones; a query without any judgement does not count as a query of qrels."""
         undefined = np.isnan(values) & found.judged
         if self.undefined == "omit" or not undefined.any():
             return values
@@ -250,9 +251,9 @@ class RunValues(NamedTuple):
 
 
 class Rearranged(NamedTuple):
-    """Rows that a run is judged by: of the queries with a judgement, those with a judgement or a score.
+    """Rows that a run is judged by: those with a judgement or a score, of the queries with a judgement.
 
-    The rows of a query come in an order that depends on their numbers alone.
+    The rows of a query are put in an order that depends only on their numbers.
     """
 
     relevance: Numbers
@@ -268,7 +269,7 @@ def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunVal
     Raises
     ------
     RankingError
-        `UnjudgedError` and `MissingValueError` for a document that only one side has, where that is an error.
+        `UnjudgedError` and `MissingValueError` for a document that only one side has, if the options make it an error.
     """
     scores = columns.scores[run]
     _check_both(columns, scores, plan.scores[run], plan)
@@ -297,7 +298,7 @@ def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunVal
 
 
 def _check_both(columns: JoinedColumns, scores: Numbers, name: str, plan: QueryEvaluator) -> None:
-    """Refuse documents without a judgement or without a score, unless the options say what they count."""
+    """Refuse documents without a judgement or without a score, unless the options define how they count."""
     for lone, option, chosen, kind, what in (
         (columns.relevance.absent & ~scores.absent, "unjudged", plan.unjudged, UnjudgedError, f"{name}, no relevance"),
         (

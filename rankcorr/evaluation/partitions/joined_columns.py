@@ -1,7 +1,7 @@
 """A partition of joined columns -> checked numbers, one query after the other.
 
-A row is a document of a query, with its relevance and its scores by one run or several. A null says that qrels (or a
-run) do not have the document, as an outer join leaves it.
+A row is a document of a query, with its relevance and its scores by one or more runs. A null means that qrels (or a
+run) lack the document, as after an outer join.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def as_table(rows: Any, names: tuple[str, ...]) -> Any:
     Raises
     ------
     ColumnError
-        It is no frame, a column is missing, or pyarrow cannot hold a column, such as ids of two types.
+        The value is not a frame, a column is missing, or pyarrow cannot hold a column, such as ids of two types.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def as_table(rows: Any, names: tuple[str, ...]) -> Any:
 def _array(column: Any, name: str) -> Any:
     pa = arrow()
     try:
-        if hasattr(column, "to_arrow"):  # polars, some types of which Arrow lacks
+        if hasattr(column, "to_arrow"):  # polars, which has types that Arrow lacks
             return pa.array(column.to_list()) if str(column.dtype) in NOT_OF_ARROW else column.to_arrow()
         return pa.Array.from_pandas(decoded(column)) if hasattr(column, "to_numpy") else column
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
@@ -122,8 +122,8 @@ def joined_columns(rows: Any, names: tuple[str, ...], document: str | None) -> J
     Raises
     ------
     RankingError
-        `ColumnError` for a missing column, ids of two types, a null id, or an infinite number; `MissingValueError` for
-        nan; `NonNumericError`; `DuplicateDocumentError`.
+        `ColumnError` for a missing column, ids of two types, a null id, or an infinite number, `MissingValueError` for
+        nan, `NonNumericError`, or `DuplicateDocumentError`.
     """
     query, relevance, *scores = names
     table = as_table(rows, names if document is None else (*names, document))

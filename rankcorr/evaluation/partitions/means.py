@@ -1,6 +1,6 @@
 """Values by query of a partition -> sums that add up exactly -> means, their intervals, and differences of runs.
 
-Queries are resampled in each partition, by weights that depend on their ids alone, so that these sums add up too.
+Each partition resamples its queries with weights that depend only on their ids, so that these sums add up too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RESAMPLES: Final = 1_000
 
 
 class Quantity(NamedTuple):
-    """What is averaged: a metric of a run, or the difference of two runs."""
+    """A quantity that is averaged: a metric of a run, or the difference of two runs."""
 
     first: str
     second: str | None
@@ -68,14 +68,14 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartialMeans:
-    """Sums over the queries of some partitions, from which `combined_means` makes those of all; it can be pickled.
+    """Sums over the queries of some partitions. `combined_means` adds them up; they can be pickled.
 
     Attributes
     ----------
     evaluator : QueryEvaluator
     n_resamples, seed : int
     queries : pyarrow.Array
-        Ids of the queries, by which one that is in two partitions is found.
+        Ids of the queries, used to find a query that is in two partitions.
     sums : dict of Quantity to Sums
     """
 
@@ -92,15 +92,15 @@ class PartialMeans:
 def partial_means(
     rows: Any, evaluator: QueryEvaluator, *, n_resamples: int = RESAMPLES, seed: int = 0, workers: int = 1
 ) -> PartialMeans:
-    """Sum the values of queries, as `QueryEvaluator` gives them, exactly, and over resamples of queries.
+    """Sum the values of queries from `QueryEvaluator` exactly, and over resamples of queries.
 
     Parameters
     ----------
     rows : pyarrow RecordBatch or Table, or a data frame
-        A row for each query, as `evaluator` made it; null and nan are no value.
+        A row for each query, as `evaluator` returned it; null and nan do not count as values.
     evaluator : QueryEvaluator
     n_resamples : int, default 1,000
-        Number of resamples behind each interval. How often a query counts in each depends on its id and the seed alone.
+        Number of resamples behind each interval. How often each counts a query depends only on its id and the seed.
     seed : int, default 0
     workers : int, default 1
         Number of threads; the result does not depend on it.
@@ -109,7 +109,7 @@ def partial_means(
     ------
     RankingError
         `ColumnError` for a missing column, `PartialMismatchError` for rows of another evaluator, `MetricError` for
-        values beyond -1 and 1, of which there are no intervals.
+        values outside -1 to 1, which have no intervals.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def partial_means(
 
 
 def merged_means(parts: Iterable[PartialMeans]) -> PartialMeans:
-    """Add parts to one, exactly, in any order and any grouping.
+    """Add parts into one, exactly, in any order and any grouping.
 
     Raises
     ------
@@ -239,7 +239,7 @@ class QueryMean(Result):
     metric : str
     standardized : bool
     mean : float
-        The exact sum over the queries with a value, rounded once, over their number; nan where there is none.
+        The exact sum over the queries with a value, rounded once, over their number; nan if there are none.
     error : float
         Standard error of the mean; nan for fewer than two queries.
     low, high : float
@@ -261,9 +261,9 @@ class QueryMean(Result):
 
 @dataclass(frozen=True, eq=False)
 class MeanDifference(Result):
-    """Mean difference of two runs over the queries for which both have a value; attributes as of `QueryMean`.
+    """Mean difference of two runs over the queries with a value for both; attributes as for `QueryMean`.
 
-    The difference is the mean of the first less that of the second.
+    The difference is the mean of the first minus that of the second.
     """
 
     first: str
@@ -277,7 +277,7 @@ class MeanDifference(Result):
     n_queries: int
 
     def turned(self) -> MeanDifference:
-        """Return the second run less the first."""
+        """Return the second run minus the first."""
         return replace(
             self,
             first=self.second,
@@ -296,7 +296,7 @@ class QueryMeans(TableResult):
     ----------
     rows : tuple of QueryMean
     differences : tuple of MeanDifference
-        Each pair of columns of scores, the earlier one less the later one.
+        Each pair of columns of scores, the earlier one minus the later one.
     n_queries : int
         Number of all queries.
     level : float
@@ -313,12 +313,12 @@ class QueryMeans(TableResult):
     seed: int
 
     def of(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> QueryMean:
-        """Row of a metric and a run; either may be left out if there is only one.
+        """Row of a metric and a run; either may be omitted if there is only one.
 
         Raises
         ------
         OptionError
-            There is no such row, or there are several.
+            No row fits, or more than one does.
         """
         self._check(metric, standardized, run=run)
         asked = {"metric": metric, "run": run, "standardized": standardized}
@@ -333,15 +333,15 @@ class QueryMeans(TableResult):
         metric: str | None = None,
         standardized: bool = False,
     ) -> MeanDifference:
-        """Mean of `first` less that of `second`, over the queries for which both have a value.
+        """Return the mean of `first` minus that of `second`, over the queries with a value for both.
 
-        What there is only one of may be left out; where neither run is named, it is the earlier column of scores less
-        the later one.
+        A metric or run may be omitted if there is only one choice. If neither run is named, the difference is the
+        earlier column of scores minus the later one.
 
         Raises
         ------
         OptionError
-            There is no such difference, or there are several.
+            No difference fits, or more than one does.
         """
         self._check(metric, standardized, first=first, second=second)
         if first is not None and first == second:
@@ -392,14 +392,14 @@ def _only(rows: tuple[Any, ...], asked: dict[str, Any]) -> Any:
 
 
 def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> QueryMeans:
-    """Combine the sums of all partitions to means, with bootstrap-t intervals, and to differences of runs.
+    """Combine the sums of all partitions into means, with bootstrap-t intervals, and into differences of runs.
 
-    All figures are the same to the last bit however the queries were partitioned, and in whichever order parts come.
+    All figures are the same to the last bit, however the queries were partitioned and in whatever order parts arrive.
 
     Parameters
     ----------
     parts : iterable of PartialMeans
-        One at a time is held, so that a stream of any length fits.
+        Only one part is held at a time, so that a stream of any length fits.
     level : float, default 0.95
 
     Raises
@@ -411,7 +411,7 @@ def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> Que
     Warns
     -----
     UndefinedCorrelationWarning
-        A metric exists for no query.
+        A metric is undefined for all queries.
     """
     confidence = checked_level(level)
     whole = merged_means(parts)
@@ -444,7 +444,7 @@ def streamed_means(
     seed: int = 0,
     workers: int | None = None,
 ) -> QueryMeans:
-    """Means over the queries of a stream of batches, in which the rows of each query follow each other.
+    """Return means over the queries of a stream of batches that keeps the rows of each query together.
 
     Memory holds a few batches and the ids of the queries, whatever the number of rows.
 
@@ -491,10 +491,10 @@ def _exact(sums: Sums) -> tuple[float, float, int]:
 
 
 def _ratios(sums: Sums) -> Values:
-    """Means of resamples less the mean, each over its standard error; nan where fewer than two queries were drawn.
+    """Means of resamples minus the mean, each over its standard error; nan if fewer than two queries were drawn.
 
-    Where all that were drawn are equal, 0 if they equal the mean, else infinite. Differences are those of whole
-    numbers, so that nothing is lost where values are close to each other.
+    If all values drawn are equal, 0 if they equal the mean, else infinite. Differences are computed on whole numbers,
+    so that nothing is lost if values are close to each other.
     """
     n_all, total, _ = (int(each) for each in sums_of(sums.parts))
     n, values, squares = sums_of(sums.resampled)

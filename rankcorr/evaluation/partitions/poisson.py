@@ -1,7 +1,8 @@
-"""Queries resampled by weights that depend on the seed and the id alone, so that partitions need not know each other.
+"""Queries resampled by weights that depend only on the seed and the id, so that partitions can work independently.
 
-Each query counts a Poisson number of times, of mean 1, in each resample, in place of the multinomial numbers that
-drawing as many queries as there are gives (Chamandy et al. 2012, Estimating uncertainty for massive data streams).
+In each resample, each query counts a Poisson number of times, with mean 1. This replaces the multinomial numbers that
+result from drawing as many queries as there are (Chamandy et al. 2012, Estimating uncertainty for massive data
+streams).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ BLOCK_QUERIES: Final = 1 << 14
 
 
 def query_keys(queries: Any, seed: int) -> Keys:
-    """Numbers of 64 bits that stand for ids, the same on every machine.
+    """Numbers of 64 bits that represent ids, the same on every machine.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def query_keys(queries: Any, seed: int) -> Keys:
 
 
 def repeated_ids(ids: Any) -> list[Any]:
-    """Ids that come more than once; sorting numbers that stand for them takes a tenth of the memory of counting ids."""
+    """Ids that appear more than once; sorting the numbers of ids takes a tenth of the memory of counting ids."""
     pa = arrow()
     keys = query_keys(ids, 0)
     ordered = np.sort(keys)
@@ -111,9 +112,10 @@ def resampled(keys: Keys, columns: Values, n_resamples: int, workers: int = 1) -
 
 
 def parts_of(values: Values) -> NDArray[np.int64]:
-    """Whole numbers that stand for values, shape (n_queries, 7), all 0 for nan.
+    """Whole numbers that represent values, shape (n_queries, 7), all 0 for nan.
 
-    In this order: 1; the value in steps of 2^-50, high part first; the square of that number of steps, high part first.
+    In this order: 1, the value in steps of 2^-50 (high part first), and the square of that number of steps (high part
+    first).
     """
     known = ~np.isnan(values)
     steps = np.rint(np.where(known, values, 0.0) * 2.0**VALUE_BITS).astype(np.int64)
@@ -158,7 +160,7 @@ def _words(queries: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[
 def exact_sum(numbers: Iterable[float]) -> tuple[float, ...]:
     """Sum as a few floats that hold it exactly: the nearest float, then that nearest to what is left, and so on.
 
-    They depend on the sum alone, so that sums of parts, added, give the same floats as the sum of the whole.
+    They depend only on the sum: sums of parts, added, give the same floats as the sum of the whole.
 
     Examples
     --------

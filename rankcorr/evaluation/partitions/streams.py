@@ -1,7 +1,7 @@
-"""Batches in which the rows of a query follow each other -> tables of whole queries; Parquet files in batches.
+"""Batches with the rows of a query together -> tables of whole queries; Parquet files in batches.
 
-A query that straddles two batches is carried over to the second. So is one that goes on in the next file of several.
-A query whose rows come again after those of another is refused. Where the batches are cut makes no difference.
+A query that straddles two batches is carried over to the second, also across files. A query whose rows reappear after
+those of another is refused. Where the batches are cut makes no difference.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rankcorr.evaluation.partitions.joined_columns import arrow, as_table, ids_o
 from rankcorr.evaluation.partitions.poisson import repeated_ids
 from rankcorr.workers import checked_workers
 
-# Rows that are evaluated at once: engines hand over far fewer at a time, and a call takes as long as 50 queries.
+# Rows evaluated at once: engines pass far fewer at a time, and a call takes as long as 50 queries.
 LEAST_ROWS: Final = 1 << 17
 BATCH_ROWS: Final = 1 << 19
 LEAST_RUNS: Final = 1 << 14
@@ -32,12 +32,12 @@ def read_batches(
     batch_rows: int = BATCH_ROWS,
     workers: int = 1,
 ) -> Iterator[Any]:
-    """Read columns of Parquet files in batches, of which few are in memory at a time.
+    """Read columns of Parquet files in batches, and hold few batches in memory at a time.
 
     Parameters
     ----------
     files : path or sequence of paths
-        Files in the order in which their rows follow each other.
+        Files in the order of their rows.
     columns : sequence of str
     batch_rows : int, default 524,288
         Largest number of rows of a batch.
@@ -91,15 +91,15 @@ def _read(paths: list[Path], columns: list[str], batch_rows: int, use_threads: b
 
 
 def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) -> Iterator[Any]:
-    """Tables that hold whole queries, of about `LEAST_ROWS` rows or more, of batches that may cut a query anywhere.
+    """Tables of whole queries, with about `LEAST_ROWS` rows or more, from batches that may cut a query anywhere.
 
     Raises
     ------
     ColumnError
-        Ids that cannot be used, or of other types than those of the batch before.
+        Ids that cannot be used, or whose type differs from that of the batch before.
     SplitQueryError
-        The rows of a query do not follow each other. It is found at the end of the stream at the latest: ids are
-        compared when their number has doubled, so that memory holds 8 bytes and the id of each query.
+        The rows of a query are not together. This is found at the end of the stream at the latest: ids are compared
+        whenever their number has doubled, so that memory holds 8 bytes and the id of each query.
     """
     waiting: list[Any] = []
     runs = _Runs()
@@ -143,7 +143,7 @@ class _Runs:
             self.check()
 
     def check(self) -> None:
-        """Refuse a query that has two runs; the message names the first that begins again."""
+        """Refuse a query that has two runs of rows; the message names the first that begins again."""
         pa = arrow()
         ids = pa.concat_arrays(self._queries)
         self._queries, self._n_checked = [ids], self._n
