@@ -91,7 +91,7 @@ class CollectSettings(HttpSettings):
     )
 
     def table(self) -> list[tuple[str, Any, str]]:
-        """Return variable, value and meaning of each setting, without tokens and database URLs, which may hold passwords."""
+        """Return name, value and meaning of each setting; hide tokens and database URLs, which may hold passwords."""
         shown = {variable("allowed_hosts"): ",".join(self.allowed_hosts)}
         if "://" in self.ledger:
             shown[variable("ledger")] = "postgresql://..."

@@ -218,7 +218,7 @@ class PreviewAnswer(Answer):
 
 
 class ItemsAnswer(Answer):
-    """Items; if a ballot is open, those with the fewest answers in open ballots come at the top."""
+    """Items; if a ballot is open, sorted by their answers in open ballots, fewest first."""
 
     n_items = Dumped(COUNT, required=True)
     items = Dumped(
@@ -286,7 +286,7 @@ class StudyLinkAnswer(Answer):
 
 
 class TokensAnswer(Answer):
-    """Links that were issued, the newest at the top; the ledger keeps only hashes of their tokens."""
+    """Links that were issued, newest first; the ledger keeps only hashes of their tokens."""
 
     n_tokens = Dumped(COUNT, required=True)
     tokens = Dumped(list_of(shape_of(TokenRow)), required=True)
@@ -335,7 +335,7 @@ _ROW: Final = {
 
 
 class ResultsAnswer(Answer):
-    """A ranking of all items, best at the top, with its uncertainty."""
+    """A ranking of all items, best first, with its uncertainty."""
 
     final = Dumped({"type": "boolean", "description": "Whether the paper's scores decide on the ranks."}, required=True)
     n_votes = Dumped(COUNT, required=True)

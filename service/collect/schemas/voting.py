@@ -116,7 +116,7 @@ class PlatformPart(Request):
 
 
 class SessionRequest(Request):
-    """The link by which a voter starts a session."""
+    """The link that starts a voter's session."""
 
     campaign = key_field(required=True)
     token = Word(TOKEN, "the token of a link", metadata={"description": "Of an invitation."})
@@ -195,7 +195,7 @@ class VoteAnswer(Answer):
 
 
 class FinishAnswer(Answer):
-    """Confirmation that all answers are counted, or that a platform's participant has no more to do."""
+    """Confirmation that all answers are counted, or that a platform's participant is done."""
 
     finished = Dumped({"type": "boolean", "const": True}, required=True)
     outcome = Dumped({"type": "string", "enum": ["complete", "screened out", "quota full"]}, required=True)
