@@ -3,8 +3,8 @@
 All threads of a worker share one interpreter lock, so a request that takes seconds would hold up all others. The
 threads therefore pass heavy requests on. Before a worker starts threads, it forks a nursery: a process that only forks
 children. It forks one child per heavy request, and the child finds everything loaded and compiled. After one answer the
-child exits and frees its memory. The nursery kills a child when its client has left, and all children when their worker
-ends.
+child exits and frees its memory. The nursery kills a child once its worker no longer waits for the answer, and all
+children when the worker ends.
 
     worker --- fds of a socket and a pipe ---> nursery --- fork ---> child
        |<-------------- request and answer on the socket ------------->|
@@ -375,7 +375,7 @@ def _nurse(control: socket.socket, answer: Answer, most_seconds: float) -> None:
                 os.close(job)
                 pipes[child] = pipe
                 poll.register(pipe, 0)
-            elif number in pipes.values():  # the client has left; the child may have just ended
+            elif number in pipes.values():  # the worker no longer waits; the child may have just ended
                 os.kill(next(child for child, pipe in pipes.items() if pipe == number), signal.SIGKILL)
                 poll.unregister(number)
 
@@ -402,7 +402,7 @@ def _work(job: socket.socket, answer: Answer, most_seconds: float) -> NoReturn:
         head, pieces = _received(job)
         _send(job, *answer(head, b"".join(pieces)))
         os._exit(0)
-    except ConnectionError:  # the client has left
+    except ConnectionError:  # the worker no longer waits for the answer
         os._exit(1)
     except BaseException:
         log.exception("the process of a request failed")
